@@ -1,0 +1,1 @@
+"""The pure half of langgraph-agui: parts in, AG-UI events out; no I/O, clock or randomness."""

@@ -1,0 +1,155 @@
+"""What may be chosen about a translation: one frozen value, checked when it is made. Never any behaviour."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Final, Literal, get_args
+
+PROTOCOL_VERSION: Final = "1.0"
+"""The AG-UI version this package speaks."""
+
+StateMode = Literal["deltas", "initial", "final", "all", "none"]
+History = Literal["mirror", "keep"]
+Subagents = Literal["attributed", "inline", "hidden"]
+Interrupts = Literal["outcome", "legacy", "both"]
+ErrorDetail = Literal["none", "code", "message", "full"]
+
+Speakers = Callable[[Mapping[str, Any]], bool] | frozenset[str] | None
+
+
+class InvalidOption(ValueError):
+    """An option has a name or a value that is not one of the choices; the message says which are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """A tool argument that is a state key being written (CopilotKit's *predictive state*)."""
+
+    state_key: str
+    tool: str
+    tool_argument: str | None = None
+    """The argument whose value goes to `state_key`; None: all arguments, as an object."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Options:
+    """How a stream is told. Every field has the choice that suits most front ends as its default.
+
+    Raises `InvalidOption` for an unknown choice or a value of the wrong type. A misspelt field name is a `TypeError`,
+    as for any dataclass; `Options.of` takes a mapping and refuses it with the names there are.
+    """
+
+    state_include: frozenset[str] | None = None
+    """Names of the state channels that are shown; None: all but `messages_key`, names that begin with `_`, and
+    `state_exclude`."""
+    state_exclude: frozenset[str] = frozenset()
+    """Names of state channels that are never shown."""
+    messages_key: str = "messages"
+    """The channel that holds the conversation."""
+    state: StateMode = "deltas"
+    """`deltas`: a snapshot, then deltas. `initial`: one snapshot at the start. `final`: one at the end. `all`: a
+    snapshot for each change. `none`: no state events."""
+    history: History = "mirror"
+    """`mirror`: the client's chat is the checkpoint's. `keep`: what the graph removed stays in the chat."""
+    steps: bool = True
+    """Whether node runs are told as `STEP_*`."""
+    reasoning: bool = True
+    """Whether reasoning is told."""
+    subagents: Subagents = "attributed"
+    """deepagents' `task` subagents: told as `SUBAGENT_*` with what they say tagged, told as if the main agent spoke,
+    or not at all."""
+    tool_results: bool = True
+    """Whether tool results are told."""
+    result_limit: int | None = 50_000
+    """Characters of a tool result that are told; what is beyond is cut and its true size given in metadata."""
+    hidden_tools: frozenset[str] = frozenset()
+    """Names of tools whose calls and results are not told, e.g. structured output's own call."""
+    speakers: Speakers = None
+    """Whose unsaved speech is told while it streams: names of nodes or tags, or a predicate over the LangGraph metadata
+    of a model call. None: everyone but models inside tools and middlewares. What the checkpoint keeps is always told."""
+    predict_state: tuple[Prediction, ...] = ()
+    """Tool arguments that are told as state while they stream."""
+    interrupts: Interrupts = "outcome"
+    """Interrupts in `RUN_FINISHED.outcome`, as the `on_interrupt` custom event of older clients, or both."""
+    raw_events: bool = False
+    """Whether every part is also told as a `RAW` event."""
+    error_detail: ErrorDetail = "message"
+    """`none`: a neutral message. `code`: and the exception's class name as `code`. `message`: and its text. `full`:
+    and its traceback in `metadata`."""
+    protocol_version: str | None = PROTOCOL_VERSION
+    """The protocol version of the receiving client; None: it declared none (`@ag-ui/client` 0.0.59)."""
+
+    def __post_init__(self) -> None:
+        for name in ("state_include", "state_exclude", "hidden_tools"):
+            object.__setattr__(self, name, _names(name, getattr(self, name), optional=name == "state_include"))
+        if self.speakers is not None and not callable(self.speakers):
+            object.__setattr__(self, "speakers", _names("speakers", self.speakers, optional=False))
+        object.__setattr__(self, "predict_state", tuple(_prediction(item) for item in _items(self.predict_state)))
+        for name, choices in _CHOICES.items():
+            _check(name, getattr(self, name) in choices, getattr(self, name), "one of " + ", ".join(map(repr, choices)))
+        for name in ("steps", "reasoning", "tool_results", "raw_events"):
+            _check(name, isinstance(getattr(self, name), bool), getattr(self, name), "True or False")
+        key, limit, version = self.messages_key, self.result_limit, self.protocol_version
+        _check("messages_key", isinstance(key, str) and bool(key), key, "the name of a channel")
+        good_limit = limit is None or (isinstance(limit, int) and not isinstance(limit, bool) and limit >= 0)
+        _check("result_limit", good_limit, limit, "a number of characters, or None for no limit")
+        good_version = version is None or (isinstance(version, str) and bool(version))
+        _check("protocol_version", good_version, version, "a version such as '1.0', or None")
+
+    @classmethod
+    def of(cls, choices: Mapping[str, Any]) -> Options:
+        """Options from a mapping (a configuration file); raises `InvalidOption` for a name that is not an option."""
+        known = [field.name for field in fields(cls)]
+        for name in choices:
+            if name not in known:
+                raise InvalidOption(f"{name!r} is not an option; the options are {', '.join(known)}")
+        return cls(**choices)
+
+    def shows_channel(self, name: Any) -> bool:
+        """Whether the state channel `name` may be told: `messages` and names beginning with `_` never are."""
+        if not isinstance(name, str) or name == self.messages_key or name.startswith("_") or name == "messages":
+            return False
+        return name not in self.state_exclude and (self.state_include is None or name in self.state_include)
+
+    @property
+    def legacy(self) -> bool:
+        """Whether the client predates protocol 1.0 and refuses what came with it."""
+        return self.protocol_version is None
+
+
+_CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
+    "state": get_args(StateMode),
+    "history": get_args(History),
+    "subagents": get_args(Subagents),
+    "interrupts": get_args(Interrupts),
+    "error_detail": get_args(ErrorDetail),
+}
+
+
+def _check(name: str, good: bool, value: Any, expected: str) -> None:
+    if not good:
+        raise InvalidOption(f"option {name}={value!r}: expected {expected}")
+
+
+def _names(name: str, value: Collection[str] | None, *, optional: bool) -> frozenset[str] | None:
+    if value is None and optional:
+        return None
+    good = not isinstance(value, str) and isinstance(value, Iterable) and all(isinstance(item, str) for item in value)
+    _check(name, good, value, "a collection of names" + (", or None" if optional else ""))
+    return frozenset(value or ())
+
+
+def _items(value: Any) -> Iterable[Any]:
+    _check(
+        "predict_state", isinstance(value, Iterable) and not isinstance(value, str | Mapping), value, "Prediction items"
+    )
+    return list(value)
+
+
+def _prediction(item: Any) -> Prediction:
+    if isinstance(item, Mapping) and {"state_key", "tool"} <= item.keys() <= {"state_key", "tool", "tool_argument"}:
+        item = Prediction(**item)
+    _check("predict_state", isinstance(item, Prediction), item, "Prediction(state_key, tool, tool_argument)")
+    prediction: Prediction = item
+    return prediction
