@@ -1,0 +1,113 @@
+"""One view of a message, whatever it came as. Never its meaning, and never a copy where none is needed.
+
+What LangGraph hands out as a message is, by where it comes from: a LangChain object; its JSON (a platform stream); the
+serialised constructor `{"lc": 1, "type": "constructor", ...}`; `messages_to_dict`'s `{"type", "data"}`; an OpenAI
+style `{"role", "content"}`; a `(role, content)` pair or a bare string, as nodes may return them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import orjson
+from langchain_core.messages import BaseMessage
+
+_NOTHING: Final[Mapping[str, Any]] = {}
+_TYPE_OF_ROLE: Final[Mapping[str, str]] = {
+    "user": "human",
+    "human": "human",
+    "assistant": "ai",
+    "ai": "ai",
+    "system": "system",
+    "developer": "system",
+    "tool": "tool",
+    "function": "function",
+    "remove": "remove",
+}
+_TYPE_OF_CLASS: Final[Mapping[str, str]] = {
+    "HumanMessage": "human",
+    "AIMessage": "ai",
+    "SystemMessage": "system",
+    "ToolMessage": "tool",
+    "FunctionMessage": "function",
+    "ChatMessage": "chat",
+    "RemoveMessage": "remove",
+}
+
+
+def fields(message: Any) -> Mapping[str, Any]:
+    """The fields of a message by LangChain's names (`type`, `content`, `id`, `tool_calls`, ...).
+
+    Takes a message object or any of its other forms; gives an empty mapping for what is no message. Never raises. What
+    is given may be the message's own dictionary: it is for reading, and shows later changes.
+    """
+    if isinstance(message, BaseMessage):
+        return message.__dict__
+    if isinstance(message, Mapping):
+        return _of_mapping(message)
+    if isinstance(message, str):
+        return {"type": "human", "content": message}
+    if isinstance(message, Sequence) and len(message) == 2 and isinstance(message[0], str):
+        return {"type": _TYPE_OF_ROLE.get(message[0], "chat"), "role": message[0], "content": message[1]}
+    return _NOTHING
+
+
+def kind_of(view: Mapping[str, Any]) -> str:
+    """What a message is: `human`, `ai`, `system`, `tool`, `function`, `chat`, `remove`; "" for what is no message."""
+    kind = view.get("type")
+    if not isinstance(kind, str):
+        return ""
+    if kind.endswith("MessageChunk"):
+        kind = kind[: -len("MessageChunk")].lower()
+    return "system" if kind == "developer" else kind
+
+
+def is_chunk(view: Mapping[str, Any]) -> bool:
+    """Whether the message is a chunk of a streamed one."""
+    kind = view.get("type")
+    return isinstance(kind, str) and kind.endswith("Chunk")
+
+
+def _of_mapping(message: Mapping[str, Any]) -> Mapping[str, Any]:
+    kind = message.get("type")
+    if kind == "constructor" and isinstance(message.get("kwargs"), Mapping):
+        return _constructed(message)
+    if isinstance(kind, str) and isinstance(message.get("data"), Mapping) and "content" not in message:
+        return {**message["data"], "type": kind}
+    if isinstance(kind, str):
+        return message
+    role = message.get("role")
+    if not isinstance(role, str):
+        return message if "content" in message else _NOTHING
+    view = {**message, "type": _TYPE_OF_ROLE.get(role, "chat")}
+    if isinstance(message.get("tool_calls"), list):
+        view.update(_openai_calls(message["tool_calls"]))
+    return view
+
+
+def _constructed(message: Mapping[str, Any]) -> Mapping[str, Any]:
+    kwargs = message["kwargs"]
+    path = message.get("id")
+    name = path[-1] if isinstance(path, list | tuple) and path else ""
+    if isinstance(kwargs.get("type"), str) or not isinstance(name, str):
+        return {**kwargs}
+    return {**kwargs, "type": _TYPE_OF_CLASS.get(name, name)}
+
+
+def _openai_calls(calls: list[Any]) -> dict[str, Any]:
+    """Calls in LangChain's form out of OpenAI's `{"id", "function": {"name", "arguments"}}`."""
+    good: list[Any] = []
+    bad: list[Any] = []
+    for call in calls:
+        function = call.get("function") if isinstance(call, Mapping) else None
+        if not isinstance(function, Mapping):
+            good.append(call)
+            continue
+        told = {"id": call.get("id"), "name": function.get("name"), "args": function.get("arguments")}
+        try:
+            told["args"] = orjson.loads(told["args"] or "{}")
+        except (TypeError, ValueError):
+            pass
+        (good if isinstance(told["args"], dict) else bad).append(told)
+    return {"tool_calls": good, "invalid_tool_calls": bad}

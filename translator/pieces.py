@@ -1,0 +1,81 @@
+"""The neutral pieces that message content is read into. Types only: reading lives in `content`, meaning in the consumers.
+
+A *piece* is the smallest thing a message says, the same for every provider. The pieces of all chunks of one model call,
+in order, and the pieces of the message they add up to, tell the same texts, calls, reasoning, media and citations;
+chunks only say it in more and smaller pieces.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+Key = int | str | None
+"""What a provider tells fragments of one block, or of one call, by; None: it told nothing."""
+
+
+class Text(NamedTuple):
+    """Text the model says: an answer, a refusal, or the transcript of an audio answer."""
+
+    text: str
+
+
+class Reasoning(NamedTuple):
+    """A fragment of a reasoning block; its text may be empty, where only the block's id or a new part is told."""
+
+    block: Key
+    """Equal for fragments of one block. None: told by `id`, or else the block goes on that was told without a key."""
+    text: str
+    id: str | None = None
+    """The provider's id of the block, where this fragment carries it."""
+    part: Key = None
+    """The part of the block the text belongs to; parts are set apart by an empty line."""
+
+
+class Encrypted(NamedTuple):
+    """A reasoning block's signature or encrypted content (a fragment of it; fragments of one block are joined)."""
+
+    block: Key
+    value: str
+    redacted: bool = False
+    """The block is nothing else: there is no text beside it (Anthropic's and Bedrock's redacted thinking)."""
+
+
+class Signature(NamedTuple):
+    """Opaque proof of thought on a tool call, or (without a call id) on the answer itself (Gemini)."""
+
+    call_id: str | None
+    value: str
+
+
+class ToolPiece(NamedTuple):
+    """A tool call or a fragment of one. `args` is the next stretch of its JSON text."""
+
+    index: Key
+    id: str | None
+    name: str | None
+    args: str | None
+    server: bool = False
+    """The provider runs the tool itself; its `ServerResult` is in the same message."""
+
+
+class ServerResult(NamedTuple):
+    """What a tool gave that the provider ran. An empty `call_id` means the message's latest server call."""
+
+    call_id: str
+    content: str
+    error: bool
+
+
+class Media(NamedTuple):
+    """An image, a sound, a film or a document the model made, as an AG-UI content part."""
+
+    part: dict[str, Any]
+
+
+class Citation(NamedTuple):
+    """A source of what is said, in the shape of LangChain's standard `citation` annotation."""
+
+    citation: dict[str, Any]
+
+
+Piece = Text | Reasoning | Encrypted | Signature | ToolPiece | ServerResult | Media | Citation
