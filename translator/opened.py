@@ -1,1 +1,155 @@
-"""."""
+"""What an event stream has opened and not closed.
+
+Here: `Open`, the immutable answer, and `Opened`, which keeps count of it event by event.
+Never here: messages and state, and closing or opening anything (`prelude` does).
+
+Rules (those of the client's verifier):
+- Text messages, tool calls, reasoning spans and reasoning messages are open by id, each kind by itself; a step by who
+  owns it (a subagent, or `None`) and its name; a subagent by its run id, once in a run.
+- A run's start begins anew; its end closes all. Subagents that ended are remembered until then: they may be parents.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+__all__ = ["Open", "Opened"]
+
+Event = dict[str, Any]
+_NOTHING: Mapping[Any, Any] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """What is open at one moment of a stream: ids (in the order they were opened) to the events that opened them."""
+
+    run_id: str | None = None
+    """The run that is going on, `None` between runs."""
+    texts: Mapping[str, Event] = field(default=_NOTHING)
+    """Text messages by message id."""
+    calls: Mapping[str, Event] = field(default=_NOTHING)
+    """Tool calls by tool call id."""
+    spans: Mapping[str, Event] = field(default=_NOTHING)
+    """Reasoning spans by message id."""
+    reasonings: Mapping[str, Event] = field(default=_NOTHING)
+    """Reasoning messages by message id."""
+    steps: Mapping[tuple[str | None, str], Event] = field(default=_NOTHING)
+    """Steps by owner (a subagent's run id, `None` for the run itself) and name."""
+    subagents: Mapping[str, Event] = field(default=_NOTHING)
+    """Subagents by their run id."""
+    ended: Mapping[str, tuple[Event, Event]] = field(default=_NOTHING)
+    """Subagents of this run that ended: how each started and how it ended."""
+
+
+class Opened:
+    """Keeps what is open while events go by."""
+
+    __slots__ = ("calls", "ended", "reasonings", "run_id", "spans", "steps", "subagents", "texts")
+
+    def __init__(self) -> None:
+        self.run_id: str | None = None
+        self._nothing_open()
+
+    def note(self, event: Event) -> None:
+        """Takes one well-formed event into account; events that open and close nothing are none of its business."""
+        note = _NOTES.get(event["type"])
+        if note is not None:
+            note(self, event)
+
+    def read(self) -> Open:
+        """What is open now."""
+        return Open(
+            run_id=self.run_id,
+            texts=MappingProxyType(dict(self.texts)),
+            calls=MappingProxyType(dict(self.calls)),
+            spans=MappingProxyType(dict(self.spans)),
+            reasonings=MappingProxyType(dict(self.reasonings)),
+            steps=MappingProxyType(dict(self.steps)),
+            subagents=MappingProxyType(dict(self.subagents)),
+            ended=MappingProxyType(dict(self.ended)),
+        )
+
+    def copy(self) -> "Opened":
+        """The same, going its own way from here."""
+        twin = Opened()
+        twin.run_id = self.run_id
+        twin.texts, twin.calls = dict(self.texts), dict(self.calls)
+        twin.spans, twin.reasonings = dict(self.spans), dict(self.reasonings)
+        twin.steps, twin.subagents, twin.ended = dict(self.steps), dict(self.subagents), dict(self.ended)
+        return twin
+
+    def _nothing_open(self) -> None:
+        self.texts: dict[str, Event] = {}
+        self.calls: dict[str, Event] = {}
+        self.spans: dict[str, Event] = {}
+        self.reasonings: dict[str, Event] = {}
+        self.steps: dict[tuple[str | None, str], Event] = {}
+        self.subagents: dict[str, Event] = {}
+        self.ended: dict[str, tuple[Event, Event]] = {}
+
+    def _run_started(self, event: Event) -> None:
+        self._nothing_open()
+        self.run_id = event["runId"]
+
+    def _run_ended(self, event: Event) -> None:
+        self._nothing_open()
+        self.run_id = None
+
+    def _text_start(self, event: Event) -> None:
+        self.texts[event["messageId"]] = event
+
+    def _text_end(self, event: Event) -> None:
+        self.texts.pop(event["messageId"], None)
+
+    def _call_start(self, event: Event) -> None:
+        self.calls[event["toolCallId"]] = event
+
+    def _call_end(self, event: Event) -> None:
+        self.calls.pop(event["toolCallId"], None)
+
+    def _span_start(self, event: Event) -> None:
+        self.spans[event["messageId"]] = event
+
+    def _span_end(self, event: Event) -> None:
+        self.spans.pop(event["messageId"], None)
+
+    def _reasoning_start(self, event: Event) -> None:
+        self.reasonings[event["messageId"]] = event
+
+    def _reasoning_end(self, event: Event) -> None:
+        self.reasonings.pop(event["messageId"], None)
+
+    def _step_start(self, event: Event) -> None:
+        self.steps[event.get("subagentRunId"), event["stepName"]] = event
+
+    def _step_end(self, event: Event) -> None:
+        self.steps.pop((event.get("subagentRunId"), event["stepName"]), None)
+
+    def _subagent_start(self, event: Event) -> None:
+        self.subagents[event["subagentRunId"]] = event
+
+    def _subagent_end(self, event: Event) -> None:
+        started = self.subagents.pop(event["subagentRunId"], None)
+        if started is not None:
+            self.ended[event["subagentRunId"]] = started, event
+
+
+_NOTES: dict[str, Callable[[Opened, Event], None]] = {
+    "RUN_STARTED": Opened._run_started,
+    "RUN_FINISHED": Opened._run_ended,
+    "RUN_ERROR": Opened._run_ended,
+    "TEXT_MESSAGE_START": Opened._text_start,
+    "TEXT_MESSAGE_END": Opened._text_end,
+    "TOOL_CALL_START": Opened._call_start,
+    "TOOL_CALL_END": Opened._call_end,
+    "REASONING_START": Opened._span_start,
+    "REASONING_END": Opened._span_end,
+    "REASONING_MESSAGE_START": Opened._reasoning_start,
+    "REASONING_MESSAGE_END": Opened._reasoning_end,
+    "STEP_STARTED": Opened._step_start,
+    "STEP_FINISHED": Opened._step_end,
+    "SUBAGENT_STARTED": Opened._subagent_start,
+    "SUBAGENT_FINISHED": Opened._subagent_end,
+    "SUBAGENT_ERROR": Opened._subagent_end,
+}
