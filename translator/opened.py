@@ -17,7 +17,10 @@ from typing import Any
 __all__ = ["Open", "Opened"]
 
 Event = dict[str, Any]
-_NOTHING: Mapping[Any, Any] = MappingProxyType({})
+
+
+def _nothing() -> Mapping[Any, Any]:
+    return MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,19 +29,19 @@ class Open:
 
     run_id: str | None = None
     """The run that is going on, `None` between runs."""
-    texts: Mapping[str, Event] = field(default=_NOTHING)
+    texts: Mapping[str, Event] = field(default_factory=_nothing)
     """Text messages by message id."""
-    calls: Mapping[str, Event] = field(default=_NOTHING)
+    calls: Mapping[str, Event] = field(default_factory=_nothing)
     """Tool calls by tool call id."""
-    spans: Mapping[str, Event] = field(default=_NOTHING)
+    spans: Mapping[str, Event] = field(default_factory=_nothing)
     """Reasoning spans by message id."""
-    reasonings: Mapping[str, Event] = field(default=_NOTHING)
+    reasonings: Mapping[str, Event] = field(default_factory=_nothing)
     """Reasoning messages by message id."""
-    steps: Mapping[tuple[str | None, str], Event] = field(default=_NOTHING)
+    steps: Mapping[tuple[str | None, str], Event] = field(default_factory=_nothing)
     """Steps by owner (a subagent's run id, `None` for the run itself) and name."""
-    subagents: Mapping[str, Event] = field(default=_NOTHING)
+    subagents: Mapping[str, Event] = field(default_factory=_nothing)
     """Subagents by their run id."""
-    ended: Mapping[str, tuple[Event, Event]] = field(default=_NOTHING)
+    ended: Mapping[str, tuple[Event, Event]] = field(default_factory=_nothing)
     """Subagents of this run that ended: how each started and how it ended."""
 
 
