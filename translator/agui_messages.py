@@ -1,1 +1,153 @@
-"""."""
+"""LangChain messages as AG-UI messages: `shown`, what a client is to hold of a checkpoint, and `to_agui_messages`.
+
+Nothing here knows a stream or an event. The assistant's side is in `assistant_message`.
+
+Rules
+1. One stored message becomes no, one or several wire messages, by that message and the options alone.
+2. Roles: human is user, ai is assistant, tool is tool. A chat message keeps the role user, assistant or system; any other
+   role is an assistant of that name. A function message (OpenAI's calls before tools) belongs to no call that a client
+   could hold, and is not told. System and developer messages are never shown.
+3. A user's content is text, or content parts where it is a list. What is neither text nor media is left out.
+4. A tool's content is its text; where it has media, content parts (as text for clients older than 1.0, which refuse
+   parts there); anything else, compact JSON.
+5. A tool result beyond the limit is cut, with its true size in metadata; media beyond it is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .assistant_message import Result, Said, Wire, assistant_message, media_message, reasoning_message
+from .content import fields, kind_of
+from .media import is_media_block, part_of
+from .options import Options
+from .server_tools import result_text
+
+_TEXT_BLOCKS = frozenset({"text", "output_text", "input_text"})
+
+
+def shown(message: Any, position: int, options: Options) -> list[Wire]:
+    """The wire messages that one stored message becomes.
+
+    Takes the message (an object or its JSON), its position in the list of messages, which names it if it has no id, and
+    the options that say what is told. Gives [] for what is not shown: system messages, removals, no messages at all.
+    """
+    view = fields(message)
+    kind, role = _speaker(view)
+    message_id = id_of(view, position)
+    if kind == "ai":
+        return _assistant(view, message_id, role, options)
+    if kind == "human":
+        return [_user(view, message_id)]
+    if kind == "tool" and options.tool_results and view.get("name") not in options.hidden_tools:
+        return [_tool(view, message_id, options)]
+    return []
+
+
+def id_of(view: Mapping[str, Any], position: int) -> str:
+    """A stored message's id; by its position where it has none."""
+    given = view.get("id")
+    return given if isinstance(given, str) and given else f"message-{position}"
+
+
+def tool_content(content: Any, options: Options) -> tuple[str | list[Wire], Wire]:
+    """A tool result's wire content, and what its metadata says of its size: as `shown` has it, so for the result event."""
+    told = _tool_parts(content, options)
+    limit = options.result_limit
+    if isinstance(told, str):
+        if limit is None or len(told) <= limit:
+            return told, {}
+        return told[:limit], {"truncated": True, "size": len(told)}
+    size = sum(len(part["text"]) if part["type"] == "text" else len(part["source"]["value"]) for part in told)
+    if limit is None or size <= limit:
+        return told, {}
+    text = "".join(part["text"] for part in told if part["type"] == "text")
+    return text[:limit], {"truncated": True, "size": size}
+
+
+def result_message(message_id: str, result: Result, options: Options) -> Wire:
+    """The wire message of a result of a tool the provider ran."""
+    view = {"content": result.content, "tool_call_id": result.call_id, "status": "error" if result.error else "success"}
+    return _tool(view, f"{message_id}-result-{result.call_id}", options)
+
+
+def _speaker(view: Mapping[str, Any]) -> tuple[str, str | None]:
+    """A message's kind, and the name that a role of its own gives it."""
+    kind = kind_of(view)
+    if kind != "chat":
+        return kind, None
+    role = view.get("role")
+    if role in ("user", "human"):
+        return "human", None
+    if role in ("system", "developer"):
+        return "system", None
+    return "ai", role if isinstance(role, str) and role not in ("assistant", "ai") else None
+
+
+def _assistant(view: Mapping[str, Any], message_id: str, role: str | None, options: Options) -> list[Wire]:
+    said = Said(view, message_id)
+    hidden = {call["id"] for call in said.calls if call["function"]["name"] in options.hidden_tools}
+    calls = [call for call in said.calls if call["id"] not in hidden and call["function"]["name"]]
+    told: list[Wire] = []
+    if options.reasoning:
+        told += [reasoning_message(thought) for thought in said.thoughts if thought.text or thought.encrypted]
+    if said.text or calls or not hidden:
+        told.append(assistant_message(said, calls, view.get("name") or role))
+    told += [media_message(message_id, number, part) for number, part in enumerate(said.media)]
+    if options.tool_results:
+        told += [result_message(message_id, item, options) for item in said.results if item.call_id not in hidden]
+    return told
+
+
+def _user(view: Mapping[str, Any], message_id: str) -> Wire:
+    content = view.get("content")
+    message: Wire = {"id": message_id, "role": "user"}
+    message["content"] = content if isinstance(content, str) else _parts(content)
+    if isinstance(view.get("name"), str) and view["name"]:
+        message["name"] = view["name"]
+    return message
+
+
+def _tool(view: Mapping[str, Any], message_id: str, options: Options) -> Wire:
+    content, metadata = tool_content(view.get("content"), options)
+    call_id = view.get("tool_call_id")
+    if view.get("status") == "error":
+        metadata["status"] = "error"
+    message: Wire = {"id": message_id, "role": "tool", "content": content}
+    message["toolCallId"] = call_id if isinstance(call_id, str) else ""
+    if metadata:
+        message["metadata"] = metadata
+    return message
+
+
+def _tool_parts(content: Any, options: Options) -> str | list[Wire]:
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list | tuple) or not content:
+        return "" if content is None or content in ([], ()) else result_text(content)
+    parts = [_part(block) for block in content]
+    if None in parts:
+        return result_text(content)
+    told = [part for part in parts if part is not None]
+    if all(part["type"] == "text" for part in told):
+        return "".join(part["text"] for part in told)
+    return result_text(content) if options.legacy else told
+
+
+def _parts(content: Any) -> list[Wire]:
+    blocks = content if isinstance(content, list | tuple) else [content]
+    return [part for part in map(_part, blocks) if part is not None]
+
+
+def _part(block: Any) -> Wire | None:
+    """The content part of one block; None for what is neither text nor media."""
+    if isinstance(block, str):
+        return {"type": "text", "text": block}
+    if not isinstance(block, Mapping):
+        return None
+    kind = block.get("type")
+    if kind in _TEXT_BLOCKS or (kind is None and "text" in block):
+        text = block.get("text")
+        return {"type": "text", "text": text} if isinstance(text, str) else None
+    return part_of(block) if isinstance(kind, str) and is_media_block(kind) else None

@@ -8,6 +8,7 @@ style `{"role", "content"}`; a `(role, content)` pair or a bare string, as nodes
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 import orjson
@@ -105,9 +106,7 @@ def _openai_calls(calls: list[Any]) -> dict[str, Any]:
             good.append(call)
             continue
         told = {"id": call.get("id"), "name": function.get("name"), "args": function.get("arguments")}
-        try:
+        with suppress(TypeError, ValueError):
             told["args"] = orjson.loads(told["args"] or "{}")
-        except (TypeError, ValueError):
-            pass
         (good if isinstance(told["args"], dict) else bad).append(told)
     return {"tool_calls": good, "invalid_tool_calls": bad}

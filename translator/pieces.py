@@ -1,4 +1,4 @@
-"""The neutral pieces that message content is read into. Types only: reading lives in `content`, meaning in the consumers.
+"""The neutral pieces that message content is read into. Types only: `content` reads, others give them a meaning.
 
 A *piece* is the smallest thing a message says, the same for every provider. The pieces of all chunks of one model call,
 in order, and the pieces of the message they add up to, tell the same texts, calls, reasoning, media and citations;
@@ -7,19 +7,22 @@ chunks only say it in more and smaller pieces.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 Key = int | str | None
 """What a provider tells fragments of one block, or of one call, by; None: it told nothing."""
 
 
-class Text(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Text:
     """Text the model says: an answer, a refusal, or the transcript of an audio answer."""
 
     text: str
 
 
-class Reasoning(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Reasoning:
     """A fragment of a reasoning block; its text may be empty, where only the block's id or a new part is told."""
 
     block: Key
@@ -31,7 +34,8 @@ class Reasoning(NamedTuple):
     """The part of the block the text belongs to; parts are set apart by an empty line."""
 
 
-class Encrypted(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Encrypted:
     """A reasoning block's signature or encrypted content (a fragment of it; fragments of one block are joined)."""
 
     block: Key
@@ -40,14 +44,16 @@ class Encrypted(NamedTuple):
     """The block is nothing else: there is no text beside it (Anthropic's and Bedrock's redacted thinking)."""
 
 
-class Signature(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Signature:
     """Opaque proof of thought on a tool call, or (without a call id) on the answer itself (Gemini)."""
 
     call_id: str | None
     value: str
 
 
-class ToolPiece(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class ToolPiece:
     """A tool call or a fragment of one. `args` is the next stretch of its JSON text."""
 
     index: Key
@@ -58,7 +64,8 @@ class ToolPiece(NamedTuple):
     """The provider runs the tool itself; its `ServerResult` is in the same message."""
 
 
-class ServerResult(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class ServerResult:
     """What a tool gave that the provider ran. An empty `call_id` means the message's latest server call."""
 
     call_id: str
@@ -66,13 +73,15 @@ class ServerResult(NamedTuple):
     error: bool
 
 
-class Media(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Media:
     """An image, a sound, a film or a document the model made, as an AG-UI content part."""
 
     part: dict[str, Any]
 
 
-class Citation(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Citation:
     """A source of what is said, in the shape of LangChain's standard `citation` annotation."""
 
     citation: dict[str, Any]

@@ -1,0 +1,155 @@
+"""One stored assistant message, told as wire messages. Never tool, user or system messages, and nothing of a stream.
+
+Rules
+1. Everything is read from the message's `pieces`, as streaming does: text is all Text pieces joined, calls stand in the
+   order of their first mention, reasoning is one message for each block.
+2. Order: reasoning messages, the assistant message, media activities, results of tools the provider ran.
+3. A reasoning block that has neither text nor an encrypted value is not told. Its number counts all the same.
+4. A call without a name is not told: a client can do nothing with it. A message that says nothing but hidden calls is
+   not told; one that says nothing at all is, as an empty one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from .content import (
+    Citation,
+    Encrypted,
+    Media,
+    Piece,
+    Reasoning,
+    ReasoningBlocks,
+    ServerResult,
+    Signature,
+    Text,
+    ToolPiece,
+    finish_reason,
+    pieces,
+)
+
+Wire = dict[str, Any]
+
+
+class Thought(NamedTuple):
+    """A reasoning block of a stored message, whole."""
+
+    id: str
+    text: str
+    encrypted: str
+
+
+class Result(NamedTuple):
+    """The result of a tool the provider ran."""
+
+    call_id: str
+    content: str
+    error: bool
+
+
+class Said:
+    """All that a stored assistant message says, sorted by kind."""
+
+    def __init__(self, view: Mapping[str, Any], message_id: str) -> None:
+        self.message_id = message_id
+        self.text = ""
+        self.thoughts: list[Thought] = []
+        self.calls: list[Wire] = []
+        self.results: list[Result] = []
+        self.media: list[Wire] = []
+        self.metadata: Wire = {}
+        self.signature: str | None = None
+        self._read(pieces(view, whole=True))
+        if reason := finish_reason(view):
+            self.metadata["finishReason"] = reason
+
+    def _read(self, told: list[Piece]) -> None:
+        texts: list[str] = []
+        citations: list[Wire] = []
+        signatures: dict[str, str] = {}
+        for piece in told:
+            match piece:
+                case Text():
+                    texts.append(piece.text)
+                case ToolPiece():
+                    self._call(piece)
+                case ServerResult():
+                    self._result(piece)
+                case Media():
+                    self.media.append(piece.part)
+                case Citation():
+                    citations.append(piece.citation)
+                case Signature(call_id=None):
+                    self.signature = piece.value
+                case Signature(call_id=str(call_id)):
+                    signatures[call_id] = piece.value
+                case _:
+                    pass
+        self.text = "".join(texts)
+        self.thoughts = thoughts(told, self.message_id)
+        if citations:
+            self.metadata["citations"] = citations
+        for call in self.calls:
+            if call["id"] in signatures:
+                call["encryptedValue"] = signatures[call["id"]]
+
+    def _call(self, piece: ToolPiece) -> None:
+        call_id = piece.id or f"{self.message_id}-call-{len(self.calls)}"
+        function = {"name": piece.name or "", "arguments": piece.args or ""}
+        self.calls.append({"id": call_id, "type": "function", "function": function})
+        if piece.server:
+            self._latest_server_call = call_id
+
+    def _result(self, piece: ServerResult) -> None:
+        call_id = piece.call_id or getattr(self, "_latest_server_call", "")
+        self.results.append(Result(call_id, piece.content, piece.error))
+
+
+def thoughts(told: list[Piece], message_id: str) -> list[Thought]:
+    """The reasoning blocks among the pieces of a message, in order of appearance, those without content included."""
+    blocks = ReasoningBlocks()
+    texts: list[str] = []
+    ids: list[str] = []
+    encrypted: list[str] = []
+    for piece in told:
+        if not isinstance(piece, Reasoning | Encrypted):
+            continue
+        placed = blocks.place(piece)
+        if placed.ordinal == len(texts):
+            texts.append("")
+            encrypted.append("")
+            ids.append(f"{message_id}-reasoning-{placed.ordinal}")
+        texts[placed.ordinal] += placed.delta
+        ids[placed.ordinal] = placed.id or ids[placed.ordinal]
+        encrypted[placed.ordinal] = placed.encrypted or encrypted[placed.ordinal]
+    return [Thought(*thought) for thought in zip(ids, texts, encrypted, strict=True)]
+
+
+def reasoning_message(thought: Thought) -> Wire:
+    """The wire message of a reasoning block."""
+    message = {"id": thought.id, "role": "reasoning", "content": thought.text}
+    if thought.encrypted:
+        message["encryptedValue"] = thought.encrypted
+    return message
+
+
+def media_message(message_id: str, number: int, part: Wire) -> Wire:
+    """The activity that shows one piece of media."""
+    return {"id": f"{message_id}-media-{number}", "role": "activity", "activityType": "media", "content": part}
+
+
+def assistant_message(said: Said, calls: list[Wire], name: Any) -> Wire:
+    """The wire message of the answer itself, with the calls to be told."""
+    message: Wire = {"id": said.message_id, "role": "assistant"}
+    if said.text or not calls:
+        message["content"] = said.text
+    if calls:
+        message["toolCalls"] = calls
+    if isinstance(name, str) and name:
+        message["name"] = name
+    if said.signature is not None:
+        message["encryptedValue"] = said.signature
+    if said.metadata:
+        message["metadata"] = said.metadata
+    return message
