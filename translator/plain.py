@@ -120,6 +120,13 @@ def _in_c(value: Any, margin: int) -> Frozen:
     return Frozen(data, orjson.loads(data))
 
 
+def _part_in_c(value: Any, depth: int) -> Any:
+    data = orjson.dumps(value, default=_known_to_orjson, option=_OPTIONS)
+    if data.count(b"[") + data.count(b"{") <= MAX_DEPTH - depth:  # cannot be too deep: most parts are small
+        return orjson.loads(data)
+    return _in_c(value, _MARGIN + depth).json
+
+
 def _known_to_orjson(value: Any) -> Any:
     settled = _settled(value)
     if type(settled) is set or type(settled) is frozenset:
@@ -157,7 +164,7 @@ def _walk(value: Any, above: set[int], depth: int) -> Any:
         return _TOO_DEEP
     if 0 < depth <= _RETRIED:
         try:
-            return _in_c(value, _MARGIN + depth).json  # no cycle through `above` either, or orjson had refused
+            return _part_in_c(value, depth)  # no cycle through `above` either, or orjson had refused
         except _REFUSED:
             pass
     above.add(id(value))
