@@ -1,0 +1,95 @@
+// Drives the real AG-UI clients: one JSON job per line in, one JSON answer per line out, in order.
+//
+// A job: { id, version: "1.0.0" | "0.0.59", mode?: "run" | "connect", messages?, state?, events? | frames?, split?,
+// trace?, resume? }. `events` are written as LF-framed SSE; `frames` is SSE text taken as it is. Either way the bytes
+// go through the client's own HTTP reader, so everything it does to a response is done to them; `split` is the size of
+// the reads (65536).
+// An answer: { id, error, warnings, messages, state, pendingInterrupts, result, trace? }. `trace` has what the agent
+// held after each event that reached its reducer.
+//
+// The one module here that is not a test; it knows nothing of what is tested.
+
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+
+import { HttpAgent as Agent0 } from "agui-0-0-59";
+import { HttpAgent as Agent1 } from "agui-1-0-0";
+
+const AGENTS = { "0.0.59": Agent0, "1.0.0": Agent1 };
+
+// Neither client's HttpAgent can connect; a connecting one posts the same input elsewhere.
+const connecting = (Base) =>
+  class extends Base {
+    connect(input) {
+      return this.run(input);
+    }
+  };
+const CONNECTING = { "0.0.59": connecting(Agent0), "1.0.0": connecting(Agent1) };
+
+const asFrames = (events) => events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join("");
+
+const response = (text, split) => {
+  const bytes = new TextEncoder().encode(text);
+  let read = 0;
+  const body = new ReadableStream({
+    pull(controller) {
+      if (read < bytes.length) controller.enqueue(bytes.slice(read, (read += split)));
+      else controller.close();
+    },
+  });
+  return new Response(body, { status: 200, headers: { "content-type": "text/event-stream" } });
+};
+
+export const drive = async (job) => {
+  const warnings = [];
+  const failures = [];
+  const text = job.frames ?? asFrames(job.events ?? []);
+  const agent = new CONNECTING[job.version]({
+    url: "http://client.invalid/",
+    threadId: job.threadId ?? "thread",
+    initialMessages: job.messages ?? [],
+    initialState: job.state ?? {},
+    fetch: async () => response(text, job.split ?? 65536),
+  });
+  const trace = [];
+  const held = () => ({ messages: agent.messages, state: agent.state });
+  // onEvent comes before its event is applied: what is held then is what the event before it left.
+  const tracer = { onEvent: () => void trace.push(JSON.stringify(held())) };
+
+  const kept = { warn: console.warn, error: console.error, log: console.log, debug: console.debug };
+  const note = (...args) => void warnings.push(args.map((arg) => (arg instanceof Error ? arg.message : String(arg))).join(" "));
+  Object.assign(console, { warn: note, error: note, log: note, debug: note });
+  const escaped = (error) => void failures.push(error);
+  process.on("unhandledRejection", escaped);
+  process.on("uncaughtException", escaped);
+  let result;
+  try {
+    const parameters = job.resume === undefined ? {} : { resume: job.resume };
+    const call = job.mode === "connect" ? "connectAgent" : "runAgent";
+    ({ result } = await agent[call](parameters, job.trace ? tracer : {}));
+  } catch (error) {
+    failures.push(error);
+  } finally {
+    await new Promise((resolve) => setImmediate(resolve)); // rejections nobody handles are told after the microtasks
+    process.off("unhandledRejection", escaped);
+    process.off("uncaughtException", escaped);
+    Object.assign(console, kept);
+  }
+  const answer = {
+    id: job.id ?? null,
+    error: failures.length > 0 ? String(failures[0]?.message ?? failures[0]) : null,
+    warnings: warnings.filter((warning) => !warning.startsWith("Agent execution failed:")),
+    ...held(),
+    pendingInterrupts: agent.pendingInterrupts,
+    result: result ?? null,
+  };
+  if (job.trace) answer.trace = [...trace.slice(1).map((line) => JSON.parse(line)), held()];
+  return structuredClone(answer);
+};
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  for await (const line of createInterface({ input: process.stdin })) {
+    const answer = await drive(JSON.parse(line));
+    process.stdout.write(`${JSON.stringify(answer)}\n`);
+  }
+}
