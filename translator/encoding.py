@@ -1,8 +1,8 @@
 """One event as the bytes of one SSE frame.
 
-Lives here: framing. Never here: what an event says, or how large it may be (`frames`). The client splits only on a blank
-line of LF, reads only `data:` lines, and takes no null for an absent field: models are written by alias without them, wire
-dicts as they are, since they never hold such nulls.
+Lives here: framing. Never here: what an event says, or how large it may be (`frames`). The client splits only on a
+blank line of LF, reads only `data:` lines, and takes no null for an absent field: models are written by alias without
+them, wire dicts as they are, since they never hold such nulls.
 """
 
 from __future__ import annotations
