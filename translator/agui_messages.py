@@ -4,9 +4,9 @@ Nothing here knows a stream or an event. The assistant's side is in `assistant_m
 
 Rules
 1. One stored message becomes no, one or several wire messages, by that message and the options alone.
-2. Roles: human is user, ai is assistant, tool is tool. A chat message keeps the role user, assistant or system; any other
-   role is an assistant of that name. A function message (OpenAI's calls before tools) belongs to no call that a client
-   could hold, and is not told. System and developer messages are never shown.
+2. Roles: human is user, ai is assistant, tool is tool. A chat message keeps the role user, assistant or system; any
+   other role is an assistant of that name. A function message (OpenAI's calls before there were tools) belongs to no
+   call that a client could hold, and is not told. System and developer messages are never shown.
 3. A user's content is text, or content parts where it is a list. What is neither text nor media is left out.
 4. A tool's content is its text; where it has media, content parts (as text for clients older than 1.0, which refuse
    parts there); anything else, compact JSON.
@@ -52,7 +52,7 @@ def id_of(view: Mapping[str, Any], position: int) -> str:
 
 
 def tool_content(content: Any, options: Options) -> tuple[str | list[Wire], Wire]:
-    """A tool result's wire content, and what its metadata says of its size: as `shown` has it, so for the result event."""
+    """A tool result's wire content, and what its metadata says of its size; in `shown` and in the result event."""
     told = _tool_parts(content, options)
     limit = options.result_limit
     if isinstance(told, str):

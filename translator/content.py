@@ -4,8 +4,8 @@ Rules
 1. One reader serves chunks and whole messages, so that streaming and the stored message tell the same.
 2. The order of pieces is the order of the content; calls that the content does not mention come after it.
 3. A chunk's calls are its `tool_call_chunks`. Its `tool_calls` are guesses parsed from a fragment and are not looked
-   at, unless there are no call chunks. A whole message's calls are its `tool_calls` and `invalid_tool_calls`, in the order
-   in which the content mentions them. Blocks in the content that only repeat a call tell nothing else.
+   at, unless there are no call chunks. A whole message's calls are its `tool_calls` and `invalid_tool_calls`, in the
+   order in which the content mentions them. Blocks in the content that only repeat a call tell nothing else.
 4. Reasoning in `additional_kwargs` counts only where the content has none: some adapters tell it in both.
 5. Reading never raises: an odd value costs its block, with a line in the debug log.
 """
@@ -100,7 +100,7 @@ def text_of(view: Mapping[str, Any]) -> str:
 
 
 def finish_reason(view: Mapping[str, Any]) -> str | None:
-    """Why the model stopped, if not normally (see `finish_reasons`). Of several chunks, the last that tells it counts."""
+    """Why the model stopped, if not normally: see `finish_reasons`. Of several chunks, the last to tell it counts."""
     if reason := abnormal(view.get("response_metadata")):
         return reason
     kwargs = view.get("additional_kwargs")

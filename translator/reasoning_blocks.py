@@ -9,7 +9,8 @@ Rules
    index and an id of its own that contradict each other begins a new block. This is how langchain-core adds chunks up.
 3. A fragment with neither goes on with the latest block told without an index, unless that one was already signed:
    providers sign a block at its end.
-4. Parts of one block are set apart by an empty line, wherever both have text.
+4. Parts of one block are set apart by an empty line, wherever both have text. A fragment that names no part belongs
+   to the part before it.
 5. In LangChain's v1 form each part of a Responses item is a block of its own, with the index
    `lc_rs_` + hex("<item>_<part>"): it is read back to the item and its part.
 """
@@ -70,7 +71,7 @@ class ReasoningBlocks:
             block.encrypted += piece.value
             return Placed(block.ordinal, block.id, "", block.encrypted)
         block = self._block(piece.block, piece.id, fresh=False)
-        if piece.part != block.part:
+        if piece.part is not None and piece.part != block.part:
             block.part, block.gap = piece.part, block.told
         if not piece.text:
             return Placed(block.ordinal, block.id, "", None)
@@ -141,12 +142,12 @@ def _standard(block: Mapping[str, Any], key: Key, id_: str | None, part: Key) ->
     text = block.get("reasoning")
     if not isinstance(text, str):
         text = block.get("text")
-    yield Reasoning(key, text if isinstance(text, str) else "", id_, part)
-    for field in ("summary", "content"):
-        items = block.get(field)
-        if isinstance(items, list | tuple):
-            for number, item in enumerate(items):
-                yield from _part(key, field, number, item)
+    parts = [(field, block[field]) for field in ("summary", "content") if isinstance(block.get(field), list | tuple)]
+    if text or id_ is not None or not any(items for _, items in parts):
+        yield Reasoning(key, text if isinstance(text, str) else "", id_, part)
+    for field, items in parts:
+        for number, item in enumerate(items):
+            yield from _part(key, field, number, item)
     extras = block.get("extras")
     extras = extras if isinstance(extras, Mapping) else {}
     for field in ("encrypted_content", "signature"):
