@@ -10,21 +10,32 @@ Rules
 3. A user's content is text, or content parts where it is a list. What is neither text nor media is left out.
 4. A tool's content is its text; where it has media, content parts (as text for clients older than 1.0, which refuse
    parts there); anything else, compact JSON.
-5. A tool result beyond the limit is cut, with its true size in metadata; media beyond it is left out.
+5. `to_agui_messages` tells more than a front end is to see: system and developer messages, results whole, errors also
+   in `error`, and under `metadata.langchain` what only LangChain has words for, so that it can go back.
+6. A tool result beyond the limit is cut, with its true size in metadata; media beyond it is left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import logging
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from ag_ui.core import Message
+from pydantic import TypeAdapter
 
 from .assistant_message import Result, Said, Wire, assistant_message, media_message, reasoning_message
-from .content import fields, kind_of
+from .content import fields, kind_of, text_of
 from .media import is_media_block, part_of
 from .options import Options
+from .plain import plain
+from .reasoning_forms import METADATA_KEY, forms
 from .server_tools import result_text
 
-_TEXT_BLOCKS = frozenset({"text", "output_text", "input_text"})
+_log = logging.getLogger(__name__)
+_MESSAGE: Final = TypeAdapter[Message](Message)
+_EVERYTHING: Final = Options(result_limit=None)
+_TEXT_BLOCKS: Final = frozenset({"text", "output_text", "input_text"})
 
 
 def shown(message: Any, position: int, options: Options) -> list[Wire]:
@@ -43,6 +54,24 @@ def shown(message: Any, position: int, options: Options) -> list[Wire]:
     if kind == "tool" and options.tool_results and view.get("name") not in options.hidden_tools:
         return [_tool(view, message_id, options)]
     return []
+
+
+def to_agui_messages(messages: Iterable[Any]) -> list[Message]:
+    """AG-UI messages (`ag_ui.core` models) that say what the LangChain messages say; see rule 5.
+
+    Takes messages in any form LangGraph knows. Nothing raises: what can't be read, or AG-UI has no message for, is
+    passed over, with a warning in the log.
+    """
+    told: list[Message] = []
+    for position, message in enumerate(messages):
+        try:
+            wires = _whole(message, position)
+            if not wires:
+                _log.warning("a %s message is passed over: AG-UI has none like it", kind_of(fields(message)) or "non-")
+            told += [_MESSAGE.validate_python(plain(wire)) for wire in wires]
+        except Exception as error:
+            _log.warning("a message is passed over: %s", error)
+    return told
 
 
 def id_of(view: Mapping[str, Any], position: int) -> str:
@@ -98,6 +127,41 @@ def _assistant(view: Mapping[str, Any], message_id: str, role: str | None, optio
     if options.tool_results:
         told += [result_message(message_id, item, options) for item in said.results if item.call_id not in hidden]
     return told
+
+
+def _whole(message: Any, position: int) -> list[Wire]:
+    """All that a message says, for `to_agui_messages`."""
+    view = fields(message)
+    kind, role = _speaker(view)
+    message_id = id_of(view, position)
+    if kind == "system":
+        return [_system(view, message_id)]
+    if kind == "tool":
+        wire = _tool(view, message_id, _EVERYTHING)
+        if view.get("status") == "error":
+            wire["error"] = wire["content"] if isinstance(wire["content"], str) else "error"
+        return [wire]
+    if kind != "ai":
+        return shown(message, position, _EVERYTHING)
+    said = Said(view, message_id)
+    told = []
+    for thought, form in zip(said.thoughts, forms(said.pieces), strict=True):
+        if thought.text or thought.encrypted or not thought.id.startswith(f"{message_id}-reasoning-"):
+            told.append({**reasoning_message(thought), "metadata": {METADATA_KEY: form}})
+    for call in said.calls:
+        if call["id"] in said.server_calls:
+            call["metadata"] = {METADATA_KEY: {"server": True}}
+    told.append(assistant_message(said, said.calls, view.get("name") or role))
+    told += [media_message(message_id, number, part) for number, part in enumerate(said.media)]
+    return told + [result_message(message_id, result, _EVERYTHING) for result in said.results]
+
+
+def _system(view: Mapping[str, Any], message_id: str) -> Wire:
+    kwargs = view.get("additional_kwargs")
+    marked = isinstance(kwargs, Mapping) and kwargs.get("__openai_role__") == "developer"
+    role = "developer" if marked or "developer" in (view.get("role"), view.get("type")) else "system"
+    message = {"id": message_id, "role": role, "content": text_of(view)}
+    return message | ({"name": view["name"]} if isinstance(view.get("name"), str) else {})
 
 
 def _user(view: Mapping[str, Any], message_id: str) -> Wire:

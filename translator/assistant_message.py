@@ -60,7 +60,9 @@ class Said:
         self.media: list[Wire] = []
         self.metadata: Wire = {}
         self.signature: str | None = None
-        self._read(pieces(view, whole=True))
+        self.pieces = pieces(view, whole=True)
+        self.server_calls: list[str] = []
+        self._read(self.pieces)
         if reason := finish_reason(view):
             self.metadata["finishReason"] = reason
 
@@ -99,10 +101,10 @@ class Said:
         function = {"name": piece.name or "", "arguments": piece.args or ""}
         self.calls.append({"id": call_id, "type": "function", "function": function})
         if piece.server:
-            self._latest_server_call = call_id
+            self.server_calls.append(call_id)
 
     def _result(self, piece: ServerResult) -> None:
-        call_id = piece.call_id or getattr(self, "_latest_server_call", "")
+        call_id = piece.call_id or (self.server_calls[-1] if self.server_calls else "")
         self.results.append(Result(call_id, piece.content, piece.error))
 
 

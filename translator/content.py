@@ -33,6 +33,7 @@ from .pieces import (
 from .reasoning_blocks import Placed, ReasoningBlocks
 
 __all__ = [
+    "CALL_SIGNATURES",
     "Citation",
     "Encrypted",
     "Media",
@@ -57,7 +58,8 @@ _log = logging.getLogger(__name__)
 _CALL_BLOCKS: Final = frozenset(
     {"tool_use", "function_call", "custom_tool_call", "tool_call", "invalid_tool_call", "tool_call_chunk"}
 )
-_CALL_SIGNATURES: Final = "__gemini_function_call_thought_signatures__"
+CALL_SIGNATURES: Final = "__gemini_function_call_thought_signatures__"
+"""Where `langchain-google-genai` keeps the thought signatures of calls, by call id, in `additional_kwargs`."""
 _NO_KWARGS: Final[Mapping[str, Any]] = {}
 
 
@@ -176,7 +178,7 @@ def _read_kwargs(kwargs: Mapping[str, Any], chunk: bool, told: list[Piece]) -> N
         told.append(Text(refusal))
     if audio := kwargs.get("audio"):
         told.extend(_safely(_audio, audio, chunk))
-    signatures = kwargs.get(_CALL_SIGNATURES)
+    signatures = kwargs.get(CALL_SIGNATURES)
     if isinstance(signatures, Mapping):
         told.extend(
             Signature(call_id, value)

@@ -32,6 +32,8 @@ class Reasoning:
     """The provider's id of the block, where this fragment carries it."""
     part: Key = None
     """The part of the block the text belongs to; parts are set apart by an empty line."""
+    form: str = "reasoning"
+    """The shape it was read from: see `reasoning_forms`. A stream has no use for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,7 @@ class Encrypted:
     value: str
     redacted: bool = False
     """The block is nothing else: there is no text beside it (Anthropic's and Bedrock's redacted thinking)."""
+    form: str = "reasoning"
 
 
 @dataclass(frozen=True, slots=True)

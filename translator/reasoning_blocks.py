@@ -110,19 +110,18 @@ def read(block: Mapping[str, Any], position: int | None) -> Iterator[Piece]:
     """
     kind = block.get("type")
     key, part = _key(block.get("index"))
-    given = block.get("id")
-    id_ = given if isinstance(given, str) and given else None
+    id_ = _id(block)
     if part is None and key is None and id_ is not None:
         part = position
     if kind == "redacted_thinking":
-        yield from _redacted(key, block.get("data"))
+        yield from _encrypted(key, block.get("data"), kind, redacted=True)
     elif kind == "reasoning_content":
         yield from _bedrock(key, block.get("reasoning_content"))
     elif kind == "thinking":
-        yield Reasoning(key, _joined(block.get("thinking")), id_, part)
-        yield from _encrypted(key, block.get("signature"))
+        yield Reasoning(key, _joined(block.get("thinking")), id_, part, kind)
+        yield from _encrypted(key, block.get("signature"), kind)
     else:
-        yield from _standard(block, key, id_, part)
+        yield from _standard(block, key, part, "summary" if isinstance(block.get("summary"), list) else "reasoning")
 
 
 def read_kwargs(kwargs: Mapping[str, Any]) -> Iterator[Piece]:
@@ -130,59 +129,61 @@ def read_kwargs(kwargs: Mapping[str, Any]) -> Iterator[Piece]:
     plain_text = kwargs.get("reasoning_content")
     reasoning = kwargs.get("reasoning")
     if isinstance(plain_text, str) and plain_text:
-        yield Reasoning("reasoning_content", plain_text)
+        yield Reasoning("reasoning_content", plain_text, form="kwargs-text")
     elif isinstance(reasoning, str) and reasoning:
-        yield Reasoning("reasoning", reasoning)
+        yield Reasoning("reasoning", reasoning, form="kwargs-text")
     elif isinstance(reasoning, Mapping):
-        given = reasoning.get("id")
-        yield from _standard(reasoning, "reasoning", given if isinstance(given, str) and given else None, None)
+        yield from _standard(reasoning, "reasoning", None, "kwargs-item")
 
 
-def _standard(block: Mapping[str, Any], key: Key, id_: str | None, part: Key) -> Iterator[Piece]:
+def _standard(block: Mapping[str, Any], key: Key, part: Key, form: str) -> Iterator[Piece]:
+    id_ = _id(block)
     text = block.get("reasoning")
     if not isinstance(text, str):
         text = block.get("text")
     parts = [(field, block[field]) for field in ("summary", "content") if isinstance(block.get(field), list | tuple)]
     if text or id_ is not None or not any(items for _, items in parts):
-        yield Reasoning(key, text if isinstance(text, str) else "", id_, part)
+        yield Reasoning(key, text if isinstance(text, str) else "", id_, part, form)
     for field, items in parts:
         for number, item in enumerate(items):
-            yield from _part(key, field, number, item)
+            yield from _part(key, field, number, item, form)
     extras = block.get("extras")
     extras = extras if isinstance(extras, Mapping) else {}
     for field in ("encrypted_content", "signature"):
-        yield from _encrypted(key, block.get(field) or extras.get(field))
-    yield from _redacted(key, extras.get("redacted_content") or extras.get("data"))
+        yield from _encrypted(key, block.get(field) or extras.get(field), form)
+    yield from _encrypted(key, extras.get("redacted_content") or extras.get("data"), form, redacted=True)
 
 
-def _part(key: Key, field: str, number: int, item: Any) -> Iterator[Piece]:
+def _part(key: Key, field: str, number: int, item: Any, form: str) -> Iterator[Piece]:
     if isinstance(item, Mapping) and isinstance(item.get("text"), str):
         index = item.get("index")
-        yield Reasoning(key, item["text"], None, f"{field}-{index if isinstance(index, int | str) else number}")
+        part = f"{field}-{index if isinstance(index, int | str) else number}"
+        yield Reasoning(key, item["text"], None, part, form)
     elif isinstance(item, str):
-        yield Reasoning(key, item, None, f"{field}-{number}")
+        yield Reasoning(key, item, None, f"{field}-{number}", form)
 
 
 def _bedrock(key: Key, value: Any) -> Iterator[Piece]:
+    form = "reasoning_content"
     if isinstance(value, Mapping):
         text = value.get("text")
         redacted = value.get("redacted_content")
         if redacted is None or text:
-            yield Reasoning(key, text if isinstance(text, str) else "")
-        yield from _encrypted(key, value.get("signature"))
-        yield from _redacted(key, redacted)
+            yield Reasoning(key, text if isinstance(text, str) else "", form=form)
+        yield from _encrypted(key, value.get("signature"), form)
+        yield from _encrypted(key, redacted, "redacted_content", redacted=True)
     elif isinstance(value, str):
-        yield Reasoning(key, value)
+        yield Reasoning(key, value, form=form)
 
 
-def _encrypted(key: Key, value: Any) -> Iterator[Piece]:
+def _encrypted(key: Key, value: Any, form: str, *, redacted: bool = False) -> Iterator[Piece]:
     if told := _opaque(value):
-        yield Encrypted(key, told)
+        yield Encrypted(key, told, redacted, form)
 
 
-def _redacted(key: Key, value: Any) -> Iterator[Piece]:
-    if told := _opaque(value):
-        yield Encrypted(key, told, redacted=True)
+def _id(block: Mapping[str, Any]) -> str | None:
+    given = block.get("id")
+    return given if isinstance(given, str) and given else None
 
 
 def _opaque(value: Any) -> str:

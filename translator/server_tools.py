@@ -14,6 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+import orjson
+
 from .pieces import Key, Media, Piece, ServerResult, ToolPiece
 from .plain import freeze
 
@@ -110,8 +112,16 @@ def _arguments(block: Mapping[str, Any], chunk: bool) -> str | None:
         return given or None
     streamed = block.get("partial_json")
     if not given and isinstance(streamed, str) and streamed:
-        return streamed
+        return streamed if chunk else _compact(streamed)
     return None if chunk and not given else json_text(given or {})
+
+
+def _compact(text: str) -> str:
+    """JSON text as compact as that of other calls; what is no JSON, as it is."""
+    try:
+        return json_text(orjson.loads(text))
+    except ValueError:
+        return text
 
 
 def _result(block: Mapping[str, Any]) -> Iterator[Piece]:
