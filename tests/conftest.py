@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from .agui_client import AguiClient
+from .dev_server import running_dev_server
 
 
 @pytest.fixture(scope="session")
@@ -12,3 +13,12 @@ def agui_client() -> Iterator[AguiClient]:
     """The real AG-UI clients, in one Node process for the whole session."""
     with AguiClient() as client:
         yield client
+
+
+@pytest.fixture(scope="session")
+def dev_server() -> Iterator[str]:
+    """The URL of a real `langgraph dev` server with every fixture as a graph, one for the whole session."""
+    from fixtures.served import SERVED
+
+    with running_dev_server(SERVED) as url:
+        yield url

@@ -24,15 +24,15 @@ _STOP_WITHIN = 10.0
 _LOOK_EVERY = 0.1
 
 
-class ServerDidNotStart(RuntimeError):
+class ServerStartError(RuntimeError):
     """The server ended or stayed silent; the message holds the end of its log."""
 
 
 @contextmanager
-def dev_server(names: Iterable[str]) -> Iterator[str]:
+def running_dev_server(names: Iterable[str]) -> Iterator[str]:
     """The URL of a server with these fixtures as its graphs, for as long as the block lasts.
 
-    Raises ServerDidNotStart when `/ok` is not answered within a minute.
+    Raises ServerStartError when `/ok` is not answered within a minute.
     """
     port = _free_port()
     with tempfile.TemporaryDirectory() as folder, (Path(folder) / "server.log").open("w+b") as log:
@@ -78,7 +78,7 @@ def _wait_until_ready(process: subprocess.Popen[bytes], url: str, log: IO[bytes]
             if _ends_within(process, _LOOK_EVERY):
                 break
     log.seek(0)
-    raise ServerDidNotStart(log.read().decode(errors="replace")[-4000:])
+    raise ServerStartError(log.read().decode(errors="replace")[-4000:])
 
 
 def _answers(client: httpx.Client) -> bool:
