@@ -47,15 +47,10 @@ class Entry:
     __slots__ = ("activity", "calls", "id", "message", "pieces", "position", "stale")
 
     def __init__(self, message: Message, position: int) -> None:
-        self.position = position
-        self.pieces: list[str] = []
-        self.load(message)
-
-    def load(self, message: Message) -> None:
-        """Makes this entry hold `message`."""
         self.id: str = message["id"]
+        self.position = position
         self.message = message
-        self.pieces = []
+        self.pieces: list[str] = []
         self.activity: bool = message["role"] == "activity"
         self.stale = False
         calls = message.get("toolCalls")
@@ -128,10 +123,15 @@ class Held:
         self.calls.setdefault(wire["id"], (entry, call))
         return call
 
-    def swap(self, entry: Entry, message: Message) -> None:
-        """Puts a message in another's place."""
-        entry.load(message)
-        self.reorder(self.order)
+    def swap(self, entry: Entry, message: Message) -> Entry:
+        """Puts a message of the same id in another's place, the first where it stands twice."""
+        fresh = Entry(message, entry.position)
+        self.order[entry.position] = fresh
+        if len(self.entries) == len(self.order) and entry.calls is None:
+            self.entries[entry.id] = fresh
+        else:
+            self.reorder(self.order)
+        return fresh
 
     def reorder(self, order: list[Entry]) -> None:
         """Makes `order` what is held."""

@@ -199,9 +199,9 @@ def _activity_snapshot(held: Held, event: Event, old: bool) -> None:
     elif entry.activity:
         if replace:
             kept = {key: value for key, value in entry.read().items() if key != "subagentRunId"}
-            entry.load(kept | message)
+            entry = held.swap(entry, kept | message)
     elif replace:
-        held.swap(entry, message)
+        entry = held.swap(entry, message)
     else:
         return
     _merge(entry, event)
@@ -212,12 +212,13 @@ def _activity_delta(held: Held, event: Event, old: bool) -> None:
     if entry is None or not entry.activity:
         return
     _merge(entry, event)
-    content = entry.read().get("content")
+    message = entry.read()
+    content = message.get("content")
     try:
         content = patched({} if content is None else content, event["patch"])
     except RefusedError:
         return
-    entry.put(content=content, activityType=event["activityType"])
+    held.swap(entry, {**message, "content": content, "activityType": event["activityType"]})
 
 
 # --- whole histories --------------------------------------------------------------------------------------------------

@@ -54,7 +54,7 @@ export const drive = async (job) => {
   const trace = [];
   const held = () => ({ messages: agent.messages, state: agent.state });
   // onEvent comes before its event is applied: what is held then is what the event before it left.
-  const tracer = { onEvent: () => void trace.push(JSON.stringify(held())) };
+  const tracer = { onEvent: () => void trace.push(structuredClone(held())) };
 
   const kept = { warn: console.warn, error: console.error, log: console.log, debug: console.debug };
   const note = (...args) => void warnings.push(args.map((arg) => (arg instanceof Error ? arg.message : String(arg))).join(" "));
@@ -83,13 +83,23 @@ export const drive = async (job) => {
     pendingInterrupts: agent.pendingInterrupts,
     result: result ?? null,
   };
-  if (job.trace) answer.trace = [...trace.slice(1).map((line) => JSON.parse(line)), held()];
+  if (job.trace) answer.trace = [...trace.slice(1), held()];
   return structuredClone(answer);
+};
+
+// A state with a circle in it cannot be told; the client can be brought to hold one.
+const told = (answer) => {
+  try {
+    return JSON.stringify(answer);
+  } catch (error) {
+    const { id, warnings } = answer;
+    const untold = { messages: [], state: null, pendingInterrupts: [], result: null, trace: [] };
+    return JSON.stringify({ id, error: String(error), warnings, ...untold });
+  }
 };
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   for await (const line of createInterface({ input: process.stdin })) {
-    const answer = await drive(JSON.parse(line));
-    process.stdout.write(`${JSON.stringify(answer)}\n`);
+    process.stdout.write(`${told(await drive(JSON.parse(line)))}\n`);
   }
 }
