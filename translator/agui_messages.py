@@ -51,7 +51,7 @@ def shown(message: Any, position: int, options: Options) -> list[Wire]:
         return _assistant(view, message_id, role, options)
     if kind == "human":
         return [_user(view, message_id)]
-    if kind == "tool" and options.tool_results and view.get("name") not in options.hidden_tools:
+    if kind == "tool" and options.tool_results and not _is_hidden(view.get("name"), options):
         return [_tool(view, message_id, options)]
     return []
 
@@ -112,6 +112,10 @@ def _speaker(view: Mapping[str, Any]) -> tuple[str, str | None]:
     if role in ("system", "developer"):
         return "system", None
     return "ai", role if isinstance(role, str) and role not in ("assistant", "ai") else None
+
+
+def _is_hidden(name: Any, options: Options) -> bool:
+    return isinstance(name, str) and name in options.hidden_tools
 
 
 def _assistant(view: Mapping[str, Any], message_id: str, role: str | None, options: Options) -> list[Wire]:
