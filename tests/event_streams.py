@@ -189,9 +189,11 @@ class Grammar:
         name = self.draw(st.sampled_from(CALL_IDS))
         self.results += 1
         ids = [f"t{self.results}"] if self.tame else [f"t{self.results}", "t1", "m1", "c1"]
-        own = {} if name.endswith("s") and self.draw(st.booleans()) else tag(name)
-        self.emit("TOOL_CALL_RESULT", messageId=self.draw(st.sampled_from(ids)), toolCallId=name,
-                  content=self.draw(_text), role="tool", **own, **self.marked())  # fmt: skip
+        message_id = self.draw(st.sampled_from(ids))
+        own = tag(name) if message_id.startswith("t") else {}
+        self.emit(
+            "TOOL_CALL_RESULT", messageId=message_id, toolCallId=name, content=self.draw(_text), **own, **self.marked()
+        )
 
     def span(self) -> None:
         name = self.draw(st.sampled_from([n for n in REASONING_IDS if not self.tame or n.startswith("r")]))

@@ -6,7 +6,8 @@ Never here: messages and state, and closing or opening anything (`prelude` does)
 Rules (those of the client's verifier):
 - Text messages, tool calls, reasoning spans and reasoning messages are open by id, each kind by itself; a step by who
   owns it (a subagent, or `None`) and its name; a subagent by its run id, once in a run.
-- A run's start begins anew; its end closes all. Subagents that ended are remembered until then: they may be parents.
+- A run's start begins anew; its end closes all. Subagents that ended are remembered until the next run: they may be
+  parents, and no snapshot tells them.
 """
 
 from collections.abc import Callable, Mapping
@@ -39,19 +40,26 @@ class Open:
     """Reasoning messages by message id."""
     steps: Mapping[tuple[str | None, str], Event] = field(default_factory=_nothing)
     """Steps by owner (a subagent's run id, `None` for the run itself) and name."""
-    subagents: Mapping[str, Event] = field(default_factory=_nothing)
-    """Subagents by their run id."""
-    ended: Mapping[str, tuple[Event, Event]] = field(default_factory=_nothing)
-    """Subagents of this run that ended: how each started and how it ended."""
+    started: Mapping[str, Event] = field(default_factory=_nothing)
+    """All subagents of the run so far, by their run id."""
+    ended: Mapping[str, Event] = field(default_factory=_nothing)
+    """Those of them that ended, with the events that ended them."""
+
+    @property
+    def subagents(self) -> Mapping[str, Event]:
+        """The subagents that are open, by their run id."""
+        return {name: event for name, event in self.started.items() if name not in self.ended}
 
 
 class Opened:
     """Keeps what is open while events go by."""
 
-    __slots__ = ("calls", "ended", "reasonings", "run_id", "spans", "steps", "subagents", "texts")
+    __slots__ = ("calls", "ended", "reasonings", "run_id", "spans", "started", "steps", "texts")
 
     def __init__(self) -> None:
         self.run_id: str | None = None
+        self.started: dict[str, Event] = {}
+        self.ended: dict[str, Event] = {}
         self._nothing_open()
 
     def note(self, event: Event) -> None:
@@ -69,7 +77,7 @@ class Opened:
             spans=MappingProxyType(dict(self.spans)),
             reasonings=MappingProxyType(dict(self.reasonings)),
             steps=MappingProxyType(dict(self.steps)),
-            subagents=MappingProxyType(dict(self.subagents)),
+            started=MappingProxyType(dict(self.started)),
             ended=MappingProxyType(dict(self.ended)),
         )
 
@@ -79,7 +87,7 @@ class Opened:
         twin.run_id = self.run_id
         twin.texts, twin.calls = dict(self.texts), dict(self.calls)
         twin.spans, twin.reasonings = dict(self.spans), dict(self.reasonings)
-        twin.steps, twin.subagents, twin.ended = dict(self.steps), dict(self.subagents), dict(self.ended)
+        twin.steps, twin.started, twin.ended = dict(self.steps), dict(self.started), dict(self.ended)
         return twin
 
     def _nothing_open(self) -> None:
@@ -88,15 +96,15 @@ class Opened:
         self.spans: dict[str, Event] = {}
         self.reasonings: dict[str, Event] = {}
         self.steps: dict[tuple[str | None, str], Event] = {}
-        self.subagents: dict[str, Event] = {}
-        self.ended: dict[str, tuple[Event, Event]] = {}
 
     def _run_started(self, event: Event) -> None:
         self._nothing_open()
+        self.started, self.ended = {}, {}
         self.run_id = event["runId"]
 
     def _run_ended(self, event: Event) -> None:
         self._nothing_open()
+        self.started = {name: self.started[name] for name in self.ended}
         self.run_id = None
 
     def _text_start(self, event: Event) -> None:
@@ -130,12 +138,11 @@ class Opened:
         self.steps.pop((event.get("subagentRunId"), event["stepName"]), None)
 
     def _subagent_start(self, event: Event) -> None:
-        self.subagents[event["subagentRunId"]] = event
+        self.started[event["subagentRunId"]] = event
 
     def _subagent_end(self, event: Event) -> None:
-        started = self.subagents.pop(event["subagentRunId"], None)
-        if started is not None:
-            self.ended[event["subagentRunId"]] = started, event
+        if event["subagentRunId"] in self.started:
+            self.ended[event["subagentRunId"]] = event
 
 
 _NOTES: dict[str, Callable[[Opened, Event], None]] = {
