@@ -51,6 +51,7 @@ class _Answer:
     """An assistant message and all that is told beside it."""
 
     wire: Wire
+    calls: list[Wire]
     reasoning: list[Wire] = field(default_factory=list)
     media: list[Wire] = field(default_factory=list)
     results: dict[str, Wire] = field(default_factory=dict)
@@ -101,12 +102,12 @@ class _Reader:
     def _assistant(self, wire: Wire) -> None:
         if wire.get("content") is not None:
             _text(wire, "content")
-        answer = _Answer(wire, self._reasoning)
+        answer = _Answer(wire, list(_calls(wire)), self._reasoning)
         self._reasoning = []
         self._read.append(answer)
         if id_ := _id(wire):
             self._answers[id_] = answer
-        for call in _calls(wire):
+        for call in answer.calls:
             self._names[call["id"]] = call["function"]["name"]
             if _own(call).get("server"):
                 self._server_calls[call["id"]] = answer
@@ -147,7 +148,7 @@ def _ai_message(answer: _Answer) -> AIMessage:
     told: dict[str, Any] = {"tool_calls": [], "invalid_tool_calls": [], "additional_kwargs": {}}
     signatures: dict[str, str] = {}
     server: list[dict[str, Any]] = []
-    for call in _calls(wire):
+    for call in answer.calls:
         if isinstance(call.get("encryptedValue"), str):
             signatures[call["id"]] = call["encryptedValue"]
         if _own(call).get("server"):
