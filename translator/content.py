@@ -60,6 +60,7 @@ _CALL_BLOCKS: Final = frozenset(
 )
 CALL_SIGNATURES: Final = "__gemini_function_call_thought_signatures__"
 """Where `langchain-google-genai` keeps the thought signatures of calls, by call id, in `additional_kwargs`."""
+_BARE_TEXT: Final = frozenset({"type", "text", "index", "id"})
 _NO_KWARGS: Final[Mapping[str, Any]] = {}
 
 
@@ -123,6 +124,10 @@ def _read_content(
         if isinstance(block, str):
             if block:
                 told.append(Text(block))
+            continue
+        if type(block) is dict and block.get("type") == "text" and block.keys() <= _BARE_TEXT:
+            if (text := block.get("text")) and isinstance(text, str):  # a streamed token: by far the most there are
+                told.append(Text(text))
             continue
         block = _unwrapped(block)
         kind = _kind(block)
@@ -203,7 +208,8 @@ def _audio(audio: Any, chunk: bool) -> Iterator[Piece]:
 def _read_call_chunks(view: Mapping[str, Any], told: list[Piece]) -> None:
     chunks = view.get("tool_call_chunks")
     if not isinstance(chunks, list) or not chunks:
-        told.extend(piece for piece in _calls(view) if piece is not None and (piece.name or piece.id))
+        if view.get("tool_calls") or view.get("invalid_tool_calls"):
+            told.extend(piece for piece in _calls(view) if piece is not None and (piece.name or piece.id))
         return
     for call in chunks:
         if not isinstance(call, Mapping):
