@@ -1,12 +1,19 @@
 """Every fixture runs here and ends as it says."""
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from fixtures import FIXTURES, Fixture
 from fixtures.fixture import Ends, Turn
 from fixtures.run import Ran, Version, local_parts
 
-_ALL = [pytest.param(fixture, id=name) for name, fixture in FIXTURES.items()]
+
+def _params(*, nested: bool = False) -> list[ParameterSet]:
+    return [
+        pytest.param(fixture, id=name, marks=[pytest.mark.newest] if fixture.newest else [])
+        for name, fixture in FIXTURES.items()
+        if fixture.nested or not nested
+    ]
 
 
 def _ends(ran: list[Ran]) -> list[tuple[Ends, str]]:
@@ -17,13 +24,13 @@ def _wanted(turns: tuple[Turn, ...]) -> list[tuple[Ends, str]]:
     return [(turn.ends, turn.error) for turn in turns]
 
 
-@pytest.mark.parametrize("fixture", _ALL)
+@pytest.mark.parametrize("fixture", _params())
 @pytest.mark.parametrize("version", ["v1", "v2"])
 async def test_a_fixture_ends_each_turn_as_it_says(fixture: Fixture, version: Version) -> None:
     assert _ends(await local_parts(fixture, version)) == _wanted(fixture.turns)
 
 
-@pytest.mark.parametrize("fixture", [param for param in _ALL if FIXTURES[str(param.id)].nested])
+@pytest.mark.parametrize("fixture", _params(nested=True))
 async def test_a_nested_fixture_ends_the_same_without_subgraphs(fixture: Fixture) -> None:
     assert _ends(await local_parts(fixture, subgraphs=False)) == _wanted(fixture.turns)
 
