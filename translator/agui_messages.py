@@ -24,8 +24,8 @@ from typing import Any, Final
 from ag_ui.core import Message
 from pydantic import TypeAdapter
 
-from .assistant_message import Result, Said, Wire, assistant_message, media_message, reasoning_message
-from .content import fields, kind_of, text_of
+from .assistant_message import Said, Wire, assistant_message, media_message, reasoning_message
+from .content import ServerResult, fields, kind_of, text_of
 from .media import is_media_block, part_of
 from .options import Options
 from .plain import plain
@@ -95,7 +95,7 @@ def tool_content(content: Any, options: Options) -> tuple[str | list[Wire], Wire
     return text[:limit], {"truncated": True, "size": size}
 
 
-def result_message(message_id: str, result: Result, options: Options) -> Wire:
+def result_message(message_id: str, result: ServerResult, options: Options) -> Wire:
     """The wire message of a result of a tool the provider ran."""
     view = {"content": result.content, "tool_call_id": result.call_id, "status": "error" if result.error else "success"}
     return _tool(view, f"{message_id}-result-{result.call_id}", options)

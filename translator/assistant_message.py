@@ -40,14 +40,6 @@ class Thought(NamedTuple):
     encrypted: str
 
 
-class Result(NamedTuple):
-    """The result of a tool the provider ran."""
-
-    call_id: str
-    content: str
-    error: bool
-
-
 class Said:
     """All that a stored assistant message says, sorted by kind."""
 
@@ -56,7 +48,7 @@ class Said:
         self.text = ""
         self.thoughts: list[Thought] = []
         self.calls: list[Wire] = []
-        self.results: list[Result] = []
+        self.results: list[ServerResult] = []
         self.media: list[Wire] = []
         self.metadata: Wire = {}
         self.signature: str | None = None
@@ -105,7 +97,7 @@ class Said:
 
     def _result(self, piece: ServerResult) -> None:
         call_id = piece.call_id or (self.server_calls[-1] if self.server_calls else "")
-        self.results.append(Result(call_id, piece.content, piece.error))
+        self.results.append(ServerResult(call_id, piece.content, piece.error))
 
 
 def thoughts(told: list[Piece], message_id: str) -> list[Thought]:
