@@ -19,6 +19,14 @@ VERSIONS: tuple[str, ...] = ("1.0.0", "0.0.59")
 """The client versions at hand."""
 
 
+def node() -> str:
+    """The Node binary: the one `NODE` names, or the one on PATH."""
+    found = os.environ.get("NODE") or shutil.which("node")
+    if found is None:
+        raise RuntimeError("the tests need Node: put it on PATH or name it in NODE")
+    return found
+
+
 def protocol(version: str) -> str | None:
     """The protocol version a client of this version declares; the older one declares none."""
     return "1.0" if version == "1.0.0" else None
@@ -47,15 +55,12 @@ class AguiClient:
     """A Node process that plays streams to the real clients, one after the other."""
 
     def __init__(self) -> None:
-        node = os.environ.get("NODE") or shutil.which("node")
-        if node is None:
-            raise RuntimeError("the tests need Node: put it on PATH or name it in NODE")
         if not (CLIENT / "node_modules").is_dir():
-            npm = Path(node).with_name("npm")
+            npm = Path(node()).with_name("npm")
             command = [str(npm) if npm.exists() else "npm", "ci", "--no-audit", "--no-fund", "--prefix", str(CLIENT)]
             subprocess.run(command, check=True, capture_output=True)
         self._process = subprocess.Popen(
-            [node, str(CLIENT / "drive.mjs")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8"
+            [node(), str(CLIENT / "drive.mjs")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8"
         )
 
     def __enter__(self) -> "AguiClient":

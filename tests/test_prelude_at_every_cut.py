@@ -12,7 +12,7 @@ from .event_streams import streams
 from .test_view_equals_client import canonical
 
 Event = dict[str, Any]
-SETTINGS = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+SETTINGS = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def told(events: list[Event], version: str) -> ClientView:
