@@ -4,6 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from fixtures import SERVED
+
 from .agui_client import AguiClient
 from .dev_server import running_dev_server
 
@@ -18,7 +20,5 @@ def agui_client() -> Iterator[AguiClient]:
 @pytest.fixture(scope="session")
 def dev_server() -> Iterator[str]:
     """The URL of a real `langgraph dev` server with every fixture as a graph, one for the whole session."""
-    from fixtures.served import SERVED
-
     with running_dev_server(SERVED) as url:
         yield url

@@ -6,10 +6,9 @@ import pytest
 from langgraph_sdk import get_client
 from langgraph_sdk.schema import StreamPart
 
-from fixtures import FIXTURES
+from fixtures import FIXTURES, SERVED
 from fixtures.record import LOCAL, PLATFORM, local_rows, platform_rows
 from fixtures.recordings import SOURCES, Recording, Source, part_of, recordings
-from fixtures.served import SERVED
 from fixtures.shapes import shape_of_stream
 
 _BY_FILE = {
