@@ -1,1 +1,42 @@
-"""The pure half of langgraph-agui: parts in, AG-UI events out; no I/O, clock or randomness."""
+"""The pure half of langgraph-agui: what a LangGraph run streams in, AG-UI events out; no I/O, clock or randomness.
+
+`translate` and `translate_sse` are the shells most need; `Translator` is the state machine inside them, `ClientView` what
+the client holds. See each for its rules.
+"""
+
+from .agui_messages import to_agui_messages
+from .encoding import encode
+from .endings import Cancelled, Ending, Failed, Finished, Lost
+from .errors import TranslatorMisuseError, UnreadablePartError
+from .langchain_messages import to_langchain_messages
+from .opened import Open
+from .options import PROTOCOL_VERSION, InvalidOptionError, Options, Prediction
+from .parts import PLATFORM_STREAM_MODES, STREAM_MODES, Part
+from .translate import translate, translate_sse
+from .translator import Translator
+from .view import ClientView
+
+__all__ = [
+    "PLATFORM_STREAM_MODES",
+    "PROTOCOL_VERSION",
+    "STREAM_MODES",
+    "Cancelled",
+    "ClientView",
+    "Ending",
+    "Failed",
+    "Finished",
+    "InvalidOptionError",
+    "Lost",
+    "Open",
+    "Options",
+    "Part",
+    "Prediction",
+    "Translator",
+    "TranslatorMisuseError",
+    "UnreadablePartError",
+    "encode",
+    "to_agui_messages",
+    "to_langchain_messages",
+    "translate",
+    "translate_sse",
+]

@@ -1,1 +1,202 @@
-"""."""
+"""Wire events, one small constructor each: plain dicts, camelCase, absent fields left out. No state, no rules of order.
+
+`subagent` tags an event with the subagent run that it belongs to (AG-UI 1.0 `subagentRunId`); None is the main agent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+Event = dict[str, Any]
+
+
+def _filled(event: Event, **optional: Any) -> Event:
+    for key, value in optional.items():
+        if value is not None:
+            event[key] = value
+    return event
+
+
+def run_started(thread_id: str, run_id: str, version: str | None, parent_run_id: str | None = None) -> Event:
+    """`RUN_STARTED`; `version` is the protocol's as this producer speaks it (AG-UI 1.0, version negotiation)."""
+    event: Event = {"type": "RUN_STARTED", "threadId": thread_id, "runId": run_id}
+    return _filled(event, protocolVersion=version, parentRunId=parent_run_id)
+
+
+def run_finished(
+    thread_id: str,
+    run_id: str,
+    outcome: Event | None,
+    result: Any = None,
+    usage: Sequence[Event] = (),
+) -> Event:
+    """`RUN_FINISHED` with its outcome (`success`, `interrupt`, `cancelled`), the run's result and its token usage."""
+    event: Event = {"type": "RUN_FINISHED", "threadId": thread_id, "runId": run_id}
+    return _filled(event, outcome=outcome, result=result, usage=list(usage) or None)
+
+
+def run_error(
+    message: str,
+    code: str | None = None,
+    usage: Sequence[Event] = (),
+    metadata: Mapping[str, Any] | None = None,
+) -> Event:
+    """`RUN_ERROR`; AG-UI asks for nothing to be closed before it, this package closes all the same."""
+    return _filled(
+        {"type": "RUN_ERROR", "message": message}, code=code, usage=list(usage) or None, metadata=metadata or None
+    )
+
+
+def step_started(name: str, subagent: str | None = None) -> Event:
+    """`STEP_STARTED`."""
+    return _filled({"type": "STEP_STARTED", "stepName": name}, subagentRunId=subagent)
+
+
+def step_finished(name: str, subagent: str | None = None) -> Event:
+    """`STEP_FINISHED`."""
+    return _filled({"type": "STEP_FINISHED", "stepName": name}, subagentRunId=subagent)
+
+
+def text_start(message_id: str, role: str = "assistant", name: str | None = None, subagent: str | None = None) -> Event:
+    """`TEXT_MESSAGE_START`."""
+    event: Event = {"type": "TEXT_MESSAGE_START", "messageId": message_id, "role": role}
+    return _filled(event, name=name, subagentRunId=subagent)
+
+
+def text_content(message_id: str, delta: str, subagent: str | None = None) -> Event:
+    """`TEXT_MESSAGE_CONTENT`."""
+    if subagent is None:
+        return {"type": "TEXT_MESSAGE_CONTENT", "messageId": message_id, "delta": delta}
+    return {"type": "TEXT_MESSAGE_CONTENT", "messageId": message_id, "delta": delta, "subagentRunId": subagent}
+
+
+def text_end(message_id: str, metadata: Mapping[str, Any] | None = None, subagent: str | None = None) -> Event:
+    """`TEXT_MESSAGE_END`; the client merges `metadata` into the message."""
+    event: Event = {"type": "TEXT_MESSAGE_END", "messageId": message_id}
+    return _filled(event, metadata=metadata or None, subagentRunId=subagent)
+
+
+def tool_start(call_id: str, name: str, parent: str | None, subagent: str | None = None) -> Event:
+    """`TOOL_CALL_START`; the client makes the assistant message `parent` if it does not hold it."""
+    event: Event = {"type": "TOOL_CALL_START", "toolCallId": call_id, "toolCallName": name}
+    return _filled(event, parentMessageId=parent, subagentRunId=subagent)
+
+
+def tool_args(call_id: str, delta: str, subagent: str | None = None) -> Event:
+    """`TOOL_CALL_ARGS`."""
+    return _filled({"type": "TOOL_CALL_ARGS", "toolCallId": call_id, "delta": delta}, subagentRunId=subagent)
+
+
+def tool_end(call_id: str, subagent: str | None = None) -> Event:
+    """`TOOL_CALL_END`."""
+    return _filled({"type": "TOOL_CALL_END", "toolCallId": call_id}, subagentRunId=subagent)
+
+
+def tool_result(
+    message_id: str,
+    call_id: str,
+    content: Any,
+    metadata: Mapping[str, Any] | None = None,
+    subagent: str | None = None,
+) -> Event:
+    """`TOOL_CALL_RESULT`; the client never drops a second one, so it is told once."""
+    event: Event = {"type": "TOOL_CALL_RESULT", "messageId": message_id, "toolCallId": call_id, "content": content}
+    return _filled(event | {"role": "tool"}, metadata=metadata or None, subagentRunId=subagent)
+
+
+def reasoning_start(reasoning_id: str, subagent: str | None = None) -> list[Event]:
+    """`REASONING_START` and `REASONING_MESSAGE_START`: the span and its one message share an id."""
+    message: Event = {"type": "REASONING_MESSAGE_START", "messageId": reasoning_id, "role": "reasoning"}
+    return [
+        _filled({"type": "REASONING_START", "messageId": reasoning_id}, subagentRunId=subagent),
+        _filled(message, subagentRunId=subagent),
+    ]
+
+
+def reasoning_content(reasoning_id: str, delta: str, subagent: str | None = None) -> Event:
+    """`REASONING_MESSAGE_CONTENT`."""
+    event: Event = {"type": "REASONING_MESSAGE_CONTENT", "messageId": reasoning_id, "delta": delta}
+    return _filled(event, subagentRunId=subagent)
+
+
+def reasoning_end(
+    reasoning_id: str, metadata: Mapping[str, Any] | None = None, subagent: str | None = None
+) -> list[Event]:
+    """`REASONING_MESSAGE_END` and `REASONING_END`."""
+    message: Event = {"type": "REASONING_MESSAGE_END", "messageId": reasoning_id}
+    return [
+        _filled(message, metadata=metadata or None, subagentRunId=subagent),
+        _filled({"type": "REASONING_END", "messageId": reasoning_id}, subagentRunId=subagent),
+    ]
+
+
+def reasoning_encrypted(entity_id: str, value: str, subagent: str | None = None) -> Event:
+    """`REASONING_ENCRYPTED_VALUE` of a reasoning message."""
+    event: Event = {"type": "REASONING_ENCRYPTED_VALUE", "subtype": "message", "entityId": entity_id}
+    return _filled(event, encryptedValue=value, subagentRunId=subagent)
+
+
+def call_encrypted(call_id: str, value: str, subagent: str | None = None) -> Event:
+    """`REASONING_ENCRYPTED_VALUE` of a tool call."""
+    event: Event = {"type": "REASONING_ENCRYPTED_VALUE", "subtype": "tool-call", "entityId": call_id}
+    return _filled(event, encryptedValue=value, subagentRunId=subagent)
+
+
+def state_snapshot(snapshot: Any) -> Event:
+    """`STATE_SNAPSHOT`."""
+    return {"type": "STATE_SNAPSHOT", "snapshot": snapshot}
+
+
+def state_delta(delta: list[Event]) -> Event:
+    """`STATE_DELTA`: RFC 6902 operations."""
+    return {"type": "STATE_DELTA", "delta": delta}
+
+
+def messages_snapshot(messages: list[Event]) -> Event:
+    """`MESSAGES_SNAPSHOT`."""
+    return {"type": "MESSAGES_SNAPSHOT", "messages": messages}
+
+
+def activity_snapshot(message_id: str, activity_type: str, content: Event, subagent: str | None = None) -> Event:
+    """`ACTIVITY_SNAPSHOT`."""
+    event: Event = {"type": "ACTIVITY_SNAPSHOT", "messageId": message_id, "activityType": activity_type}
+    return _filled(event | {"content": content}, subagentRunId=subagent)
+
+
+def subagent_started(
+    subagent: str,
+    name: str,
+    description: str | None = None,
+    parent: str | None = None,
+    parent_call: str | None = None,
+    parent_message: str | None = None,
+) -> Event:
+    """`SUBAGENT_STARTED`."""
+    return _filled(
+        {"type": "SUBAGENT_STARTED", "subagentRunId": subagent, "name": name},
+        description=description,
+        parentSubagentRunId=parent,
+        parentToolCallId=parent_call,
+        parentMessageId=parent_message,
+    )
+
+
+def subagent_finished(subagent: str, outcome: Event | None = None, result: Any = None) -> Event:
+    """`SUBAGENT_FINISHED`."""
+    return _filled({"type": "SUBAGENT_FINISHED", "subagentRunId": subagent}, outcome=outcome, result=result)
+
+
+def subagent_error(subagent: str, message: str, code: str | None = None) -> Event:
+    """`SUBAGENT_ERROR`."""
+    return _filled({"type": "SUBAGENT_ERROR", "subagentRunId": subagent, "message": message}, code=code)
+
+
+def custom(name: str, value: Any, subagent: str | None = None) -> Event:
+    """`CUSTOM`; `value` may be any JSON, null included."""
+    return _filled({"type": "CUSTOM", "name": name, "value": value}, subagentRunId=subagent)
+
+
+def raw(event: Any) -> Event:
+    """`RAW`: a part as it came."""
+    return {"type": "RAW", "event": event, "source": "langgraph"}

@@ -1,1 +1,249 @@
-"""."""
+"""The conversation: what the checkpoint holds against what the client holds, and the cheapest events that mend it.
+
+Only `values` is complete: what streamed may be missing from it, and it has what never streamed. Rules:
+
+1. The client is to hold the `shown` messages of the root graph's messages channel, in their order. Results of one assistant
+   message, reasoning and activities stand in any order.
+2. Beside them it keeps what a subagent said, activities that nodes made, and, while a superstep goes on, what streams.
+   Everything else is dropped: speech that was not saved, and, unless history is to be kept, what the graph removed.
+3. New messages at the end are told by events. Anything else, and what is missing when the stream begins, by a snapshot.
+4. A client keeps its own order for ids it holds. Where that is known to end wrong, a snapshot of what stands right so far
+   comes first.
+5. What a snapshot cannot make the client drop (old reasoning and activities, by its own rule) is left.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, NamedTuple
+
+import orjson
+
+from . import events
+from .agui_messages import shown
+from .content import fields
+from .events import Event
+from .options import Options
+from .outbox import Outbox
+from .plain import freeze
+from .retell import retold
+
+
+class _Stored(NamedTuple):
+    """A stored message as it was seen: what tells a change of it, and what it is for the client."""
+
+    digest: tuple[Any, ...]
+    wires: list[Event]
+
+
+class History:
+    """The conversation of the root graph, as seen and as told."""
+
+    def __init__(self, outbox: Outbox, options: Options) -> None:
+        self._outbox = outbox
+        self._view = outbox.view
+        self._options = options
+        self._stored: list[_Stored] = []
+        self._equal: dict[str, Event] = {}
+        """Messages that the client is known to hold as the checkpoint does."""
+        self.kept: set[str] = set()
+        """Ids that are the client's to keep: of subagents' speech, nodes' activities, what it cannot be made to drop."""
+
+    def touched(self, message_id: str) -> None:
+        """Something was told under this id since the last `values`."""
+        self._equal.pop(message_id, None)
+
+    def goes_back(self, messages: Any) -> bool:
+        """Whether the client is known to hold messages that these lack."""
+        if not self._view.knows_messages or not isinstance(messages, list | tuple):
+            return False
+        wanted = {wire["id"] for stored in self._read(messages) for wire in stored.wires}
+        return any(message_id not in wanted for message_id in self._view.order)
+
+    def told(self, messages: Any, unsaved: Collection[str], *, opening: bool, going_on: bool) -> None:
+        """Tells the messages channel of root `values`.
+
+        `unsaved`: ids that streamed since the last time. `opening`: the stream begins. `going_on`: the superstep does,
+        so that what the client holds may still be saved, and nothing is dropped.
+        """
+        self._stored = self._read(messages)
+        wanted = _by_id(wire for stored in self._stored for wire in stored.wires)
+        order = self._view.order
+        extras = [message_id for message_id in order if message_id not in wanted]
+        surplus = set() if going_on else {item for item in extras if not self._stays(item, unsaved)}
+        missing = [wire for message_id, wire in wanted.items() if not self._view.has(message_id)]
+        held = [message_id for message_id in order if message_id in wanted]
+        unknown = not self._view.knows_messages and bool(wanted)
+        whole = unknown or bool(surplus) or (opening and bool(missing)) or self._differs(wanted)
+        if whole or not _same_order(held + [wire["id"] for wire in missing], wanted):
+            self._snapshot(_merged(wanted, [item for item in order if item not in surplus], self._view))
+        elif missing and not self._append(missing, wanted):
+            self._snapshot(_merged(wanted, order, self._view))
+        self._equal = wanted
+
+    def without(self, message_id: str) -> bool:
+        """Makes the client drop one message, so that it can be told anew; whether that could be done."""
+        if not self._view.knows_messages:
+            return False
+        self._equal.pop(message_id, None)
+        rest = [self._view.message(item) for item in self._view.order if item != message_id]
+        self._outbox.tell(events.messages_snapshot([item for item in rest if item is not None]))
+        return not self._view.has(message_id)
+
+    def _read(self, messages: Any) -> list[_Stored]:
+        read: list[_Stored] = []
+        by_id: dict[Any, _Stored] | None = None
+        for position, message in enumerate(messages):
+            digest = _digest(message, position)
+            known = self._stored[position] if position < len(self._stored) else None
+            if known is None or known.digest != digest:
+                if by_id is None:
+                    by_id = {stored.digest[0]: stored for stored in self._stored}
+                known = by_id.get(digest[0])
+            if known is None or known.digest != digest:
+                known = _Stored(digest, freeze(shown(message, position, self._options)).json)
+            read.append(known)
+        return read
+
+    def _stays(self, message_id: str, unsaved: Collection[str]) -> bool:
+        if message_id in self.kept:
+            return True
+        if message_id in unsaved:
+            return False
+        message = self._view.message(message_id)
+        if message is not None and message["role"] == "activity" and message_id not in self._equal:
+            return True
+        return self._options.history == "keep"
+
+    def _differs(self, wanted: Mapping[str, Event]) -> bool:
+        equal, message = self._equal, self._view.message
+        return any(
+            equal.get(message_id) is not wire and (held := message(message_id)) is not None and not _same(held, wire)
+            for message_id, wire in wanted.items()
+        )
+
+    def _append(self, missing: list[Event], wanted: Mapping[str, Event]) -> bool:
+        """Tells messages by events, if events can and mean what they say; whether it did."""
+        held = self._view.call_owner
+        owners = Counter(call["id"] for wire in wanted.values() for call in wire.get("toolCalls", ()))
+        told: list[Event] = []
+        for wire in missing:
+            telling = retold(wire)
+            call_ids = [call["id"] for call in wire.get("toolCalls", ())]
+            ambiguous = owners[wire.get("toolCallId")] > 1 or any(held(call_id) is not None for call_id in call_ids)
+            if telling is None or ambiguous:
+                return False
+            told += telling
+        self._outbox.tell_all(told)
+        return True
+
+    def _snapshot(self, messages: list[Event]) -> None:
+        wanted = _by_id(messages)
+        if self._view.knows_messages:
+            order = self._view.order
+            held = [message_id for message_id in order if message_id in wanted]
+            ends = held + [message_id for message_id in wanted if not self._view.has(message_id)]
+            if not _same_order(ends, wanted):
+                standing = _common(held, list(wanted))
+                self._outbox.tell(events.messages_snapshot(messages[:standing]))
+        self._outbox.tell(events.messages_snapshot(messages))
+        self.kept.update(message_id for message_id in self._view.order if message_id not in wanted)
+
+
+def _digest(message: Any, position: int) -> tuple[Any, ...]:
+    """What tells whether a stored message has changed. Text compares by identity first; the rest is frozen."""
+    view = fields(message)
+    get = view.get
+    content, calls, kwargs = get("content"), get("tool_calls"), get("additional_kwargs")
+    invalid, response = get("invalid_tool_calls"), get("response_metadata")
+    return (
+        get("id") or position,
+        get("type"),
+        content if type(content) is str else freeze(content).data,
+        get("name"),
+        freeze(calls).data if calls else None,
+        freeze(kwargs).data if kwargs else None,
+        freeze(invalid).data if invalid else None,
+        get("status"),
+        get("tool_call_id"),
+        get("role"),
+        response if view is not message else freeze(response).data,
+    )
+
+
+def _by_id(wires: Iterable[Event]) -> dict[str, Event]:
+    """Messages by id. One whose id another has already (a list without a reducer may hold one twice) is not told twice."""
+    found: dict[str, Event] = {}
+    for wire in wires:
+        found.setdefault(wire["id"], wire)
+    return found
+
+
+def _same(held: Mapping[str, Any], wire: Mapping[str, Any]) -> bool:
+    """Whether the client's copy says what the checkpoint's does: arguments as JSON, empty content as none."""
+    if held is wire:
+        return True
+    for key in ("role", "name", "toolCallId", "metadata", "encryptedValue", "activityType"):
+        if held.get(key) != wire.get(key):
+            return False
+    if (held.get("content") or "") != (wire.get("content") or ""):
+        return False
+    calls, others = held.get("toolCalls") or (), wire.get("toolCalls") or ()
+    return len(calls) == len(others) and all(map(_same_call, calls, others))
+
+
+def _same_call(held: Mapping[str, Any], wire: Mapping[str, Any]) -> bool:
+    mine, its = held["function"], wire["function"]
+    if held["id"] != wire["id"] or mine["name"] != its["name"]:
+        return False
+    if held.get("encryptedValue") != wire.get("encryptedValue"):
+        return False
+    return bool(mine["arguments"] == its["arguments"] or _json(mine["arguments"]) == _json(its["arguments"]))
+
+
+def _json(text: str) -> Any:
+    try:
+        return orjson.dumps(orjson.loads(text or "{}"), option=orjson.OPT_SORT_KEYS)
+    except (ValueError, TypeError, RecursionError):
+        return text
+
+
+def _same_order(ids: list[str], wanted: Mapping[str, Event]) -> bool:
+    return ids == list(wanted) or _sequence(ids, wanted) == _sequence(wanted, wanted)
+
+
+def _sequence(ids: Iterable[str], wanted: Mapping[str, Event]) -> list[Any]:
+    """The order that counts: users' and assistants' messages, and after each, unordered, the results that follow it."""
+    sequence: list[Any] = []
+    for message_id in ids:
+        role = wanted[message_id]["role"]
+        if role == "tool":
+            if not sequence or not isinstance(sequence[-1], set):
+                sequence.append(set())
+            sequence[-1].add(message_id)
+        elif role not in ("reasoning", "activity"):
+            sequence.append(message_id)
+    return sequence
+
+
+def _common(left: list[str], right: list[str]) -> int:
+    """How many ids two orders begin with in common."""
+    pairs = zip(left, right, strict=False)
+    return next((at for at, (mine, its) in enumerate(pairs) if mine != its), min(len(left), len(right)))
+
+
+def _merged(wanted: Mapping[str, Event], order: list[str], view: Any) -> list[Event]:
+    """The wanted messages, and beside them the others of `order`, each behind what it stands behind now."""
+    after: dict[str | None, list[Event]] = {}
+    anchor: str | None = None
+    for message_id in order:
+        if message_id in wanted:
+            anchor = message_id
+        else:
+            after.setdefault(anchor, []).append(view.message(message_id))
+    merged = after.get(None, [])
+    for message_id, wire in wanted.items():
+        merged.append(wire)
+        merged += after.get(message_id, ())
+    return merged

@@ -1,1 +1,116 @@
-"""."""
+"""Interrupts, collected over the whole run, in AG-UI's form. When they are told is the end's to say.
+
+Rules:
+
+1. The same interrupt comes once per namespace level and again in `values`: by id it is one. The deepest level tells whose it is.
+2. Ids are LangGraph's, verbatim; a static breakpoint has none and gets one from the run's id.
+3. The value is kept whole in `metadata.value`; what can be read off it (a question, a schema, the tool call it is about) is given
+   beside. `toolCallId` is given where the value names one call, or asks for one action that one open call is.
+4. `reason` is AG-UI's `confirmation` for the approval of actions, `input_required` for any other question, and
+   `langgraph:breakpoint`. `tool_call` is not used: on it clients write the answer into the chat as the tool's result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from .events import Event
+from .plain import plain, text
+
+Namespace = tuple[str, ...]
+OpenCalls = Mapping[str, tuple[str, Any]]
+"""Unanswered tool calls of the conversation: id to name and arguments."""
+
+
+class Interrupts:
+    """The interrupts of one run."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, tuple[Namespace, Any, Any]] = {}
+        self._breakpoint = False
+
+    def __bool__(self) -> bool:
+        return bool(self._found) or self._breakpoint
+
+    @property
+    def by_namespace(self) -> list[tuple[Namespace, str]]:
+        """Where each was raised, and its id."""
+        return [(ns, interrupt_id) for interrupt_id, (ns, _, _) in self._found.items()]
+
+    def add(self, ns: Namespace, interrupts: Any) -> None:
+        """Takes the interrupts of a part: objects or their JSON; an empty sequence is a static breakpoint's."""
+        if not isinstance(interrupts, Iterable) or isinstance(interrupts, str | bytes | Mapping):
+            return
+        found = list(interrupts)
+        if not found:
+            self._breakpoint = True
+        for position, interrupt in enumerate(found):
+            interrupt_id = _field(interrupt, "id")
+            key = text(interrupt_id) if isinstance(interrupt_id, str) else f"interrupt-{position}"
+            known = self._found.get(key)
+            if known is None or len(ns) > len(known[0]):
+                self._found[key] = (ns, _field(interrupt, "value"), _field(interrupt, "response_schema"))
+
+    def values(self) -> list[Any]:
+        """The values as they came, for the custom event of older clients; a breakpoint's is null."""
+        return [plain(value) for _, value, _ in self._found.values()] or [None]
+
+    def told(self, run_id: str, calls: OpenCalls, owner: Any) -> list[Event]:
+        """AG-UI `Interrupt` items. `owner` gives the subagent run of a namespace."""
+        if not self._found:
+            return [{"id": f"{run_id}-breakpoint", "reason": "langgraph:breakpoint"}]
+        return [_told(key, *found, calls, owner(found[0])) for key, found in self._found.items()]
+
+
+def _told(key: str, ns: Namespace, value: Any, schema: Any, calls: OpenCalls, subagent: str | None) -> Event:
+    shown = plain(value)
+    item: Event = {"id": key, "reason": "confirmation" if _asks_approval(shown) else "input_required"}
+    message = _message(shown)
+    if message:
+        item["message"] = message
+    call_id = _call_id(shown, calls)
+    if call_id:
+        item["toolCallId"] = call_id
+    told_schema = plain(schema)
+    if isinstance(told_schema, dict):
+        item["responseSchema"] = told_schema
+    item["metadata"] = {"value": shown}
+    if subagent is not None:
+        item["subagentRunId"] = subagent
+    return item
+
+
+def _asks_approval(value: Any) -> bool:
+    return isinstance(value, dict) and ("action_requests" in value or value.get("type") == "tool_approval")
+
+
+def _message(value: Any) -> str | None:
+    if isinstance(value, str):
+        return value
+    if not isinstance(value, dict):
+        return None
+    requests = value.get("action_requests")
+    if isinstance(requests, list):
+        descriptions = [request.get("description") for request in requests if isinstance(request, dict)]
+        return "\n\n".join(item for item in descriptions if isinstance(item, str)) or None
+    given = (value.get(key) for key in ("message", "question", "description"))
+    return next((item for item in given if isinstance(item, str) and item), None)
+
+
+def _call_id(value: Any, calls: OpenCalls) -> str | None:
+    if not isinstance(value, dict):
+        return None
+    named = value.get("tool_call_id")
+    if isinstance(named, str) and named:
+        return named
+    requests = value.get("action_requests")
+    if not isinstance(requests, list) or len(requests) != 1 or not isinstance(requests[0], dict):
+        return None
+    wanted = (requests[0].get("name"), requests[0].get("args"))
+    same = [call_id for call_id, call in calls.items() if call == wanted]
+    return same[0] if len(same) == 1 else None
+
+
+def _field(interrupt: Any, name: str) -> Any:
+    return interrupt.get(name) if isinstance(interrupt, Mapping) else getattr(interrupt, name, None)

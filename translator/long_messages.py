@@ -22,6 +22,7 @@ from .events import Event
 from .retell import retold
 from .shortened import shortened
 
+_WORTH_MOVING = 256  # bytes of a text below which the three events that bring it are more
 _LEAST = 512  # bytes a message has in a snapshot, if there are too many for all to be in it
 
 
@@ -45,7 +46,7 @@ def snapshot_in_pieces(event: Event, room: int, first: Collection[str] = ()) -> 
         if surplus <= 0:
             break
         moved.append(found)
-        surplus -= found.size
+        surplus -= found.size - 2  # the quotes stay
     told: list[Event] = []
     for found in sorted(moved, key=lambda one: (one.position, -1 if one.call is None else one.call)):
         message = messages[found.position]
@@ -61,13 +62,18 @@ def snapshot_in_pieces(event: Event, room: int, first: Collection[str] = ()) -> 
 
 def _divided(messages: list[Event], room: int, kept: frozenset[str]) -> tuple[list[Event], list[Event]]:
     """The messages that find room in a snapshot, each in part at least, and those to be told one by one after it."""
-    most = room // _LEAST
-    if len(messages) <= most:
-        return messages, []
     staying = [message for message in messages if message["id"] in kept]
     others = [message for message in messages if message["id"] not in kept]
-    beside = max(most - len(staying), 0)
-    return others[:beside] + staying, others[beside:]
+    room -= sum(_least(message) for message in staying)
+    count = 0
+    while count < len(others) and room >= _least(others[count]):
+        room -= _least(others[count])
+        count += 1
+    return (messages, []) if count == len(others) else (others[:count] + staying, others[count:])
+
+
+def _least(message: Event) -> int:
+    return min(len(dumps(message)) + 1, _LEAST)
 
 
 def _texts(messages: list[Event], kept: frozenset[str]) -> list[_Text]:
@@ -79,11 +85,11 @@ def _texts(messages: list[Event], kept: frozenset[str]) -> list[_Text]:
             continue
         content = message.get("content")
         if isinstance(content, str) and message["role"] != "activity":
-            found.append(_Text(len(dumps(content)) - 2, position, None))
+            found.append(_Text(len(dumps(content)), position, None))
         for at, call in enumerate(message.get("toolCalls", ())):
             if calls[call["id"]] == 1 and call["id"] not in kept:
-                found.append(_Text(len(dumps(call["function"]["arguments"])) - 2, position, at))
-    return found
+                found.append(_Text(len(dumps(call["function"]["arguments"])), position, at))
+    return [text for text in found if text.size >= _WORTH_MOVING]
 
 
 def _brought(message: Event, call: int | None) -> list[Event]:

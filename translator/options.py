@@ -18,7 +18,7 @@ ErrorDetail = Literal["none", "code", "message", "full"]
 Speakers = Callable[[Mapping[str, Any]], bool] | frozenset[str] | None
 
 
-class InvalidOption(ValueError):
+class InvalidOptionError(ValueError):
     """An option has a name or a value that is not one of the choices; the message says which are."""
 
 
@@ -36,7 +36,7 @@ class Prediction:
 class Options:
     """How a stream is told. Every field has the choice that suits most front ends as its default.
 
-    Raises `InvalidOption` for an unknown choice or a value of the wrong type. A misspelt field name is a `TypeError`,
+    Raises `InvalidOptionError` for an unknown choice or a value of the wrong type. A misspelt field name is a `TypeError`,
     as for any dataclass; `Options.of` takes a mapping and refuses it with the names there are.
     """
 
@@ -85,7 +85,7 @@ class Options:
             object.__setattr__(self, name, _names(name, getattr(self, name), optional=name == "state_include"))
         if self.speakers is not None and not callable(self.speakers):
             object.__setattr__(self, "speakers", _names("speakers", self.speakers, optional=False))
-        object.__setattr__(self, "predict_state", tuple(_prediction(item) for item in _items(self.predict_state)))
+        object.__setattr__(self, "predict_state", tuple(prediction(item) for item in _items(self.predict_state)))
         for name, choices in _CHOICES.items():
             _check(name, getattr(self, name) in choices, getattr(self, name), "one of " + ", ".join(map(repr, choices)))
         for name in ("steps", "reasoning", "tool_results", "raw_events"):
@@ -99,11 +99,11 @@ class Options:
 
     @classmethod
     def of(cls, choices: Mapping[str, Any]) -> Options:
-        """Options from a mapping (a configuration file); raises `InvalidOption` for a name that is not an option."""
+        """Options from a mapping (a configuration file); raises `InvalidOptionError` for a name that is not an option."""
         known = [field.name for field in fields(cls)]
         for name in choices:
             if name not in known:
-                raise InvalidOption(f"{name!r} is not an option; the options are {', '.join(known)}")
+                raise InvalidOptionError(f"{name!r} is not an option; the options are {', '.join(known)}")
         return cls(**choices)
 
     def shows_channel(self, name: Any) -> bool:
@@ -129,7 +129,7 @@ _CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
 
 def _check(name: str, good: bool, value: Any, expected: str) -> None:
     if not good:
-        raise InvalidOption(f"option {name}={value!r}: expected {expected}")
+        raise InvalidOptionError(f"option {name}={value!r}: expected {expected}")
 
 
 def _names(name: str, value: Collection[str] | None, *, optional: bool) -> frozenset[str] | None:
@@ -147,9 +147,10 @@ def _items(value: Any) -> Iterable[Any]:
     return list(value)
 
 
-def _prediction(item: Any) -> Prediction:
+def prediction(item: Any) -> Prediction:
+    """A `Prediction`, from one or from a mapping with its fields; raises `InvalidOptionError` otherwise."""
     if isinstance(item, Mapping) and {"state_key", "tool"} <= item.keys() <= {"state_key", "tool", "tool_argument"}:
         item = Prediction(**item)
     _check("predict_state", isinstance(item, Prediction), item, "Prediction(state_key, tool, tool_argument)")
-    prediction: Prediction = item
-    return prediction
+    made: Prediction = item
+    return made

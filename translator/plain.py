@@ -199,7 +199,7 @@ def _object(value: dict[Any, Any], above: set[int], depth: int) -> dict[str, Any
     uses: dict[str, int] = {}
     for key, inner in value.items():
         name = text(key) if type(key) is str else _name(key, above, depth)
-        if name is not key and name != key:  # made here, so it yields to a str key of the mapping
+        if type(key) is not str or name != key:  # made here, so it yields to a str key of the mapping
             name = _free(name, own, named, uses)
         named[name] = _walk(inner, above, depth)
     return named

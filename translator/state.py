@@ -1,1 +1,150 @@
-"""."""
+"""The graph's state as `STATE_SNAPSHOT` and `STATE_DELTA`. The conversation is not state: `history` has it.
+
+Rules:
+
+1. Only the channels the options show. A graph whose values are no mapping (the functional API) is shown as what it is.
+2. The first `values` are a snapshot, or a delta where the client's state is known and the delta is the smaller.
+3. Later ones are a delta against the view. A channel is looked at when a node wrote it (`updates`) or when it is another
+   object than before, and then compared by its frozen bytes: an edit in place that a node returned is seen, one that
+   nobody returned is told when the channel is next written.
+4. What cannot be told as a delta the client would apply is told as a snapshot.
+5. `initial` tells the first values only, `final` the last only, `all` a snapshot for each change, `none` nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import fields as dataclass_fields
+from dataclasses import is_dataclass
+from typing import Any
+
+from pydantic import BaseModel
+
+from . import events
+from .events import Event
+from .options import Options
+from .outbox import Outbox
+from .patch import diff, escape
+from .plain import Frozen, freeze
+
+_UNTOLD: Any = object()
+
+
+def channels(values: Any) -> Mapping[str, Any] | None:
+    """The channels of a `values` payload (a mapping, a pydantic model or a dataclass), or None if it has none."""
+    if isinstance(values, Mapping):
+        return values
+    if isinstance(values, BaseModel):
+        return values.__dict__
+    if is_dataclass(values) and not isinstance(values, type):
+        return {field.name: getattr(values, field.name, None) for field in dataclass_fields(values)}
+    return None
+
+
+class State:
+    """What the client holds of the graph's state, and what it is to hold."""
+
+    def __init__(self, outbox: Outbox, options: Options) -> None:
+        self._outbox = outbox
+        self._options = options
+        self._written: set[str] = set()
+        self._seen: dict[str, tuple[Any, bytes]] = {}
+        """By channel: the object seen last, and the frozen bytes the client holds."""
+        self._opened = False
+        self._last: Any = _UNTOLD
+
+    def write(self, names: Iterable[Any]) -> None:
+        """Nodes wrote these channels: they are looked at when the next values come."""
+        self._written.update(name for name in names if isinstance(name, str))
+
+    def goes_back(self, values: Any) -> bool:
+        """Whether the first `values` would change what the client is known to hold."""
+        shown = self._shown(values)
+        if self._opened or not self._outbox.view.knows_state or not isinstance(shown, dict):
+            return False
+        return bool(diff(self._outbox.view.state, {name: freeze(value).json for name, value in shown.items()}) != [])
+
+    def told(self, values: Any) -> None:
+        """Tells the root graph's `values`."""
+        mode = self._options.state
+        self._last = values
+        if mode in ("none", "final") or (mode == "initial" and self._opened):
+            return
+        self._tell(values)
+
+    def finish(self) -> None:
+        """The run ended: tells what `final` has kept."""
+        if self._options.state == "final" and self._last is not _UNTOLD:
+            self._tell(self._last)
+
+    def predict(self, name: str, value: Any) -> Event | None:
+        """The event that tells a predicted value of a channel; None if the channel is not to be told."""
+        view = self._outbox.view
+        if not self._options.shows_channel(name) or not view.knows_state or not isinstance(view.state, dict):
+            return None
+        if self._options.state != "deltas":
+            return None
+        self._seen.pop(name, None)
+        self._written.add(name)
+        operations = _operations(view.state, name, value)
+        return events.state_delta(operations) if operations else None
+
+    def _tell(self, values: Any) -> None:
+        shown = self._shown(values)
+        view = self._outbox.view
+        snapshots = self._options.state == "all" or not view.knows_state or not isinstance(view.state, dict)
+        opening, self._opened = not self._opened, True
+        if not isinstance(shown, dict) or snapshots or opening:
+            self._tell_whole(shown, opening)
+        else:
+            self._tell_changes(shown)
+        self._written.clear()
+
+    def _tell_whole(self, shown: Any, opening: bool) -> None:
+        view = self._outbox.view
+        frozen = self._freeze_all(shown) if isinstance(shown, dict) else freeze(shown).json
+        if view.knows_state:
+            operations = diff(view.state, frozen)
+            if operations == []:
+                return
+            if operations is not None and self._options.state == "deltas" and len(operations[0]["path"]) > 0:
+                self._outbox.tell(events.state_delta(operations))
+                return
+        self._outbox.tell(events.state_snapshot(frozen))
+
+    def _tell_changes(self, shown: dict[str, Any]) -> None:
+        state = self._outbox.view.state
+        operations: list[Event] | None = [
+            {"op": "remove", "path": "/" + escape(name)} for name in state if name not in shown
+        ]
+        for name, value in shown.items():
+            before, data = self._seen.get(name, (_UNTOLD, b""))
+            if value is before and name not in self._written:
+                continue
+            frozen = freeze(value)
+            self._seen[name] = (value, frozen.data)
+            if frozen.data != data:
+                more = _operations(state, name, frozen.json)
+                operations = None if operations is None or more is None else operations + more
+        if operations is None:
+            self._outbox.tell(events.state_snapshot(self._freeze_all(shown)))
+        elif operations:
+            self._outbox.tell(events.state_delta(operations))
+
+    def _freeze_all(self, shown: dict[str, Any]) -> dict[str, Any]:
+        frozen: dict[str, Frozen] = {name: freeze(value) for name, value in shown.items()}
+        self._seen = {name: (shown[name], item.data) for name, item in frozen.items()}
+        return {name: item.json for name, item in frozen.items()}
+
+    def _shown(self, values: Any) -> Any:
+        named = channels(values)
+        if named is None:
+            return values
+        return {name: value for name, value in named.items() if self._options.shows_channel(name)}
+
+
+def _operations(state: Mapping[str, Any], name: str, value: Any) -> list[Event] | None:
+    path = "/" + escape(name)
+    if name not in state:
+        return None if name == "__proto__" else [{"op": "add", "path": path, "value": value}]
+    return diff(state[name], value, path)

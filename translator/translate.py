@@ -1,1 +1,90 @@
-"""."""
+"""The asynchronous shells around the state machine: a stream of parts in, models or SSE frames out. No rule lives here."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import Any, Final
+
+from ag_ui.core import BaseEvent, Event
+
+from .encoding import encode
+from .endings import Ending, Failed
+from .errors import UnreadablePartError
+from .options import Options
+from .translator import Translator
+from .view import ClientView
+
+AtEnd = Callable[[], Awaitable[Ending | None]]
+_MODELS: Final[Mapping[str, type[BaseEvent]]] = {
+    model.model_fields["type"].default: model
+    for model in Event.__origin__.__args__  # type: ignore[attr-defined]
+}
+
+
+async def translate(
+    stream: AsyncIterable[Any],
+    *,
+    thread_id: str,
+    run_id: str,
+    options: Options | None = None,
+    view: ClientView | None = None,
+    at_end: AtEnd | None = None,
+) -> AsyncIterator[BaseEvent]:
+    """The AG-UI events of a LangGraph run, as `ag_ui.core` models, each as soon as its part has come.
+
+    Takes the parts of `graph.astream(..., stream_mode=STREAM_MODES)` or of a platform's stream, any async iterable;
+    `at_end` is asked for the ending where the stream itself cannot tell it. `view`: what the client is known to hold; it
+    goes on with the events. An exception of the stream becomes `RUN_ERROR` and ends the events; a part that cannot be
+    read does too, and is then raised as `UnreadablePartError`. Cancellation passes through. Closing this closes the
+    stream.
+    """
+    async for event in _told(stream, Translator(thread_id, run_id, options, view), at_end):
+        yield _MODELS[event["type"]].model_validate(event)
+
+
+async def translate_sse(
+    stream: AsyncIterable[Any],
+    *,
+    thread_id: str,
+    run_id: str,
+    options: Options | None = None,
+    view: ClientView | None = None,
+    at_end: AtEnd | None = None,
+) -> AsyncIterator[bytes]:
+    """The same events as SSE frames (`text/event-stream`): one event a frame, LF, camelCase, absent fields left out."""
+    async for event in _told(stream, Translator(thread_id, run_id, options, view), at_end):
+        yield encode(event)
+
+
+async def _told(stream: AsyncIterable[Any], run: Translator, at_end: AtEnd | None) -> AsyncIterator[dict[str, Any]]:
+    for event in run.start():
+        yield event
+    ending: Ending | None = None
+    unreadable: UnreadablePartError | None = None
+    async with _closing(stream) as parts:
+        try:
+            async for part in parts:
+                for event in run.feed(part):
+                    yield event
+            ending = await at_end() if at_end is not None else None
+        except UnreadablePartError as error:
+            unreadable, ending = error, Failed(error)
+        except Exception as error:  # whatever a run raises is the run's: it becomes an event
+            ending = Failed(error)
+        for event in run.finish(ending):
+            yield event
+    if unreadable is not None:
+        raise unreadable
+
+
+@asynccontextmanager
+async def _closing(stream: AsyncIterable[Any]) -> AsyncIterator[AsyncIterator[Any]]:
+    """The iterator of a stream, closed in the end, whoever leaves first."""
+    parts = aiter(stream)
+    try:
+        yield parts
+    finally:
+        close = getattr(parts, "aclose", None)
+        if close is not None:
+            await close()

@@ -1,1 +1,305 @@
-"""."""
+"""The state machine: parts in, events out. It routes; what a kind of part means is in the module of its concern.
+
+States and legal moves:
+
+    new --start()--> live --feed(part)*--> live --finish(ending)--> over
+
+Any other call raises `TranslatorMisuseError` and changes nothing. `feed` raises for a part it cannot read, also without
+change; nothing that is *in* a part raises. After a platform's `error` part the run is over in all but name: later parts are
+passed over.
+
+The first root `values` may go back behind what the client is known to hold: a resumed run begins without the pending
+writes of tasks that finished, and replays their updates, marked as cached. So such an *opening* is held until the next part
+says whether the run is a resumed one: then nothing is taken back, otherwise the thread was changed and the client follows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Literal
+
+from . import events
+from .accumulated import Accumulated
+from .content import fields
+from .customs import custom_event
+from .endings import Ending, Failed, Finished
+from .errors import TranslatorMisuseError
+from .events import Event
+from .finale import tell_end
+from .history import History
+from .interrupts import Interrupts
+from .options import PROTOCOL_VERSION, Options
+from .outbox import Outbox
+from .parts import Part, read_part
+from .plain import plain, text
+from .predict import Predictions
+from .speakers import Speakers
+from .speech import Speech
+from .state import State, channels
+from .steps import Steps
+from .subagents import Subagent, Subagents
+from .usage import Usage
+from .view import ClientView
+
+Namespace = tuple[str, ...]
+_NONE: Mapping[str, Any] = {}
+
+
+class Translator:
+    """Translates one run's stream. Deterministic: the same parts, ids, options and view give the same events.
+
+    `thread_id`, `run_id`: as `RUN_STARTED` tells them. `view`: what the client holds when the stream begins, and goes on as
+    `.view`; None: unknown. `parent_run_id`: the run this one continues, if there is one.
+    """
+
+    def __init__(
+        self,
+        thread_id: str,
+        run_id: str,
+        options: Options | None = None,
+        view: ClientView | None = None,
+        *,
+        parent_run_id: str | None = None,
+    ) -> None:
+        self.options = options or Options()
+        self.thread_id = text(str(thread_id))
+        self.run_id = text(str(run_id))
+        self._parent_run_id = parent_run_id
+        self._phase: Literal["new", "live", "over"] = "new"
+        self.view = ClientView(version=self.options.protocol_version) if view is None else view
+        self.outbox = Outbox(self.view)
+        self.interrupts = Interrupts()
+        self.usage = Usage()
+        self.state = State(self.outbox, self.options)
+        self.history = History(self.outbox, self.options)
+        self.speakers = Speakers(self.options)
+        self.subagents = Subagents(self.outbox, self.options, self.speakers)
+        self.steps = Steps(self.outbox, self.options, self.subagents)
+        self.speech = Speech(
+            self.outbox,
+            self.options,
+            self.speakers,
+            self.subagents,
+            self.usage,
+            Predictions(self.options, self.state.predict),
+            self.history,
+        )
+        self._accumulated = Accumulated()
+        self._opening: Part | None = None
+        self._resumed = False
+        self._opened = False
+        self.values: Any = None
+        """The last root `values`, for the end."""
+        self.error: Any = None
+        """What a platform's `error` part said."""
+        self._attempted = False
+        self._routes: dict[str, Callable[[Part], None]] = {
+            "messages": self._messages,
+            "messages/partial": self._accumulated_messages,
+            "messages/complete": self._accumulated_messages,
+            "messages/metadata": self._accumulated_messages,
+            "updates": self._updates,
+            "values": self._values,
+            "custom": self._custom,
+            "tasks": self._tasks,
+            "metadata": self._metadata,
+            "error": self._error,
+        }
+
+    def start(self) -> list[Event]:
+        """`RUN_STARTED`. Raises `TranslatorMisuseError` if it was called before."""
+        self._expect("new")
+        self._phase = "live"
+        version = PROTOCOL_VERSION
+        self.outbox.tell(events.run_started(self.thread_id, self.run_id, version, self._parent_run_id))
+        return self.outbox.take()
+
+    def feed(self, part: Any) -> list[Event]:
+        """The events for the next part of the stream, in any of the shapes of `parts`.
+
+        Raises `UnreadablePartError` for what is no part, `TranslatorMisuseError` before the start and after the end.
+        """
+        if type(part) is tuple and self._phase == "live" and not self.options.raw_events and part[-2] == "messages":
+            data = part[-1]
+            if type(data) is tuple and len(data) == 2 and self.speech.chunk_of_text(*data):
+                return self.outbox.take()
+        self._expect("live")
+        read = read_part(part)
+        if read is None or self.error is not None:
+            return []
+        if self.options.raw_events:
+            self.outbox.tell(events.raw(plain(read._asdict())))
+        route = self._routes.get(read.mode)
+        if route is not None:
+            route(read)
+        return self.outbox.take()
+
+    def finish(self, ending: Ending | None = None) -> list[Event]:
+        """The events that end the stream: closes what is open, then the one terminal event.
+
+        `ending`: how the run ended; None: as the stream showed, which is a failure after an `error` part, the interrupts it
+        had, or success. Raises `TranslatorMisuseError` before the start and after the end.
+        """
+        self._expect("live")
+        self._phase = "over"
+        if self.error is not None and (ending is None or isinstance(ending, Finished)):
+            ending = Failed(self.error)
+        self._open_now()
+        tell_end(self, Finished() if ending is None else ending)
+        return self.outbox.take()
+
+    def settle(self, values: Any, *, going_on: bool) -> None:
+        """Tells root values: the conversation and the state (also called for the state an ending brings)."""
+        named = channels(values)
+        messages = None if named is None else named.get(self.options.messages_key)
+        if isinstance(messages, list | tuple):
+            self.history.told(messages, self.speech.unsaved(), opening=not self._opened, going_on=going_on)
+            if not going_on:
+                self.speech.settle()
+        if not (going_on and not self._opened):
+            self.state.told(values)
+        self._opened = True
+
+    def _expect(self, phase: str) -> None:
+        if self._phase != phase:
+            needs = {"new": "start() comes once, first", "live": "feed() and finish() come between start() and the end"}
+            raise TranslatorMisuseError(f"{needs[phase]}; this translator is {self._phase}")
+
+    def _messages(self, part: Part) -> None:
+        self._open_now()
+        message, metadata = part.data
+        self._heard(part.ns, message, metadata or _NONE)
+
+    def _accumulated_messages(self, part: Part) -> None:
+        self._open_now()
+        for message, metadata in self._accumulated.read(part.mode, part.data):
+            checkpoint_ns = metadata.get("langgraph_checkpoint_ns")
+            ns = tuple(checkpoint_ns.split("|")[:-1]) if isinstance(checkpoint_ns, str) else ()
+            self._heard(ns, message, metadata)
+
+    def _heard(self, ns: Namespace, message: Any, metadata: Mapping[str, Any]) -> None:
+        self.subagents.heard(ns, metadata, None)
+        self.steps.heard(ns, metadata)
+        self.speech.heard(ns, message, metadata)
+        view = fields(message)
+        if view.get("type") == "tool":
+            for subagent in self.subagents.answered(view.get("tool_call_id")):
+                self._end_subagent(subagent)
+
+    def _updates(self, part: Part) -> None:
+        data = part.data if isinstance(part.data, Mapping) else {}
+        if "__interrupt__" in data:
+            self.interrupts.add(part.ns, data["__interrupt__"])
+        marks = data.get("__metadata__")
+        cached = isinstance(marks, Mapping) and bool(marks.get("cached"))
+        if cached:
+            self._resumed = True
+        else:
+            self._open_now()
+        for node, output in data.items():
+            if node in ("__interrupt__", "__metadata__"):
+                continue
+            if cached:
+                self._replayed(part.ns, str(node), output)
+            else:
+                self.steps.updated(part.ns, str(node))
+            if not part.ns:
+                self.state.write(_written(output))
+
+    def _replayed(self, ns: Namespace, node: str, output: Any) -> None:
+        """Tells the messages of a cached update: a finished sibling's, which no other part of a resumed run carries."""
+        if self._opened and not ns:
+            for message in _messages_of(output, self.options.messages_key):
+                self.speech.whole(ns, message, {"langgraph_node": node})
+
+    def _values(self, part: Part) -> None:
+        named = channels(part.data) or _NONE
+        interrupts = part.interrupts or named.get("__interrupt__") or ()
+        if interrupts:
+            self.interrupts.add(part.ns, interrupts)
+        if part.ns:
+            self._child_values(part, going_on=bool(interrupts))
+            return
+        self._open_now()
+        self.values = part.data
+        if not self._opened and self._goes_back(named, part.data):
+            self._opening = part
+            return
+        if not interrupts:
+            self._superstep_ended()
+        self.settle(_without_interrupts(part.data), going_on=bool(interrupts))
+
+    def _child_values(self, part: Part, *, going_on: bool) -> None:
+        self.subagents.heard(part.ns, None, channels(part.data))
+        self.steps.heard_of(part.ns)
+        if not going_on:
+            self.speech.end_within(part.ns)
+            for subagent in self.subagents.going(part.ns):
+                self._end_subagent(subagent)
+            self.steps.settled(part.ns)
+
+    def _superstep_ended(self) -> None:
+        self.speech.end_all()
+        for subagent in self.subagents.going():
+            self._end_subagent(subagent)
+        self.steps.settled(())
+
+    def _end_subagent(self, subagent: Subagent) -> None:
+        self.speech.end_within(subagent.ns)
+        self.steps.settled(subagent.ns)
+        self.subagents.finish(subagent, [])
+
+    def _goes_back(self, named: Mapping[str, Any], values: Any) -> bool:
+        return self.history.goes_back(named.get(self.options.messages_key)) or self.state.goes_back(values)
+
+    def _open_now(self) -> None:
+        """Tells an opening that was held."""
+        part, self._opening = self._opening, None
+        if part is not None:
+            self.settle(_without_interrupts(part.data), going_on=self._resumed)
+
+    def _custom(self, part: Part) -> None:
+        self._open_now()
+        subagent = self.subagents.of(part.ns)
+        if self.subagents.silences(subagent):
+            return
+        event = custom_event(part.data, self.view, self.subagents.tag(subagent))
+        if event["type"] == "ACTIVITY_SNAPSHOT":
+            self.history.kept.add(event["messageId"])
+        self.outbox.tell(event)
+
+    def _tasks(self, part: Part) -> None:
+        self._open_now()
+        if isinstance(part.data, Mapping):
+            self.subagents.task(part.ns, part.data)
+            self.steps.task(part.ns, part.data)
+            if part.data.get("interrupts"):
+                self.interrupts.add(part.ns, part.data["interrupts"])
+
+    def _metadata(self, part: Part) -> None:
+        """A second one means that the server began the run anew: what was open never ends by itself."""
+        if isinstance(part.data, Mapping) and "attempt" in part.data:
+            if self._attempted:
+                self._superstep_ended()
+            self._attempted = True
+
+    def _error(self, part: Part) -> None:
+        self.error = part.data if part.data is not None else {}
+
+
+def _written(output: Any) -> Iterable[Any]:
+    """The channels a node's raw output writes."""
+    items = output if isinstance(output, list | tuple) else [output]
+    return [name for item in items for name in channels(item) or ()]
+
+
+def _messages_of(output: Any, key: str) -> list[Any]:
+    items = output if isinstance(output, list | tuple) else [output]
+    found = [named.get(key) for item in items if (named := channels(item)) is not None]
+    return [message for messages in found if isinstance(messages, list | tuple) for message in messages]
+
+
+def _without_interrupts(values: Any) -> Any:
+    if isinstance(values, Mapping) and "__interrupt__" in values:
+        return {name: value for name, value in values.items() if name != "__interrupt__"}
+    return values

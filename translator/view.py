@@ -83,10 +83,12 @@ class ClientView:
             append = APPENDS.get(event["type"])  # type: ignore[index]
         except (KeyError, TypeError):
             append = None
-        if append is None:
-            self._apply(event if isinstance(event, dict) else _wire(event))
-        else:
+        if append is not None:
             append(self._held, event, self._old)  # type: ignore[arg-type]
+        elif isinstance(event, dict):
+            self._apply(event)
+        else:
+            self.apply(_wire(event))
 
     # --- what the client holds ------------------------------------------------------------------------------------
 

@@ -1,0 +1,74 @@
+"""A whole wire message as the events that make the client hold it. Pure functions; when to use them is not known here.
+
+What events cannot say makes a message untellable: content in several parts, a user's encrypted value, other metadata than
+the ends of texts, calls and results carry. Such a message needs a snapshot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from . import events
+from .events import Event
+
+
+def retold(message: Mapping[str, Any], subagent: str | None = None) -> list[Event] | None:
+    """The events that append `message` to the client's, or None if events cannot."""
+    role = message.get("role")
+    if role == "assistant":
+        return _assistant(message, subagent)
+    if role == "tool":
+        return _tool(message, subagent)
+    if role == "reasoning":
+        return _reasoning(message, subagent)
+    if role == "activity":
+        return [events.activity_snapshot(message["id"], message["activityType"], message["content"], subagent)]
+    if role in ("user", "system", "developer") and isinstance(message.get("content"), str):
+        return None if "encryptedValue" in message else _text(message, str(role), subagent)
+    return None
+
+
+def _text(message: Mapping[str, Any], role: str, subagent: str | None) -> list[Event]:
+    start = events.text_start(message["id"], role, message.get("name"), subagent)
+    content = message.get("content")
+    told = [start, events.text_content(message["id"], content, subagent)] if content else [start]
+    return [*told, events.text_end(message["id"], message.get("metadata"), subagent)]
+
+
+def _assistant(message: Mapping[str, Any], subagent: str | None) -> list[Event] | None:
+    if not isinstance(message.get("content", ""), str):
+        return None
+    calls = message.get("toolCalls") or []
+    needs_text = message.get("content") or message.get("name") or message.get("metadata") or not calls
+    *told, end = _text(message, "assistant", subagent) if needs_text else [None]
+    tools: list[Event] = []
+    for call in calls:
+        function = call["function"]
+        tools.append(events.tool_start(call["id"], function["name"], message["id"], subagent))
+        if function["arguments"]:
+            tools.append(events.tool_args(call["id"], function["arguments"], subagent))
+        tools.append(events.tool_end(call["id"], subagent))
+        if call.get("encryptedValue"):
+            tools.append(events.call_encrypted(call["id"], call["encryptedValue"], subagent))
+    if message.get("encryptedValue"):
+        tools.append(events.reasoning_encrypted(message["id"], message["encryptedValue"], subagent))
+    return [event for event in (*told, *tools, end) if event is not None]
+
+
+def _tool(message: Mapping[str, Any], subagent: str | None) -> list[Event] | None:
+    if "error" in message or "encryptedValue" in message:
+        return None
+    result = events.tool_result(
+        message["id"], message["toolCallId"], message["content"], message.get("metadata"), subagent
+    )
+    return [result]
+
+
+def _reasoning(message: Mapping[str, Any], subagent: str | None) -> list[Event]:
+    told = events.reasoning_start(message["id"], subagent)
+    if message.get("content"):
+        told.append(events.reasoning_content(message["id"], message["content"], subagent))
+    if message.get("encryptedValue"):
+        told.append(events.reasoning_encrypted(message["id"], message["encryptedValue"], subagent))
+    return [*told, *events.reasoning_end(message["id"], message.get("metadata"), subagent)]
