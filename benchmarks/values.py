@@ -15,10 +15,9 @@ from time import perf_counter
 from typing import Any
 
 import jsonpatch
-from orjson import dumps
-
 from langgraph_agui.translator.patch import diff
 from langgraph_agui.translator.plain import freeze
+from orjson import dumps
 
 Case = tuple[str, Any, Any]
 _ROUNDS = 7
@@ -139,6 +138,8 @@ def _fastest(*functions: Callable[[], Any]) -> list[float]:
 if __name__ == "__main__":
     for row in rows():
         print(
-            f"{row['name']:32} {row['ms']:8.3f} ms {row['ratio']:7.1f} x dumps {row['bytes']:8} B of {row['value_bytes']:8}"
-            f"   jsonpatch {row['jsonpatch_ratio']:8.1f} x {row['jsonpatch_bytes']:8} B   freeze {row['freeze_ratio']:.1f} x"
+            f"{row['name']:32} {row['ms']:8.3f} ms {row['ratio']:7.1f} x dumps"
+            f" {row['bytes']:8} B of {row['value_bytes']:8}"
+            f"   jsonpatch {row['jsonpatch_ratio']:8.1f} x {row['jsonpatch_bytes']:8} B"
+            f"   freeze {row['freeze_ratio']:.1f} x"
         )
