@@ -91,6 +91,9 @@ def plain(value: Any) -> Any:
 
 def freeze(value: Any) -> Frozen:
     """The JSON bytes and the plain copy of any value, by the table above. Never raises."""
+    if type(value) in _BASIC:
+        basic = _basic(value)
+        return Frozen(orjson.dumps(basic), basic)
     try:
         return _in_c(value, _MARGIN)
     except _REFUSED:
