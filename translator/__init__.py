@@ -1,7 +1,7 @@
 """The pure half of langgraph-agui: what a LangGraph run streams in, AG-UI events out; no I/O, clock or randomness.
 
-`translate` and `translate_sse` are the shells most need; `Translator` is the state machine inside them, `ClientView` what
-the client holds. See each for its rules.
+`translate` and `translate_sse` are the shells most need; `Translator` is the state machine inside them, `ClientView`
+what the client holds. See each for its rules.
 """
 
 from .agui_messages import to_agui_messages

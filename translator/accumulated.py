@@ -1,8 +1,9 @@
-"""A platform's `messages` mode (`messages/partial|complete|metadata`) read as chunks. Decides nothing about ids or telling.
+"""A platform's `messages` mode (`messages/partial|complete|metadata`) read as chunks. Decides nothing about ids or
+telling.
 
-The server adds the chunks up and sends the message so far; metadata comes once, under the message's id. What is new since
-the last time is cut off again here. Where a message so far is not the continuation of the one before (a provider that
-takes text back), nothing is cut off: the root `values` mends it.
+The server adds the chunks up and sends the message so far; metadata comes once, under the message's id. What is new
+since the last time is cut off again here. Where a message so far is not the continuation of the one before (a provider
+that takes text back), nothing is cut off: the root `values` mends it.
 """
 
 from __future__ import annotations

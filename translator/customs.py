@@ -2,10 +2,10 @@
 
 Rules:
 
-1. An AG-UI `ACTIVITY_SNAPSHOT` or `ACTIVITY_DELTA` passes as itself if it is valid and the client can apply it: its id is not
-   a message's of another kind, its patch fits the activity.
-2. A mapping of just `name` and `value`, or an AG-UI `CUSTOM` event, is `CUSTOM` with that name. Anything else, any other
-   AG-UI event included, is `CUSTOM` with the name `custom` and the payload as its value.
+1. An AG-UI `ACTIVITY_SNAPSHOT` or `ACTIVITY_DELTA` passes as itself if it is valid and the client can apply it: its id
+   is not a message's of another kind, its patch fits the activity.
+2. A mapping of just `name` and `value`, or an AG-UI `CUSTOM` event, is `CUSTOM` with that name. Anything else, any
+   other AG-UI event included, is `CUSTOM` with the name `custom` and the payload as its value.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The last filter before a client: what its protocol version cannot read, in words it can. Pure, one event at a time.
 
-Clients that declare no version (`@ag-ui/client` 0.0.59, which CopilotKit's React client pins) end the stream, silently, on
-the outcome `cancelled`, on `pendingToolCallIds` and on content parts in tool results. Leaving `cancelled` out would read as
-success, which the protocol forbids: they get `RUN_ERROR` with the code `cancelled`.
+Clients that declare no version (`@ag-ui/client` 0.0.59, which CopilotKit's React client pins) end the stream, silently,
+on the outcome `cancelled`, on `pendingToolCallIds` and on content parts in tool results. Leaving `cancelled` out would
+read as success, which the protocol forbids: they get `RUN_ERROR` with the code `cancelled`.
 """
 
 from __future__ import annotations

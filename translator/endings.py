@@ -1,7 +1,7 @@
 """How a run ends, as a value handed to `Translator.finish()`. Values only: nothing here decides anything.
 
-A stream cannot always tell its own end: a platform closes a finished, an interrupted and a cancelled run's stream alike.
-Whoever knows (an exception in hand, the platform asked) says so with one of these.
+A stream cannot always tell its own end: a platform closes a finished, an interrupted and a cancelled run's stream
+alike. Whoever knows (an exception in hand, the platform asked) says so with one of these.
 """
 
 from __future__ import annotations

@@ -2,10 +2,10 @@
 
 Rules:
 
-1. After success or an interrupt the client's conversation is the checkpoint's: what streamed and was not saved is dropped.
-   After an error, a cancel or a loss partial text stays; nothing is compared.
-2. Closed first: messages, then steps, then subagents (innermost first), then the terminal event. A subagent with an interrupt
-   inside is suspended, one in a run that failed has failed, any other is done.
+1. After success or an interrupt the client's conversation is the checkpoint's: what streamed and was not saved is
+   dropped. After an error, a cancel or a loss partial text stays; nothing is compared.
+2. Closed first: messages, then steps, then subagents (innermost first), then the terminal event. A subagent with an
+   interrupt inside is suspended, one in a run that failed has failed, any other is done.
 3. The result is the ending's, or else the `structured_response` of the last state.
 """
 

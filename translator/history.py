@@ -2,13 +2,13 @@
 
 Only `values` is complete: what streamed may be missing from it, and it has what never streamed. Rules:
 
-1. The client is to hold the `shown` messages of the root graph's messages channel, in their order. Results of one assistant
-   message, reasoning and activities stand in any order.
+1. The client is to hold the `shown` messages of the root graph's messages channel, in their order. Results of one
+   assistant message, reasoning and activities stand in any order.
 2. Beside them it keeps what a subagent said, activities that nodes made, and, while a superstep goes on, what streams.
    Everything else is dropped: speech that was not saved, and, unless history is to be kept, what the graph removed.
 3. New messages at the end are told by events. Anything else, and what is missing when the stream begins, by a snapshot.
-4. A client keeps its own order for ids it holds. Where that is known to end wrong, a snapshot of what stands right so far
-   comes first.
+4. A client keeps its own order for ids it holds. Where that is known to end wrong, a snapshot of what stands right so
+   far comes first.
 5. What a snapshot cannot make the client drop (old reasoning and activities, by its own rule) is left.
 """
 
@@ -48,7 +48,8 @@ class History:
         self._equal: dict[str, Event] = {}
         """Messages that the client is known to hold as the checkpoint does."""
         self.kept: set[str] = set()
-        """Ids that are the client's to keep: of subagents' speech, nodes' activities, what it cannot be made to drop."""
+        """Ids that are the client's to keep: of subagents' speech, nodes' activities, what it cannot be made to
+        drop."""
 
     def touched(self, message_id: str) -> None:
         """Something was told under this id since the last `values`."""
@@ -173,7 +174,8 @@ def _digest(message: Any, position: int) -> tuple[Any, ...]:
 
 
 def _by_id(wires: Iterable[Event]) -> dict[str, Event]:
-    """Messages by id. One whose id another has already (a list without a reducer may hold one twice) is not told twice."""
+    """Messages by id. One whose id another has already (a list without a reducer may hold one twice) is not told
+    twice."""
     found: dict[str, Event] = {}
     for wire in wires:
         found.setdefault(wire["id"], wire)

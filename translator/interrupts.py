@@ -2,10 +2,12 @@
 
 Rules:
 
-1. The same interrupt comes once per namespace level and again in `values`: by id it is one. The deepest level tells whose it is.
+1. The same interrupt comes once per namespace level and again in `values`: by id it is one. The deepest level tells
+   whose it is.
 2. Ids are LangGraph's, verbatim; a static breakpoint has none and gets one from the run's id.
-3. The value is kept whole in `metadata.value`; what can be read off it (a question, a schema, the tool call it is about) is given
-   beside. `toolCallId` is given where the value names one call, or asks for one action that one open call is.
+3. The value is kept whole in `metadata.value`; what can be read off it (a question, a schema, the tool call it is
+   about) is given beside. `toolCallId` is given where the value names one call, or asks for one action that one open
+   call is.
 4. `reason` is AG-UI's `confirmation` for the approval of actions, `input_required` for any other question, and
    `langgraph:breakpoint`. `tool_call` is not used: on it clients write the answer into the chat as the tool's result.
 """

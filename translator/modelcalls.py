@@ -14,9 +14,9 @@ Rules:
 
 1. A chunk with an id its task has seen in a call that goes on belongs to that call.
 2. Locally all chunks of one call carry the same metadata *object*: that decides, but never for two run ids.
-3. Otherwise (a platform's JSON): a new run id takes up the lone call of its task that has only shown an empty chunk with
-   a provider id; a new provider id is another name of the lone call of its task that has only a run id; anything else is
-   a call of its own. Where that is wrong the root `values` mends it.
+3. Otherwise (a platform's JSON): a new run id takes up the lone call of its task that has only shown an empty chunk
+   with a provider id; a new provider id is another name of the lone call of its task that has only a run id; anything
+   else is a call of its own. Where that is wrong the root `values` mends it.
 4. A message is told under the provider id if it is known when its first content comes, else under the run id.
 5. A call that has ended takes no more chunks: the same id again is another call.
 """

@@ -36,8 +36,8 @@ class Prediction:
 class Options:
     """How a stream is told. Every field has the choice that suits most front ends as its default.
 
-    Raises `InvalidOptionError` for an unknown choice or a value of the wrong type. A misspelt field name is a `TypeError`,
-    as for any dataclass; `Options.of` takes a mapping and refuses it with the names there are.
+    Raises `InvalidOptionError` for a name that is not an option, an unknown choice or a value of the wrong type; the
+    message says what there is to choose from.
     """
 
     state_include: frozenset[str] | None = None
@@ -67,7 +67,8 @@ class Options:
     """Names of tools whose calls and results are not told, e.g. structured output's own call."""
     speakers: Speakers = None
     """Whose unsaved speech is told while it streams: names of nodes or tags, or a predicate over the LangGraph metadata
-    of a model call. None: everyone but models inside tools and middlewares. What the checkpoint keeps is always told."""
+    of a model call. None: everyone but models inside tools and middlewares. What the checkpoint keeps is always
+    told."""
     predict_state: tuple[Prediction, ...] = ()
     """Tool arguments that are told as state while they stream."""
     interrupts: Interrupts = "outcome"
@@ -79,6 +80,14 @@ class Options:
     and its traceback in `metadata`."""
     protocol_version: str | None = PROTOCOL_VERSION
     """The protocol version of the receiving client; None: it declared none (`@ag-ui/client` 0.0.59)."""
+
+    def __new__(cls, **choices: Any) -> Options:
+        """Refuses names that are no options; everything else is `__init__`'s."""
+        known = [field.name for field in fields(cls)]
+        for name in choices:
+            if name not in known:
+                raise InvalidOptionError(f"{name!r} is not an option; the options are {', '.join(known)}")
+        return object.__new__(cls)
 
     def __post_init__(self) -> None:
         for name in ("state_include", "state_exclude", "hidden_tools"):
@@ -96,15 +105,6 @@ class Options:
         _check("result_limit", good_limit, limit, "a number of characters, or None for no limit")
         good_version = version is None or (isinstance(version, str) and bool(version))
         _check("protocol_version", good_version, version, "a version such as '1.0', or None")
-
-    @classmethod
-    def of(cls, choices: Mapping[str, Any]) -> Options:
-        """Options from a mapping (a configuration file); raises `InvalidOptionError` for a name that is not an option."""
-        known = [field.name for field in fields(cls)]
-        for name in choices:
-            if name not in known:
-                raise InvalidOptionError(f"{name!r} is not an option; the options are {', '.join(known)}")
-        return cls(**choices)
 
     def shows_channel(self, name: Any) -> bool:
         """Whether the state channel `name` may be told: `messages` and names beginning with `_` never are."""

@@ -1,4 +1,5 @@
-"""Where every event goes on its way out: it is applied to the view and waits to be taken. No rule of when to tell what."""
+"""Where every event goes on its way out: it is applied to the view and waits to be taken. No rule of when to tell
+what."""
 
 from __future__ import annotations
 

@@ -5,7 +5,8 @@ Shapes, as measured on langgraph 1.0 to 1.2 and langgraph-sdk 0.3 to 0.4:
 - local `astream(stream_mode=[...])`: `(mode, data)`, with `subgraphs=True` `(ns, mode, data)`;
 - local `version="v2"`, and the SDK's: `{"type": mode, "ns": (...), "data": data}`, `values` with `interrupts` beside;
 - SDK and `RemoteGraph`: `StreamPart(event, data, id)`, the event being `mode` or `mode|ns|ns`;
-- a recording of any of these as JSON: lists for tuples, or an object `{"event", "data", "id"}` or `{"ns", "mode", "data", "id"}`.
+- a recording of any of these as JSON: lists for tuples, or an object `{"event", "data", "id"}` or `{"ns", "mode",
+  "data", "id"}`.
 
 A stream asked for with one bare mode, or with a tuple of modes, yields payloads without their mode. They cannot be told
 apart, so they are refused, with a line that says how to ask.

@@ -2,9 +2,10 @@
 
 Rules:
 
-1. What is predicted comes from the options and from the `predict_state` metadata of a model call, as in `ag-ui-langgraph`.
-2. Before a predicted call starts, the custom event `PredictState` names the predictions, once per call: CopilotKit's client
-   then predicts by itself from the arguments.
+1. What is predicted comes from the options and from the `predict_state` metadata of a model call, as in
+   `ag-ui-langgraph`.
+2. Before a predicted call starts, the custom event `PredictState` names the predictions, once per call: CopilotKit's
+   client then predicts by itself from the arguments.
 3. The value so far is told by `STATE_DELTA` each time the arguments have grown by a half: JSON Patch cannot append to a
    string, so that a delta per token would be quadratic. And once when the call's arguments are whole.
 """

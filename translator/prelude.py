@@ -157,6 +157,8 @@ def _messages_snapshot(view: "ClientView", now: Open) -> Event:
         position = view.position(message_id)
         if position is not None and messages[position].get("subagentRunId") != owner:
             messages[position] = {**messages[position], "subagentRunId": owner}
+    # A patch can leave an activity with no object for content; no client would read a snapshot with that in it.
+    messages = [each for each in messages if each["role"] != "activity" or isinstance(each.get("content"), dict)]
     snapshot: Event = {"type": "MESSAGES_SNAPSHOT", "messages": messages}
     if view.version is not None:
         has_activity = any(message["role"] == "activity" for message in messages)

@@ -3,7 +3,8 @@ where its parts are set apart, is `reasoning_blocks`' to say.
 
 Rules:
 
-1. One block of a provider is one span with one message in it; both have the provider's id, or `{message id}-reasoning-{n}`.
+1. One block of a provider is one span with one message in it; both have the provider's id, or `{message
+   id}-reasoning-{n}`.
 2. A block is told from its first text or encrypted value on; one with neither is not told.
 3. Another block, text or a tool call closes it: reasoning stands before the answer it belongs to. More of it opens it
    again; the client appends.

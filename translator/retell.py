@@ -1,7 +1,7 @@
 """A whole wire message as the events that make the client hold it. Pure functions; when to use them is not known here.
 
-What events cannot say makes a message untellable: content in several parts, a user's encrypted value, other metadata than
-the ends of texts, calls and results carry. Such a message needs a snapshot.
+What events cannot say makes a message untellable: content in several parts, a user's encrypted value, other metadata
+than the ends of texts, calls and results carry. Such a message needs a snapshot.
 """
 
 from __future__ import annotations

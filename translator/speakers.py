@@ -2,10 +2,10 @@
 
 Rules:
 
-1. What a model says to a middleware (a summary: `lc_source`, and whatever carries `lc_internal_call`) or inside a tool is
-   not told. A node is a tool node if it is called `tools`, or once a tool result has come from it.
-2. The `speakers` option replaces rule 1: names of nodes or tags, or a predicate over the call's metadata. A predicate that
-   raises says no.
+1. What a model says to a middleware (a summary: `lc_source`, and whatever carries `lc_internal_call`) or inside a tool
+   is not told. A node is a tool node if it is called `tools`, or once a tool result has come from it.
+2. The `speakers` option replaces rule 1: names of nodes or tags, or a predicate over the call's metadata. A predicate
+   that raises says no.
 3. The metadata keys `emit-messages` and `emit-tool-calls` of a model call mute its text or its calls, as they do in
    `ag-ui-langgraph` (there also with the prefix `copilotkit:`).
 """

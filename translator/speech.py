@@ -5,10 +5,10 @@ Rules:
 
 1. One message per model call, one id while it streams; its text is open until the call ends, its tool calls too, a
    reasoning block until something else is said.
-2. A chunk is told in the call that fed it. The chunk that ends the call is marked (`chunk_position`); a call that fails has
-   no such chunk and is closed from outside.
-3. A message that came whole is told whole, unless the client holds it or a call of the same task has said just that: nodes
-   copy and rename what a model streamed.
+2. A chunk is told in the call that fed it. The chunk that ends the call is marked (`chunk_position`); a call that fails
+   has no such chunk and is closed from outside.
+3. A message that came whole is told whole, unless the client holds it or a call of the same task has said just that:
+   nodes copy and rename what a model streamed.
 4. A tool result is told when it comes, unless the client holds it or cannot tell which message's call it answers.
 5. Nothing is told twice: a call whose id the client holds already is left to `history`.
 """
@@ -70,7 +70,8 @@ class Speech:
         """The ids of tool results told since the conversation was last judged."""
 
     def chunk_of_text(self, message: Any, metadata: Any) -> bool:
-        """Tells a chunk that only goes on with the text said last; whether it was one. The one path that must be fast."""
+        """Tells a chunk that only goes on with the text said last; whether it was one. The one path that must be
+        fast."""
         call = self._hot
         if call is None or metadata is not call.metadata or type(message) is not AIMessageChunk:
             return False
@@ -120,7 +121,7 @@ class Speech:
             return
         if self._view.has(message_id) or not told:
             return
-        itself = next((item for item in told if item["id"] == message_id), {})
+        itself: Mapping[str, Any] = next((item for item in told if item["id"] == message_id), {})
         call_ids = [call["id"] for call in itself.get("toolCalls", ())]
         copied = self.calls.copied(task_of(metadata), itself.get("content", ""), call_ids)
         if copied is not None:
@@ -129,7 +130,8 @@ class Speech:
         self._usage.add(view.get("usage_metadata"), metadata, view.get("response_metadata"))
         call = self._begin(ns, message_id, metadata)
         call.ended = True
-        if call.silent or any([self._held(call_id) for call_id in call_ids]):
+        held = [call_id for call_id in call_ids if self._held(call_id)]
+        if call.silent or held:
             return
         tellings = [(item["id"], retold(item, call.subagent)) for item in told]
         for item_id, telling in tellings:

@@ -4,9 +4,9 @@ Rules:
 
 1. Only the channels the options show. A graph whose values are no mapping (the functional API) is shown as what it is.
 2. The first `values` are a snapshot, or a delta where the client's state is known and the delta is the smaller.
-3. Later ones are a delta against the view. A channel is looked at when a node wrote it (`updates`) or when it is another
-   object than before, and then compared by its frozen bytes: an edit in place that a node returned is seen, one that
-   nobody returned is told when the channel is next written.
+3. Later ones are a delta against the view. A channel is looked at when a node wrote it (`updates`) or when it is
+   another object than before, and then compared by its frozen bytes: an edit in place that a node returned is seen, one
+   that nobody returned is told when the channel is next written.
 4. What cannot be told as a delta the client would apply is told as a snapshot.
 5. `initial` tells the first values only, `final` the last only, `all` a snapshot for each change, `none` nothing.
 """

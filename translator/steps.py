@@ -2,13 +2,13 @@
 
 Rules:
 
-1. A step is a node; a node of a subgraph is named by its path, `outer/inner`. A subagent's steps are its own, and a hidden
-   subagent, or a graph that a tool calls, has none.
-2. Without the `tasks` mode a node is known to run when something is heard of it: a message, or a part of its subgraph. A
-   node that says nothing is known at its end only, from `updates`.
+1. A step is a node; a node of a subgraph is named by its path, `outer/inner`. A subagent's steps are its own, and a
+   hidden subagent, or a graph that a tool calls, has none.
+2. Without the `tasks` mode a node is known to run when something is heard of it: a message, or a part of its subgraph.
+   A node that says nothing is known at its end only, from `updates`.
 3. Runs of one node that overlap (`Send`) are one step: the client holds a step open once per name.
-4. `updates` of a node ends one of its runs; `values` of its graph ends them all, for it closes a superstep. With the `tasks`
-   mode, their results end them.
+4. `updates` of a node ends one of its runs; `values` of its graph ends them all, for it closes a superstep. With the
+   `tasks` mode, their results end them.
 """
 
 from __future__ import annotations

@@ -2,13 +2,15 @@
 
 Rules:
 
-1. A subagent is a graph that a tool called `task` runs for a call with the arguments `subagent_type` and `description`. Its
-   namespace ends in the tool's task. An ordinary subgraph is none, nor is a graph or a model that another tool calls.
+1. A subagent is a graph that a tool called `task` runs for a call with the arguments `subagent_type` and `description`.
+   Its namespace ends in the tool's task. An ordinary subgraph is none, nor is a graph or a model that another tool
+   calls.
 2. The call is found by what the subagent is told: its input ends with the call's description. Where its input is not
    heard, by its name (`lc_agent_name`), if just one unanswered call asks for it; else the call stays unnamed.
-3. It starts before anything of it is told and ends with its call's result, or with the superstep of the graph that called it.
-   An interrupt inside suspends it; a run that fails or is cancelled fails it.
-4. `attributed`: told, and what it says is tagged. `inline`: what it says is told as the main agent's. `hidden`: nothing is.
+3. It starts before anything of it is told and ends with its call's result, or with the superstep of the graph that
+   called it. An interrupt inside suspends it; a run that fails or is cancelled fails it.
+4. `attributed`: told, and what it says is tagged. `inline`: what it says is told as the main agent's. `hidden`: nothing
+   is.
 """
 
 from __future__ import annotations

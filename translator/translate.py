@@ -1,4 +1,5 @@
-"""The asynchronous shells around the state machine: a stream of parts in, models or SSE frames out. No rule lives here."""
+"""The asynchronous shells around the state machine: a stream of parts in, models or SSE frames out. No rule lives
+here."""
 
 from __future__ import annotations
 
@@ -34,9 +35,9 @@ async def translate(
     """The AG-UI events of a LangGraph run, as `ag_ui.core` models, each as soon as its part has come.
 
     Takes the parts of `graph.astream(..., stream_mode=STREAM_MODES)` or of a platform's stream, any async iterable;
-    `at_end` is asked for the ending where the stream itself cannot tell it. `view`: what the client is known to hold; it
-    goes on with the events. An exception of the stream becomes `RUN_ERROR` and ends the events; a part that cannot be
-    read does too, and is then raised as `UnreadablePartError`. Cancellation passes through. Closing this closes the
+    `at_end` is asked for the ending where the stream itself cannot tell it. `view`: what the client is known to hold;
+    it goes on with the events. An exception of the stream becomes `RUN_ERROR` and ends the events; a part that cannot
+    be read does too, and is then raised as `UnreadablePartError`. Cancellation passes through. Closing this closes the
     stream.
     """
     async for event in _told(stream, Translator(thread_id, run_id, options, view), at_end):

@@ -5,12 +5,13 @@ States and legal moves:
     new --start()--> live --feed(part)*--> live --finish(ending)--> over
 
 Any other call raises `TranslatorMisuseError` and changes nothing. `feed` raises for a part it cannot read, also without
-change; nothing that is *in* a part raises. After a platform's `error` part the run is over in all but name: later parts are
-passed over.
+change; nothing that is *in* a part raises. After a platform's `error` part the run is over in all but name: later parts
+are passed over.
 
 The first root `values` may go back behind what the client is known to hold: a resumed run begins without the pending
-writes of tasks that finished, and replays their updates, marked as cached. So such an *opening* is held until the next part
-says whether the run is a resumed one: then nothing is taken back, otherwise the thread was changed and the client follows.
+writes of tasks that finished, and replays their updates, marked as cached. So such an *opening* is held until the next
+part says whether the run is a resumed one: then nothing is taken back, otherwise the thread was changed and the client
+follows.
 """
 
 from __future__ import annotations
@@ -48,8 +49,8 @@ _NONE: Mapping[str, Any] = {}
 class Translator:
     """Translates one run's stream. Deterministic: the same parts, ids, options and view give the same events.
 
-    `thread_id`, `run_id`: as `RUN_STARTED` tells them. `view`: what the client holds when the stream begins, and goes on as
-    `.view`; None: unknown. `parent_run_id`: the run this one continues, if there is one.
+    `thread_id`, `run_id`: as `RUN_STARTED` tells them. `view`: what the client holds when the stream begins, and goes
+    on as `.view`; None: unknown. `parent_run_id`: the run this one continues, if there is one.
     """
 
     def __init__(
@@ -137,8 +138,8 @@ class Translator:
     def finish(self, ending: Ending | None = None) -> list[Event]:
         """The events that end the stream: closes what is open, then the one terminal event.
 
-        `ending`: how the run ended; None: as the stream showed, which is a failure after an `error` part, the interrupts it
-        had, or success. Raises `TranslatorMisuseError` before the start and after the end.
+        `ending`: how the run ended; None: as the stream showed, which is a failure after an `error` part, the
+        interrupts it had, or success. Raises `TranslatorMisuseError` before the start and after the end.
         """
         self._expect("live")
         self._phase = "over"

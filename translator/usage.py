@@ -1,4 +1,5 @@
-"""Token usage, counted once per model call and summed per provider and model. Tells nothing itself: it is told at the end.
+"""Token usage, counted once per model call and summed per provider and model. Tells nothing itself: it is told at the
+end.
 
 LangChain's `UsageMetadata` of a streamed message comes whole on one chunk or as differences over several: they add up.
 Calls whose speech is hidden count too.
