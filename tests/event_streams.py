@@ -262,8 +262,10 @@ class Grammar:
             self.emit("ACTIVITY_SNAPSHOT", messageId=name, activityType=kind, content=content, **replace, **tag(name),
                       **self.marked())  # fmt: skip
         else:
-            self.emit("ACTIVITY_DELTA", messageId=name, activityType=kind, patch=self.draw(operations()), **tag(name),
-                      **self.marked())  # fmt: skip
+            patch = self.draw(operations())
+            if self.tame and not all(operation["path"] for operation in patch):
+                return  # no snapshot may hold what that can leave of an activity
+            self.emit("ACTIVITY_DELTA", messageId=name, activityType=kind, patch=patch, **tag(name), **self.marked())
 
     def state(self) -> None:
         if self.draw(st.integers(0, 2)) == 0:
