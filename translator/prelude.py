@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from . import events
 from .frames import bounded
 from .opened import Open
-from .reducer_messages import ACTIVITY_HISTORY, AUTHORITATIVE
+from .reducer_snapshot import ACTIVITY_HISTORY, AUTHORITATIVE
 
 if TYPE_CHECKING:
     from .view import ClientView

@@ -5,8 +5,8 @@ Never here: state, runs, what is open, and any judgement whether an event was le
 
 Rules:
 - Events come well formed (`shapes`); what the reducer then ignores (with or without a warning) is ignored.
-- `old` tells the two clients apart: 0.0.59 lets reasoning run into an activity's content, and in a messages snapshot
-  keeps its own copy of reasoning and activity messages wherever it keeps messages the snapshot left out.
+- `old` tells the two clients apart: 0.0.59 lets reasoning run into an activity's content, and merges a messages
+  snapshot by other rules (`reducer_snapshot`).
 - Metadata merges key by key, the last write wins.
 """
 
@@ -15,15 +15,11 @@ from typing import Any
 
 from .held import Entry, Held
 from .patched import RefusedError, patched
+from .reducer_snapshot import messages_snapshot
 
-__all__ = ["ACTIVITY_HISTORY", "APPENDS", "AUTHORITATIVE", "REDUCES", "activities_told_whole"]
+__all__ = ["APPENDS", "REDUCES"]
 
 Event = dict[str, Any]
-
-ACTIVITY_HISTORY = "@ag-ui/client"
-"""The metadata key under which a messages snapshot says what it knows of activities."""
-AUTHORITATIVE = "authoritativeActivityTypes"
-"""The member of it that names the activity types told whole: a list, or null for all."""
 
 
 # --- the three that come once per token -------------------------------------------------------------------------------
@@ -224,51 +220,6 @@ def _activity_delta(held: Held, event: Event, old: bool) -> None:
 # --- whole histories --------------------------------------------------------------------------------------------------
 
 
-def _messages_snapshot(held: Held, event: Event, old: bool) -> None:
-    """Ids held are replaced where they stand, new ones appended, the others dropped unless only the client has such."""
-    told: list[dict[str, Any]] = event["messages"]
-    fresh = {message["id"]: Entry(message, 0) for message in told}
-    has_reasoning = any(message["role"] == "reasoning" for message in told)
-    whole = activities_told_whole(event, old)
-
-    def preserved(entry: Entry) -> bool:
-        if entry.activity:
-            return whole is not None and entry.message.get("activityType") not in whole
-        return entry.message["role"] == "reasoning" and not has_reasoning
-
-    order = []
-    for entry in held.order:
-        if old and preserved(entry):
-            order.append(entry)
-        elif entry.id in fresh:
-            order.append(fresh[entry.id])
-        elif preserved(entry):
-            order.append(entry)
-    known = {entry.id for entry in order}
-    order.extend(Entry(message, 0) for message in told if message["id"] not in known)
-    held.reorder(order)
-
-
-def activities_told_whole(event: Event, old: bool) -> frozenset[str] | None:
-    """The activity types of which a messages snapshot tells all there are; `None` is every type.
-
-    Declared in its metadata (client 1.0.0); otherwise every type if it tells any activity, and none if not.
-    """
-    undeclared = None if any(message["role"] == "activity" for message in event["messages"]) else frozenset[str]()
-    metadata = event.get("metadata", {})
-    if old or ACTIVITY_HISTORY not in metadata:
-        return undeclared
-    declared = metadata[ACTIVITY_HISTORY]
-    if not isinstance(declared, dict):
-        return frozenset()
-    if AUTHORITATIVE not in declared:
-        return undeclared
-    types = declared[AUTHORITATIVE]
-    if types is None:
-        return None
-    return frozenset(types) if isinstance(types, list) and all(isinstance(t, str) for t in types) else frozenset()
-
-
 def _run_started(held: Held, event: Event, old: bool) -> None:
     for message in event.get("input", {}).get("messages", ()):
         if message["id"] not in held.entries:
@@ -308,6 +259,6 @@ REDUCES: dict[str, Callable[[Held, Event, bool], None]] = {
     "TOOL_CALL_RESULT": _call_result,
     "ACTIVITY_SNAPSHOT": _activity_snapshot,
     "ACTIVITY_DELTA": _activity_delta,
-    "MESSAGES_SNAPSHOT": _messages_snapshot,
+    "MESSAGES_SNAPSHOT": messages_snapshot,
     "RUN_STARTED": _run_started,
 }

@@ -3,9 +3,9 @@ here."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
-from typing import Any, Final
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import aclosing, asynccontextmanager
+from typing import Any, Final, get_args
 
 from ag_ui.core import BaseEvent, Event
 
@@ -18,8 +18,7 @@ from .view import ClientView
 
 AtEnd = Callable[[], Awaitable[Ending | None]]
 _MODELS: Final[Mapping[str, type[BaseEvent]]] = {
-    model.model_fields["type"].default: model
-    for model in Event.__origin__.__args__  # type: ignore[attr-defined]
+    model.model_fields["type"].default: model for model in get_args(get_args(Event)[0])
 }
 
 
@@ -40,8 +39,9 @@ async def translate(
     be read does too, and is then raised as `UnreadablePartError`. Cancellation passes through. Closing this closes the
     stream.
     """
-    async for event in _told(stream, Translator(thread_id, run_id, options, view), at_end):
-        yield _MODELS[event["type"]].model_validate(event)
+    async with aclosing(_told(stream, Translator(thread_id, run_id, options, view), at_end)) as told:
+        async for event in told:
+            yield _MODELS[event["type"]].model_validate(event)
 
 
 async def translate_sse(
@@ -54,11 +54,14 @@ async def translate_sse(
     at_end: AtEnd | None = None,
 ) -> AsyncIterator[bytes]:
     """The same events as SSE frames (`text/event-stream`): one event a frame, LF, camelCase, absent fields left out."""
-    async for event in _told(stream, Translator(thread_id, run_id, options, view), at_end):
-        yield encode(event)
+    async with aclosing(_told(stream, Translator(thread_id, run_id, options, view), at_end)) as told:
+        async for event in told:
+            yield encode(event)
 
 
-async def _told(stream: AsyncIterable[Any], run: Translator, at_end: AtEnd | None) -> AsyncIterator[dict[str, Any]]:
+async def _told(
+    stream: AsyncIterable[Any], run: Translator, at_end: AtEnd | None
+) -> AsyncGenerator[dict[str, Any], None]:
     for event in run.start():
         yield event
     ending: Ending | None = None

@@ -43,6 +43,7 @@ from .usage import Usage
 from .view import ClientView
 
 Namespace = tuple[str, ...]
+_MESSAGES = ("messages",)
 _NONE: Mapping[str, Any] = {}
 
 
@@ -120,7 +121,7 @@ class Translator:
 
         Raises `UnreadablePartError` for what is no part, `TranslatorMisuseError` before the start and after the end.
         """
-        if type(part) is tuple and self._phase == "live" and not self.options.raw_events and part[-2] == "messages":
+        if type(part) is tuple and self._phase == "live" and not self.options.raw_events and part[-2:-1] == _MESSAGES:
             data = part[-1]
             if type(data) is tuple and len(data) == 2 and self.speech.chunk_of_text(*data):
                 return self.outbox.take()

@@ -24,7 +24,8 @@ from . import prelude
 from .held import Held
 from .opened import Open, Opened
 from .patched import RefusedError, patched
-from .reducer_messages import APPENDS, REDUCES, activities_told_whole
+from .reducer_messages import APPENDS, REDUCES
+from .reducer_snapshot import activities_told_whole
 from .shapes import readable
 
 __all__ = ["ClientView"]
