@@ -12,86 +12,22 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from .event_values import (
+    ACTIVITY_IDS,
+    CALL_IDS,
+    REASONING_IDS,
+    ROLES,
+    STEP_NAMES,
+    TEXT_IDS,
+    json_values,
+    messages,
+    metadata,
+    operations,
+    tag,
+    texts,
+)
+
 Event = dict[str, Any]
-
-TEXT_IDS = ["m1", "m2", "m3", "m1s", "c1", "a1"]
-CALL_IDS = ["c1", "c2", "c3", "c1s"]
-REASONING_IDS = ["r1", "r2", "m1", "r1s", "a1"]
-ACTIVITY_IDS = ["a1", "a2", "m2", "a1s"]
-STEP_NAMES = ["plan", "act"]
-ROLES = ["assistant", "user", "system", "developer"]
-
-_text = st.sampled_from(["", "a", "bc", "é☃", '{"x":'])
-_keys = st.sampled_from(["a", "b", "-", "0", "1", "01", "", "x/y", "t~", "toString", "__proto__", "constructor"])
-_metadata = st.dictionaries(st.sampled_from(["k", "l"]), st.sampled_from([1, "v", None, {"n": 1}]), max_size=2)
-scalars = st.one_of(st.none(), st.booleans(), st.integers(-3, 3), st.sampled_from(["", "s", "é"]))
-json_values = st.recursive(
-    scalars,
-    lambda inner: st.one_of(
-        st.lists(inner, max_size=3),
-        st.dictionaries(st.sampled_from(["a", "b", "0", "x/y", "t~"]), inner, max_size=3),
-    ),
-    max_leaves=6,
-)
-_pointers = st.lists(_keys, max_size=3).map(
-    lambda keys: "".join("/" + key.replace("~", "~0").replace("/", "~1") for key in keys)
-)
-# Sources leave out what ends a client: inherited names, where it takes functions, and the whole document, of which a
-# move makes a circle. Nor is the whole document a target: moving what is not there makes it `undefined`.
-_sources = _pointers.filter(lambda pointer: pointer and "toString" not in pointer and "constructor" not in pointer)
-
-
-@st.composite
-def operations(draw: st.DrawFn) -> list[Event]:
-    """JSON Patches: well-formed operations over a few keys, many of which will fail."""
-    patch: list[Event] = []
-    for _ in range(draw(st.integers(1, 3))):
-        op = draw(st.sampled_from(["add", "add", "replace", "remove", "test", "move", "copy"]))
-        operation: Event = {"op": op, "path": draw(_pointers)}
-        if op in ("add", "replace", "test"):
-            operation["value"] = draw(json_values)
-        if op in ("move", "copy"):
-            operation |= {"from": draw(_sources), "path": draw(_pointers.filter(bool))}
-        patch.append(operation)
-    return patch
-
-
-def tag(name: str) -> Event:
-    """Whose an id is."""
-    return {"subagentRunId": "s"} if name.endswith("s") else {}
-
-
-@st.composite
-def messages(draw: st.DrawFn, *, repeat: bool = False) -> list[Event]:
-    """Wire messages of every role; with `repeat`, ids may stand twice."""
-    ids = draw(
-        st.lists(st.sampled_from([*TEXT_IDS, *REASONING_IDS, *ACTIVITY_IDS, "t1"]), max_size=4, unique=not repeat)
-    )
-    return [draw(_message(message_id)) for message_id in ids]
-
-
-@st.composite
-def _message(draw: st.DrawFn, message_id: str) -> Event:
-    role = draw(st.sampled_from([*ROLES, "assistant", "tool", "activity", "reasoning"]))
-    message: Event = {"id": message_id, "role": role, **tag(message_id)}
-    if role == "activity":
-        message |= {"activityType": draw(st.sampled_from(["media", "plan"])), "content": {"a": draw(scalars)}}
-    elif role == "tool":
-        message |= {"toolCallId": draw(st.sampled_from(CALL_IDS)), "content": draw(_text)}
-    elif role == "assistant":
-        message |= draw(st.sampled_from([{}, {"content": ""}, {"content": "said"}]))
-        # a call belongs to whom its message belongs to
-        owned = [name for name in CALL_IDS if tag(name) == tag(message_id)]
-        calls = draw(st.lists(st.sampled_from(owned), max_size=2, unique=True))
-        if calls:
-            message["toolCalls"] = [
-                {"id": name, "type": "function", "function": {"name": "f", "arguments": draw(_text)}} for name in calls
-            ]
-    else:
-        message["content"] = draw(_text)
-    if draw(st.booleans()):
-        message["metadata"] = draw(_metadata)
-    return message
 
 
 class Grammar:
@@ -115,7 +51,7 @@ class Grammar:
         self.events.append({"type": kind, **fields})
 
     def marked(self) -> Event:
-        return {"metadata": self.draw(_metadata)} if self.draw(st.integers(0, 3)) == 0 else {}
+        return {"metadata": self.draw(metadata)} if self.draw(st.integers(0, 3)) == 0 else {}
 
     # --- runs -----------------------------------------------------------------------------------------------------
 
@@ -158,7 +94,7 @@ class Grammar:
     def text(self) -> None:
         name = self.draw(st.sampled_from([n for n in TEXT_IDS if not self.tame or n.startswith("m")]))
         if name in self.texts:
-            self.emit("TEXT_MESSAGE_CONTENT", messageId=name, delta=self.draw(_text), **tag(name), **self.marked())
+            self.emit("TEXT_MESSAGE_CONTENT", messageId=name, delta=self.draw(texts), **tag(name), **self.marked())
             return
         role = self.draw(st.sampled_from([*ROLES[:1], *ROLES]))
         named = self.draw(st.sampled_from([{}, {"name": "n"}]))
@@ -172,7 +108,7 @@ class Grammar:
     def call(self) -> None:
         name = self.draw(st.sampled_from(CALL_IDS))
         if name in self.calls:
-            self.emit("TOOL_CALL_ARGS", toolCallId=name, delta=self.draw(_text), **tag(name), **self.marked())
+            self.emit("TOOL_CALL_ARGS", toolCallId=name, delta=self.draw(texts), **tag(name), **self.marked())
             return
         parents = [None, *(n for n in TEXT_IDS if tag(n) == tag(name) and (not self.tame or n.startswith("m")))]
         parent = self.draw(st.sampled_from(parents))
@@ -192,7 +128,7 @@ class Grammar:
         message_id = self.draw(st.sampled_from(ids))
         own = tag(name) if message_id.startswith("t") else {}
         self.emit(
-            "TOOL_CALL_RESULT", messageId=message_id, toolCallId=name, content=self.draw(_text), **own, **self.marked()
+            "TOOL_CALL_RESULT", messageId=message_id, toolCallId=name, content=self.draw(texts), **own, **self.marked()
         )
 
     def span(self) -> None:
@@ -208,7 +144,7 @@ class Grammar:
     def reasoning(self) -> None:
         name = self.draw(st.sampled_from([n for n in REASONING_IDS if not self.tame or n.startswith("r")]))
         if name in self.reasonings:
-            self.emit("REASONING_MESSAGE_CONTENT", messageId=name, delta=self.draw(_text), **tag(name),
+            self.emit("REASONING_MESSAGE_CONTENT", messageId=name, delta=self.draw(texts), **tag(name),
                       **self.marked())  # fmt: skip
             return
         self.reasonings.append(name)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from langgraph_agui.translator.patched import RefusedError, patched
 
-from .event_streams import json_values, operations
+from .event_values import json_values, operations
 from .test_view_equals_client import canonical
 
 NOTHING = object()

@@ -9,7 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from langgraph_agui.translator.view import ClientView
 
-from .event_streams import json_values, streams
+from .event_streams import streams
+from .event_values import json_values
 from .test_view_equals_client import canonical
 
 Event = dict[str, Any]

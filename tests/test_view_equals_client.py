@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from langgraph_agui.translator.view import ClientView
 
 from .agui_client import VERSIONS, AguiClient, protocol
-from .event_streams import messages, streams
+from .event_streams import streams
+from .event_values import messages
 
 Event = dict[str, Any]
 
