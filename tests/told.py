@@ -1,0 +1,99 @@
+"""How tests tell a stream: parts through a `Translator`, feed by feed, and what a client of it must end with.
+
+Here: `Telling`, and the comparison of one client's end with a checkpoint. Never here: graphs, recordings, the Node
+client.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from langgraph_agui.translator import ClientView, Options, Translator
+from langgraph_agui.translator.endings import Ending
+
+from . import fidelity
+from .agui_client import protocol
+
+Event = dict[str, Any]
+
+
+def options_for(version: str, messages_key: str | None = "messages", **chosen: Any) -> Options:
+    """The options for a client of this version and a graph with this messages channel."""
+    return Options(protocol_version=protocol(version), messages_key=messages_key or "messages", **chosen)
+
+
+def view_for(version: str, messages: Sequence[Mapping[str, Any]], state: Any) -> ClientView:
+    """The view of a client of this version that is known to hold this."""
+    return ClientView(messages, state, version=protocol(version))
+
+
+class Telling:
+    """One run being told: the translator, and the events of each call into it."""
+
+    def __init__(self, options: Options | None = None, view: ClientView | None = None, run_id: str = "run-1") -> None:
+        self.translator = Translator("thread-1", run_id, options, view)
+        self.feeds = [self.translator.start()]
+        self.activities: set[str] = set()
+        """Ids of the activities that nodes made themselves: no checkpoint has them."""
+
+    def feed(self, part: Any) -> list[Event]:
+        """Feeds one part."""
+        self.feeds.append(self.translator.feed(part))
+        self.activities |= _activities(part)
+        return self.feeds[-1]
+
+    def finish(self, ending: Ending | None = None) -> list[Event]:
+        """Ends the run."""
+        self.feeds.append(self.translator.finish(ending))
+        return self.feeds[-1]
+
+    @property
+    def events(self) -> list[Event]:
+        """Everything told so far."""
+        return [event for feed in self.feeds for event in feed]
+
+    @property
+    def view(self) -> ClientView:
+        """What the translator takes the client to hold."""
+        return self.translator.view
+
+    @property
+    def end(self) -> str:
+        """error, interrupt, success, cancelled: what the terminal event says."""
+        last = self.feeds[-1][-1]
+        return "error" if last["type"] == "RUN_ERROR" else str(last.get("outcome", {"type": "success"})["type"])
+
+    def own(self, messages: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+        """Of a client's messages those that a checkpoint must have: not subagents' speech, not nodes' activities."""
+        return [item for item in fidelity.unattributed(messages) if item["id"] not in self.activities]
+
+
+def told(
+    parts: Iterable[Any],
+    ending: Ending | None = None,
+    options: Options | None = None,
+    view: ClientView | None = None,
+) -> Telling:
+    """A whole run, told."""
+    telling = Telling(options, view)
+    for part in parts:
+        telling.feed(part)
+    telling.finish(ending)
+    return telling
+
+
+def left_open(events: Iterable[Event]) -> list[str]:
+    """What is open when the terminal event comes; the client forgives that in an error, we do not."""
+    view = ClientView([], {})
+    for event in events:
+        if event["type"] in ("RUN_FINISHED", "RUN_ERROR"):
+            now = view.open
+            return [*now.texts, *now.calls, *now.spans, *now.reasonings, *map(str, now.steps), *now.subagents]
+        view.apply(event)
+    return ["the run: no terminal event"]
+
+
+def _activities(part: Any) -> set[str]:
+    for item in part.values() if isinstance(part, Mapping) else part:
+        if isinstance(item, Mapping) and item.get("type") == "ACTIVITY_SNAPSHOT":
+            return {str(item.get("messageId") or item.get("message_id"))}
+    return set()
