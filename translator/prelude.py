@@ -69,6 +69,8 @@ def _brought(view: "ClientView", reader: Open) -> list[Event]:
     told = [_unmarked(event, "parentMessageId") for event in unheld]
     if view.knows_state:
         told += bounded(events.state_snapshot(view.state))
+        if view.base is not view.state:
+            told.append(events.state_snapshot(view.base))
     if view.knows_messages:
         told += bounded(_messages_snapshot(view, now), _message_ids(view, now))
     told += _subagents(now, reader, live=view.live)

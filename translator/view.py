@@ -24,7 +24,7 @@ from . import prelude
 from .held import Held
 from .opened import Open, Opened
 from .patched import RefusedError, patched
-from .reducer_messages import APPENDS, REDUCES
+from .reducer_messages import APPENDS, REDUCES, append_text
 from .reducer_snapshot import activities_told_whole
 from .shapes import readable
 
@@ -91,6 +91,10 @@ class ClientView:
         else:
             self.apply(_wire(event))
 
+    def append_text(self, event: Event) -> None:
+        """Applies a TEXT_MESSAGE_CONTENT; what `apply` does, for who knows that it is one."""
+        append_text(self._held, event, self._old)
+
     # --- what the client holds ------------------------------------------------------------------------------------
 
     @property
@@ -102,6 +106,11 @@ class ClientView:
     def state(self) -> Any:
         """The state, plain JSON. Must not be changed; later events leave this value as it is."""
         return self._shown
+
+    @property
+    def base(self) -> Any:
+        """The state the next delta applies to: `state`, unless an older client shows the one before a falsy one."""
+        return self._state
 
     @property
     def order(self) -> list[str]:
