@@ -45,10 +45,11 @@ def _finished(run: Translator, ending: Finished) -> None:
     run.speech.end_all()
     if ending.interrupts:
         run.interrupts.add((), ending.interrupts)
-    if ending.state is not None:
+    if ending.state is None:
+        run.judge()
+    else:
         run.values = ending.state
-    if run.values is not None:
-        run.settle(run.values, going_on=False)
+        run.settle(ending.state, going_on=False)
     run.state.finish()
     _close(run, None)
     result = ending.result
@@ -87,7 +88,8 @@ def _close(run: Translator, failed: Failure | None) -> None:
 def _failure(run: Translator, ending: Failed | Lost) -> Failure:
     if isinstance(ending, Failed):
         return failure(ending.error, run.options.error_detail)
-    reason = ending.reason if isinstance(ending.reason, BaseException) else {"message": ending.reason}
+    raised = issubclass(type(ending.reason), BaseException)
+    reason = ending.reason if raised else {"message": ending.reason}
     return failure(reason, run.options.error_detail)._replace(code="lost")
 
 

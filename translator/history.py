@@ -44,7 +44,8 @@ class History:
         self._outbox = outbox
         self._view = outbox.view
         self._options = options
-        self._stored: list[_Stored] = []
+        self._stored: list[_Stored] | None = None
+        """The messages of the last `values`; None: there were none with a conversation."""
         self._equal: dict[str, Event] = {}
         """Messages that the client is known to hold as the checkpoint does."""
         self.kept: set[str] = set()
@@ -69,7 +70,15 @@ class History:
         so that what the client holds may still be saved, and nothing is dropped.
         """
         self._stored = self._read(messages)
-        wanted = _by_id(wire for stored in self._stored for wire in stored.wires)
+        self._mend(unsaved, opening=opening, going_on=going_on)
+
+    def judged(self, unsaved: Collection[str]) -> None:
+        """The run ended: what streamed since the last `values` is not in the checkpoint. Reads no message anew."""
+        if self._stored is not None:
+            self._mend(unsaved, opening=False, going_on=False)
+
+    def _mend(self, unsaved: Collection[str], *, opening: bool, going_on: bool) -> None:
+        wanted = _by_id(wire for stored in self._stored or () for wire in stored.wires)
         order = self._view.order
         extras = [message_id for message_id in order if message_id not in wanted]
         surplus = set() if going_on else {item for item in extras if not self._stays(item, unsaved)}
@@ -94,13 +103,14 @@ class History:
 
     def _read(self, messages: Any) -> list[_Stored]:
         read: list[_Stored] = []
+        before = self._stored or []
         by_id: dict[Any, _Stored] | None = None
         for position, message in enumerate(messages):
             digest = _digest(message, position)
-            known = self._stored[position] if position < len(self._stored) else None
+            known = before[position] if position < len(before) else None
             if known is None or known.digest != digest:
                 if by_id is None:
-                    by_id = {stored.digest[0]: stored for stored in self._stored}
+                    by_id = {stored.digest[0]: stored for stored in before}
                 known = by_id.get(digest[0])
             if known is None or known.digest != digest:
                 known = _Stored(digest, freeze(shown(message, position, self._options)).json)

@@ -43,7 +43,6 @@ from .usage import Usage
 from .view import ClientView
 
 Namespace = tuple[str, ...]
-_MESSAGES = ("messages",)
 _NONE: Mapping[str, Any] = {}
 
 
@@ -95,6 +94,8 @@ class Translator:
         self.error: Any = None
         """What a platform's `error` part said."""
         self._attempted = False
+        self._is_quick = False
+        """Whether a chunk may take the short way: the run is live and has no error, and no raw events are told."""
         self._routes: dict[str, Callable[[Part], None]] = {
             "messages": self._messages,
             "messages/partial": self._accumulated_messages,
@@ -112,6 +113,7 @@ class Translator:
         """`RUN_STARTED`. Raises `TranslatorMisuseError` if it was called before."""
         self._expect("new")
         self._phase = "live"
+        self._is_quick = not self.options.raw_events
         version = PROTOCOL_VERSION
         self.outbox.tell(events.run_started(self.thread_id, self.run_id, version, self._parent_run_id))
         return self.outbox.take()
@@ -121,10 +123,12 @@ class Translator:
 
         Raises `UnreadablePartError` for what is no part, `TranslatorMisuseError` before the start and after the end.
         """
-        if type(part) is tuple and self._phase == "live" and not self.options.raw_events and part[-2:-1] == _MESSAGES:
+        if self._is_quick and type(part) is tuple and len(part) > 1:
             data = part[-1]
-            if type(data) is tuple and len(data) == 2 and self.speech.chunk_of_text(*data):
-                return self.outbox.take()
+            if type(data) is tuple and len(data) == 2 and part[-2] == "messages":
+                event = self.speech.chunk_of_text(data[0], data[1])
+                if event is not None:
+                    return [event]
         self._expect("live")
         read = read_part(part)
         if read is None or self.error is not None:
@@ -144,6 +148,7 @@ class Translator:
         """
         self._expect("live")
         self._phase = "over"
+        self._is_quick = False
         if self.error is not None and (ending is None or isinstance(ending, Finished)):
             ending = Failed(self.error)
         self._open_now()
@@ -161,6 +166,11 @@ class Translator:
         if not (going_on and not self._opened):
             self.state.told(values)
         self._opened = True
+
+    def judge(self) -> None:
+        """The run ended, and no better state is known than the last: what was not saved is taken back."""
+        self.history.judged(self.speech.unsaved())
+        self.speech.settle()
 
     def _expect(self, phase: str) -> None:
         if self._phase != phase:
@@ -287,6 +297,7 @@ class Translator:
 
     def _error(self, part: Part) -> None:
         self.error = part.data if part.data is not None else {}
+        self._is_quick = False
 
 
 def _written(output: Any) -> Iterable[Any]:
