@@ -10,7 +10,8 @@ import pytest
 from fixtures import FIXTURES, Turn
 
 from .agui_client import AguiClient
-from .test_conformance import FORMS, STALE, Verdicts, follow
+from .readers import STALE, Verdicts
+from .test_conformance import FORMS, follow
 
 ASKED_AGAIN = [
     name for name, fixture in FIXTURES.items() if fixture.checkpointed and fixture.messages_key and fixture.recorded

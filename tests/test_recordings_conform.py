@@ -1,0 +1,95 @@
+"""Every recording, local and from a server, through the real clients: accepted, and in the end the checkpoint's."""
+
+from itertools import groupby
+from typing import Any
+
+import pytest
+from langgraph_agui.translator import Failed
+
+from fixtures.recordings import Recording, recordings
+
+from .agui_client import VERSIONS, AguiClient
+from .readers import KNOWN, Reader, Verdicts, judge
+
+THREADS = {
+    "/".join(name): list(turns)
+    for name, turns in groupby(recordings(), key=lambda recording: (recording.source, recording.fixture))
+}
+KEPT_BACK = {"question", "secret", "hitl_edited_tool_calls"}
+"""Channels that are not in their graph's output schema: a server does not stream them, though its state has them."""
+
+
+def tell(recording: Recording, reader: Reader) -> None:
+    """One recorded turn, told to a reader."""
+    given = recording.about["given"]
+    asked = given.get("input") if recording.source.startswith("platform") else given
+    reader.begin(asked, f"run-{recording.turn}")
+    for part in recording.parts:
+        reader.telling.feed(part)
+    reader.telling.finish(ending(recording))
+
+
+def ending(recording: Recording) -> Failed | None:
+    """What a caller knows of the end beside the stream: the exception of a local run."""
+    raised = recording.about["error"] if recording.source.startswith("local") else None
+    return Failed(raised) if raised else None
+
+
+def values(recording: Recording, reader: Reader) -> Any:
+    """What the client must hold; None where nothing is promised."""
+    if recording.ended == "error":
+        return None
+    if not isinstance(recording.state["values"], dict) or not recording.state["values"]:
+        return reader.telling.translator.values
+    kept_back = KEPT_BACK if recording.source.startswith("platform") else ()
+    return {name: value for name, value in recording.state["values"].items() if name not in kept_back}
+
+
+_found: dict[str, Verdicts] = {}
+
+
+@pytest.fixture(params=THREADS)
+def found(request: pytest.FixtureRequest, agui_client: AguiClient) -> Verdicts:
+    name = str(request.param)
+    if name not in _found:
+        _found[name] = follow(THREADS[name], agui_client)
+    return _found[name]
+
+
+def follow(turns: list[Recording], client: AguiClient) -> Verdicts:
+    """All turns of a recorded thread, told to every reader."""
+    key = turns[0].about["messages_key"]
+    # the other sources make do with two readers: they differ in nothing the rest differ in
+    known = KNOWN if turns[0].source in ("local", "platform") else KNOWN[:2]
+    readers = [Reader(version, one, key) for version in VERSIONS for one in known]
+    found = Verdicts()
+    for recording in turns:
+        for reader in readers:
+            tell(recording, reader)
+            where = f"{recording.name}, client {reader.version}, {reader.known}: "
+            judge(reader, client, values(recording, reader), recording.ended, found, where)
+    return found
+
+
+def test_the_client_accepts_every_stream_without_a_warning(found: Verdicts) -> None:
+    assert found.refused == []
+
+
+def test_everything_is_closed_before_the_terminal_event(found: Verdicts) -> None:
+    assert found.left_open == []
+
+
+def test_the_messages_are_the_checkpoints(found: Verdicts) -> None:
+    assert found.messages == []
+
+
+def test_the_state_is_the_checkpoints(found: Verdicts) -> None:
+    assert found.state == []
+
+
+def test_the_view_is_the_clients(found: Verdicts) -> None:
+    assert found.view == []
+
+
+def test_the_stream_ends_as_the_run_did(found: Verdicts) -> None:
+    assert found.end == []
