@@ -26,11 +26,6 @@ class Outbox:
             self._events.append(piece)
             self._apply(piece)
 
-    def say(self, event: Event) -> None:
-        """Tells an event that is known to be small."""
-        self._events.append(event)
-        self._apply(event)
-
     def tell_all(self, events: Iterable[Event]) -> None:
         """Tells events in order, each before the next is made."""
         for event in events:

@@ -17,7 +17,7 @@ from .held import Entry, Held
 from .patched import RefusedError, patched
 from .reducer_snapshot import messages_snapshot
 
-__all__ = ["APPENDS", "REDUCES"]
+__all__ = ["APPENDS", "REDUCES", "append_text"]
 
 Event = dict[str, Any]
 

@@ -38,6 +38,7 @@ from .subagents import Subagents
 from .usage import Usage
 
 Namespace = tuple[str, ...]
+_SHORT = 4096  # characters of a chunk's text that is surely no frame too large
 
 
 class Speech:
@@ -69,12 +70,14 @@ class Speech:
         self._results: set[str] = set()
         """The ids of tool results told since the conversation was last judged."""
 
-    def chunk_of_text(self, message: Any, metadata: Any) -> bool:
-        """Tells a chunk that only goes on with the text said last; whether it was one. The one path that must be
-        fast."""
+    def chunk_of_text(self, message: Any, metadata: Any) -> events.Event | None:
+        """The event of a chunk that only goes on with the text said last, already in the view; None for any other.
+
+        The one path that must be fast: it passes the outbox by.
+        """
         call = self._hot
         if call is None or metadata is not call.metadata or type(message) is not AIMessageChunk:
-            return False
+            return None
         view = message.__dict__
         delta = view["content"]
         if (
@@ -85,15 +88,18 @@ class Speech:
             or view["usage_metadata"]
             or view.get("chunk_position")
             or view["additional_kwargs"]
-            or len(view["response_metadata"]) > 1
+            or (view["response_metadata"] and not _is_ordinary(view["response_metadata"]))
+            or call.told_id is None
             or not call.text_open
+            or len(delta) > _SHORT
         ):
-            return False
+            return None
         if not delta.isascii():
             delta = wire_text(delta)
         call.text.append(delta)
-        self._outbox.tell(events.text_content(call.message_id, delta, call.subagent))
-        return True
+        event = events.text_content(call.told_id, delta, call.subagent)
+        self._view.append_text(event)
+        return event
 
     def heard(self, ns: Namespace, message: Any, metadata: Mapping[str, Any]) -> None:
         """Tells a message of the `messages` mode, a chunk or whole."""
@@ -105,7 +111,7 @@ class Speech:
             self.whole(ns, message, metadata)
         elif kind == "ai" and is_chunk(view) and not _is_output(metadata):
             self._chunk(ns, view, metadata, live=not isinstance(message, Mapping))
-        elif kind == "ai":
+        elif kind in ("ai", "chat"):
             self.whole(ns, message, metadata)
 
     def whole(self, ns: Namespace, message: Any, metadata: Mapping[str, Any]) -> None:
@@ -149,7 +155,6 @@ class Speech:
     def settle(self) -> None:
         """The conversation has been judged: what was told so far is saved, or dropped."""
         self._results.clear()
-        self._repeated.clear()
         self.calls.settle()
 
     def end_all(self) -> None:
@@ -223,10 +228,19 @@ class Speech:
         """The id of the call's message, settled now; the client forgets what it holds under it from another call."""
         if call.told_id is None:
             call.told_id = call.message_id
-            if self._view.has(call.told_id) and not self._history.without(call.told_id):
-                call.silent = True
+            if self._view.has(call.told_id):
+                self._replace(call)
             self._history.touched(call.told_id)
         return call.told_id
+
+    def _replace(self, call: ModelCall) -> None:
+        """Makes the client drop another message of the call's id, which the checkpoint will replace by this one."""
+        for other in self.calls:
+            if other.told_id == call.told_id and other is not call and not other.ended:
+                self._close(other)
+                other.silent = other.ended = True
+        if not self._history.without(call.message_id):
+            call.silent = True
 
     def _text(self, call: ModelCall, said: str) -> Iterator[events.Event]:
         message_id = self._id(call)
@@ -296,6 +310,7 @@ class Speech:
         metadata: dict[str, Any] = {"finishReason": call.finish} if call.finish else {}
         if call.citations:
             metadata["citations"] = call.citations
+        call.finish, call.citations = None, []
         if metadata and call.told_id and not call.text_open and not call.silent:
             outbox.tell_all(list(self._text(call, "")))
         if call.text_open:
@@ -314,6 +329,11 @@ class Speech:
         else:
             self._history.kept.add(result["id"])
         self._outbox.tell_all(retold(result, self._subagents.tag(subagent)) or [])
+
+
+def _is_ordinary(response_metadata: Mapping[str, Any]) -> bool:
+    """Whether it says nothing but the provider's name, which some adapters put on every chunk."""
+    return len(response_metadata) == 1 and "model_provider" in response_metadata
 
 
 def _is_output(metadata: Mapping[str, Any]) -> bool:

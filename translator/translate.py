@@ -3,9 +3,9 @@ here."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import aclosing, asynccontextmanager
-from typing import Any, Final, get_args
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import Any, Final, TypeVar, get_args
 
 from ag_ui.core import BaseEvent, Event
 
@@ -17,12 +17,13 @@ from .translator import Translator
 from .view import ClientView
 
 AtEnd = Callable[[], Awaitable[Ending | None]]
+_Made = TypeVar("_Made")
 _MODELS: Final[Mapping[str, type[BaseEvent]]] = {
     model.model_fields["type"].default: model for model in get_args(get_args(Event)[0])
 }
 
 
-async def translate(
+def translate(
     stream: AsyncIterable[Any],
     *,
     thread_id: str,
@@ -39,12 +40,10 @@ async def translate(
     be read does too, and is then raised as `UnreadablePartError`. Cancellation passes through. Closing this closes the
     stream.
     """
-    async with aclosing(_told(stream, Translator(thread_id, run_id, options, view), at_end)) as told:
-        async for event in told:
-            yield _MODELS[event["type"]].model_validate(event)
+    return _told(stream, Translator(thread_id, run_id, options, view), at_end, _model)
 
 
-async def translate_sse(
+def translate_sse(
     stream: AsyncIterable[Any],
     *,
     thread_id: str,
@@ -54,30 +53,33 @@ async def translate_sse(
     at_end: AtEnd | None = None,
 ) -> AsyncIterator[bytes]:
     """The same events as SSE frames (`text/event-stream`): one event a frame, LF, camelCase, absent fields left out."""
-    async with aclosing(_told(stream, Translator(thread_id, run_id, options, view), at_end)) as told:
-        async for event in told:
-            yield encode(event)
+    return _told(stream, Translator(thread_id, run_id, options, view), at_end, encode)
+
+
+def _model(event: dict[str, Any]) -> BaseEvent:
+    return _MODELS[event["type"]].model_validate(event)
 
 
 async def _told(
-    stream: AsyncIterable[Any], run: Translator, at_end: AtEnd | None
-) -> AsyncGenerator[dict[str, Any], None]:
+    stream: AsyncIterable[Any], run: Translator, at_end: AtEnd | None, made: Callable[[dict[str, Any]], _Made]
+) -> AsyncIterator[_Made]:
+    """The events of a run, each as `made` makes it; one generator, for every token goes through it."""
     for event in run.start():
-        yield event
+        yield made(event)
     ending: Ending | None = None
     unreadable: UnreadablePartError | None = None
     async with _closing(stream) as parts:
         try:
             async for part in parts:
                 for event in run.feed(part):
-                    yield event
+                    yield made(event)
             ending = await at_end() if at_end is not None else None
         except UnreadablePartError as error:
             unreadable, ending = error, Failed(error)
         except Exception as error:  # whatever a run raises is the run's: it becomes an event
             ending = Failed(error)
         for event in run.finish(ending):
-            yield event
+            yield made(event)
     if unreadable is not None:
         raise unreadable
 
