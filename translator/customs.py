@@ -32,11 +32,12 @@ def custom_event(payload: Any, view: ClientView, subagent: str | None) -> Event:
     """The event for a payload of the `custom` mode."""
     value = plain(payload)
     if isinstance(value, dict):
-        if value.get("type") in _ACTIVITIES:
+        kind = value.get("type")
+        if isinstance(kind, str) and kind in _ACTIVITIES:
             activity = _activity(value, view, subagent)
             if activity is not None:
                 return activity
-        is_custom = value.get("type") == "CUSTOM" or value.keys() == {"name", "value"}
+        is_custom = kind == "CUSTOM" or value.keys() == {"name", "value"}
         if is_custom and isinstance(value.get("name"), str) and "value" in value:
             return events.custom(value["name"], value["value"], subagent)
     return events.custom("custom", value, subagent)

@@ -6,7 +6,6 @@ A platform's error is `{"error": class name, "message": text}`; locally it is th
 from __future__ import annotations
 
 import traceback
-from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from .options import ErrorDetail
@@ -31,20 +30,20 @@ def failure(error: Any, detail: ErrorDetail) -> Failure:
     if detail == "code":
         return Failure(NEUTRAL, code)
     message = _message(error) or NEUTRAL
-    if detail == "full" and isinstance(error, BaseException):
+    if detail == "full" and issubclass(type(error), BaseException):
         return Failure(message, code, {"stack": _stack(error)})
     return Failure(message, code)
 
 
 def _code(error: Any) -> str | None:
-    if isinstance(error, BaseException):
+    if issubclass(type(error), BaseException):
         return type(error).__name__
-    name = error.get("error") if isinstance(error, Mapping) else None
+    name = error.get("error") if type(error) is dict else None
     return text(name) if isinstance(name, str) and name else None
 
 
 def _message(error: Any) -> str:
-    if isinstance(error, Mapping):
+    if type(error) is dict:
         error = error.get("message", "")
     try:
         return text(str(error))

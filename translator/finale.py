@@ -76,11 +76,9 @@ def _interrupted(run: Translator) -> Event | None:
 def _close(run: Translator, failed: Failure | None) -> None:
     run.speech.end_all()
     run.steps.settled(())
-    interrupted = run.interrupts.by_namespace
     for subagent in run.subagents.going():
         if failed is None:
-            inside = [item for ns, item in interrupted if ns[: len(subagent.ns)] == subagent.ns]
-            run.subagents.finish(subagent, inside)
+            run.end_subagent(subagent)
         else:
             run.subagents.fail(subagent, failed.message, failed.code)
 

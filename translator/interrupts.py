@@ -14,7 +14,7 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from .events import Event
@@ -42,7 +42,7 @@ class Interrupts:
 
     def add(self, ns: Namespace, interrupts: Any) -> None:
         """Takes the interrupts of a part: objects or their JSON; an empty sequence is a static breakpoint's."""
-        if not isinstance(interrupts, Iterable) or isinstance(interrupts, str | bytes | Mapping):
+        if type(interrupts) not in (tuple, list):
             return
         found = list(interrupts)
         if not found:
@@ -115,4 +115,9 @@ def _call_id(value: Any, calls: OpenCalls) -> str | None:
 
 
 def _field(interrupt: Any, name: str) -> Any:
-    return interrupt.get(name) if isinstance(interrupt, Mapping) else getattr(interrupt, name, None)
+    if type(interrupt) is dict:
+        return interrupt.get(name)
+    try:
+        return getattr(interrupt, name, None)
+    except Exception:  # what is no interrupt must not end a stream
+        return None

@@ -7,7 +7,7 @@ style `{"role", "content"}`; a `(role, content)` pair or a bare string, as nodes
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, Final
 
@@ -43,13 +43,14 @@ def fields(message: Any) -> Mapping[str, Any]:
     Takes a message object or any of its other forms; gives an empty mapping for what is no message. Never raises. What
     is given may be the message's own dictionary: it is for reading, and shows later changes.
     """
-    if isinstance(message, BaseMessage):
-        return message.__dict__
-    if isinstance(message, Mapping):
+    kind = type(message)  # asked in the object's place, which may raise at every look
+    if issubclass(kind, BaseMessage):
+        return message.__dict__  # type: ignore[no-any-return]
+    if issubclass(kind, Mapping):
         return _of_mapping(message)
-    if isinstance(message, str):
+    if issubclass(kind, str):
         return {"type": "human", "content": message}
-    if isinstance(message, Sequence) and len(message) == 2 and isinstance(message[0], str):
+    if issubclass(kind, tuple | list) and len(message) == 2 and isinstance(message[0], str):
         return {"type": _TYPE_OF_ROLE.get(message[0], "chat"), "role": message[0], "content": message[1]}
     return _NOTHING
 

@@ -47,14 +47,13 @@ def read_part(raw: Any) -> Part | None:
 
     Raises `UnreadablePartError`, naming what came, if `raw` is of none of the shapes above.
     """
-    if isinstance(raw, Part):
-        part = raw
-    elif isinstance(raw, tuple | list):
+    kind: type[Any] = type(raw)
+    if kind is Part:
+        part: Part = raw
+    elif issubclass(kind, tuple | list):
         part = _from_sequence(raw)
-    elif isinstance(raw, Mapping):
+    elif issubclass(kind, dict):
         part = _from_mapping(raw)
-    elif hasattr(raw, "event") and hasattr(raw, "data"):
-        part = _from_event(raw.event, raw.data, getattr(raw, "id", None))
     else:
         raise UnreadablePartError(f"expected a part of a LangGraph stream, got {_name(raw)}; {_HOW_TO_ASK}")
     if part.mode in ("values", "messages") and _is_envelope(part.data):
@@ -79,7 +78,7 @@ def _from_sequence(raw: Sequence[Any]) -> Part:
     )
 
 
-def _from_mapping(raw: Mapping[Any, Any]) -> Part:
+def _from_mapping(raw: dict[Any, Any]) -> Part:
     kind, mode, event = raw.get("type"), raw.get("mode"), raw.get("event")
     if "data" in raw:
         if isinstance(event, str) and not event.startswith("on_"):
@@ -89,7 +88,9 @@ def _from_mapping(raw: Mapping[Any, Any]) -> Part:
             path, interrupts = _namespace(raw.get("ns", ())), raw.get("interrupts") or ()
             return Part(path, name, raw["data"], _id(raw.get("id")), interrupts)
     if isinstance(event, str) and event.startswith("on_"):
-        raise UnreadablePartError(f"expected parts of astream(), got the event {event!r} of astream_events()")
+        raise UnreadablePartError(f"expected parts of astream(), got {event!r} of astream_events(); {_HOW_TO_ASK}")
+    if kind == "event" and "method" in raw:
+        raise UnreadablePartError(f"expected parts of astream(), got an event of astream_events(); {_HOW_TO_ASK}")
     keys = ", ".join(sorted(map(str, list(raw)[:8])))
     raise UnreadablePartError(f"expected a part with its mode, got a mapping with the keys {keys}; {_HOW_TO_ASK}")
 
@@ -111,7 +112,7 @@ def _id(value: Any) -> str | None:
 
 def _is_envelope(data: Any) -> bool:
     """Whether `data` is an event of the platform's newer protocol, which a legacy join delivers under a mode's name."""
-    return isinstance(data, Mapping) and data.get("type") == "event" and "method" in data
+    return type(data) is dict and type(data.get("type")) is str and data["type"] == "event" and "method" in data
 
 
 def _check_message(data: Any) -> None:

@@ -31,13 +31,20 @@ _UNTOLD: Any = object()
 
 
 def channels(values: Any) -> Mapping[str, Any] | None:
-    """The channels of a `values` payload (a mapping, a pydantic model or a dataclass), or None if it has none."""
-    if isinstance(values, Mapping):
-        return values
-    if isinstance(values, BaseModel):
-        return values.__dict__
-    if is_dataclass(values) and not isinstance(values, type):
-        return {field.name: getattr(values, field.name, None) for field in dataclass_fields(values)}
+    """The channels of a `values` payload (a mapping, a pydantic model or a dataclass), or None if it has none, or
+    cannot be read. Its class is asked what it is: an object may raise at every look."""
+    kind = type(values)
+    if kind is dict:
+        return values  # type: ignore[no-any-return]
+    try:
+        if issubclass(kind, Mapping):
+            return dict(values)
+        if issubclass(kind, BaseModel):
+            return values.__dict__  # type: ignore[no-any-return]
+        if is_dataclass(kind):
+            return {field.name: getattr(values, field.name, None) for field in dataclass_fields(kind)}
+    except Exception:  # an owner's class must not end a stream
+        pass
     return None
 
 
@@ -114,9 +121,10 @@ class State:
 
     def _tell_changes(self, shown: dict[str, Any]) -> None:
         state = self._outbox.view.state
-        operations: list[Event] | None = [
-            {"op": "remove", "path": "/" + escape(name)} for name in state if name not in shown
-        ]
+        gone = [name for name in state if name not in shown]
+        operations: list[Event] | None = [{"op": "remove", "path": "/" + escape(name)} for name in gone]
+        for name in gone:  # a channel may come back as the very value it had
+            self._seen.pop(name, None)
         for name, value in shown.items():
             before, data = self._seen.get(name, (_UNTOLD, b""))
             if value is before and name not in self._written:
