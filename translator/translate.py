@@ -38,8 +38,9 @@ def translate(
     `at_end` is asked for the ending where the stream itself cannot tell it. `view`: what the client is known to hold;
     it goes on with the events. An exception of the stream becomes `RUN_ERROR` and ends the events; a part that cannot
     be read does too, and is then raised as `UnreadablePartError`. Cancellation passes through. Closing this closes the
-    stream.
+    stream. Raises `TypeError` at once for what is no async iterable (`graph.stream()`, a coroutine not awaited).
     """
+    _expect_stream(stream)
     return _told(stream, Translator(thread_id, run_id, options, view), at_end, _model)
 
 
@@ -53,7 +54,15 @@ def translate_sse(
     at_end: AtEnd | None = None,
 ) -> AsyncIterator[bytes]:
     """The same events as SSE frames (`text/event-stream`): one event a frame, LF, camelCase, absent fields left out."""
+    _expect_stream(stream)
     return _told(stream, Translator(thread_id, run_id, options, view), at_end, encode)
+
+
+def _expect_stream(stream: Any) -> None:
+    if isinstance(stream, AsyncIterable):
+        return
+    advice = "await it first" if isinstance(stream, Awaitable) else "use graph.astream(), which is asynchronous"
+    raise TypeError(f"expected a stream of parts, an async iterable, got {type(stream).__name__}; {advice}")
 
 
 def _model(event: dict[str, Any]) -> BaseEvent:
@@ -64,11 +73,11 @@ async def _told(
     stream: AsyncIterable[Any], run: Translator, at_end: AtEnd | None, made: Callable[[dict[str, Any]], _Made]
 ) -> AsyncIterator[_Made]:
     """The events of a run, each as `made` makes it; one generator, for every token goes through it."""
-    for event in run.start():
-        yield made(event)
     ending: Ending | None = None
     unreadable: UnreadablePartError | None = None
     async with _closing(stream) as parts:
+        for event in run.start():
+            yield made(event)
         try:
             async for part in parts:
                 for event in run.feed(part):
