@@ -64,12 +64,15 @@ def _finished(run: Translator, ending: Finished) -> None:
 
 def _interrupted(run: Translator) -> Event | None:
     """The outcome, and the custom events of older clients, by option."""
+
+    def owner(ns: tuple[str, ...]) -> str | None:
+        return run.subagents.owner(ns)[0]
+
     if run.options.interrupts != "outcome":
-        for value in run.interrupts.values():
-            run.outbox.tell(events.custom("on_interrupt", value))
+        run.outbox.tell_all(run.interrupts.legacy(owner))
     if run.options.interrupts == "legacy":
         return None
-    told = run.interrupts.told(run.run_id, _unanswered(run.view.messages), lambda ns: run.subagents.owner(ns)[0])
+    told = run.interrupts.told(run.run_id, _unanswered(run.view.messages), owner)
     return {"type": "interrupt", "interrupts": told}
 
 

@@ -10,6 +10,8 @@ Rules:
    call is.
 4. `reason` is AG-UI's `confirmation` for the approval of actions, `input_required` for any other question, and
    `langgraph:breakpoint`. `tool_call` is not used: on it clients write the answer into the chat as the tool's result.
+5. The older custom event, `on_interrupt`, carries a string, as `ag-ui-langgraph` and its TypeScript twin send it:
+   clients parse it as JSON and take what is none as it stands.
 """
 
 from __future__ import annotations
@@ -17,8 +19,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .events import Event
-from .plain import plain, text
+from .events import Event, custom
+from .plain import freeze, plain, text
 
 Namespace = tuple[str, ...]
 OpenCalls = Mapping[str, tuple[str, Any]]
@@ -54,9 +56,11 @@ class Interrupts:
             if known is None or len(ns) > len(known[0]):
                 self._found[key] = (ns, _field(interrupt, "value"), _field(interrupt, "response_schema"))
 
-    def values(self) -> list[Any]:
-        """The values as they came, for the custom event of older clients; a breakpoint's is null."""
-        return [plain(value) for _, value, _ in self._found.values()] or [None]
+    def legacy(self, owner: Any) -> list[Event]:
+        """The custom events of older clients: a text as it is, any other value as its JSON in a string; a breakpoint's
+        is null. `owner` gives the subagent run of a namespace."""
+        found = [(_as_text(value), owner(ns)) for ns, value, _ in self._found.values()] or [("null", None)]
+        return [custom("on_interrupt", value, subagent) for value, subagent in found]
 
     def told(self, run_id: str, calls: OpenCalls, owner: Any) -> list[Event]:
         """AG-UI `Interrupt` items. `owner` gives the subagent run of a namespace."""
@@ -112,6 +116,11 @@ def _call_id(value: Any, calls: OpenCalls) -> str | None:
     wanted = (requests[0].get("name"), requests[0].get("args"))
     same = [call_id for call_id, call in calls.items() if call == wanted]
     return same[0] if len(same) == 1 else None
+
+
+def _as_text(value: Any) -> str:
+    frozen = freeze(value)
+    return frozen.json if isinstance(frozen.json, str) else frozen.data.decode()
 
 
 def _field(interrupt: Any, name: str) -> Any:
