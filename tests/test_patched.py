@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from langgraph_agui.translator.patched import RefusedError, patched
 
+from .agui_client import AguiClient
 from .event_values import json_values, operations
 from .test_view_equals_client import canonical
 
@@ -30,6 +31,8 @@ APPLIED: list[tuple[str, Any, list[dict[str, Any]], Any]] = [
     ("the empty index is 0", [1], [{"op": "add", "path": "/", "value": 0}], [0, 1]),
     ("an index with zeros to add at", [1, 2], [{"op": "add", "path": "/01", "value": 9}], [1, 9, 2]),
     ("an index wraps at 32 bits", [1, 2], [{"op": "add", "path": "/4294967297", "value": 9}], [1, 9, 2]),
+    ("an odd index on the way of a test", [[1]], [{"op": "test", "path": "/00/0", "value": 1}], [[1]]),
+    ("an odd index on the way to", [[1], 2], [{"op": "copy", "path": "/00/0", "from": "/1"}], [[2, 1], 2]),
     ("removing an inherited name removes nothing", {"a": 1}, [{"op": "remove", "path": "/toString"}], {"a": 1}),
 ]
 
@@ -41,6 +44,8 @@ REFUSED: list[tuple[str, Any, list[Any]]] = [
     ("add beyond the end", [1], [{"op": "add", "path": "/2", "value": 1}]),
     ("replace the end", [1], [{"op": "replace", "path": "/-", "value": 1}]),
     ("a name on an array", [1], [{"op": "add", "path": "/a", "value": 1}]),
+    ("an odd index on the way", [[]], [{"op": "add", "path": "//-", "value": 1}]),
+    ("an odd index on the way from", [[1]], [{"op": "copy", "path": "/-", "from": "/00/0"}]),
     ("a failed test", {"a": 1}, [{"op": "test", "path": "/a", "value": 2}]),
     ("true is not 1", {"a": 1}, [{"op": "test", "path": "/a", "value": True}]),
     ("a prototype", {}, [{"op": "add", "path": "/__proto__", "value": 1}]),
@@ -49,13 +54,17 @@ REFUSED: list[tuple[str, Any, list[Any]]] = [
     ("move into itself", {"a": {"b": 1}}, [{"op": "move", "from": "/a", "path": "/a/b"}]),
     ("move from nowhere", {}, [{"op": "move", "from": "/a", "path": "/b"}]),
     ("copy from nowhere", {"a": []}, [{"op": "copy", "from": "/a/0", "path": "/b"}]),
-    ("a member of a number", 5, [{"op": "add", "path": "/a", "value": 1}]),
-    ("a whole moved into itself", {}, [{"op": "move", "from": "", "path": "/a"}]),
-    ("a whole replaced by nothing", {}, [{"op": "copy", "from": "/a", "path": ""}]),
     ("no value", {}, [{"op": "add", "path": "/a"}]),
     ("an unknown operation", {}, [{"op": "merge", "path": "/a", "value": 1}]),
     ("no operation", {}, [7]),
     ("no pointer", {}, [{"op": "add", "path": "a", "value": 1}]),
+]
+
+# What the client takes, to be left with nonsense (see the rules of `patched`).
+APART: list[tuple[str, Any, list[Any]]] = [
+    ("a member of a number", 5, [{"op": "add", "path": "/a", "value": 1}]),
+    ("a whole moved into itself", {}, [{"op": "move", "from": "", "path": "/a"}]),
+    ("a whole replaced by nothing", {}, [{"op": "copy", "from": "/a", "path": ""}]),
 ]
 
 
@@ -64,10 +73,25 @@ def test_a_patch_that_applies(document: Any, patch: list[Any], expected: Any) ->
     assert canonical(patched(document, patch)) == canonical(expected)
 
 
-@pytest.mark.parametrize(("document", "patch"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED])
+@pytest.mark.parametrize(("document", "patch"), [r[1:] for r in REFUSED + APART], ids=[r[0] for r in REFUSED + APART])
 def test_a_patch_that_is_refused(document: Any, patch: list[Any]) -> None:
     with pytest.raises(RefusedError):
         patched(document, patch)
+
+
+BOTH = [*((name, document, patch) for name, document, patch, _ in APPLIED), *REFUSED]
+
+
+@pytest.mark.parametrize(("document", "patch"), [row[1:] for row in BOTH], ids=[row[0] for row in BOTH])
+def test_the_client_does_the_same(agui_client: AguiClient, document: Any, patch: list[Any]) -> None:
+    events = [
+        {"type": "RUN_STARTED", "threadId": "t", "runId": "r"},
+        {"type": "STATE_SNAPSHOT", "snapshot": document},
+        {"type": "STATE_DELTA", "delta": patch},
+    ]
+    answer = agui_client.play(events)
+    expected = outcome(document, patch)
+    assert canonical(answer.state) == canonical(document if expected is NOTHING else expected)
 
 
 def outcome(document: Any, patch: list[Any]) -> Any:

@@ -76,7 +76,7 @@ class _Patch:
 
     def add(self, operation: dict[str, Any]) -> None:
         keys, value = _pointer(operation, "path"), _value(operation)
-        self._put(keys, value, grows=True)
+        self._put(keys, value, exact=True)
 
     def replace(self, operation: dict[str, Any]) -> None:
         keys, value = _pointer(operation, "path"), _value(operation)
@@ -104,26 +104,26 @@ class _Patch:
             return
         self._read(keys[:-1])
         self._take(source)
-        self._put(keys, value, grows=False)
+        self._put(keys, value, exact=False)
 
     def copy(self, operation: dict[str, Any]) -> None:
         keys, value = _pointer(operation, "path"), self._source(_pointer(operation, "from"))
         # The copied containers now stand in two places: neither place may go on treating them as its own.
         self.own.clear()
-        self._put(keys, value, grows=False)
+        self._put(keys, value, exact=False)
 
     # --- walking --------------------------------------------------------------------------------------------------
 
-    def _put(self, keys: list[str], value: Any, *, grows: bool) -> None:
+    def _put(self, keys: list[str], value: Any, *, exact: bool) -> None:
         if not keys:
             self.document = value
             return
-        parent = self._parent(keys)
+        parent = self._parent(keys, exact=exact)
         if isinstance(parent, dict):
             parent[keys[-1]] = value
             return
         index = _index(parent, keys[-1])
-        if grows and index > len(parent):
+        if exact and index > len(parent):
             raise RefusedError("index beyond the end")
         parent.insert(max(index + len(parent), 0) if index < 0 else index, value)
 
@@ -139,26 +139,25 @@ class _Patch:
         else:
             del parent[_index(parent, keys[-1])]
 
-    def _read(self, keys: list[str]) -> Any:
+    def _read(self, keys: list[str], *, exact: bool = False) -> Any:
         """The value at `keys`, or `_MISSING` where only the last key is not there."""
         node = self.document
         for key in keys[:-1]:
-            node = _child(node, key)
-        return _child(node, keys[-1], last=True) if keys else node
+            node = _child(node, key, exact=exact)
+        return _child(node, keys[-1], last=True, exact=exact) if keys else node
 
     def _source(self, keys: list[str]) -> Any:
         """The value at `keys`, which must be there."""
-        if not keys:
-            return self.document
-        if not _present(self._read(keys[:-1]), keys[-1]):
+        value = self._read(keys, exact=True)
+        if value is _MISSING:
             raise RefusedError("nothing to move or copy")
-        return self._read(keys)
+        return value
 
-    def _parent(self, keys: list[str]) -> Any:
+    def _parent(self, keys: list[str], *, exact: bool = True) -> Any:
         """The container that `keys` end in, as this patch's own copy, and so all containers above it."""
         node = self.document = self._owned(self.document)
         for key in keys[:-1]:
-            child = self._owned(_child(node, key))
+            child = self._owned(_child(node, key, exact=exact))
             node[_index(node, key)] = child
             node = child
         return node
@@ -201,8 +200,14 @@ def _value(operation: dict[str, Any]) -> Any:
     return operation["value"]
 
 
-def _child(node: Any, key: str, *, last: bool = False) -> Any:
-    """What stands at `key` in `node`; `_MISSING` if nothing does and `last` allows for that."""
+def _child(node: Any, key: str, *, last: bool = False, exact: bool = False) -> Any:
+    """What stands at `key` in `node`; `_MISSING` if nothing does and `last` allows for that.
+
+    `exact` wants an array index in its one spelling: the client looks for a path as it is written before it walks it,
+    except that of a test and the target of a move or copy.
+    """
+    if exact and isinstance(node, list) and not _present(node, key):
+        raise RefusedError("a path that does not exist")
     if isinstance(node, dict):
         found = node.get(key, _MISSING)
     elif isinstance(node, list):
