@@ -4,8 +4,9 @@ Only `values` is complete: what streamed may be missing from it, and it has what
 
 1. The client is to hold the `shown` messages of the root graph's messages channel, in their order. Results of one
    assistant message, reasoning and activities stand in any order.
-2. Beside them it keeps what a subagent said, activities that nodes made, and, while a superstep goes on, what streams.
-   Everything else is dropped: speech that was not saved, and, unless history is to be kept, what the graph removed.
+2. Beside them it keeps what a subagent said (a run that resumes it goes on from there), activities that nodes made,
+   and, while a superstep goes on, what streams. Everything else is dropped: speech that was not saved, and, unless
+   history is to be kept, what the graph removed.
 3. New messages at the end are told by events. Anything else, and what is missing when the stream begins, by a snapshot.
 4. A client keeps its own order for ids it holds. Where that is known to end wrong, a snapshot of what stands right so
    far comes first.
@@ -61,7 +62,7 @@ class History:
         if not self._view.knows_messages or not isinstance(messages, list | tuple):
             return False
         wanted = {wire["id"] for stored in self._read(messages) for wire in stored.wires}
-        return any(message_id not in wanted for message_id in self._view.order)
+        return any(item not in wanted and not self._stays(item, ()) for item in self._view.order)
 
     def told(self, messages: Any, unsaved: Collection[str], *, opening: bool, going_on: bool) -> None:
         """Tells the messages channel of root `values`.
@@ -122,8 +123,8 @@ class History:
             return True
         if message_id in unsaved:
             return False
-        message = self._view.message(message_id)
-        if message is not None and message["role"] == "activity" and message_id not in self._equal:
+        message = self._view.message(message_id) or {}
+        if "subagentRunId" in message or (message.get("role") == "activity" and message_id not in self._equal):
             return True
         return self._options.history == "keep"
 

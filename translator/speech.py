@@ -238,7 +238,7 @@ class Speech:
         for other in self.calls:
             if other.told_id == call.told_id and other is not call and not other.ended:
                 self._close(other)
-                other.silent = other.ended = True
+                other.silent = True
         if not self._history.without(call.message_id):
             call.silent = True
 

@@ -96,7 +96,7 @@ def told(
         start = events.tool_start(call.told_id, call.name, parent, subagent)
         buffered = "".join(call.args)
         return [start, events.tool_args(call.told_id, buffered, subagent)] if buffered else [start]
-    return [events.tool_args(call.told_id, args, subagent)] if args and call.told else []
+    return [events.tool_args(call.told_id, args, subagent)] if args and call.told and not call.ended else []
 
 
 def ended(lane: ToolLane, subagent: str | None) -> list[Event]:

@@ -172,6 +172,14 @@ class Translator:
         self.history.judged(self.speech.unsaved())
         self.speech.settle()
 
+    def end_subagent(self, subagent: Subagent) -> None:
+        """Ends a subagent: suspended, if an interrupt was raised inside it, or done."""
+        self.speech.end_within(subagent.ns)
+        self.steps.settled(subagent.ns)
+        depth = len(subagent.ns)
+        inside = [interrupt_id for ns, interrupt_id in self.interrupts.by_namespace if ns[:depth] == subagent.ns]
+        self.subagents.finish(subagent, inside)
+
     def _expect(self, phase: str) -> None:
         if self._phase != phase:
             needs = {"new": "start() comes once, first", "live": "feed() and finish() come between start() and the end"}
@@ -196,7 +204,7 @@ class Translator:
         view = fields(message)
         if view.get("type") == "tool":
             for subagent in self.subagents.answered(view.get("tool_call_id")):
-                self._end_subagent(subagent)
+                self.end_subagent(subagent)
 
     def _updates(self, part: Part) -> None:
         data = part.data if isinstance(part.data, Mapping) else {}
@@ -247,19 +255,14 @@ class Translator:
         if not going_on:
             self.speech.end_within(part.ns)
             for subagent in self.subagents.going(part.ns):
-                self._end_subagent(subagent)
+                self.end_subagent(subagent)
             self.steps.settled(part.ns)
 
     def _superstep_ended(self) -> None:
         self.speech.end_all()
         for subagent in self.subagents.going():
-            self._end_subagent(subagent)
+            self.end_subagent(subagent)
         self.steps.settled(())
-
-    def _end_subagent(self, subagent: Subagent) -> None:
-        self.speech.end_within(subagent.ns)
-        self.steps.settled(subagent.ns)
-        self.subagents.finish(subagent, [])
 
     def _goes_back(self, named: Mapping[str, Any], values: Any) -> bool:
         return self.history.goes_back(named.get(self.options.messages_key)) or self.state.goes_back(values)
