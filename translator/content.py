@@ -88,6 +88,8 @@ def pieces(view: Mapping[str, Any], *, whole: bool | None = None) -> list[Piece]
         _read_call_chunks(view, told)
     else:
         told.extend(piece for piece in pending if piece is not None)
+    if CALL_SIGNATURES in kwargs:  # behind the calls, which must be known before something is said of them
+        told.extend(_signatures(kwargs[CALL_SIGNATURES]))
     metadata = view.get("response_metadata")
     if isinstance(metadata, Mapping) and "grounding_metadata" in metadata:
         told.extend(_safely(citations.read_grounding, metadata["grounding_metadata"]))
@@ -183,13 +185,12 @@ def _read_kwargs(kwargs: Mapping[str, Any], chunk: bool, told: list[Piece]) -> N
         told.append(Text(refusal))
     if audio := kwargs.get("audio"):
         told.extend(_safely(_audio, audio, chunk))
-    signatures = kwargs.get(CALL_SIGNATURES)
-    if isinstance(signatures, Mapping):
-        told.extend(
-            Signature(call_id, value)
-            for call_id, value in signatures.items()
-            if isinstance(call_id, str) and isinstance(value, str)
-        )
+
+
+def _signatures(by_call: Any) -> Iterator[Piece]:
+    for call_id, value in by_call.items() if isinstance(by_call, Mapping) else ():
+        if isinstance(call_id, str) and isinstance(value, str):
+            yield Signature(call_id, value)
 
 
 def _audio(audio: Any, chunk: bool) -> Iterator[Piece]:
