@@ -13,7 +13,7 @@ from langgraph_agui.translator.agui_messages import to_agui_messages
 
 from . import fidelity
 from .agui_client import AguiClient, Answer
-from .told import Telling, left_open, options_for, view_for
+from .told import Telling, left_open, needless, options_for, view_for
 
 KNOWN = ("unknown", "carried over", "empty", "with the input")
 """What is known of a client's view when a turn begins."""
@@ -30,6 +30,7 @@ class Verdicts:
     messages: list[str] = field(default_factory=list)
     state: list[str] = field(default_factory=list)
     view: list[str] = field(default_factory=list)
+    needless: list[str] = field(default_factory=list)
     end: list[str] = field(default_factory=list)
 
 
@@ -44,6 +45,8 @@ class Reader:
         self.state: Any = {}
         self.view: ClientView | None = None
         self.telling = Telling()
+        self.begun = ClientView()
+        """What the client was known to hold when the turn began."""
 
     def begin(self, given: Any, run_id: str) -> None:
         """Begins to follow a turn with the input `given`, the client holding what `known` says."""
@@ -62,6 +65,7 @@ class Reader:
             self.messages = staled(self.messages, self.known)
         if view is None and self.known != "unknown":
             view = view_for(self.version, self.messages, self.state)
+        self.begun = view.copy() if view is not None else ClientView(version=self.options.protocol_version)
         self.telling = Telling(self.options, view, run_id)
 
     def end(self, client: AguiClient) -> Answer:
@@ -91,6 +95,8 @@ def judge(reader: Reader, client: AguiClient, values: Any, ends: str, found: Ver
         found.refused.append(f"{where}{answer.error} {answer.warnings[:3]}")
     if still := left_open(telling.events):
         found.left_open.append(f"{where}{still}")
+    if vain := needless(telling.events, reader.begun):
+        found.needless.append(f"{where}{vain}")
     view = telling.view
     if (known and view.knows_messages and view.messages != answer.messages) or (
         view.knows_state and view.state != answer.state

@@ -126,3 +126,7 @@ async def test_the_view_is_the_clients(found: Verdicts) -> None:
 
 async def test_the_stream_ends_as_the_run_did(found: Verdicts) -> None:
     assert found.end == []
+
+
+async def test_no_snapshot_or_delta_tells_nothing_new(found: Verdicts) -> None:
+    assert found.needless == []

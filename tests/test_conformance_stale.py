@@ -57,3 +57,7 @@ async def test_the_state_is_the_checkpoints(found: Verdicts) -> None:
 
 async def test_the_view_is_the_clients(found: Verdicts) -> None:
     assert found.view == []
+
+
+async def test_no_snapshot_or_delta_tells_nothing_new(found: Verdicts) -> None:
+    assert found.needless == []

@@ -93,3 +93,7 @@ def test_the_view_is_the_clients(found: Verdicts) -> None:
 
 def test_the_stream_ends_as_the_run_did(found: Verdicts) -> None:
     assert found.end == []
+
+
+def test_no_snapshot_or_delta_tells_nothing_new(found: Verdicts) -> None:
+    assert found.needless == []

@@ -9,6 +9,7 @@ from typing import Any
 
 from langgraph_agui.translator import ClientView, Options, Translator
 from langgraph_agui.translator.endings import Ending
+from orjson import dumps
 
 from . import fidelity
 from .agui_client import protocol
@@ -90,6 +91,26 @@ def left_open(events: Iterable[Event]) -> list[str]:
             return [*now.texts, *now.calls, *now.spans, *now.reasonings, *map(str, now.steps), *now.subagents]
         view.apply(event)
     return ["the run: no terminal event"]
+
+
+def needless(events: Iterable[Event], view: ClientView) -> list[Event]:
+    """Snapshots and deltas that tell a client with this view nothing new."""
+    vain: list[Event] = []
+    for event in events:
+        kind = event["type"]
+        if kind == "MESSAGES_SNAPSHOT":
+            known, before = view.knows_messages, view.messages
+            view.apply(event)
+            if known and before == view.messages:
+                vain.append(event)
+        elif kind in ("STATE_SNAPSHOT", "STATE_DELTA"):
+            known, state = view.knows_state, dumps(view.state)
+            view.apply(event)
+            if known and dumps(view.state) == state:
+                vain.append(event)
+        else:
+            view.apply(event)
+    return vain
 
 
 def _activities(part: Any) -> set[str]:
