@@ -15,13 +15,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from langchain_core.utils.json import parse_partial_json
-
 from . import events
 from .events import Event
 from .options import InvalidOptionError, Options, Prediction, prediction
 from .plain import plain
 from .tool_calls import ToolCall
+from .unfinished_json import read_unfinished
 
 _FIRST: Final = 16
 _GROWTH: Final = 1.5
@@ -68,10 +67,7 @@ class Predictions:
         if size < self._next.get(call.told_id, _FIRST):
             return
         self._next[call.told_id] = size * _GROWTH
-        try:
-            args = parse_partial_json("".join(call.args))
-        except ValueError:
-            return
+        args = read_unfinished("".join(call.args))
         if not isinstance(args, dict):
             return
         for item in predictions:

@@ -1,0 +1,53 @@
+"""JSON that is still being written, read as far as it goes. Knows nothing of what the JSON is about.
+
+One scan and at most two parses, however the text ends: it is read as it stands with what is open closed, or else up to
+its last whole member. A string that is cut within an escape is read up to the escape. What is malformed before its end,
+or nested deeper than `MAX_DEPTH`, is not read.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+import orjson
+
+MAX_DEPTH: Final = 128
+"""Containers open at once."""
+
+_STRING: Final = r"""
+    "(?:[^"\\]++
+      | \\[^u]
+      | \\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}
+      | \\u(?![dD][89abAB])[0-9a-fA-F]{4}
+    )*+("?)
+"""
+_TOKEN: Final = re.compile(_STRING + r"| [\[\]{},]", re.VERBOSE | re.DOTALL)
+_CLOSER: Final = {"{": "}", "[": "]"}
+
+
+def read_unfinished(text: str) -> Any:
+    """The value that `text` begins, as far as it is written; None if nothing of it can be read. Never raises."""
+    closers: list[str] = []
+    whole, members = text, 0
+    for found in _TOKEN.finditer(text):
+        token = found.group()
+        if token[0] == '"':
+            if not found.group(1):
+                whole = text[: found.end()] + '"'
+                break
+            continue
+        if token in _CLOSER:
+            closers.append(_CLOSER[token])
+        elif token != "," and closers:
+            closers.pop()
+        if len(closers) > MAX_DEPTH:
+            return None
+        members = found.start() if token == "," else found.end()
+    end = "".join(reversed(closers))
+    for candidate in (whole, text[:members]):
+        try:
+            return orjson.loads(candidate + end)
+        except ValueError:
+            continue
+    return None
