@@ -114,8 +114,9 @@ class Speech:
         elif kind in ("ai", "chat"):
             self.whole(ns, message, metadata)
 
-    def whole(self, ns: Namespace, message: Any, metadata: Mapping[str, Any]) -> None:
-        """Tells an assistant message or a tool result that came whole (rules 3 and 4)."""
+    def whole(self, ns: Namespace, message: Any, metadata: Mapping[str, Any], *, replayed: bool = False) -> None:
+        """Tells an assistant message or a tool result that came whole (rules 3 and 4); `replayed`: from an earlier run,
+        which has counted its usage."""
         view = fields(message)
         message_id = view.get("id")
         if not isinstance(message_id, str) or not message_id:
@@ -133,7 +134,8 @@ class Speech:
         if copied is not None:
             copied.take_id(message_id)
             return
-        self._usage.add(view.get("usage_metadata"), metadata, view.get("response_metadata"))
+        if not replayed:
+            self._usage.add(view.get("usage_metadata"), metadata, view.get("response_metadata"))
         call = self._begin(ns, message_id, metadata)
         call.ended = True
         held = [call_id for call_id in call_ids if self._held(call_id)]

@@ -93,7 +93,6 @@ class Translator:
         """The last root `values`, for the end."""
         self.error: Any = None
         """What a platform's `error` part said."""
-        self._attempted = False
         self._is_quick = False
         """Whether a chunk may take the short way: the run is live and has no error, and no raw events are told."""
         self._routes: dict[str, Callable[[Part], None]] = {
@@ -230,7 +229,7 @@ class Translator:
         """Tells the messages of a cached update: a finished sibling's, which no other part of a resumed run carries."""
         if self._opened and not ns:
             for message in _messages_of(output, self.options.messages_key):
-                self.speech.whole(ns, message, {"langgraph_node": node})
+                self.speech.whole(ns, message, {"langgraph_node": node}, replayed=True)
 
     def _values(self, part: Part) -> None:
         named = channels(part.data) or _NONE
@@ -292,11 +291,9 @@ class Translator:
                 self.interrupts.add(part.ns, part.data["interrupts"])
 
     def _metadata(self, part: Part) -> None:
-        """A second one means that the server began the run anew: what was open never ends by itself."""
+        """The server begins the run, or began it anew: then what was open never ends by itself."""
         if isinstance(part.data, Mapping) and "attempt" in part.data:
-            if self._attempted:
-                self._superstep_ended()
-            self._attempted = True
+            self._superstep_ended()
 
     def _error(self, part: Part) -> None:
         self.error = part.data if part.data is not None else {}
