@@ -193,7 +193,9 @@ def fragment(name: str | None, args: str | None, call_id: str | None) -> Any:
 
 
 def one_chunk(name: str | None, args: str | None, call_id: str | None) -> AIMessageChunk:
-    return AIMessageChunk("", id="m", tool_call_chunks=[tool_call_chunk(name=name, args=args, id=call_id, index=0)])
+    return AIMessageChunk(
+        content="", id="m", tool_call_chunks=[tool_call_chunk(name=name, args=args, id=call_id, index=0)]
+    )
 
 
 def arguments(told: Told) -> dict[str, str]:
