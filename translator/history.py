@@ -28,6 +28,7 @@ from .events import Event
 from .options import Options
 from .outbox import Outbox
 from .plain import freeze
+from .reducer_snapshot import telling_of_activities
 from .retell import retold
 
 
@@ -99,7 +100,7 @@ class History:
             return False
         self._equal.pop(message_id, None)
         rest = [self._view.message(item) for item in self._view.order if item != message_id]
-        self._outbox.tell(events.messages_snapshot([item for item in rest if item is not None]))
+        self._tell([item for item in rest if item is not None])
         return not self._view.has(message_id)
 
     def _read(self, messages: Any) -> list[_Stored]:
@@ -158,9 +159,15 @@ class History:
             ends = held + [message_id for message_id in wanted if not self._view.has(message_id)]
             if not _same_order(ends, wanted):
                 standing = _common(held, list(wanted))
-                self._outbox.tell(events.messages_snapshot(messages[:standing]))
-        self._outbox.tell(events.messages_snapshot(messages))
+                self._tell(messages[:standing])
+        self._tell(messages)
         self.kept.update(message_id for message_id in self._view.order if message_id not in wanted)
+
+    def _tell(self, messages: list[Event]) -> None:
+        """A snapshot. Of activities it tells all that are media: other ones a client may have from earlier runs."""
+        view = self._view
+        snapshot = events.messages_snapshot(messages)
+        self._outbox.tell(telling_of_activities(snapshot, view.version, known=view.knows_activities, whole=("media",)))
 
 
 def _digest(message: Any, position: int) -> tuple[Any, ...]:

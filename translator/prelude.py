@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from . import events
 from .frames import bounded
 from .opened import Open
-from .reducer_snapshot import ACTIVITY_HISTORY, AUTHORITATIVE
+from .reducer_snapshot import telling_of_activities
 
 if TYPE_CHECKING:
     from .view import ClientView
@@ -161,14 +161,7 @@ def _messages_snapshot(view: "ClientView", now: Open) -> Event:
             messages[position] = {**messages[position], "subagentRunId": owner}
     # A patch can leave an activity with no object for content; no client would read a snapshot with that in it.
     messages = [each for each in messages if each["role"] != "activity" or isinstance(each.get("content"), dict)]
-    snapshot: Event = {"type": "MESSAGES_SNAPSHOT", "messages": messages}
-    if view.version is not None:
-        has_activity = any(message["role"] == "activity" for message in messages)
-        if has_activity != view.knows_activities:
-            # The client concludes from the messages alone whether other activities are gone; here it would be wrong.
-            types: list[str] | None = None if view.knows_activities else []
-            snapshot["metadata"] = {ACTIVITY_HISTORY: {AUTHORITATIVE: types}}
-    return snapshot
+    return telling_of_activities(events.messages_snapshot(messages), view.version, known=view.knows_activities)
 
 
 def _owners(view: "ClientView", now: Open) -> Iterable[tuple[str, str]]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from .held import Entry, Held
 
-__all__ = ["ACTIVITY_HISTORY", "AUTHORITATIVE", "activities_told_whole", "messages_snapshot"]
+__all__ = ["ACTIVITY_HISTORY", "AUTHORITATIVE", "activities_told_whole", "messages_snapshot", "telling_of_activities"]
 
 Event = dict[str, Any]
 
@@ -47,6 +47,19 @@ def messages_snapshot(held: Held, event: Event, old: bool) -> None:
     known = {entry.id for entry in order}
     order.extend(Entry(message, 0) for message in told if message["id"] not in known)
     held.reorder(order)
+
+
+def telling_of_activities(snapshot: Event, version: str | None, *, known: bool, whole: tuple[str, ...] = ()) -> Event:
+    """A messages snapshot that says, to a client that asks, of which activities it tells all there are.
+
+    `known`: all activities of the client are, and the snapshot has those it is to keep; else only those of the types
+    `whole` are. Left to itself a client concludes from the messages alone: all if there are any, none if there are
+    none.
+    """
+    if version is None or known == any(message["role"] == "activity" for message in snapshot["messages"]):
+        return snapshot
+    types = None if known else list(whole)
+    return {**snapshot, "metadata": {ACTIVITY_HISTORY: {AUTHORITATIVE: types}}}
 
 
 def activities_told_whole(event: Event, old: bool) -> frozenset[str] | None:
