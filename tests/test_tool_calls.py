@@ -174,7 +174,10 @@ async def test_two_messages_of_one_step_with_the_same_call_id_both_end_with_thei
             *(
                 (
                     "messages",
-                    (AIMessageChunk("", id=name, tool_call_chunks=[calls]), METADATA | {"langgraph_node": name}),
+                    (
+                        AIMessageChunk(content="", id=name, tool_call_chunks=[calls]),
+                        METADATA | {"langgraph_node": name},
+                    ),
                 )
                 for name in ("m1", "m2")
             ),

@@ -187,4 +187,5 @@ def results(told: Told) -> list[Event]:
 
 
 def role(message: Any) -> str:
-    return {"human": "user", "ai": "assistant"}.get(message.type, message.type)
+    kind = str(message.type)
+    return {"human": "user", "ai": "assistant"}.get(kind, kind)
