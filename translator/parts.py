@@ -17,13 +17,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from langgraph.types import StreamMode
+from langgraph_sdk.schema import StreamMode as PlatformStreamMode
+
 from .errors import UnreadablePartError
 
-STREAM_MODES: Final[list[str]] = ["messages", "updates", "values", "custom"]
+STREAM_MODES: Final[list[StreamMode]] = ["messages", "updates", "values", "custom"]
 """What to ask a local graph for: `graph.astream(..., stream_mode=STREAM_MODES)`. A list, for LangGraph loses the names
 of the modes when it is given a tuple."""
 
-PLATFORM_STREAM_MODES: Final[list[str]] = ["messages-tuple", "updates", "values", "custom"]
+PLATFORM_STREAM_MODES: Final[list[PlatformStreamMode]] = ["messages-tuple", "updates", "values", "custom"]
 """What to ask LangGraph Platform for: `client.runs.stream(..., stream_mode=PLATFORM_STREAM_MODES)`."""
 
 _MODES: Final = frozenset(
