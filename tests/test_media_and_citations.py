@@ -1,4 +1,4 @@
-"""What an assistant says besides words: media as activities, citations as metadata, tools its provider runs as calls."""
+"""What an assistant says besides words: media as activities, citations as metadata, its provider's tools as calls."""
 
 from copy import deepcopy
 from typing import Any

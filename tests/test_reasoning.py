@@ -1,4 +1,4 @@
-"""Reasoning of every provider: one span and one message per block, before the answer it belongs to, sealed if signed."""
+"""Reasoning of every provider: one span and one message per block, before its answer, sealed where it is signed."""
 
 from typing import Any
 

@@ -169,18 +169,13 @@ async def test_a_call_that_a_child_graph_has_closed_takes_no_more_arguments() ->
 async def test_two_messages_of_one_step_with_the_same_call_id_both_end_with_their_call() -> None:
     made = [AIMessage("", id=name, tool_calls=[{"name": "f", "args": {}, "id": "call_0"}]) for name in ("m1", "m2")]
     calls = tool_call_chunk(name="f", args="{}", id="call_0", index=0)
+
+    def said(name: str) -> Any:
+        return AIMessageChunk(content="", id=name, tool_call_chunks=[calls]), {**METADATA, "langgraph_node": name}
+
     told = tell_parts(
         [
-            *(
-                (
-                    "messages",
-                    (
-                        AIMessageChunk(content="", id=name, tool_call_chunks=[calls]),
-                        METADATA | {"langgraph_node": name},
-                    ),
-                )
-                for name in ("m1", "m2")
-            ),
+            *(("messages", said(name)) for name in ("m1", "m2")),
             ("values", {"messages": [HumanMessage("hi", id="u"), *made]}),
         ]
     )
