@@ -17,26 +17,32 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import orjson
 
 from . import events
-from .agui_messages import shown
-from .content import fields
 from .events import Event
 from .options import Options
 from .outbox import Outbox
-from .plain import freeze
 from .reducer_snapshot import telling_of_activities
 from .retell import retold
+from .stored import StoredMessages
 
 
-class _Stored(NamedTuple):
-    """A stored message as it was seen: what tells a change of it, and what it is for the client."""
+class _Standing:
+    """What stood when a superstep ended, with the client as in the checkpoint: the head of both, not judged again."""
 
-    digest: tuple[Any, ...]
-    wires: list[Event]
+    __slots__ = ("messages", "order", "owners", "wanted")
+
+    def __init__(self) -> None:
+        self.messages = 0
+        """How many stored messages."""
+        self.order: list[str] = []
+        """The ids at the client, with those that are the client's to keep."""
+        self.wanted: dict[str, Event] = {}
+        self.owners: Counter[str] = Counter()
+        """How many messages have a tool call of this id."""
 
 
 class History:
@@ -46,23 +52,26 @@ class History:
         self._outbox = outbox
         self._view = outbox.view
         self._options = options
-        self._stored: list[_Stored] | None = None
-        """The messages of the last `values`; None: there were none with a conversation."""
+        self._stored = StoredMessages(options)
+        self._standing = _Standing()
         self._equal: dict[str, Event] = {}
-        """Messages that the client is known to hold as the checkpoint does."""
+        """Messages after those that stand, that the client is known to hold as the checkpoint does."""
         self.kept: set[str] = set()
         """Ids that are the client's to keep: of subagents' speech, nodes' activities, what it cannot be made to
         drop."""
 
     def touched(self, message_id: str) -> None:
         """Something was told under this id since the last `values`."""
+        if message_id in self._standing.order:
+            self._judge_all()
         self._equal.pop(message_id, None)
 
     def goes_back(self, messages: Any) -> bool:
         """Whether the client is known to hold messages that these lack."""
         if not self._view.knows_messages or not isinstance(messages, list | tuple):
             return False
-        wanted = {wire["id"] for stored in self._read(messages) for wire in stored.wires}
+        self._stored.read(messages)
+        wanted = {wire["id"] for stored in self._stored.all for wire in stored.wires}
         return any(item not in wanted and not self._stays(item, ()) for item in self._view.order)
 
     def told(self, messages: Any, unsaved: Collection[str], *, opening: bool, going_on: bool) -> None:
@@ -71,53 +80,69 @@ class History:
         `unsaved`: ids that streamed since the last time. `opening`: the stream begins. `going_on`: the superstep does,
         so that what the client holds may still be saved, and nothing is dropped.
         """
-        self._stored = self._read(messages)
+        if self._stored.read(messages) < self._standing.messages:
+            self._judge_all()
         self._mend(unsaved, opening=opening, going_on=going_on)
 
     def judged(self, unsaved: Collection[str]) -> None:
         """The run ended: what streamed since the last `values` is not in the checkpoint. Reads no message anew."""
-        if self._stored is not None:
+        if self._stored.known:
             self._mend(unsaved, opening=False, going_on=False)
 
     def _mend(self, unsaved: Collection[str], *, opening: bool, going_on: bool) -> None:
-        wanted = _by_id(wire for stored in self._stored or () for wire in stored.wires)
         order = self._view.order
-        extras = [message_id for message_id in order if message_id not in wanted]
+        self._check_standing(order)
+        standing = self._standing
+        wires = [wire for stored in self._stored.all[standing.messages :] for wire in stored.wires]
+        wanted = _by_id(wire for wire in wires if wire["id"] not in standing.wanted)
+        tail = order[len(standing.order) :]
+        extras = [message_id for message_id in tail if message_id not in wanted]
         surplus = set() if going_on else {item for item in extras if not self._stays(item, unsaved)}
         missing = [wire for message_id, wire in wanted.items() if not self._view.has(message_id)]
-        held = [message_id for message_id in order if message_id in wanted]
+        held = [message_id for message_id in tail if message_id in wanted]
         unknown = not self._view.knows_messages and bool(wanted)
         whole = unknown or bool(surplus) or (opening and bool(missing)) or self._differs(wanted)
         if whole or not _same_order(held + [wire["id"] for wire in missing], wanted):
-            self._snapshot(_merged(wanted, [item for item in order if item not in surplus], self._view))
+            stays = [item for item in order if item not in surplus]
+            self._snapshot(_merged({**standing.wanted, **wanted}, stays, self._view))
         elif missing and not self._append(missing, wanted):
-            self._snapshot(_merged(wanted, order, self._view))
+            self._snapshot(_merged({**standing.wanted, **wanted}, order, self._view))
         self._equal = wanted
+        if not going_on:
+            self._stand(wanted)
+
+    def _check_standing(self, order: list[str]) -> None:
+        """Has all judged anew if what stood does not stand at the client any more."""
+        standing = self._standing
+        count = len(standing.order)
+        if order[:count] != standing.order or not standing.wanted.keys().isdisjoint(order[count:]):
+            self._judge_all()
+
+    def _stand(self, wanted: dict[str, Event]) -> None:
+        """The superstep ended: if the client now holds what it should, that stands."""
+        standing, order = self._standing, self._view.order
+        count = len(standing.order)
+        held = [message_id for message_id in order[count:] if message_id in wanted]
+        if not self._view.knows_messages or len(held) != len(wanted) or order[:count] != standing.order:
+            return
+        if _same_order(held, wanted):
+            standing.messages, standing.order = len(self._stored.all), order
+            standing.wanted.update(wanted)
+            standing.owners.update(_owners(wanted))
+            self._equal = {}
+
+    def _judge_all(self) -> None:
+        self._equal = {**self._standing.wanted, **self._equal}
+        self._standing = _Standing()
 
     def without(self, message_id: str) -> bool:
         """Makes the client drop one message, so that it can be told anew; whether that could be done."""
         if not self._view.knows_messages:
             return False
-        self._equal.pop(message_id, None)
+        self.touched(message_id)
         rest = [self._view.message(item) for item in self._view.order if item != message_id]
         self._tell([item for item in rest if item is not None])
         return not self._view.has(message_id)
-
-    def _read(self, messages: Any) -> list[_Stored]:
-        read: list[_Stored] = []
-        before = self._stored or []
-        by_id: dict[Any, _Stored] | None = None
-        for position, message in enumerate(messages):
-            digest = _digest(message, position)
-            known = before[position] if position < len(before) else None
-            if known is None or known.digest != digest:
-                if by_id is None:
-                    by_id = {stored.digest[0]: stored for stored in before}
-                known = by_id.get(digest[0])
-            if known is None or known.digest != digest:
-                known = _Stored(digest, freeze(shown(message, position, self._options)).json)
-            read.append(known)
-        return read
 
     def _stays(self, message_id: str, unsaved: Collection[str]) -> bool:
         if message_id in self.kept:
@@ -139,12 +164,14 @@ class History:
     def _append(self, missing: list[Event], wanted: Mapping[str, Event]) -> bool:
         """Tells messages by events, if events can and mean what they say; whether it did."""
         held = self._view.call_owner
-        owners = Counter(call["id"] for wire in wanted.values() for call in wire.get("toolCalls", ()))
+        before, owners = self._standing.owners, _owners(wanted)
         told: list[Event] = []
         for wire in missing:
             telling = retold(wire)
             call_ids = [call["id"] for call in wire.get("toolCalls", ())]
-            ambiguous = owners[wire.get("toolCallId")] > 1 or any(held(call_id) is not None for call_id in call_ids)
+            answered = wire.get("toolCallId", "")
+            repeated = before[answered] + owners[answered] > 1
+            ambiguous = repeated or any(held(call_id) is not None for call_id in call_ids)
             if telling is None or ambiguous:
                 return False
             told += telling
@@ -170,27 +197,6 @@ class History:
         self._outbox.tell(telling_of_activities(snapshot, view.version, known=view.knows_activities, whole=("media",)))
 
 
-def _digest(message: Any, position: int) -> tuple[Any, ...]:
-    """What tells whether a stored message has changed. Text compares by identity first; the rest is frozen."""
-    view = fields(message)
-    get = view.get
-    content, calls, kwargs = get("content"), get("tool_calls"), get("additional_kwargs")
-    invalid, response = get("invalid_tool_calls"), get("response_metadata")
-    return (
-        get("id") or position,
-        get("type"),
-        content if type(content) is str else freeze(content).data,
-        get("name"),
-        freeze(calls).data if calls else None,
-        freeze(kwargs).data if kwargs else None,
-        freeze(invalid).data if invalid else None,
-        get("status"),
-        get("tool_call_id"),
-        get("role"),
-        response if view is not message else freeze(response).data,
-    )
-
-
 def _by_id(wires: Iterable[Event]) -> dict[str, Event]:
     """Messages by id. One whose id another has already (a list without a reducer may hold one twice) is not told
     twice."""
@@ -198,6 +204,10 @@ def _by_id(wires: Iterable[Event]) -> dict[str, Event]:
     for wire in wires:
         found.setdefault(wire["id"], wire)
     return found
+
+
+def _owners(wanted: Mapping[str, Event]) -> Counter[str]:
+    return Counter(call["id"] for wire in wanted.values() for call in wire.get("toolCalls", ()))
 
 
 def _same(held: Mapping[str, Any], wire: Mapping[str, Any]) -> bool:

@@ -101,6 +101,14 @@ def freeze(value: Any) -> Frozen:
         return Frozen(orjson.dumps(walked), walked)
 
 
+def frozen_bytes(value: Any) -> bytes:
+    """`freeze(value).data`, without the plain copy."""
+    try:
+        return _bytes_in_c(value, _MARGIN)
+    except _REFUSED:
+        return freeze(value).data
+
+
 def text(value: Any) -> str:
     """A str that UTF-8 can carry; of a value that is no str, its JSON (a string without its quotes). Never raises."""
     if type(value) is not str:
@@ -116,11 +124,15 @@ def text(value: Any) -> str:
 
 
 def _in_c(value: Any, margin: int) -> Frozen:
+    data = _bytes_in_c(value, margin)
+    return Frozen(data, orjson.loads(data))
+
+
+def _bytes_in_c(value: Any, margin: int) -> bytes:
     nested = value
     for _ in range(margin):  # so that orjson itself refuses what is nested deeper than MAX_DEPTH
         nested = [nested]
-    data = orjson.dumps(nested, default=_known_to_orjson, option=_OPTIONS)[margin:-margin]
-    return Frozen(data, orjson.loads(data))
+    return orjson.dumps(nested, default=_known_to_orjson, option=_OPTIONS)[margin:-margin]
 
 
 def _part_in_c(value: Any, depth: int) -> Any:

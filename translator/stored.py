@@ -1,0 +1,164 @@
+"""The stored messages as they were last seen, which of them have changed since, and what each is for the client.
+
+Nothing is told here, and nothing is known of what the client holds. Rules:
+
+1. Every message is looked at each time: nodes edit messages in place, and what is in one then is in the checkpoint
+   when its channel is next written.
+2. What can be edited in place (calls, lists of content, keyword arguments) compares by its frozen bytes; the rest, text
+   above all, by value, which is by identity where nobody replaced it.
+3. The usual case, new messages behind unchanged ones, is a short look at each of the old ones: of the ordinary kinds
+   only the fields that are shown, and all that must be frozen at once. Any other case costs a digest of each message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
+from typing import Any, Final, NamedTuple
+
+from .agui_messages import shown
+from .content import fields
+from .events import Event
+from .options import Options
+from .plain import freeze, frozen_bytes
+
+_Look = Callable[[Any], Any]
+_FIXED: Final[Mapping[Any, _Look]] = {
+    **dict.fromkeys(("human", "ai", "system"), itemgetter("type", "content", "id", "name")),
+    "tool": itemgetter("type", "content", "id", "name", "tool_call_id", "status"),
+}
+_KWARGS: Final = ("additional_kwargs", "response_metadata")
+_CALLS: Final = ("tool_calls", "invalid_tool_calls")
+_LOOSE: Final[Mapping[Any, _Look]] = {kind: itemgetter(*_KWARGS, *(_CALLS if kind == "ai" else ())) for kind in _FIXED}
+_LOOSE_AND_CONTENT: Final[Mapping[Any, _Look]] = {
+    kind: itemgetter(*_KWARGS, *(_CALLS if kind == "ai" else ()), "content") for kind in _FIXED
+}
+
+
+class Stored(NamedTuple):
+    """One stored message as it was seen."""
+
+    digest: tuple[Any, ...]
+    wires: list[Event]
+    """What it is for the client."""
+    fixed: _Look
+    """Reads the fields that nobody can edit in place."""
+    seen: Any
+    """What `fixed` read."""
+    loose: _Look
+    """Reads the fields that somebody can."""
+
+
+class StoredMessages:
+    """The messages of a conversation, as last seen."""
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self.known = False
+        """Whether there has been any list of them."""
+        self.all: list[Stored] = []
+        self._frozen = b"[]"
+        """What the `loose` of all messages read, as JSON."""
+
+    def read(self, messages: Sequence[Any]) -> int:
+        """Sees the messages as they are now; how many, from the first on, are as they were."""
+        self.known = True
+        count = len(self.all)
+        if len(messages) >= count and self._stand(messages):
+            added = [self._stored(message, at) for at, message in enumerate(messages[count:], count)]
+            self.all += added
+            self._frozen = _joined(self._frozen, _frozen(added, messages[count:]))
+            return count
+        return self._read_anew(messages)
+
+    def _stand(self, messages: Sequence[Any]) -> bool:
+        """Whether the messages seen are still there, unchanged, before any others."""
+        loose = []
+        try:
+            for stored, message in zip(self.all, messages, strict=False):
+                view = message if type(message) is dict else message.__dict__
+                if stored.fixed(view) != stored.seen:
+                    return False
+                loose.append(stored.loose(view))
+        except Exception:  # no ordinary message, or one whose fields do not compare
+            return False
+        return frozen_bytes(loose) == self._frozen
+
+    def _read_anew(self, messages: Sequence[Any]) -> int:
+        before = self.all
+        by_id = {stored.digest[0]: stored for stored in before}
+        self.all = []
+        for position, message in enumerate(messages):
+            digest = _digest(message, position)
+            known = before[position] if position < len(before) else None
+            if known is None or known.digest != digest:
+                known = by_id.get(digest[0])
+            same = known is not None and known.digest == digest
+            self.all.append(self._stored(message, position, known if same else None))
+        self._frozen = _frozen(self.all, messages)
+        pairs = zip(before, self.all, strict=False)
+        return next((at for at, (was, now) in enumerate(pairs) if was.wires is not now.wires), len(self.all))
+
+    def _stored(self, message: Any, position: int, known: Stored | None = None) -> Stored:
+        view = fields(message)
+        looks = _looks(message, view)
+        if known is not None:
+            return Stored(known.digest, known.wires, *looks)
+        wires = freeze(shown(message, position, self._options)).json
+        return Stored(_digest(message, position), wires, *looks)
+
+
+def _looks(message: Any, view: Mapping[str, Any]) -> tuple[_Look, Any, _Look]:
+    """What reads a message the short way (rule 3), and what is fixed in it; for one of another kind, what refuses."""
+    kind = view.get("type")
+    if isinstance(kind, str) and kind in _FIXED and (view is message or view is getattr(message, "__dict__", None)):
+        fixed = _FIXED[kind]
+        loose = (_LOOSE if type(view.get("content")) is str else _LOOSE_AND_CONTENT)[kind]
+        try:
+            loose(view)
+            return fixed, fixed(view), loose
+        except KeyError:
+            pass
+    return _refuse, None, _refuse
+
+
+def _refuse(view: Any) -> Any:
+    raise LookupError
+
+
+def _frozen(stored: Sequence[Stored], messages: Sequence[Any]) -> bytes:
+    """What the `loose` of messages read, as JSON; null for those of other kinds, which are never compared by it."""
+    return frozen_bytes(
+        [
+            None if one.loose is _refuse else one.loose(fields(message))
+            for one, message in zip(stored, messages, strict=True)
+        ]
+    )
+
+
+def _joined(head: bytes, tail: bytes) -> bytes:
+    """The JSON array of the elements of two."""
+    if head == b"[]" or tail == b"[]":
+        return tail if head == b"[]" else head
+    return b"%b,%b" % (head[:-1], tail[1:])
+
+
+def _digest(message: Any, position: int) -> tuple[Any, ...]:
+    """What tells whether a message of any kind has changed."""
+    view = fields(message)
+    get = view.get
+    content, calls, kwargs = get("content"), get("tool_calls"), get("additional_kwargs")
+    invalid, response = get("invalid_tool_calls"), get("response_metadata")
+    return (
+        get("id") or position,
+        get("type"),
+        content if type(content) is str else freeze(content).data,
+        get("name"),
+        freeze(calls).data if calls else None,
+        freeze(kwargs).data if kwargs else None,
+        freeze(invalid).data if invalid else None,
+        get("status"),
+        get("tool_call_id"),
+        get("role"),
+        freeze(response).data if response else None,
+    )
