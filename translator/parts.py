@@ -88,7 +88,7 @@ def _from_mapping(raw: dict[Any, Any]) -> Part:
             return _from_event(event, raw["data"], raw.get("id"))
         name = kind if isinstance(kind, str) else mode
         if isinstance(name, str) and isinstance(raw.get("ns", ()), tuple | list):
-            path, interrupts = _namespace(raw.get("ns", ())), raw.get("interrupts") or ()
+            path, interrupts = _namespace(raw.get("ns", ())), raw.get("interrupts", ())
             return Part(path, name, raw["data"], _id(raw.get("id")), interrupts)
     if isinstance(event, str) and event.startswith("on_"):
         raise UnreadablePartError(f"expected parts of astream(), got {event!r} of astream_events(); {_HOW_TO_ASK}")

@@ -16,7 +16,7 @@ follows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from . import events
@@ -210,7 +210,7 @@ class Translator:
         if "__interrupt__" in data:
             self.interrupts.add(part.ns, data["__interrupt__"])
         marks = data.get("__metadata__")
-        cached = isinstance(marks, Mapping) and bool(marks.get("cached"))
+        cached = isinstance(marks, Mapping) and marks.get("cached") is True
         if cached:
             self._resumed = True
         else:
@@ -233,7 +233,7 @@ class Translator:
 
     def _values(self, part: Part) -> None:
         named = channels(part.data) or _NONE
-        interrupts = part.interrupts or named.get("__interrupt__") or ()
+        interrupts = _listed(part.interrupts) or _listed(named.get("__interrupt__"))
         if interrupts:
             self.interrupts.add(part.ns, interrupts)
         if part.ns:
@@ -287,8 +287,8 @@ class Translator:
         if isinstance(part.data, Mapping):
             self.subagents.task(part.ns, part.data)
             self.steps.task(part.ns, part.data)
-            if part.data.get("interrupts"):
-                self.interrupts.add(part.ns, part.data["interrupts"])
+            if asked := _listed(part.data.get("interrupts")):
+                self.interrupts.add(part.ns, asked)
 
     def _metadata(self, part: Part) -> None:
         """The server begins the run, or began it anew: then what was open never ends by itself."""
@@ -298,6 +298,11 @@ class Translator:
     def _error(self, part: Part) -> None:
         self.error = part.data if part.data is not None else {}
         self._is_quick = False
+
+
+def _listed(items: Any) -> Sequence[Any]:
+    """What LangGraph lists; a channel of a user's may have its name, and any value."""
+    return items if type(items) in (tuple, list) else ()
 
 
 def _written(output: Any) -> Iterable[Any]:
