@@ -7,13 +7,15 @@ Nothing is told here, and nothing is known of what the client holds. Rules:
 2. What can be edited in place (calls, lists of content, keyword arguments) compares by its frozen bytes; the rest, text
    above all, by value, which is by identity where nobody replaced it.
 3. The usual case, new messages behind unchanged ones, is a short look at each of the old ones: of the ordinary kinds
-   only the fields that are shown, and all that must be frozen at once. Any other case costs a digest of each message.
+   only the fields that are shown, and what can be edited in place is frozen for all at once. Any other case costs a
+   digest of each message.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from operator import itemgetter
+from contextlib import suppress
+from operator import call, itemgetter
 from typing import Any, Final, NamedTuple
 
 from .agui_messages import shown
@@ -41,12 +43,6 @@ class Stored(NamedTuple):
     digest: tuple[Any, ...]
     wires: list[Event]
     """What it is for the client."""
-    fixed: _Look
-    """Reads the fields that nobody can edit in place."""
-    seen: Any
-    """What `fixed` read."""
-    loose: _Look
-    """Reads the fields that somebody can."""
 
 
 class StoredMessages:
@@ -57,32 +53,35 @@ class StoredMessages:
         self.known = False
         """Whether there has been any list of them."""
         self.all: list[Stored] = []
+        self._fixed: list[_Look] = []
+        """By message: what reads the fields that nobody can edit in place."""
+        self._seen: list[Any] = []
+        """By message: what that read."""
+        self._loose: list[_Look] = []
+        """By message: what reads the fields that somebody can edit."""
         self._frozen = b"[]"
-        """What the `loose` of all messages read, as JSON."""
+        """What those read, of all messages, as JSON."""
 
     def read(self, messages: Sequence[Any]) -> int:
         """Sees the messages as they are now; how many, from the first on, are as they were."""
         self.known = True
         count = len(self.all)
         if len(messages) >= count and self._stand(messages):
-            added = [self._stored(message, at) for at, message in enumerate(messages[count:], count)]
-            self.all += added
-            self._frozen = _joined(self._frozen, _frozen(added, messages[count:]))
+            added = messages[count:]
+            self.all += [self._stored(message, at) for at, message in enumerate(added, count)]
+            self._frozen = _joined(self._frozen, self._look_at(added))
             return count
         return self._read_anew(messages)
 
     def _stand(self, messages: Sequence[Any]) -> bool:
         """Whether the messages seen are still there, unchanged, before any others."""
-        loose = []
         try:
-            for stored, message in zip(self.all, messages, strict=False):
-                view = message if type(message) is dict else message.__dict__
-                if stored.fixed(view) != stored.seen:
-                    return False
-                loose.append(stored.loose(view))
+            views = [message if type(message) is dict else message.__dict__ for message in messages[: len(self.all)]]
+            if list(map(call, self._fixed, views)) != self._seen:
+                return False
+            return frozen_bytes(list(map(call, self._loose, views))) == self._frozen
         except Exception:  # no ordinary message, or one whose fields do not compare
             return False
-        return frozen_bytes(loose) == self._frozen
 
     def _read_anew(self, messages: Sequence[Any]) -> int:
         before = self.all
@@ -93,47 +92,45 @@ class StoredMessages:
             known = before[position] if position < len(before) else None
             if known is None or known.digest != digest:
                 known = by_id.get(digest[0])
-            same = known is not None and known.digest == digest
-            self.all.append(self._stored(message, position, known if same else None))
-        self._frozen = _frozen(self.all, messages)
+            if known is None or known.digest != digest:
+                known = Stored(digest, freeze(shown(message, position, self._options)).json)
+            self.all.append(known)
+        self._fixed, self._seen, self._loose = [], [], []
+        self._frozen = self._look_at(messages)
         pairs = zip(before, self.all, strict=False)
-        return next((at for at, (was, now) in enumerate(pairs) if was.wires is not now.wires), len(self.all))
+        return next((at for at, (was, now) in enumerate(pairs) if was is not now), min(len(before), len(self.all)))
 
-    def _stored(self, message: Any, position: int, known: Stored | None = None) -> Stored:
-        view = fields(message)
-        looks = _looks(message, view)
-        if known is not None:
-            return Stored(known.digest, known.wires, *looks)
-        wires = freeze(shown(message, position, self._options)).json
-        return Stored(_digest(message, position), wires, *looks)
+    def _stored(self, message: Any, position: int) -> Stored:
+        return Stored(_digest(message, position), freeze(shown(message, position, self._options)).json)
+
+    def _look_at(self, messages: Sequence[Any]) -> bytes:
+        """Notes how further messages are read the short way, and what is fixed in them; gives the rest, frozen."""
+        loose = []
+        for message in messages:
+            view = fields(message)
+            read_fixed, read_loose = _looks(message, view)
+            self._fixed.append(read_fixed)
+            self._loose.append(read_loose)
+            ordinary = read_fixed is not _refuse
+            self._seen.append(read_fixed(view) if ordinary else None)
+            loose.append(read_loose(view) if ordinary else None)
+        return frozen_bytes(loose)
 
 
-def _looks(message: Any, view: Mapping[str, Any]) -> tuple[_Look, Any, _Look]:
-    """What reads a message the short way (rule 3), and what is fixed in it; for one of another kind, what refuses."""
+def _looks(message: Any, view: Mapping[str, Any]) -> tuple[_Look, _Look]:
+    """What reads a message the short way (rule 3): what is fixed in it, and the rest. Other kinds are refused."""
     kind = view.get("type")
     if isinstance(kind, str) and kind in _FIXED and (view is message or view is getattr(message, "__dict__", None)):
-        fixed = _FIXED[kind]
-        loose = (_LOOSE if type(view.get("content")) is str else _LOOSE_AND_CONTENT)[kind]
-        try:
-            loose(view)
-            return fixed, fixed(view), loose
-        except KeyError:
-            pass
-    return _refuse, None, _refuse
+        loose = _LOOSE if type(view.get("content")) is str else _LOOSE_AND_CONTENT
+        with suppress(KeyError):
+            loose[kind](view)
+            _FIXED[kind](view)
+            return _FIXED[kind], loose[kind]
+    return _refuse, _refuse
 
 
 def _refuse(view: Any) -> Any:
     raise LookupError
-
-
-def _frozen(stored: Sequence[Stored], messages: Sequence[Any]) -> bytes:
-    """What the `loose` of messages read, as JSON; null for those of other kinds, which are never compared by it."""
-    return frozen_bytes(
-        [
-            None if one.loose is _refuse else one.loose(fields(message))
-            for one, message in zip(stored, messages, strict=True)
-        ]
-    )
 
 
 def _joined(head: bytes, tail: bytes) -> bytes:
