@@ -193,7 +193,7 @@ def _tool_parts(content: Any, options: Options) -> str | list[Wire]:
     if isinstance(content, str):
         return content
     if not isinstance(content, list | tuple) or not content:
-        return "" if content is None or content in ([], ()) else result_text(content)
+        return "" if content is None or isinstance(content, list | tuple) else result_text(content)
     parts = [_part(block) for block in content]
     if None in parts:
         return result_text(content)

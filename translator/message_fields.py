@@ -50,7 +50,7 @@ def fields(message: Any) -> Mapping[str, Any]:
         return _of_mapping(message)
     if issubclass(kind, str):
         return {"type": "human", "content": message}
-    if issubclass(kind, tuple | list) and len(message) == 2 and isinstance(message[0], str):
+    if issubclass(kind, tuple | list) and len(message) == 2 and issubclass(type(message[0]), str):
         return {"type": _TYPE_OF_ROLE.get(message[0], "chat"), "role": message[0], "content": message[1]}
     return _NOTHING
 

@@ -151,6 +151,8 @@ def prediction(item: Any) -> Prediction:
     """A `Prediction`, from one or from a mapping with its fields; raises `InvalidOptionError` otherwise."""
     if isinstance(item, Mapping) and {"state_key", "tool"} <= item.keys() <= {"state_key", "tool", "tool_argument"}:
         item = Prediction(**item)
-    _check("predict_state", isinstance(item, Prediction), item, "Prediction(state_key, tool, tool_argument)")
+    good = isinstance(item, Prediction) and all(isinstance(name, str) for name in (item.state_key, item.tool))
+    good = good and (item.tool_argument is None or isinstance(item.tool_argument, str))
+    _check("predict_state", good, item, "Prediction(state_key, tool, tool_argument), all names")
     made: Prediction = item
     return made

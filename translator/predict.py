@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from . import events
 from .events import Event
-from .options import InvalidOptionError, Options, Prediction, prediction
+from .options import Options, Prediction, prediction
 from .plain import plain
 from .tool_calls import ToolCall
 from .unfinished_json import read_unfinished
@@ -41,7 +41,7 @@ class Predictions:
         for item in asked if isinstance(asked, list | tuple) else ():
             try:
                 found = prediction(item)
-            except (InvalidOptionError, TypeError):
+            except Exception:  # not a prediction: whatever stands in a call's metadata must not end a stream
                 continue
             if found not in self._known:
                 self._known.append(found)

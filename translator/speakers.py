@@ -41,9 +41,10 @@ class Speakers:
         """Whether a call's speech is held back (rules 1 and 2); `ns` is counted from the subagent it belongs to."""
         speakers = self._speakers
         if speakers is None:
-            if metadata.get("lc_source") == "summarization" or "lc_internal_call" in metadata:
+            source, node = metadata.get("lc_source"), metadata.get("langgraph_node")
+            if "lc_internal_call" in metadata or (isinstance(source, str) and source == "summarization"):
                 return True
-            return metadata.get("langgraph_node") in self._tool_nodes or self.in_tool(ns)
+            return (isinstance(node, str) and node in self._tool_nodes) or self.in_tool(ns)
         if callable(speakers):
             try:
                 return not speakers(metadata)

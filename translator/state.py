@@ -25,7 +25,7 @@ from .events import Event
 from .options import Options
 from .outbox import Outbox
 from .patch import diff, escape
-from .plain import Frozen, freeze
+from .plain import Frozen, freeze, plain, text
 
 _UNTOLD: Any = object()
 
@@ -147,8 +147,8 @@ class State:
     def _shown(self, values: Any) -> Any:
         named = channels(values)
         if named is None:
-            return values
-        return {name: value for name, value in named.items() if self._options.shows_channel(name)}
+            return plain(values)
+        return {text(name): value for name, value in named.items() if self._options.shows_channel(name)}
 
 
 def _operations(state: Mapping[str, Any], name: str, value: Any) -> list[Event] | None:

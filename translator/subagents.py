@@ -173,11 +173,11 @@ def _is_for(args: Mapping[str, str], told: str | None, name: Any) -> bool:
 
 def _tool_call(task_input: Any) -> str | None:
     """The id of the tool call that a task's input is; LangGraph gives it in a list, or beside the state."""
-    if isinstance(task_input, list | tuple) and len(task_input) == 1:
+    if type(task_input) in (list, tuple) and len(task_input) == 1:
         task_input = task_input[0]
-    if isinstance(task_input, Mapping) and isinstance(task_input.get("tool_call"), Mapping):
+    if type(task_input) is dict and type(task_input.get("tool_call")) is dict:
         task_input = task_input["tool_call"]
-    if isinstance(task_input, Mapping) and {"name", "args"} <= task_input.keys():
+    if type(task_input) is dict and {"name", "args"} <= task_input.keys():
         call_id = task_input.get("id")
         return call_id if isinstance(call_id, str) else None
     return None

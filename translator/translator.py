@@ -202,7 +202,8 @@ class Translator:
         self.speech.heard(ns, message, metadata)
         view = fields(message)
         if view.get("type") == "tool":
-            for subagent in self.subagents.answered(view.get("tool_call_id")):
+            told_id = self.speech.call_ids.answered(str(view.get("tool_call_id")), self.subagents.of(ns))
+            for subagent in self.subagents.answered(told_id):
                 self.end_subagent(subagent)
 
     def _updates(self, part: Part) -> None:
@@ -307,17 +308,20 @@ def _listed(items: Any) -> Sequence[Any]:
 
 def _written(output: Any) -> Iterable[Any]:
     """The channels a node's raw output writes."""
-    items = output if isinstance(output, list | tuple) else [output]
-    return [name for item in items for name in channels(item) or ()]
+    return [name for item in _outputs(output) for name in channels(item) or ()]
 
 
 def _messages_of(output: Any, key: str) -> list[Any]:
-    items = output if isinstance(output, list | tuple) else [output]
-    found = [named.get(key) for item in items if (named := channels(item)) is not None]
-    return [message for messages in found if isinstance(messages, list | tuple) for message in messages]
+    found: list[Any] = [named.get(key) for item in _outputs(output) if (named := channels(item)) is not None]
+    return [message for messages in found if type(messages) in (list, tuple) for message in messages]
+
+
+def _outputs(output: Any) -> Sequence[Any]:
+    """What a node returned, as a list; several commands, or a channel written twice, are one already."""
+    return output if type(output) in (list, tuple) else (output,)
 
 
 def _without_interrupts(values: Any) -> Any:
-    if isinstance(values, Mapping) and "__interrupt__" in values:
+    if type(values) is dict and "__interrupt__" in values:
         return {name: value for name, value in values.items() if name != "__interrupt__"}
     return values

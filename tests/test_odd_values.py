@@ -1,0 +1,211 @@
+"""Values that are no JSON, wherever they may stand, from a part to the real client: never an exception, always told."""
+
+import dataclasses
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from enum import Enum
+from typing import Any
+from uuid import UUID
+
+import attrs
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+from langgraph_agui.translator import Cancelled, ClientView, Failed, Finished, Lost, Translator, encode
+from langgraph_agui.translator.endings import Ending
+from pydantic import BaseModel
+
+from .agui_client import AguiClient
+from .odd_values import Raises, values
+from .told import Event, left_open
+
+
+class _Mood(Enum):
+    GOOD = "good"
+
+
+class _Model(BaseModel):
+    x: int
+
+
+@dataclasses.dataclass
+class _Pair:
+    left: int
+    right: Any
+
+
+@attrs.define
+class _Described:
+    x: int
+
+
+def _cycle() -> Any:
+    loop: list[Any] = [1]
+    loop.append(loop)
+    return loop
+
+
+def _deep(levels: int) -> Any:
+    value: Any = "leaf"
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+class _Unreadable:
+    """Raises when anything is asked of it but its class: LangChain itself asks a message's content for that."""
+
+    def __getattribute__(self, name: str) -> Any:
+        if name == "__class__":
+            return _Unreadable
+        raise RuntimeError(name)
+
+    def __eq__(self, other: object) -> bool:
+        raise RuntimeError("==")
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return "_Unreadable()"
+
+
+def _blocks(odd: Any) -> list[Any]:
+    return [{"type": "text", "text": odd}, {"type": odd}, {"type": "image", "base64": odd, "source": odd}]
+
+
+def _metadata(odd: Any) -> dict[str, Any]:
+    keys = ("tags", "lc_source", "lc_agent_name", "predict_state")
+    return dict.fromkeys((*keys, "emit-messages", "ls_provider", "ls_model_name"), odd)
+
+
+ODD: dict[str, Any] = {
+    "nan": float("nan"),
+    "infinity": float("inf"),
+    "a huge int": 2**70,
+    "an int beyond 2**53": 2**53 + 1,
+    "an int of 5000 digits": 10**5000,
+    "bytes": b"\x00\xff",
+    "a datetime": datetime(2026, 1, 2, 3, 4, tzinfo=UTC),
+    "a date": date(2026, 1, 2),
+    "a timedelta": timedelta(seconds=90),
+    "a uuid": UUID(int=1),
+    "a decimal": Decimal("1.10"),
+    "a set": {3, 1, 2},
+    "a tuple": (1, (2,)),
+    "an enum": _Mood.GOOD,
+    "a model": _Model(x=1),
+    "a dataclass": _Pair(1, {2}),
+    "attrs": _Described(1),
+    "a numpy array": np.arange(4).reshape(2, 2),
+    "a numpy scalar": np.float32(0.5),
+    "keys that collide": {1: "int", "1": "str", None: "none", "null": "str"},
+    "lone surrogates": "a\ud800b",
+    "a key of surrogates": {"\udc00": 1},
+    "a cycle": _cycle(),
+    "a thousand levels": _deep(1000),
+    "an object that raises": _Unreadable(),
+    "a class": _Model,
+    "a function": len,
+    "an exception": ValueError("no"),
+    "a message": HumanMessage("hi", id="1"),
+    "a nul": "\0",
+}
+
+PLACES: dict[str, Any] = {
+    "state": lambda odd: [
+        ("values", {"channel": odd}),
+        ("updates", {"n": {"channel": odd}}),
+        ("values", {"channel": odd}),
+    ],
+    "the root of the state": lambda odd: [("values", odd)],
+    "a custom payload": lambda odd: [("custom", odd)],
+    "the value of a custom event": lambda odd: [("custom", {"name": "mine", "value": odd})],
+    "the type of a custom payload": lambda odd: [("custom", {"type": odd, "name": "x"})],
+    "an activity": lambda odd: [
+        ("custom", {"type": "ACTIVITY_SNAPSHOT", "messageId": "a", "activityType": "X", "content": {"odd": odd}})
+    ],
+    "an interrupt": lambda odd: [("updates", {"__interrupt__": ({"id": "i", "value": odd, "response_schema": odd},)})],
+    "what a node returned": lambda odd: [("updates", {"n": odd})],
+    "a tool's arguments": lambda odd: [
+        ("values", {"messages": [AIMessage("", id="a", tool_calls=[{"name": "t", "args": {"odd": odd}, "id": "c"}])]})
+    ],
+    "a tool's content": lambda odd: [
+        ("values", {"messages": [ToolMessage.model_construct(content=odd, id="r", tool_call_id="c", type="tool")]})
+    ],
+    "an answer's content": lambda odd: [
+        ("values", {"messages": [AIMessage.model_construct(content=odd, id="a", type="ai")]})
+    ],
+    "a streamed message": lambda odd: [("messages", (odd, {"langgraph_node": "n"}))],
+    "the metadata of a message": lambda odd: [("messages", (AIMessage("hi", id="a"), _metadata(odd)))],
+    "structured output": lambda odd: [("values", {"structured_response": odd})],
+    "a task": lambda odd: [("tasks", {"id": odd, "name": "n", "input": odd})],
+    "an error": lambda odd: [("error", odd)],
+}
+
+
+def _told(parts: list[Any], ending: Ending | None = None) -> tuple[list[Event], ClientView]:
+    run = Translator("t", "r", view=ClientView([], {}))
+    events = run.start()
+    for part in parts:
+        events += run.feed(part)
+    return [*events, *run.finish(ending)], run.view
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("what", ODD)
+def test_every_odd_value_reaches_the_client(what: str, place: str, agui_client: AguiClient) -> None:
+    events, view = _told(PLACES[place](ODD[what]))
+    answer = agui_client.play(frames=b"".join(encode(event) for event in events))
+    assert (answer.error, answer.warnings) == (None, [])
+    assert answer.state == view.state
+    assert answer.messages == view.messages
+
+
+@pytest.mark.parametrize("place", [place for place in PLACES if "content" not in place and "metadata" not in place])
+def test_an_object_that_hides_its_class_reaches_the_client(place: str, agui_client: AguiClient) -> None:
+    events, view = _told(PLACES[place](Raises()))
+    answer = agui_client.play(events)
+    assert (answer.error, answer.warnings, answer.state) == (None, [], view.state)
+
+
+@pytest.mark.parametrize("what", ODD)
+def test_an_odd_value_is_told_the_same_way_every_time(what: str) -> None:
+    frames = [[encode(event) for event in _told(PLACES["state"](ODD[what]))[0]] for _ in range(2)]
+    assert frames[0] == frames[1]
+
+
+@pytest.mark.parametrize("what", ODD)
+def test_an_odd_value_in_the_state_is_told_once(what: str) -> None:
+    kinds = [event["type"] for event in _told(PLACES["state"](ODD[what]))[0]]
+    assert kinds.count("STATE_SNAPSHOT") + kinds.count("STATE_DELTA") == 1
+
+
+_TASK = {"langgraph_node": "n", "langgraph_checkpoint_ns": "n:1"}
+_MODES = ["values", "custom", "tasks", "metadata", "error", "checkpoints"]
+_ACCUMULATED = ["messages/partial", "messages/complete", "messages/metadata"]
+_PARTS = st.one_of(
+    st.tuples(st.sampled_from(_MODES), values()),
+    st.tuples(st.just("values"), st.dictionaries(st.sampled_from(["messages", "a", "type"]), values())),
+    st.tuples(st.just("updates"), st.dictionaries(st.sampled_from(["__interrupt__", "__metadata__", "n"]), values())),
+    st.tuples(st.just("messages"), st.tuples(values(), st.just(_TASK))),
+    st.tuples(st.sampled_from(_ACCUMULATED), st.lists(values(), max_size=2)),
+    st.tuples(st.just(("tools:1",)), st.sampled_from(["values", "custom"]), values()),
+)
+_ENDINGS: st.SearchStrategy[Ending | None] = st.one_of(
+    st.just(None),
+    st.just(Cancelled()),
+    st.builds(Failed, values()),
+    st.builds(Lost, values()),
+    st.builds(lambda one, other: Finished([one], {"a": other}, one), values(), values()),
+)
+
+
+@settings(max_examples=300, suppress_health_check=list(HealthCheck), deadline=None)
+@given(st.lists(_PARTS, max_size=4), _ENDINGS)
+def test_nothing_a_part_holds_can_raise_out_of_a_translator(parts: list[Any], ending: Ending | None) -> None:
+    events, _ = _told(parts, ending)
+    assert left_open(events) == []
+    for event in events:
+        encode(event)
