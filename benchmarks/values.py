@@ -1,32 +1,38 @@
-"""What one `values` part costs: freezing a channel, and the patch from what it was to what it is.
+"""What one root `values` part costs in which a channel has changed, and what it puts on the wire.
 
-Each row is one change of one channel. `ratio` is the time of `diff` to that of `orjson.dumps` of the channel, the floor
-for anything that looks at it at all; both are the fastest of some rounds, in turn, in one process. Nothing is shared
-between before and after, as between two frozen channels.
+Each case is one change of one channel. The times are ratios to that of `orjson.dumps` of the channel, the floor for
+anything that looks at it at all: the whole part (the channel is frozen, compared, and the view patched), the patch
+alone, and jsonpatch's. Nothing is shared between before and after, as between two values of a node that builds its
+channel anew.
 """
 
 from __future__ import annotations
 
 import copy
-import gc
 import random
 from collections.abc import Callable, Iterator
-from time import perf_counter
 from typing import Any
 
 import jsonpatch
+from langgraph_agui.translator import Translator, encode
 from langgraph_agui.translator.patch import diff
-from langgraph_agui.translator.plain import freeze
 from orjson import dumps
+
+from .rows import Row
+from .timing import timed
 
 Case = tuple[str, Any, Any]
 _ROUNDS = 7
-_PATIENCE = 0.2  # seconds: a function that takes longer is measured once
+_BOUND = 20  # times dumps: what passes it looks at everything in Python
+_WORST_BOUND = 150  # times dumps: what passes it is quadratic
 
 
-def rows() -> list[dict[str, Any]]:
-    """name, ratio, bytes of the patch, bytes of the value, ms; the same of jsonpatch, and the ratio of `freeze`."""
-    return [_row(*case) for case in cases()]
+def rows() -> Iterator[Row]:
+    """By case: the time of the part and of the patch alone, and the bytes told."""
+    for name, before, after in cases():
+        yield from _measured(name, before, after, _BOUND)
+    for name, before, after in worst_cases():
+        yield from _measured(name, before, after, _WORST_BOUND)
 
 
 def cases() -> Iterator[Case]:
@@ -46,10 +52,10 @@ def cases() -> Iterator[Case]:
     yield "todos 12, one flipped", todos, [*todos[:5], todos[5] | {"status": "completed"}, *todos[6:]]
     agent = {"messages": thousand, "files": files, "todos": todos}
     yield "deepagent-like, +1 message", agent, agent | {"messages": _messages(1001)}
-    yield from _worst()
 
 
-def _worst() -> Iterator[Case]:
+def worst_cases() -> Iterator[Case]:
+    """The same of lists turned over and of deep chains: what is quadratic for others."""
     some = [{"name": f"item {at}", "value": at} for at in range(4000)]
     numbers = list(range(4000))
     shuffled = numbers[:]
@@ -99,47 +105,34 @@ def _with_deepest(chain: Any) -> Any:
     return {**chain, "next": _with_deepest(chain["next"])} if isinstance(chain, dict) else 1
 
 
-def _row(name: str, before: Any, after: Any) -> dict[str, Any]:
+def _measured(name: str, before: Any, after: Any, bound: float) -> Iterator[Row]:
     before, after = copy.deepcopy(before), copy.deepcopy(after)
-    whole, ours, theirs, frozen = _fastest(
-        lambda: dumps(after),
-        lambda: diff(before, after),
-        lambda: jsonpatch.make_patch(before, after),
-        lambda: freeze(after),
-    )
-    return {
-        "name": name,
-        "ratio": ours / whole,
-        "bytes": len(dumps(diff(before, after))),
-        "value_bytes": len(dumps(after)),
-        "ms": ours * 1e3,
-        "jsonpatch_ratio": theirs / whole,
-        "jsonpatch_bytes": len(dumps(list(jsonpatch.make_patch(before, after)))),
-        "freeze_ratio": frozen / whole,
-    }
+    parts, told = _parts(before, after)
+    larger = max(before, after, key=lambda value: len(dumps(value)))
+    variants = [parts, lambda: dumps(larger), lambda: diff(before, after), lambda: jsonpatch.make_patch(before, after)]
+    rounds = 3 if len(dumps(after)) > 5e6 else _ROUNDS
+    part, whole, ours, theirs = timed(variants, rounds)
+    size = len(dumps(after))
+    note = f"the patch alone {ours.least / whole.least:.1f} x, jsonpatch {theirs.least / whole.least:.0f} x"
+    yield Row("values", name, part.least / whole.least / 2, "x dumps", bound, f"{part.least * 5e2:.3f} ms; {note}")
+    theirs_told = len(dumps(list(jsonpatch.make_patch(before, after))))
+    yield Row("values", f"{name}: told", told, "B", size + 100, f"of {size:,}; jsonpatch {theirs_told:,}")
 
 
-def _fastest(*functions: Callable[[], Any]) -> list[float]:
-    best = [float("inf")] * len(functions)
-    gc.disable()
-    try:
-        for _ in range(_ROUNDS):
-            for at, function in enumerate(functions):
-                if _PATIENCE < best[at] < float("inf"):
-                    continue
-                start = perf_counter()
-                function()
-                best[at] = min(best[at], perf_counter() - start)
-    finally:
-        gc.enable()
-    return best
+def _parts(before: Any, after: Any) -> tuple[Callable[[], None], int]:
+    """What feeds a change and takes it back, and the bytes the change puts on the wire."""
+    run = Translator("t", "r")
+    run.start()
 
+    def fed(value: Any) -> list[Any]:
+        run.feed(((), "updates", {"node": {"channel": value}}))
+        return run.feed(((), "values", {"channel": value}))
 
-if __name__ == "__main__":
-    for row in rows():
-        print(
-            f"{row['name']:32} {row['ms']:8.3f} ms {row['ratio']:7.1f} x dumps"
-            f" {row['bytes']:8} B of {row['value_bytes']:8}"
-            f"   jsonpatch {row['jsonpatch_ratio']:8.1f} x {row['jsonpatch_bytes']:8} B"
-            f"   freeze {row['freeze_ratio']:.1f} x"
-        )
+    fed(before)
+    told = sum(len(encode(event)) for event in fed(after))
+
+    def there_and_back() -> None:
+        fed(before)
+        fed(after)
+
+    return there_and_back, told

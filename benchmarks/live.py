@@ -1,0 +1,56 @@
+"""A graph run and translated, against the same run with its stream thrown away; and the peer on the same graph."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any
+
+from langgraph_agui.translator import translate_sse
+
+from .graphs import ASKED, agent, answering, bare, config
+from .peer import Peer
+from .rows import Row
+from .timing import Timing, timed_async
+
+TOKENS = 2000
+_ROUNDS = 11
+_SHORT_ROUNDS = 41
+
+
+def rows(*, peer: bool) -> Iterator[Row]:
+    """CPU time of a run as a ratio to the bare one; the fixed cost of a run in milliseconds."""
+    for name, graph in (("one node", answering(TOKENS)), ("agent, 2 turns, a tool", agent(TOKENS))):
+        without, ours, *theirs = _timed(graph, _ROUNDS, peer)
+        told = f"{name}, {TOKENS:,} tokens"
+        added = (ours.middle - without.middle) / TOKENS * 1e6
+        yield Row("end to end", told, ours.middle / without.middle, "x", 1.25, f"{added:.1f} us a token added")
+        for title, timing in zip(_PEERS, theirs, strict=False):
+            added = (timing.middle - without.middle) / TOKENS * 1e6
+            note = f"{added:.1f} us a token added"
+            yield Row("end to end", f"{told}: {title}", timing.middle / without.middle, "x", None, note)
+    without, ours, *theirs = _timed(answering(1), _SHORT_ROUNDS, peer)
+    yield Row("fixed cost", "one run of one token", (ours.middle - without.middle) * 1e3, "ms", 1.0)
+    for title, timing in zip(_PEERS, theirs, strict=False):
+        yield Row("fixed cost", f"one run of one token: {title}", (timing.middle - without.middle) * 1e3, "ms")
+
+
+_PEERS = ("ag-ui-langgraph, raw events off", "ag-ui-langgraph, its defaults")
+
+
+def _timed(graph: Any, rounds: int, peer: bool) -> list[Timing]:
+    async def drained() -> None:
+        async for _ in bare(graph, ASKED, config()):
+            pass
+
+    async def translated() -> None:
+        async for _ in translate_sse(bare(graph, ASKED, config()), thread_id="t", run_id="r"):
+            pass
+
+    async def quiet() -> None:
+        await Peer(graph, raw=False).run(config())
+
+    async def usual() -> None:
+        await Peer(graph, raw=True).run(config())
+
+    variants: list[Callable[[], Awaitable[Any]]] = [drained, translated]
+    return timed_async([*variants, quiet, usual] if peer else variants, rounds)
