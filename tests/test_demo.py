@@ -1,0 +1,97 @@
+"""The demo, as somebody runs it: what it prints, and what a client makes of its wire."""
+
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from .agui_client import AguiClient
+
+ROOT = Path(__file__).parent.parent
+ADDED = {"Hotel": ("09:00", 0), "Belém Tower": ("09:30", 10), "Tram 28": ("13:00", 4), "Tile Museum": ("16:00", 12)}
+
+
+def demo(*arguments: str) -> str:
+    """What the demo prints without pausing."""
+    command = [sys.executable, "-X", "utf8", "-W", "error", "-m", "examples.demo", "--pause", "0", *arguments]
+    ran = subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    assert (ran.returncode, ran.stderr.decode()) == (0, "")
+    return ran.stdout.decode()
+
+
+@pytest.fixture(scope="module")
+def printed() -> list[str]:
+    """The lines it prints for a person."""
+    return demo().splitlines()
+
+
+@pytest.fixture(scope="module")
+def wire() -> str:
+    """The wire it prints."""
+    return demo("--json")
+
+
+def shown(printed: list[str], label: str) -> list[str]:
+    """What stands behind a label, line by line."""
+    return [line.partition("  ")[2] for text in printed if (line := text.strip()).partition("  ")[0] == label]
+
+
+def test_a_streamed_text_stands_on_one_line(printed: list[str]) -> None:
+    assert shown(printed, "text")[:2] == [
+        "I look at the weather first.",
+        "Clear in the morning, rain later: outdoors first.",
+    ]
+
+
+def test_reasoning_is_shown(printed: list[str]) -> None:
+    assert len(shown(printed, "reasoning")) == 2
+
+
+def test_the_arguments_of_parallel_calls_are_shown(printed: list[str]) -> None:
+    assert shown(printed, "tool call")[:2] == [
+        'look_up_weather {"part_of_day": "morning"}',
+        'look_up_weather {"part_of_day": "afternoon"}',
+    ]
+
+
+def test_every_call_has_its_result(printed: list[str]) -> None:
+    called, answered = ([line.split()[0] for line in shown(printed, label)] for label in ("tool call", "tool result"))
+    assert called == answered == ["look_up_weather"] * 2 + ["add_stop"] * 3
+
+
+def test_a_change_of_state_is_shown_as_a_patch(printed: list[str]) -> None:
+    assert shown(printed, "state delta")[-1] == '{"op": "replace", "path": "/budget/spent", "value": 26}'
+
+
+def test_the_steps_of_the_subgraph_are_shown_in_balance(printed: list[str]) -> None:
+    started, finished = (Counter(shown(printed, f"step {what}")) for what in ("started", "finished"))
+    assert started == finished
+    assert started["planner/model"] == 3
+
+
+def test_the_last_line_sums_up(printed: list[str]) -> None:
+    events, size, seconds = printed[-1].split(", ")
+    assert events.endswith(" events")
+    assert size.endswith(" bytes on the wire")
+    assert seconds.endswith(" s")
+
+
+def test_no_colour_goes_into_a_pipe(printed: list[str]) -> None:
+    assert not any("\033" in line for line in printed)
+
+
+@pytest.mark.parametrize("version", ["1.0.0", "0.0.59"])
+def test_a_client_reads_the_wire(wire: str, agui_client: AguiClient, version: str) -> None:
+    assert agui_client.play(frames=wire, version=version).accepted
+
+
+def test_a_client_ends_with_the_state(wire: str, agui_client: AguiClient) -> None:
+    stops = {name: {"at": at, "cost": cost} for name, (at, cost) in ADDED.items()}
+    assert agui_client.play(frames=wire).state == {"budget": {"euros": 40, "spent": 26}, "stops": stops}
+
+
+def test_a_client_ends_with_the_conversation(wire: str, agui_client: AguiClient) -> None:
+    roles = [message["role"] for message in agui_client.play(frames=wire).messages if message["role"] != "reasoning"]
+    assert roles == ["user", "assistant", "tool", "tool", "assistant", "tool", "tool", "tool", "assistant"]
