@@ -140,7 +140,7 @@ PLACES: dict[str, Any] = {
     "a streamed message": lambda odd: [("messages", (odd, {"langgraph_node": "n"}))],
     "the metadata of a message": lambda odd: [("messages", (AIMessage("hi", id="a"), _metadata(odd)))],
     "structured output": lambda odd: [("values", {"structured_response": odd})],
-    "a task": lambda odd: [("tasks", {"id": odd, "name": "n", "input": odd})],
+    "a task": lambda odd: [("tasks", {"id": "1", "name": "n", "input": odd})],
     "an error": lambda odd: [("error", odd)],
 }
 
