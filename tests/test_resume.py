@@ -1,5 +1,7 @@
 """A run that goes on where another stopped: nothing is taken back, doubled or started again."""
 
+from itertools import pairwise
+
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph_agui.translator import ClientView, Options
@@ -52,7 +54,7 @@ async def test_a_rejected_call_has_an_error_as_its_result() -> None:
 async def test_the_view_never_goes_back_when_a_run_is_resumed(fixture: str) -> None:
     """Whatever a client holds at the interrupt it holds until the checkpoint has more."""
     runs = await tell(fixture)
-    for before, run in zip(runs, runs[1:], strict=False):
+    for before, run in pairwise(runs):
         if FIXTURES[fixture].turns[runs.index(run)].answer is None:
             continue
         view = ClientView(before.view.messages, before.view.state)
@@ -124,4 +126,5 @@ def test_a_client_that_may_hold_anything_is_told_the_whole_on_resume() -> None:
 def _is_first_of_two(event: object, run: Told) -> bool:
     """Whether a snapshot only makes room for the one right after it."""
     place = next(at for at, other in enumerate(run.events) if other is event)
-    return run.events[place + 1]["type"] == "MESSAGES_SNAPSHOT"
+    following: str = run.events[place + 1]["type"]
+    return following == "MESSAGES_SNAPSHOT"

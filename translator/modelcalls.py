@@ -41,7 +41,6 @@ class ModelCall:
     """One call of a chat model: the message it says, and what of it has been told."""
 
     __slots__ = (
-        "by_subagent",
         "citations",
         "ended",
         "finish",
@@ -50,6 +49,7 @@ class ModelCall:
         "mute_calls",
         "mute_text",
         "name",
+        "owner",
         "provider_id",
         "reasoning",
         "run_id",
@@ -85,7 +85,8 @@ class ModelCall:
         self.mute_calls = False
         self.subagent: str | None = None
         """The `subagentRunId` its events carry."""
-        self.by_subagent = False
+        self.owner: str | None = None
+        """The subagent that makes it, whether its events say so or not."""
         self.text: list[str] = []
         self.text_open = False
         self.tools = ToolLane()
@@ -115,7 +116,7 @@ class ModelCall:
 
     def is_same(self, text: str, call_ids: list[str]) -> bool:
         """Whether a message with this text and these tool calls says what this call said."""
-        return bool(text or call_ids) and self.tools.told_ids == call_ids and "".join(self.text) == text
+        return bool(text or call_ids) and self.tools.ids == call_ids and "".join(self.text) == text
 
 
 class ModelCalls:

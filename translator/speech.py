@@ -1,38 +1,38 @@
-"""What models say while they say it: chunks and whole messages in, text, tool call and reasoning events out. What the
-checkpoint makes of it is `history`'s; which call a chunk belongs to is `modelcalls`'.
+"""What models and tools say while they say it: messages of the `messages` mode in, whose they are and whether they are
+told. What a piece of a message becomes is `saying`'s, which call a chunk belongs to `modelcalls`', what the checkpoint
+makes of it all `history`'s.
 
 Rules:
 
-1. One message per model call, one id while it streams; its text is open until the call ends, its tool calls too, a
-   reasoning block until something else is said.
-2. A chunk is told in the call that fed it. The chunk that ends the call is marked (`chunk_position`); a call that fails
+1. A chunk is told in the call that fed it. The chunk that ends the call is marked (`chunk_position`); a call that fails
    has no such chunk and is closed from outside.
-3. A message that came whole is told whole, unless the client holds it or a call of the same task has said just that:
+2. A message that came whole is told whole, unless the client holds it or a call of the same task has said just that:
    nodes copy and rename what a model streamed.
-4. A tool result is told when it comes, unless the client holds it or cannot tell which message's call it answers.
-5. Nothing is told twice: a call whose id the client holds already is left to `history`.
+3. A tool result is told when it comes, unless the client holds it or cannot tell which message's call it answers.
+4. Nothing is told twice: a message with a call that the client holds already is left to `history`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from langchain_core.messages import AIMessageChunk
 
-from . import events, tool_calls
-from .agui_messages import result_message, shown
+from . import events
+from .agui_messages import shown
+from .call_ids import CallIds
 from .content import fields, finish_reason, is_chunk, kind_of, pieces
 from .history import History
 from .modelcalls import ModelCall, ModelCalls, task_of
 from .options import Options
 from .outbox import Outbox
-from .pieces import Citation, Encrypted, Media, Piece, Reasoning, ServerResult, Signature, Text, ToolPiece
 from .plain import plain
 from .plain import text as wire_text
 from .predict import Predictions
 from .reasoning import ReasoningLane
 from .retell import retold
+from .saying import Saying
 from .speakers import Speakers, is_muted
 from .subagents import Subagents
 from .usage import Usage
@@ -64,9 +64,9 @@ class Speech:
         self._history = history
         self._hot: ModelCall | None = None
         self._hot_id: Any = None
-        self._repeated: set[str] = set()
-        """Ids of tool calls that more than one message has: some models number their calls anew in each message."""
+        self.call_ids = CallIds(outbox.view)
         self.calls = ModelCalls()
+        self._saying = Saying(outbox, options, self.calls, self.call_ids, predictions, history)
         self._results: set[str] = set()
         """The ids of tool results told since the conversation was last judged."""
 
@@ -138,8 +138,7 @@ class Speech:
             self._usage.add(view.get("usage_metadata"), metadata, view.get("response_metadata"))
         call = self._begin(ns, message_id, metadata)
         call.ended = True
-        held = [call_id for call_id in call_ids if self._held(call_id)]
-        if call.silent or held:
+        if call.silent or not self._begin_calls(call, itself):
             return
         tellings = [(item["id"], retold(item, call.subagent)) for item in told]
         for item_id, telling in tellings:
@@ -147,11 +146,19 @@ class Speech:
                 self._outbox.tell_all(telling)
                 call.told_ids.append(item_id)
 
+    def _begin_calls(self, call: ModelCall, message: Mapping[str, Any]) -> bool:
+        """Settles the ids of a whole message's calls; whether all of them can be told."""
+        told = True
+        for item in message.get("toolCalls", ()):
+            begun = self.call_ids.begin(item["id"], call.message_id, call.owner)
+            item["id"], told = begun or item["id"], told and begun is not None
+        return told
+
     def unsaved(self) -> set[str]:
         """The ids told since the conversation was last judged; what a subagent said is the client's to keep."""
         unsaved = set(self._results)
         for call in self.calls:
-            (self._history.kept if call.by_subagent else unsaved).update(call.all_ids)
+            (self._history.kept if call.owner is not None else unsaved).update(call.all_ids)
         return unsaved
 
     def settle(self) -> None:
@@ -160,10 +167,10 @@ class Speech:
         self.calls.settle()
 
     def end_all(self) -> None:
-        """Closes everything that is open (rule 2)."""
+        """Closes everything that is open (rule 1)."""
         self._hot = None
         for call in self.calls:
-            self._close(call)
+            self._saying.close(call)
 
     def end_within(self, ns: Namespace) -> None:
         """Closes what is open in the graph at `ns` and below."""
@@ -171,7 +178,7 @@ class Speech:
         prefix = "|".join(ns) + "|"
         for call in self.calls:
             if call.task.startswith(prefix):
-                self._close(call)
+                self._saying.close(call)
 
     def _chunk(self, ns: Namespace, view: Mapping[str, Any], metadata: Mapping[str, Any], *, live: bool) -> None:
         message_id = view.get("id")
@@ -183,9 +190,9 @@ class Speech:
         self._usage.add(view.get("usage_metadata"), metadata, view.get("response_metadata"))
         call.finish = finish_reason(view) or call.finish
         for piece in pieces(view):
-            self._outbox.tell_all(list(self._told(call, piece)))
+            self._saying.piece(call, piece)
         if view.get("chunk_position") == "last":
-            self._close(call)
+            self._saying.close(call)
             call.ended = True
         elif live and call.text_open and call.reasoning.is_closed:
             self._hot, self._hot_id = call, message_id
@@ -196,141 +203,26 @@ class Speech:
         depth = len(subagent.ns) if subagent else 0
         call.silent = self._subagents.silences(subagent) or self._speakers.is_silent(ns[depth:], metadata)
         call.subagent = self._subagents.tag(subagent)
-        call.by_subagent = subagent is not None
+        call.owner = subagent.id if subagent else None
         call.mute_text = is_muted(metadata, "messages")
         call.mute_calls = is_muted(metadata, "tool-calls")
         call.reasoning = ReasoningLane(self._view.has, call.subagent)
         self._predictions.begin(metadata)
         return call
 
-    def _told(self, call: ModelCall, piece: Piece) -> Iterator[events.Event]:
-        """The events of one piece."""
-        if isinstance(piece, Text):
-            call.text.append(said := wire_text(piece.text))
-            if said and not (call.silent or call.mute_text):
-                yield from call.reasoning.end()
-                yield from self._text(call, said)
-        elif isinstance(piece, ToolPiece):
-            yield from self._tool(call, piece)
-        elif call.silent:
-            return
-        elif isinstance(piece, Reasoning | Encrypted):
-            if self._options.reasoning and not call.mute_text:
-                yield from call.reasoning.add(piece, self._id(call))
-        elif isinstance(piece, ServerResult):
-            yield from self._server_result(call, piece)
-        elif isinstance(piece, Media):
-            yield from self._media(call, piece)
-        elif isinstance(piece, Citation):
-            call.citations.append(piece.citation)
-        elif isinstance(piece, Signature):
-            yield from self._signature(call, piece)
-
-    def _id(self, call: ModelCall) -> str:
-        """The id of the call's message, settled now; the client forgets what it holds under it from another call."""
-        if call.told_id is None:
-            call.told_id = call.message_id
-            if self._view.has(call.told_id):
-                self._replace(call)
-            self._history.touched(call.told_id)
-        return call.told_id
-
-    def _replace(self, call: ModelCall) -> None:
-        """Makes the client drop another message of the call's id, which the checkpoint will replace by this one."""
-        for other in self.calls:
-            if other.told_id == call.told_id and other is not call and not other.ended:
-                self._close(other)
-                other.silent = True
-        if not self._history.without(call.message_id):
-            call.silent = True
-
-    def _text(self, call: ModelCall, said: str) -> Iterator[events.Event]:
-        message_id = self._id(call)
-        if call.silent:
-            return
-        if not call.text_open:
-            call.text_open = True
-            yield events.text_start(message_id, "assistant", call.name, call.subagent)
-        if said:
-            yield events.text_content(message_id, said, call.subagent)
-
-    def _tool(self, call: ModelCall, piece: ToolPiece) -> Iterator[events.Event]:
-        tool = call.tools.find(piece, call.message_id)
-        message_id = call.message_id if call.silent or call.mute_calls else self._id(call)
-        silent = call.silent or call.mute_calls
-        told = tool_calls.told(
-            tool,
-            wire_text(piece.args or ""),
-            message_id,
-            call.subagent,
-            lambda tool: silent or tool.name in self._options.hidden_tools or self._held(tool.told_id),
-        )
-        if told and not silent:
-            yield from call.reasoning.end()
-            if call.name and not call.text_open:  # the only event that carries a name opens the text
-                yield from self._text(call, "")
-            yield from self._predictions.told(tool, told)
-
-    def _held(self, call_id: str) -> bool:
-        held = self._view.call_owner(call_id) is not None
-        if held:
-            self._repeated.add(call_id)
-        return held
-
-    def _server_result(self, call: ModelCall, piece: ServerResult) -> Iterator[events.Event]:
-        tool = call.tools.of_result(piece.call_id)
-        call_id = tool.told_id if tool else piece.call_id
-        result_id = f"{self._id(call)}-result-{call_id}"
-        if call.silent or not self._options.tool_results or (tool and not tool.told) or self._view.has(result_id):
-            return
-        if tool and not tool.ended:
-            tool.ended = True
-            yield events.tool_end(tool.told_id, call.subagent)
-        call.told_ids.append(result_id)
-        answer = ServerResult(call_id, piece.content, piece.error)
-        yield from retold(result_message(call.message_id, answer, self._options), call.subagent) or ()
-
-    def _media(self, call: ModelCall, piece: Media) -> Iterator[events.Event]:
-        media_id = f"{self._id(call)}-media-{call.media}"
-        call.media += 1
-        if not self._view.has(media_id):
-            call.told_ids.append(media_id)
-            yield events.activity_snapshot(media_id, "media", piece.part, call.subagent)
-
-    def _signature(self, call: ModelCall, piece: Signature) -> Iterator[events.Event]:
-        if piece.call_id is not None:
-            if self._view.call_owner(piece.call_id) is not None:
-                yield events.call_encrypted(piece.call_id, piece.value, call.subagent)
-        else:
-            yield from self._text(call, "")
-            yield events.reasoning_encrypted(self._id(call), piece.value, call.subagent)
-
-    def _close(self, call: ModelCall) -> None:
-        outbox = self._outbox
-        outbox.tell_all(call.reasoning.end())
-        outbox.tell_all(tool_calls.ended(call.tools, call.subagent))
-        metadata: dict[str, Any] = {"finishReason": call.finish} if call.finish else {}
-        if call.citations:
-            metadata["citations"] = call.citations
-        call.finish, call.citations = None, []
-        if metadata and call.told_id and not call.text_open and not call.silent:
-            outbox.tell_all(list(self._text(call, "")))
-        if call.text_open:
-            call.text_open = False
-            outbox.tell(events.text_end(call.message_id, metadata, call.subagent))
-
     def _result(self, ns: Namespace, result: Mapping[str, Any]) -> None:
         subagent = self._subagents.of(ns)
         depth = len(subagent.ns) if subagent else 0
         if self._subagents.silences(subagent) or self._speakers.in_tool(ns[depth:]):
             return
-        if result["toolCallId"] in self._repeated:
+        call_id = self.call_ids.answered(result["toolCallId"], subagent)
+        if call_id is None:
             return
         if subagent is None:
             self._results.add(result["id"])
         else:
             self._history.kept.add(result["id"])
-        self._outbox.tell_all(retold(result, self._subagents.tag(subagent)) or [])
+        self._outbox.tell_all(retold({**result, "toolCallId": call_id}, self._subagents.tag(subagent)) or [])
 
 
 def _is_ordinary(response_metadata: Mapping[str, Any]) -> bool:

@@ -6,7 +6,8 @@ Rules:
 2. A fragment without index begins a call if it has an id not seen or only a name, and else goes on with the last one.
 3. A call is told once its name is known; arguments that came before are told with it.
 4. A call without id gets `{message id}-call-{n}`, as its stored message does.
-5. A call the client holds already is not told again: its arguments would be appended to those it has.
+5. A call the client holds already is not told again under its id: its arguments would be appended to those it has.
+   Under which other id, if any, is `call_ids`' to say.
 6. A call that ends without arguments has the arguments `{}`.
 7. All calls of a message end with the message: providers interleave their arguments.
 """
@@ -51,9 +52,9 @@ class ToolLane:
         self._slots: dict[Slot, ToolCall] = {}
 
     @property
-    def told_ids(self) -> list[str]:
-        """The ids the calls are told under, in order of appearance."""
-        return [call.told_id for call in self.calls]
+    def ids(self) -> list[str]:
+        """The ids the calls have in the stored message, in order of appearance."""
+        return [call.id or call.told_id for call in self.calls]
 
     def find(self, piece: ToolPiece, message_id: str) -> ToolCall:
         """The call a fragment belongs to, new if it begins one (rules 1 and 2)."""
