@@ -44,7 +44,7 @@ class Call:
 class Entry:
     """A held message: its wire dict, the text not yet joined into it, and its place."""
 
-    __slots__ = ("activity", "calls", "id", "message", "pieces", "position", "stale")
+    __slots__ = ("activity", "answers", "calls", "id", "message", "pieces", "position", "stale")
 
     def __init__(self, message: Message, position: int) -> None:
         self.id: str = message["id"]
@@ -53,6 +53,7 @@ class Entry:
         self.pieces: list[str] = []
         self.activity: bool = message["role"] == "activity"
         self.stale = False
+        self.answers = (0, 0)
         calls = message.get("toolCalls")
         self.calls: list[Call] | None = None if calls is None else [Call(call) for call in calls]
 
@@ -80,10 +81,11 @@ class Entry:
 class Held:
     """Messages in order, with the first of each id and of each tool call id at hand."""
 
-    __slots__ = ("calls", "entries", "order")
+    __slots__ = ("_moves", "calls", "entries", "order")
 
     def __init__(self, messages: Iterable[Message] = ()) -> None:
         self.order: list[Entry] = []
+        self._moves = 0  # how often entries have been put elsewhere, or others in their places
         self.entries: dict[str, Entry] = {}
         self.calls: dict[str, tuple[Entry, Call]] = {}
         for message in messages:
@@ -113,6 +115,18 @@ class Held:
             self.entries[entry.id] = entry
         return entry
 
+    def after_answers(self, entry: Entry) -> int:
+        """The position behind the tool results that follow a message. They come one by one: it goes on from the last.
+
+        Between moves a row of results only grows: what is put before its end is a result.
+        """
+        moves, count = entry.answers
+        position = entry.position + 1 + (count if moves == self._moves else 0)
+        while position < len(self.order) and self.order[position].message["role"] == "tool":
+            position += 1
+        entry.answers = (self._moves, position - entry.position - 1)
+        return position
+
     def add_call(self, entry: Entry, wire: dict[str, Any]) -> Call:
         """Puts a tool call that no message holds yet at the end of a message's calls."""
         call = Call(wire)
@@ -126,6 +140,7 @@ class Held:
     def swap(self, entry: Entry, message: Message) -> Entry:
         """Puts a message of the same id in another's place, the first where it stands twice."""
         fresh = Entry(message, entry.position)
+        self._moves += 1
         self.order[entry.position] = fresh
         if len(self.entries) == len(self.order) and entry.calls is None:
             self.entries[entry.id] = fresh
@@ -136,6 +151,7 @@ class Held:
     def reorder(self, order: list[Entry]) -> None:
         """Makes `order` what is held."""
         self.order = order
+        self._moves += 1
         self.entries = {}
         self.calls = {}
         for place in range(len(order) - 1, -1, -1):

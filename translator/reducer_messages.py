@@ -171,10 +171,7 @@ def _call_result(held: Held, event: Event, old: bool) -> None:
     if found is None:
         held.append(message)
         return
-    position = found[0].position + 1
-    while position < len(held.order) and held.order[position].message["role"] == "tool":
-        position += 1
-    held.insert(position, message)
+    held.insert(held.after_answers(found[0]), message)
 
 
 # --- activities -------------------------------------------------------------------------------------------------------

@@ -34,7 +34,7 @@ class Steps:
         self._outbox = outbox
         self._on = options.steps
         self._subagents = subagents
-        self._running: dict[_Step, list[_Task]] = {}
+        self._running: dict[_Step, dict[_Task, None]] = {}
         """By step: the tasks heard of and not ended."""
         self._exact = False
         self._last: tuple[Namespace, Any] = ((), None)
@@ -77,7 +77,8 @@ class Steps:
         self._last = ((), None)
         depth = len(ns)
         for step in list(self._running)[::-1]:
-            self._keep(step, [task for task in self._running[step] if task[0][:depth] != ns])
+            for ended in [task for task in self._running[step] if task[0][:depth] == ns]:
+                self._forget(step, ended)
 
     def _begin(self, ns: Namespace, node: str, task: str) -> None:
         if not self._on or not self._subagents.are_told(ns):
@@ -85,26 +86,27 @@ class Steps:
         step = self._step(ns, node)
         tasks = self._running.get(step)
         if tasks is None:
-            self._running[step] = [(ns, task)]
+            self._running[step] = {(ns, task): None}
             self._outbox.tell(events.step_started(*step))
-        elif (ns, task) not in tasks:
-            tasks.append((ns, task))
+        else:
+            tasks[ns, task] = None
 
     def _end(self, ns: Namespace, node: str, task: str | None) -> None:
         self._last = ((), None)
         step = self._step(ns, node)
-        mine = [known for known in self._running.get(step, ()) if known[0] == ns]
-        if not mine:
+        running = self._running.get(step, {})
+        exact = (ns, task) if task is not None and (ns, task) in running else None
+        ended = exact or next((known for known in running if known[0] == ns), None)
+        if ended is None:
+            ended = (ns, "")
             self._begin(ns, node, "")
-            mine = [(ns, "")]
-        ended = (ns, task) if (ns, task) in mine else mine[0]
         if step in self._running:
-            self._keep(step, [known for known in self._running[step] if known != ended])
+            self._forget(step, ended)
 
-    def _keep(self, step: _Step, tasks: list[_Task]) -> None:
-        if tasks:
-            self._running[step] = tasks
-        else:
+    def _forget(self, step: _Step, task: _Task) -> None:
+        tasks = self._running[step]
+        tasks.pop(task, None)
+        if not tasks:
             del self._running[step]
             self._outbox.tell(events.step_finished(*step))
 
