@@ -54,7 +54,8 @@ class Interrupts:
             key = text(interrupt_id) if isinstance(interrupt_id, str) else f"interrupt-{position}"
             known = self._found.get(key)
             if known is None or len(ns) > len(known[0]):
-                self._found[key] = (ns, _field(interrupt, "value"), _field(interrupt, "response_schema"))
+                # as they are now: the node that asked may go on changing them
+                self._found[key] = (ns, plain(_field(interrupt, "value")), plain(_field(interrupt, "response_schema")))
 
     def legacy(self, owner: Any) -> list[Event]:
         """The custom events of older clients: a text as it is, any other value as its JSON in a string; a breakpoint's
@@ -70,18 +71,16 @@ class Interrupts:
 
 
 def _told(key: str, ns: Namespace, value: Any, schema: Any, calls: OpenCalls, subagent: str | None) -> Event:
-    shown = plain(value)
-    item: Event = {"id": key, "reason": "confirmation" if _asks_approval(shown) else "input_required"}
-    message = _message(shown)
+    item: Event = {"id": key, "reason": "confirmation" if _asks_approval(value) else "input_required"}
+    message = _message(value)
     if message:
         item["message"] = message
-    call_id = _call_id(shown, calls)
+    call_id = _call_id(value, calls)
     if call_id:
         item["toolCallId"] = call_id
-    told_schema = plain(schema)
-    if isinstance(told_schema, dict):
-        item["responseSchema"] = told_schema
-    item["metadata"] = {"value": shown}
+    if isinstance(schema, dict):
+        item["responseSchema"] = schema
+    item["metadata"] = {"value": value}
     if subagent is not None:
         item["subagentRunId"] = subagent
     return item
