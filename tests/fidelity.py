@@ -9,8 +9,8 @@ from typing import Any
 
 from langgraph_agui.translator import Options
 from langgraph_agui.translator.agui_messages import shown
+from langgraph_agui.translator.channels import channels
 from langgraph_agui.translator.plain import plain
-from langgraph_agui.translator.state import channels
 
 Wire = Mapping[str, Any]
 
@@ -41,7 +41,9 @@ def stored(values: Any, options: Options) -> list[Any]:
     messages = (channels(values) or {}).get(options.messages_key)
     listed: Sequence[Any] = messages if isinstance(messages, list | tuple) else ()
     told = [wire for position, message in enumerate(listed) for wire in shown(message, position, options)]
-    return conversation({wire["id"]: wire for wire in reversed(told)}[key] for key in dict.fromkeys(w["id"] for w in told))
+    return conversation(
+        {wire["id"]: wire for wire in reversed(told)}[key] for key in dict.fromkeys(w["id"] for w in told)
+    )
 
 
 def state(values: Any, options: Options) -> Any:

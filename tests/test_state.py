@@ -7,7 +7,7 @@ import pytest
 from langgraph.channels import EphemeralValue
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph_agui.translator import ClientView, Finished, Options, Translator
-from langgraph_agui.translator.state import channels
+from langgraph_agui.translator.channels import channels
 
 from fixtures import FIXTURES, Fixture
 from fixtures.fixture import Checkpointer, Graph, says

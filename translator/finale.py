@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from . import events
+from .channels import channels
 from .dialect import CANCELLED_MESSAGE, spoken
 from .endings import Cancelled, Ending, Failed, Finished, Lost
 from .events import Event
 from .failure import Failure, failure
 from .plain import plain
-from .state import channels
 
 if TYPE_CHECKING:
     from .translator import Translator

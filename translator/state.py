@@ -14,13 +14,10 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import fields as dataclass_fields
-from dataclasses import is_dataclass
 from typing import Any
 
-from pydantic import BaseModel
-
 from . import events
+from .channels import channels
 from .events import Event
 from .options import Options
 from .outbox import Outbox
@@ -28,24 +25,6 @@ from .patch import diff, escape
 from .plain import Frozen, freeze, plain, text
 
 _UNTOLD: Any = object()
-
-
-def channels(values: Any) -> Mapping[str, Any] | None:
-    """The channels of a `values` payload (a mapping, a pydantic model or a dataclass), or None if it has none, or
-    cannot be read. Its class is asked what it is: an object may raise at every look."""
-    kind = type(values)
-    if kind is dict:
-        return values  # type: ignore[no-any-return]
-    try:
-        if issubclass(kind, Mapping):
-            return dict(values)
-        if issubclass(kind, BaseModel):
-            return values.__dict__  # type: ignore[no-any-return]
-        if is_dataclass(kind):
-            return {field.name: getattr(values, field.name, None) for field in dataclass_fields(kind)}
-    except Exception:  # an owner's class must not end a stream
-        pass
-    return None
 
 
 class State:

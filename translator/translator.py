@@ -16,11 +16,12 @@ follows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from . import events
 from .accumulated import Accumulated
+from .channels import channels, listed, messages_of, without_interrupts, written
 from .content import fields
 from .customs import custom_event
 from .endings import Ending, Failed, Finished
@@ -36,7 +37,7 @@ from .plain import plain, text
 from .predict import Predictions
 from .speakers import Speakers
 from .speech import Speech
-from .state import State, channels
+from .state import State
 from .steps import Steps
 from .subagents import Subagent, Subagents
 from .usage import Usage
@@ -224,17 +225,17 @@ class Translator:
             else:
                 self.steps.updated(part.ns, str(node))
             if not part.ns:
-                self.state.write(_written(output))
+                self.state.write(written(output))
 
     def _replayed(self, ns: Namespace, node: str, output: Any) -> None:
         """Tells the messages of a cached update: a finished sibling's, which no other part of a resumed run carries."""
         if self._opened and not ns:
-            for message in _messages_of(output, self.options.messages_key):
+            for message in messages_of(output, self.options.messages_key):
                 self.speech.whole(ns, message, {"langgraph_node": node}, replayed=True)
 
     def _values(self, part: Part) -> None:
         named = channels(part.data) or _NONE
-        interrupts = _listed(part.interrupts) or _listed(named.get("__interrupt__"))
+        interrupts = listed(part.interrupts) or listed(named.get("__interrupt__"))
         if interrupts:
             self.interrupts.add(part.ns, interrupts)
         if part.ns:
@@ -247,7 +248,7 @@ class Translator:
             return
         if not interrupts:
             self._superstep_ended()
-        self.settle(_without_interrupts(part.data), going_on=bool(interrupts))
+        self.settle(without_interrupts(part.data), going_on=bool(interrupts))
 
     def _child_values(self, part: Part, *, going_on: bool) -> None:
         self.subagents.heard(part.ns, None, channels(part.data))
@@ -271,7 +272,7 @@ class Translator:
         """Tells an opening that was held."""
         part, self._opening = self._opening, None
         if part is not None:
-            self.settle(_without_interrupts(part.data), going_on=self._resumed)
+            self.settle(without_interrupts(part.data), going_on=self._resumed)
 
     def _custom(self, part: Part) -> None:
         self._open_now()
@@ -288,7 +289,7 @@ class Translator:
         if isinstance(part.data, Mapping):
             self.subagents.task(part.ns, part.data)
             self.steps.task(part.ns, part.data)
-            if asked := _listed(part.data.get("interrupts")):
+            if asked := listed(part.data.get("interrupts")):
                 self.interrupts.add(part.ns, asked)
 
     def _metadata(self, part: Part) -> None:
@@ -299,29 +300,3 @@ class Translator:
     def _error(self, part: Part) -> None:
         self.error = part.data if part.data is not None else {}
         self._is_quick = False
-
-
-def _listed(items: Any) -> Sequence[Any]:
-    """What LangGraph lists; a channel of a user's may have its name, and any value."""
-    return items if type(items) in (tuple, list) else ()
-
-
-def _written(output: Any) -> Iterable[Any]:
-    """The channels a node's raw output writes."""
-    return [name for item in _outputs(output) for name in channels(item) or ()]
-
-
-def _messages_of(output: Any, key: str) -> list[Any]:
-    found: list[Any] = [named.get(key) for item in _outputs(output) if (named := channels(item)) is not None]
-    return [message for messages in found if type(messages) in (list, tuple) for message in messages]
-
-
-def _outputs(output: Any) -> Sequence[Any]:
-    """What a node returned, as a list; several commands, or a channel written twice, are one already."""
-    return output if type(output) in (list, tuple) else (output,)
-
-
-def _without_interrupts(values: Any) -> Any:
-    if type(values) is dict and "__interrupt__" in values:
-        return {name: value for name, value in values.items() if name != "__interrupt__"}
-    return values

@@ -1,0 +1,59 @@
+"""Payloads of `values` and `updates` by channel: what a graph's state or a node's output says. Tells nothing.
+
+A payload may be any object of a user's, and a user's channel may have any of LangGraph's own names: nothing here raises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields as dataclass_fields
+from dataclasses import is_dataclass
+from typing import Any
+
+from pydantic import BaseModel
+
+
+def channels(values: Any) -> Mapping[str, Any] | None:
+    """The channels of a `values` payload (a mapping, a pydantic model or a dataclass), or None if it has none, or
+    cannot be read. Its class is asked what it is: an object may raise at every look."""
+    kind = type(values)
+    if kind is dict:
+        return values  # type: ignore[no-any-return]
+    try:
+        if issubclass(kind, Mapping):
+            return dict(values)
+        if issubclass(kind, BaseModel):
+            return values.__dict__  # type: ignore[no-any-return]
+        if is_dataclass(kind):
+            return {field.name: getattr(values, field.name, None) for field in dataclass_fields(kind)}
+    except Exception:  # an owner's class must not end a stream
+        pass
+    return None
+
+
+def listed(items: Any) -> Sequence[Any]:
+    """What LangGraph lists; a channel of a user's may have its name, and any value."""
+    return items if type(items) in (tuple, list) else ()
+
+
+def written(output: Any) -> Iterable[Any]:
+    """The channels a node's raw output writes."""
+    return [name for item in _outputs(output) for name in channels(item) or ()]
+
+
+def messages_of(output: Any, key: str) -> list[Any]:
+    """The messages a node's raw output writes to the channel `key`."""
+    found: list[Any] = [named.get(key) for item in _outputs(output) if (named := channels(item)) is not None]
+    return [message for messages in found if type(messages) in (list, tuple) for message in messages]
+
+
+def _outputs(output: Any) -> Sequence[Any]:
+    """What a node returned, as a list; several commands, or a channel written twice, are one already."""
+    return output if type(output) in (list, tuple) else (output,)
+
+
+def without_interrupts(values: Any) -> Any:
+    """A `values` payload without the interrupts that LangGraph puts among its channels."""
+    if type(values) is dict and "__interrupt__" in values:
+        return {name: value for name, value in values.items() if name != "__interrupt__"}
+    return values
