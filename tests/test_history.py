@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, RemoveMessage, SystemMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, RemoveMessage, SystemMessage, ToolMessage
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph_agui.translator import ClientView, Options
 
@@ -226,3 +226,21 @@ def test_messages_without_ids_are_known_by_their_place() -> None:
 async def test_other_channels_can_hold_the_conversation() -> None:
     told = await tell_one("other_messages_key", Options(messages_key="chat"))
     assert told.lines[-3:] == ["lc_run--#1 begins", "lc_run--#1: In another channel.", "lc_run--#1 ends"]
+
+
+def test_a_late_result_whose_call_is_not_the_last_message_ends_where_the_graph_has_it() -> None:
+    """By an event the client would put it behind the call."""
+    call: Any = {"name": "f", "args": {}, "id": "c", "type": "tool_call"}
+    messages: list[BaseMessage] = [HISTORY[0], AIMessage("", id="a1", tool_calls=[call]), HISTORY[2]]
+    whole = [*messages, ToolMessage("late", id="t1", tool_call_id="c")]
+    told = tell_parts([("values", {"messages": messages}), ("values", {"messages": whole})])
+    assert [message["id"] for message in told.view.messages] == ["u1", "a1", "u2", "t1"]
+
+
+def test_two_messages_that_come_at_once_with_the_same_call_id_keep_their_own_arguments() -> None:
+    calls: list[Any] = [{"name": "f", "args": {"n": n}, "id": "c", "type": "tool_call"} for n in (1, 2)]
+    added = [AIMessage("", id=f"a{n}", tool_calls=[call]) for n, call in enumerate(calls, 1)]
+    told = tell_parts([("values", {"messages": HISTORY[:1]}), ("values", {"messages": [HISTORY[0], *added]})])
+    assert [message["toolCalls"][0]["function"]["arguments"] for message in told.view.messages[1:]] == [
+        *('{"n":1}', '{"n":2}'),
+    ]

@@ -105,7 +105,7 @@ class History:
         if whole or not _same_order(held + [wire["id"] for wire in missing], wanted):
             stays = [item for item in order if item not in surplus]
             self._snapshot(_merged({**standing.wanted, **wanted}, stays, self._view))
-        elif missing and not self._append(missing, wanted):
+        elif missing and not (self._append(missing, wanted) and self._is_in_order(wanted)):
             self._snapshot(_merged({**standing.wanted, **wanted}, order, self._view))
         self._equal = wanted
         if not going_on:
@@ -120,16 +120,19 @@ class History:
 
     def _stand(self, wanted: dict[str, Event]) -> None:
         """The superstep ended: if the client now holds what it should, that stands."""
-        standing, order = self._standing, self._view.order
-        count = len(standing.order)
-        held = [message_id for message_id in order[count:] if message_id in wanted]
-        if not self._view.knows_messages or len(held) != len(wanted) or order[:count] != standing.order:
-            return
-        if _same_order(held, wanted):
-            standing.messages, standing.order = len(self._stored.all), order
+        if self._view.knows_messages and self._is_in_order(wanted):
+            standing = self._standing
+            standing.messages, standing.order = len(self._stored.all), self._view.order
             standing.wanted.update(wanted)
             standing.owners.update(_owners(wanted))
             self._equal = {}
+
+    def _is_in_order(self, wanted: Mapping[str, Event]) -> bool:
+        """Whether the client holds what stood and then the wanted messages, all in their order. It puts a result behind
+        the message that called, wherever that is."""
+        standing, order = self._standing.order, self._view.order
+        held = [message_id for message_id in order[len(standing) :] if message_id in wanted]
+        return order[: len(standing)] == standing and len(held) == len(wanted) and _same_order(held, wanted)
 
     def _judge_all(self) -> None:
         self._equal = {**self._standing.wanted, **self._equal}
@@ -171,7 +174,7 @@ class History:
             call_ids = [call["id"] for call in wire.get("toolCalls", ())]
             answered = wire.get("toolCallId", "")
             repeated = before[answered] + owners[answered] > 1
-            ambiguous = repeated or any(held(call_id) is not None for call_id in call_ids)
+            ambiguous = repeated or any(owners[call_id] > 1 or held(call_id) is not None for call_id in call_ids)
             if telling is None or ambiguous:
                 return False
             told += telling
