@@ -141,21 +141,17 @@ def _joined(head: bytes, tail: bytes) -> bytes:
 
 
 def _digest(message: Any, position: int) -> tuple[Any, ...]:
-    """What tells whether a message of any kind has changed."""
+    """What tells whether a message of any kind has changed; its first element is the message's id, or its position."""
     view = fields(message)
-    get = view.get
-    content, calls, kwargs = get("content"), get("tool_calls"), get("additional_kwargs")
-    invalid, response = get("invalid_tool_calls"), get("response_metadata")
-    return (
-        get("id") or position,
-        get("type"),
-        content if type(content) is str else freeze(content).data,
-        get("name"),
-        freeze(calls).data if calls else None,
-        freeze(kwargs).data if kwargs else None,
-        freeze(invalid).data if invalid else None,
-        get("status"),
-        get("tool_call_id"),
-        get("role"),
-        freeze(response).data if response else None,
-    )
+    names = ("type", "content", "name", "status", "tool_call_id", "role", *_CALLS, *_KWARGS)
+    message_id = _comparable(view.get("id"))
+    return (position if message_id in (None, "") else message_id, *(_comparable(view.get(name)) for name in names))
+
+
+def _comparable(value: Any) -> str | bytes | None:
+    """A text, or the frozen bytes of anything else; None for what is empty."""
+    if value is None or type(value) is str:
+        return value
+    if (type(value) is list or type(value) is dict) and not value:
+        return None
+    return frozen_bytes(value)

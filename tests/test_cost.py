@@ -1,0 +1,233 @@
+"""G6 in counts: what is called, how many lines run and how many bytes are told. Nothing is timed."""
+
+import sys
+from collections import Counter
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, HumanMessage, ToolMessage
+from langchain_core.messages.tool import tool_call_chunk
+from langgraph_agui.translator import Translator, encode
+
+Parts = list[Any]
+
+
+def called(function: Callable[[], Any]) -> Counter[str]:
+    """How often each function of the package is entered, by its name."""
+    entered: Counter[str] = Counter()
+
+    def note(frame: FrameType, event: str, argument: Any) -> None:
+        if event == "call" and "langgraph_agui" in frame.f_code.co_filename:
+            entered[frame.f_code.co_name] += 1
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        function()
+    finally:
+        sys.setprofile(before)
+    return entered
+
+
+def lines(function: Callable[[], Any]) -> int:
+    """How many lines of the package run: every turn of every loop counts."""
+    count = 0
+
+    def in_frame(frame: FrameType, event: str, argument: Any) -> Any:
+        nonlocal count
+        count += event == "line"
+        return in_frame
+
+    def on_call(frame: FrameType, event: str, argument: Any) -> Any:
+        return in_frame if "langgraph_agui" in frame.f_code.co_filename else None
+
+    before = sys.gettrace()
+    sys.settrace(on_call)
+    try:
+        function()
+    finally:
+        sys.settrace(before)
+    return count
+
+
+def conversation(count: int) -> list[AnyMessage]:
+    return [
+        HumanMessage("asked", id=f"human-{at}") if at % 2 else AIMessage("answered", id=f"answer-{at}")
+        for at in range(count)
+    ]
+
+
+def values(**channels: Any) -> Any:
+    return ((), "values", channels)
+
+
+def written(**channels: Any) -> Any:
+    return ((), "updates", {"node": channels})
+
+
+def began(*parts: Any) -> Translator:
+    run = Translator("thread", "run")
+    run.start()
+    for part in parts:
+        run.feed(part)
+    return run
+
+
+def replay(parts: Parts) -> Callable[[], None]:
+    def once() -> None:
+        began(*parts).finish()
+
+    return once
+
+
+def told(run: Translator, *parts: Any) -> int:
+    """The bytes that the parts put on the wire."""
+    return sum(len(encode(event)) for part in parts for event in run.feed(part))
+
+
+METADATA = {"langgraph_node": "answer", "langgraph_checkpoint_ns": "answer:1", "ls_provider": "p"}
+
+
+def token(text: str = "token ") -> Any:
+    return ((), "messages", (AIMessageChunk(content=text, id="lc_run--1"), METADATA))
+
+
+def speaking(**channels: Any) -> Translator:
+    return began(values(**channels), token(), token())
+
+
+# --- a token ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_token_costs_five_calls() -> None:
+    run, part = speaking(messages=conversation(2)), token()
+    assert called(lambda: run.feed(part)).total() <= 5
+
+
+def test_a_token_costs_the_same_after_a_long_history() -> None:
+    short, long, part = speaking(messages=conversation(2)), speaking(messages=conversation(2000)), token()
+    assert lines(lambda: long.feed(part)) == lines(lambda: short.feed(part))
+
+
+def test_a_token_costs_the_same_beside_a_large_state() -> None:
+    state = {f"key {at}": {"text": "x" * 1000} for at in range(1000)}
+    small, large, part = speaking(messages=[], load={}), speaking(messages=[], load=state), token()
+    assert lines(lambda: large.feed(part)) == lines(lambda: small.feed(part))
+
+
+def test_a_token_costs_the_same_late_in_a_message() -> None:
+    early, late, part = speaking(messages=[]), speaking(messages=[]), token()
+    for _ in range(2000):
+        late.feed(part)
+    assert lines(lambda: late.feed(part)) == lines(lambda: early.feed(part))
+
+
+# --- a message --------------------------------------------------------------------------------------------------------
+
+
+def with_one_more(count: int) -> Callable[[], None]:
+    messages = conversation(count + 1)
+    run = began(values(messages=messages[:count]))
+
+    def fed() -> None:
+        run.feed(values(messages=messages))
+
+    return fed
+
+
+@pytest.mark.parametrize("name", ["shown", "freeze", "_digest", "text_start", "apply"])
+def test_a_new_message_alone_is_read_and_told(name: str) -> None:
+    assert called(with_one_more(1000))[name] == called(with_one_more(10))[name]
+
+
+def test_each_message_is_read_once_in_a_run_of_many_steps() -> None:
+    messages = conversation(200)
+    steps = [values(messages=messages[: at + 1]) for at in range(len(messages))]
+    assert called(replay(steps))["shown"] == len(messages)
+
+
+def test_a_new_message_is_told_in_as_many_bytes_after_a_long_history() -> None:
+    def bytes_after(count: int) -> int:
+        run = began(values(messages=conversation(count)))
+        return told(run, values(messages=[*conversation(count), AIMessage("new", id="new")]))
+
+    assert bytes_after(1000) == bytes_after(10)
+
+
+# --- a state ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_channel_that_is_not_written_is_not_looked_at() -> None:
+    load = {"key": ["value"] * 100}
+    run = began(values(load=load, count=0))
+
+    def step() -> None:
+        run.feed(written(count=1))
+        run.feed(values(load=load, count=1))
+
+    assert called(step)["freeze"] == 1
+
+
+def test_ten_changes_of_a_number_beside_a_megabyte_send_the_megabyte_once() -> None:
+    load = {f"key {at}": "x" * 1000 for at in range(1000)}
+    run = began()
+    sent = told(run, values(load=load, count=0))
+    sent += sum(told(run, written(count=at), values(load=load, count=at)) for at in range(1, 11))
+    assert sent < 1_030_000
+
+
+@pytest.mark.parametrize("rebuilt", [False, True], ids=["the same list", "all objects new"])
+def test_an_item_put_into_a_long_list_is_told_alone(rebuilt: bool) -> None:
+    items = [{"name": f"item {at}", "text": "x" * 100} for at in range(1000)]
+    run = began(values(items=items))
+    after = [dict(item) for item in items] if rebuilt else items
+    assert told(run, written(items=None), values(items=[{"name": "new"}, *after])) < 200
+
+
+# --- growth -----------------------------------------------------------------------------------------------------------
+
+
+def one_message(tokens: int) -> Parts:
+    return [*[token()] * tokens, values(messages=[AIMessage("token " * tokens, id="lc_run--1")])]
+
+
+def arguments(fragments: int) -> Parts:
+    def fragment(args: str, **named: Any) -> Any:
+        piece = tool_call_chunk(**{"name": None, "id": None, "index": 0, "args": args, **named})
+        return ((), "messages", (AIMessageChunk(content="", id="lc_run--1", tool_call_chunks=[piece]), METADATA))
+
+    return [fragment('{"a": "', name="write", id="call"), *[fragment("text ")] * fragments, fragment('"}')]
+
+
+def parallel_results(count: int) -> Parts:
+    calls = [{"name": "look_up", "args": {}, "id": f"call-{at}"} for at in range(count)]
+    asks = AIMessage("", id="asks", tool_calls=calls)
+    answers = [ToolMessage("found", tool_call_id=f"call-{at}", id=f"tool-{at}") for at in range(count)]
+    heard = [((), "messages", (answer, {**METADATA, "langgraph_node": "tools"})) for answer in answers]
+    return [values(messages=[asks]), *heard, values(messages=[asks, *answers])]
+
+
+def tasks_at_a_time(count: int) -> Parts:
+    def of(at: int) -> dict[str, Any]:
+        return {"langgraph_node": "worker", "langgraph_checkpoint_ns": f"worker:{at}", "ls_provider": "p"}
+
+    said = [((), "messages", (AIMessageChunk(content="said", id=f"lc_run--{at}"), of(at))) for at in range(count)]
+    saved = [AIMessage("said", id=f"lc_run--{at}") for at in range(count)]
+    return [*said, *(((), "updates", {"worker": {"messages": [one]}}) for one in saved), values(messages=saved)]
+
+
+def replaced_history(count: int) -> Parts:
+    return [values(messages=conversation(count)), values(messages=conversation(count)[::-1])]
+
+
+def custom_values(count: int) -> Parts:
+    return [((), "custom", {"at": at}) for at in range(count)]
+
+
+@pytest.mark.parametrize(
+    "parts", [one_message, arguments, parallel_results, tasks_at_a_time, replaced_history, custom_values]
+)
+def test_twice_as_much_costs_twice_as_much(parts: Callable[[int], Parts]) -> None:
+    assert lines(replay(parts(400))) < 2.2 * lines(replay(parts(200)))
