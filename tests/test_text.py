@@ -1,9 +1,17 @@
 """What a graph says as text: one message per model call, every word of it, in its own lane, told as it comes."""
 
+import asyncio
 from typing import Any
 
 import pytest
+from langgraph.graph import START, MessagesState, StateGraph
 from langgraph_agui.translator import Options
+
+from fixtures import Fixture
+from fixtures.fixture import says
+from fixtures.graphs.speech import one_node, said, speaker
+from fixtures.models import ScriptedModel
+from fixtures.scripts import call, end, text
 
 from .in_words import Told, tell_one
 
@@ -98,6 +106,26 @@ async def test_speech_at_the_same_time_interleaves(fixture: str) -> None:
 @pytest.mark.parametrize("fixture", [*LANES, "two_calls_in_sequence", "subgraph_two_levels", "subgraph_called_twice"])
 async def test_messages_told_as_they_are_stored_need_no_snapshot(fixture: str) -> None:
     assert (await tell_one(fixture)).kinds("MESSAGES_SNAPSHOT") == []
+
+
+async def test_a_graph_that_ends_closes_nothing_of_the_one_called_beside_it() -> None:
+    """Both are called by one task: the second's namespace begins with the first's."""
+    told = await tell_one(Fixture("beside", one_node(_short_beside_long), (says("hi"),)))
+    assert told.lines[-4:] == [
+        *("call_x calls look in lc_run--#2", 'call_x: {"at": "the tree in the garden"}', "call_x ends"),
+        "lc_run--#2 ends",
+    ]
+
+
+async def _short_beside_long(state: Any) -> Any:
+    turn = text("This goes on for a while. ") + call("look", {"at": "the tree in the garden"}, "call_x", pieces=9)
+    children = [_child(said("Short.")), _child(ScriptedModel(turns=[turn + end("tool_calls")]))]
+    states = await asyncio.gather(*(child.ainvoke({"messages": state["messages"]}) for child in children))
+    return {"messages": [one["messages"][-1] for one in states]}
+
+
+def _child(model: Any) -> Any:
+    return StateGraph(MessagesState).add_node("leaf", speaker(model)).add_edge(START, "leaf").compile()
 
 
 @pytest.mark.parametrize(

@@ -20,9 +20,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from .events import Event, custom
+from .namespaces import Namespace
 from .plain import freeze, plain, text
 
-Namespace = tuple[str, ...]
 OpenCalls = Mapping[str, tuple[str, Any]]
 """Unanswered tool calls of the conversation: id to name and arguments."""
 

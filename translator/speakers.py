@@ -15,9 +15,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from .namespaces import Namespace
 from .options import Options
-
-Namespace = tuple[str, ...]
 
 
 class Speakers:

@@ -22,9 +22,10 @@ from langchain_core.messages import AIMessageChunk
 from . import events
 from .agui_messages import shown
 from .call_ids import CallIds
-from .content import fields, finish_reason, is_chunk, kind_of, pieces
+from .content import fields, finish_reason, is_chunk, kind_of, lone_text, pieces
 from .history import History
 from .modelcalls import ModelCall, ModelCalls, task_of
+from .namespaces import Namespace, is_within
 from .options import Options
 from .outbox import Outbox
 from .plain import plain
@@ -37,7 +38,6 @@ from .speakers import Speakers, is_muted
 from .subagents import Subagents
 from .usage import Usage
 
-Namespace = tuple[str, ...]
 _SHORT = 4096  # characters of a chunk's text that is surely no frame too large
 
 
@@ -80,9 +80,10 @@ class Speech:
             return None
         view = message.__dict__
         delta = view["content"]
+        if type(delta) is not str:
+            delta = lone_text(delta)
         if (
-            type(delta) is not str
-            or not delta
+            not delta
             or view["id"] != self._hot_id
             or view["tool_call_chunks"]
             or view["usage_metadata"]
@@ -173,11 +174,10 @@ class Speech:
             self._saying.close(call)
 
     def end_within(self, ns: Namespace) -> None:
-        """Closes what is open in the graph at `ns` and below."""
+        """Closes what is open in the graph at `ns` and within it."""
         self._hot = None
-        prefix = "|".join(ns) + "|"
         for call in self.calls:
-            if call.task.startswith(prefix):
+            if not call.ended and is_within(tuple(call.task.split("|")[:-1]), ns):
                 self._saying.close(call)
 
     def _chunk(self, ns: Namespace, view: Mapping[str, Any], metadata: Mapping[str, Any], *, live: bool) -> None:

@@ -17,11 +17,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from . import events
+from .namespaces import Namespace, is_within
 from .options import Options
 from .outbox import Outbox
 from .subagents import Subagents
 
-Namespace = tuple[str, ...]
 _Step = tuple[str, str | None]
 """A step's name and the subagent run it belongs to: what the client knows it by."""
 _Task = tuple[Namespace, str]
@@ -73,11 +73,10 @@ class Steps:
             self._end(ns, node, name)
 
     def settled(self, ns: Namespace) -> None:
-        """A superstep of the graph at `ns` ended, and with it all runs in it and in the graphs below."""
+        """A superstep of the graph at `ns` ended, and with it all runs in it and in the graphs within."""
         self._last = ((), None)
-        depth = len(ns)
         for step in list(self._running)[::-1]:
-            for ended in [task for task in self._running[step] if task[0][:depth] == ns]:
+            for ended in [task for task in self._running[step] if is_within(task[0], ns)]:
                 self._forget(step, ended)
 
     def _begin(self, ns: Namespace, node: str, task: str) -> None:

@@ -23,11 +23,11 @@ import orjson
 
 from . import events
 from .content import fields, text_of
+from .namespaces import Namespace, is_within
 from .options import Options
 from .outbox import Outbox
 from .speakers import Speakers
 
-Namespace = tuple[str, ...]
 TASK_TOOL: Final = "task"
 
 
@@ -117,8 +117,8 @@ class Subagents:
         return [item for item in self._by_ns.values() if not item.ended and item.call_id == call_id]
 
     def going(self, ns: Namespace = ()) -> list[Subagent]:
-        """The subagents called below the graph at `ns` that have not ended, innermost first."""
-        below = [item for item in self._by_ns.values() if not item.ended and item.ns[: len(ns)] == ns and item.ns != ns]
+        """The subagents called within the graph at `ns` that have not ended, innermost first."""
+        below = [item for item in self._by_ns.values() if not item.ended and item.ns != ns and is_within(item.ns, ns)]
         return sorted(below, key=lambda item: -len(item.ns))
 
     def finish(self, subagent: Subagent, interrupt_ids: list[str]) -> None:

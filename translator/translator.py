@@ -30,9 +30,10 @@ from .events import Event
 from .finale import tell_end
 from .history import History
 from .interrupts import Interrupts
+from .namespaces import Namespace
 from .options import PROTOCOL_VERSION, Options
 from .outbox import Outbox
-from .parts import Part, read_part
+from .parts import Part, live_message, read_part
 from .plain import plain, text
 from .predict import Predictions
 from .speakers import Speakers
@@ -43,7 +44,6 @@ from .subagents import Subagent, Subagents
 from .usage import Usage
 from .view import ClientView
 
-Namespace = tuple[str, ...]
 _NONE: Mapping[str, Any] = {}
 
 
@@ -123,12 +123,10 @@ class Translator:
 
         Raises `UnreadablePartError` for what is no part, `TranslatorMisuseError` before the start and after the end.
         """
-        if self._is_quick and type(part) is tuple and len(part) > 1:
-            data = part[-1]
-            if type(data) is tuple and len(data) == 2 and part[-2] == "messages":
-                event = self.speech.chunk_of_text(data[0], data[1])
-                if event is not None:
-                    return [event]
+        if self._is_quick and (message := live_message(part)) is not None:
+            event = self.speech.chunk_of_text(message[0], message[1])
+            if event is not None:
+                return [event]
         self._expect("live")
         read = read_part(part)
         if read is None or self.error is not None:
