@@ -4,7 +4,7 @@ Here: `Telling`, and the comparison of one client's end with a checkpoint. Never
 client.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from langgraph_agui.translator import ClientView, Options, Translator
@@ -63,9 +63,22 @@ class Telling:
         last = self.feeds[-1][-1]
         return "error" if last["type"] == "RUN_ERROR" else str(last.get("outcome", {"type": "success"})["type"])
 
-    def own(self, messages: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-        """Of a client's messages those that a checkpoint must have: not subagents' speech, not nodes' activities."""
-        return [item for item in fidelity.unattributed(messages) if item["id"] not in self.activities]
+    def own(self, messages: Iterable[Mapping[str, Any]], stored: Collection[str] = ()) -> list[Mapping[str, Any]]:
+        """Of a client's messages those that a checkpoint must have: not subagents' speech, not nodes' activities, nor
+        reasoning that is not `stored` and that a snapshot without reasoning could not make the client drop."""
+        apart = self.activities | (self._stuck_reasoning() - set(stored))
+        return [item for item in fidelity.unattributed(messages) if item["id"] not in apart]
+
+    def _stuck_reasoning(self) -> set[str]:
+        view = ClientView([], {})
+        stuck: set[str] = set()
+        for event in self.events:
+            view.apply(event)
+            if event["type"] == "MESSAGES_SNAPSHOT":
+                told = {message["id"] for message in event["messages"]}
+                if not any(message["role"] == "reasoning" for message in event["messages"]):
+                    stuck |= {item["id"] for item in view.messages if item["role"] == "reasoning"} - told
+        return stuck
 
 
 def told(

@@ -1,0 +1,268 @@
+"""Plausible LangGraph streams at random: `scenarios()`, a hypothesis strategy.
+
+Here: a make-believe graph that runs supersteps of parallel tasks which stream, answer calls, call subgraphs and
+subagents, and saves what they said, or something else. Never here: tests, or anything of the translator.
+"""
+
+from collections.abc import Sequence
+from copy import deepcopy
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+from hypothesis import strategies as st
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.messages.utils import message_chunk_to_message
+from langgraph.types import Interrupt
+from langgraph_sdk.schema import StreamPart
+
+from fixtures.recordings import part_of, row_of
+
+Ns = tuple[str, ...]
+Lane = list[Any]
+"""The parts of one task, in order."""
+WORDS = ["Hi", " there", ",", " ", "é", "\n", "{", "so"]
+ARGS = ['{"a": 1}', "{}", '{"text": "long enough to be cut"}', '{"x": [1, 2], "y": null}', '{"cut": "sho']
+SHAPES = ("run", "provider", "provider first", "provider late", "changing", "uuid each")
+FORMS = ("local", "json", "platform")
+
+
+@dataclass
+class Scenario:
+    """One run: what came before it, its parts, and what the checkpoint holds after."""
+
+    before: list[BaseMessage]
+    """What the thread held when the run began, the input not counted."""
+    parts: list[Any]
+    values: dict[str, Any]
+    """The root values after the last part."""
+    interrupted: bool
+
+
+def scenarios() -> st.SearchStrategy[Scenario]:
+    """Runs that end well, in any of the forms a stream has; to be cut by whoever wants."""
+    return st.builds(lambda random, form: Graph(random, form).run(), st.randoms(use_true_random=False), FORM)
+
+
+FORM = st.sampled_from(FORMS)
+
+
+@dataclass
+class Graph:
+    """The make-believe graph. All chance comes from `random`."""
+
+    random: Random
+    form: str
+    messages: list[BaseMessage] = field(default_factory=list)
+    channels: dict[str, Any] = field(default_factory=lambda: {"count": 0, "notes": []})
+    parts: list[Any] = field(default_factory=list)
+    made: int = 0
+
+    def run(self) -> Scenario:
+        """One run of up to three supersteps."""
+        for _ in range(self.random.randrange(3)):
+            self.messages += [HumanMessage("?", id=self.new("user")), AIMessage("!", id=self.new("lc_run-"))]
+        before = list(self.messages)
+        self.messages.append(HumanMessage("Go on.", id=self.new("user")))
+        self.tell((), "values", self.values())
+        for _ in range(self.random.randrange(1, 4)):
+            self.superstep()
+        interrupted = self.chance(0.2)
+        if interrupted:
+            asked = (Interrupt("Sure?", id=self.new("ask")),)
+            self.tell((), "updates", {"__interrupt__": asked})
+            self.tell((), "values", {**self.values(), "__interrupt__": asked})
+        return Scenario(before, self.parts, self.values(), interrupted)
+
+    def superstep(self) -> None:
+        """Tasks at once, then the values they lead to."""
+        nodes = self.random.sample(["a", "b", "c"], self.random.randrange(1, 4))
+        lanes, saved = [], []
+        for node in nodes:
+            lane, update = self.task((), node)
+            lanes.append(lane)
+            saved += update
+        lane, results = self.tools()
+        self.interleave([*lanes, lane])
+        self.messages += saved + results
+        self.edit()
+        self.channels = {"count": self.channels["count"] + 1, "notes": [*self.channels["notes"], *nodes]}
+        self.tell((), "values", self.values())
+
+    def task(self, ns: Ns, node: str) -> tuple[Lane, list[BaseMessage]]:
+        """What one task streams, and the messages it saves."""
+        task = (*ns, f"{node}:{self.new('task')}")
+        lane, saved = self.body(task, node, depth=len(ns))
+        update: dict[str, Any] = {"messages": saved} if saved else {"count": self.channels["count"] + 1}
+        lane.append((ns, "updates", {node: update}))
+        return lane, saved
+
+    def body(self, task: Ns, node: str, depth: int) -> tuple[Lane, list[BaseMessage]]:
+        kind = self.random.choice(["model", "model", "gathered", "in sequence", "whole", "child", "silent", "custom"])
+        if kind == "child" and depth < 2:
+            return self.child(task)
+        if kind == "gathered":
+            calls = [self.model(task, node) for _ in range(2)]
+            return self.shuffled([lane for lane, _ in calls]), [message for _, saved in calls for message in saved]
+        if kind == "in sequence":
+            calls = [self.model(task, node) for _ in range(2)]
+            return [part for lane, _ in calls for part in lane], [message for _, saved in calls for message in saved]
+        if kind == "whole":
+            message = AIMessage(self.words(), id=self.new("made"))
+            return [(task[:-1], "messages", (message, self.metadata(task, node, model=False)))], [message]
+        if kind == "silent":
+            return [], []
+        if kind == "custom":
+            return [(task[:-1], "custom", {"progress": self.made})], []
+        return self.model(task, node)
+
+    def child(self, task: Ns) -> tuple[Lane, list[BaseMessage]]:
+        """A subgraph with a superstep of its own; its caller saves what it said."""
+        nodes = self.random.sample(["x", "y"], self.random.randrange(1, 3))
+        told = [self.task(task, node) for node in nodes]
+        said = [message for _, saved in told for message in saved]
+        start = (task, "values", {"messages": list(self.messages)})
+        end = (task, "values", {"messages": [*self.messages, *said]})
+        return [start, *self.shuffled([lane for lane, _ in told]), end], said
+
+    def model(self, task: Ns, node: str) -> tuple[Lane, list[BaseMessage]]:
+        """A model call that streams, and what is saved of it."""
+        metadata = self.metadata(task, node, model=True)
+        chunks = self.chunks()
+        lane: Lane = [(task[:-1], "messages", (chunk, metadata)) for chunk in chunks]
+        if self.chance(0.05):
+            lane.insert(self.random.randrange(len(lane)), lane[0])
+        total = chunks[0]
+        for chunk in chunks[1:]:
+            total += chunk
+        saved = message_chunk_to_message(total)
+        fate = self.random.choice(["kept"] * 6 + ["dropped", "renamed", "edited"])
+        if fate == "dropped":
+            return lane, []
+        if fate == "renamed":
+            saved = saved.model_copy(update={"id": self.new("copy")})
+            lane.append((task[:-1], "messages", (saved, self.metadata(task, node, model=False))))
+        if fate == "edited":
+            saved = saved.model_copy(update={"content": "Edited."})
+        return lane, [saved]
+
+    def chunks(self) -> list[AIMessageChunk]:
+        """The chunks of one answer: reasoning, text, calls, cut anywhere."""
+        fields: list[dict[str, Any]] = []
+        if self.chance(0.3):
+            fields += [{"content": [{"type": "reasoning", "reasoning": word, "index": 0}]} for word in self.some()]
+            fields += [{"content": [{"type": "text", "text": word, "index": 1}]} for word in self.some()]
+        elif self.chance(0.2):
+            fields += [{"content": "", "additional_kwargs": {"reasoning_content": word}} for word in self.some()]
+            fields += [{"content": word} for word in self.some()]
+        else:
+            fields += [{"content": word} for word in self.some()]
+        calls = [self.call(index) for index in range(self.random.choice([0, 0, 0, 1, 1, 2]))]
+        fields += self.shuffled(calls) if self.chance(0.3) else [part for call in calls for part in call]
+        if self.chance(0.2) and len(fields) > 1:
+            merged = {**fields.pop(0)}
+            fields[0] = {**merged, **fields[0]} if "content" not in fields[0] else fields[0]
+        fields.append({"content": "", "chunk_position": "last"})
+        content = any(isinstance(each.get("content"), list) for each in fields)
+        for each in fields:
+            each.setdefault("content", [] if content else "")
+        return [AIMessageChunk(**each, id=name) for each, name in zip(fields, self.ids(len(fields)), strict=True)]
+
+    def call(self, index: int) -> list[dict[str, Any]]:
+        """The chunks of one tool call."""
+        name = self.random.choice(["look", "task", "count"])
+        args = self.random.choice(ARGS) if name != "task" else '{"subagent_type": "helper", "description": "Help."}'
+        cuts = sorted(self.random.sample(range(len(args) + 1), min(2, len(args))))
+        pieces = [args[: cuts[0]], *(args[start:] for start in cuts[:0]), args[cuts[0] :]]
+        first = {"name": name, "args": pieces[0], "id": self.new("call"), "index": index}
+        rest = [{"name": None, "args": piece, "id": None, "index": index} for piece in pieces[1:]]
+        return [{"tool_call_chunks": [chunk]} for chunk in [first, *rest]]
+
+    def ids(self, count: int) -> list[str]:
+        """The ids of an answer's chunks, in one of the shapes that are known."""
+        run, provider, shape = f"lc_run--{self.new('r')}", self.new("resp"), self.random.choice(SHAPES)
+        return {
+            "run": [run] * count,
+            "provider": [provider] * (count - 1) + [run],
+            "provider first": [provider] + [run] * (count - 1),
+            "provider late": [run] * (count - 1) + [provider],
+            "changing": [f"{provider}-{number}" for number in range(count)],
+            "uuid each": [run] * count,
+        }[shape]
+
+    def tools(self) -> tuple[Lane, list[BaseMessage]]:
+        """Answers to open calls; a `task` call is a subagent's, and a tool may ask a model."""
+        answered = {message.tool_call_id for message in self.messages if isinstance(message, ToolMessage)}
+        calls = [call for message in self.messages if isinstance(message, AIMessage) for call in message.tool_calls]
+        lanes: list[Lane] = []
+        results: list[BaseMessage] = []
+        for call in calls:
+            if call["id"] in answered or self.chance(0.3):
+                continue
+            task = (f"tools:{self.new('task')}",)
+            lane: Lane = []
+            if call["name"] == "task":
+                asked = [HumanMessage(str(call["args"].get("description")), id=self.new("told"))]
+                lane.append((task, "values", {"messages": asked}))
+                lane += self.model((*task, f"model:{self.new('task')}"), "model")[0]
+            elif self.chance(0.2):
+                lane += self.model(task, "tools")[0]
+            result = ToolMessage("Done.", tool_call_id=str(call["id"]), name=call["name"], id=self.new("result"))
+            lane.append(((), "messages", (result, self.metadata(task, "tools", model=False))))
+            lane.append(((), "updates", {"tools": {"messages": [result]}}))
+            lanes.append(lane)
+            results.append(result)
+        return self.shuffled(lanes), results
+
+    def edit(self) -> None:
+        """What a node may do to the conversation beside adding to it."""
+        kind = self.random.choice(["nothing"] * 7 + ["remove", "turn", "insert"])
+        at = self.random.randrange(len(self.messages))
+        if kind == "remove" and len(self.messages) > 1:
+            self.messages.pop(at)
+        elif kind == "turn":
+            self.messages.append(self.messages.pop(at))
+        elif kind == "insert":
+            self.messages.insert(at, HumanMessage("A summary.", id=self.new("summary")))
+
+    def values(self) -> dict[str, Any]:
+        return {"messages": list(self.messages), **self.channels}
+
+    def metadata(self, task: Ns, node: str, *, model: bool) -> dict[str, Any]:
+        made = {"langgraph_node": node, "langgraph_checkpoint_ns": "|".join(task), "langgraph_step": 1}
+        return {**made, "ls_provider": "p", "ls_model_name": "m", "ls_model_type": "chat"} if model else made
+
+    def interleave(self, lanes: Sequence[Lane]) -> None:
+        for part in self.shuffled(lanes):
+            self.tell(*part)
+
+    def shuffled(self, lanes: Sequence[list[Any]]) -> list[Any]:
+        """The elements of all lanes, each lane in its order."""
+        lanes = [list(lane) for lane in lanes if lane]
+        order: list[Any] = []
+        while lanes:
+            lane = self.random.choice(lanes)
+            order.append(lane.pop(0))
+            lanes = [each for each in lanes if each]
+        return order
+
+    def tell(self, ns: Ns, mode: str, data: Any) -> None:
+        """One part more, in the form that the stream has."""
+        if self.form == "local":
+            self.parts.append((ns, mode, data))
+            return
+        told = part_of(row_of((ns, mode, deepcopy(data))))
+        self.parts.append(told if self.form == "json" else StreamPart("|".join([mode, *ns]), told[2]))
+
+    def some(self) -> list[str]:
+        return [self.random.choice(WORDS) for _ in range(self.random.randrange(1, 4))]
+
+    def words(self) -> str:
+        return "".join(self.some())
+
+    def new(self, kind: str) -> str:
+        self.made += 1
+        return f"{kind}-{self.made}"
+
+    def chance(self, share: float) -> bool:
+        return self.random.random() < share

@@ -1,0 +1,92 @@
+"""Random plausible streams: accepted however they end (G1), the checkpoint's if well (G2), joinable anywhere (G4)."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from langchain_core.messages import BaseMessage
+from langgraph_agui.translator import Cancelled, ClientView, Failed, Lost, Options
+from langgraph_agui.translator.agui_messages import shown
+from langgraph_agui.translator.endings import Ending
+
+from . import fidelity
+from .agui_client import VERSIONS, AguiClient
+from .random_streams import Scenario, scenarios
+from .test_joining import anew, held_after, holding
+from .told import Event, Telling, left_open, needless, options_for, told, view_for
+
+SETTINGS = settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+ENDINGS: list[Ending | None] = [None, Failed(ValueError("no")), Cancelled(), Lost("gone")]
+EACH = pytest.mark.parametrize("version", VERSIONS)
+
+
+def held_before(scenario: Scenario) -> list[Event]:
+    """What a client holds that has followed the thread."""
+    return wires(scenario.before)
+
+
+def wires(messages: Sequence[BaseMessage]) -> list[Event]:
+    """What stored messages are for a client."""
+    return [wire for number, message in enumerate(messages) for wire in shown(message, number, Options())]
+
+
+@EACH
+@SETTINGS
+@given(scenario=scenarios(), known=st.sampled_from(["exact", "empty", "unknown"]))
+def test_a_run_that_ends_well_leaves_the_checkpoint(
+    agui_client: AguiClient, version: str, scenario: Scenario, known: str
+) -> None:
+    held = held_before(scenario) if known == "exact" else []
+    view = None if known == "unknown" else view_for(version, held, {})
+    begun = ClientView(version=options_for(version).protocol_version) if view is None else view.copy()
+    telling = told(scenario.parts, None, options_for(version), view)
+    said = agui_client.play(telling.events, version=version, messages=held)
+    assert (said.error, said.warnings) == (None, [])
+    stored = [wire["id"] for wire in wires(scenario.values["messages"])]
+    assert fidelity.conversation(telling.own(said.messages, stored)) == fidelity.stored(scenario.values, Options())
+    assert said.state == fidelity.state(scenario.values, Options())
+    assert (telling.view.messages, telling.view.state) == (said.messages, said.state)
+    assert telling.end == ("interrupt" if scenario.interrupted else "success")
+    assert left_open(telling.events) == []
+    assert needless(telling.events, begun) == []
+
+
+@EACH
+@SETTINGS
+@given(scenario=scenarios(), ending=st.sampled_from(ENDINGS), part=st.floats(0, 1))
+def test_a_stream_that_is_cut_anywhere_and_ends_in_any_way_is_accepted(
+    agui_client: AguiClient, version: str, scenario: Scenario, ending: Ending | None, part: float
+) -> None:
+    cut = int(part * len(scenario.parts))
+    telling = told(scenario.parts[:cut], ending, options_for(version), view_for(version, held_before(scenario), {}))
+    said = agui_client.play(telling.events, version=version, messages=held_before(scenario))
+    assert (said.error, said.warnings) == (None, [])
+    assert left_open(telling.events) == []
+    assert (telling.view.messages, telling.view.state) == (said.messages, said.state)
+
+
+@EACH
+@SETTINGS
+@given(scenario=scenarios(), part=st.floats(0, 1), earlier=st.floats(0, 1))
+def test_whoever_joins_at_a_cut_ends_as_the_uncut_stream(
+    version: str, scenario: Scenario, part: float, earlier: float
+) -> None:
+    held = held_before(scenario)
+    telling = Telling(options_for(version), view_for(version, held, {}))
+    cut = int(part * len(scenario.parts))
+    known = int(earlier * cut)
+    views: dict[int, Any] = {}
+    for number, each in enumerate(scenario.parts):
+        if number in (cut, known):
+            views[number] = (telling.view.copy(), len(telling.events))
+        telling.feed(each)
+    telling.finish()
+    view, done = views.get(cut, (telling.view.copy(), len(telling.events)))
+    stale, _ = views.get(known, (view, done))
+    after = telling.events[done:]
+    end = holding(telling.view)
+    assert holding(held_after(view_for(version, [], {}), view.prelude(), after)) == end
+    assert holding(held_after(anew(stale, version=version), view.prelude(), after)) == end
+    assert holding(held_after(stale, view.resync(stale.open), after)) == end
