@@ -87,6 +87,23 @@ def test_values_that_changed_nothing_tell_nothing() -> None:
     assert told([_values(count=1), _wrote(count=1), _values(count=1)]).feeds[3] == []
 
 
+def test_what_is_new_to_the_client_is_told_at_once() -> None:
+    telling = told([_values(count=0), _wrote(count=1)], view=ClientView([], {}))
+    assert _kinds(telling.feeds[1]) != []
+
+
+def test_what_would_change_the_clients_state_waits_for_the_next_part() -> None:
+    telling = told([_values(count=0), _wrote(count=1)], view=ClientView([], {"count": 5}))
+    assert [_kinds(feed) for feed in telling.feeds[1:3]] == [[], ["STATE_DELTA"]]
+
+
+def test_a_resumed_run_takes_nothing_back() -> None:
+    cached = ("updates", {"node": {"count": 5}, "__metadata__": {"cached": True}})
+    telling = told([_values(count=0), cached, _values(count=6)], view=ClientView([], {"count": 5}))
+    deltas = [event["delta"] for event in telling.events if event["type"] == "STATE_DELTA"]
+    assert deltas == [[{"op": "replace", "path": "/count", "value": 6}]]
+
+
 async def test_a_reducers_result_is_told_not_what_a_node_wrote() -> None:
     first, second = await tell("state_counters")
     assert first.view.state["count"] == 3

@@ -44,11 +44,13 @@ class State:
         self._written.update(name for name in names if isinstance(name, str))
 
     def goes_back(self, values: Any) -> bool:
-        """Whether the first `values` would change what the client is known to hold."""
-        shown = self._shown(values)
+        """Whether the first `values` would change what the client is known to hold; what is new to it goes on."""
+        shown, held = self._shown(values), self._outbox.view.state
         if self._opened or not self._outbox.view.knows_state or not isinstance(shown, dict):
             return False
-        return bool(diff(self._outbox.view.state, {name: freeze(value).json for name, value in shown.items()}) != [])
+        if not isinstance(held, dict):
+            return True
+        return any(name not in shown or diff(value, freeze(shown[name]).json) != [] for name, value in held.items())
 
     def told(self, values: Any) -> None:
         """Tells the root graph's `values`."""
