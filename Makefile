@@ -2,16 +2,17 @@
 #
 #   make demo            an agent on a scripted model, its AG-UI events printed live (ARGS=--json: the wire)
 #   make test            every check: lint, types, pytest, and the real @ag-ui/client in Node
-#   make bench           the benchmark
+#   make bench           the benchmark, the peer beside it (ARGS='--only replay': a part of it)
 #   make test-versions   pytest on the oldest versions pyproject.toml admits, and on the newest
 #   make clean           removes what these made
 #
-# A step is done again only when what it depends on has changed. PYTHON=/path/to/python chooses the interpreter.
+# A step is done again only when what it depends on has changed. PYTHON=/path/to/python chooses the interpreter;
+# PYTEST_ARGS goes to pytest: `-n 2 --dist loadfile` is quicker where two cores are idle.
 
 VENV ?= .venv
 PYTHON ?= $(shell for name in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	$$name -c '$(NEW_ENOUGH)' 2>/dev/null && echo $$name && break; done)
-PYTEST_ARGS ?= -n 2 --dist loadgroup
+PYTEST_ARGS ?=
 ARGS ?=
 
 NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
@@ -22,13 +23,13 @@ LOG := $(VENV)/install.log
 INSTALL = install() { PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install $(INSTALL_FLAGS) "$$@" \
 	>$(LOG) 2>&1 || { cat $(LOG) >&2; return 1; }; }; install
 INSTALL_FLAGS ?=
-# An `export` of CI=true makes pytest fail where it would skip: see tests/no_skips.py.
+# With CI=true in the environment, what would be skipped fails: see tests/no_skips.py.
 PYTEST := $(RUN) -m pytest -p tests.no_skips
 NODE_MODULES := tests/client/node_modules/.package-lock.json
 MODULES := $(sort $(wildcard translator/*.py connect/*.py))
 CHECKED := $(wildcard tests fixtures benchmarks examples)
 
-.PHONY: demo test lint types unit client bench test-versions test-oldest test-newest node clean FORCE
+.PHONY: demo test lint types unit client bench test-versions test-oldest test-newest run-bench node clean FORCE
 .NOTPARALLEL:
 .DEFAULT_GOAL := test
 
@@ -51,7 +52,11 @@ unit: $(VENV)/.dev $(NODE_MODULES)
 client: $(NODE_MODULES)
 	cd tests/client && PATH="$(BIN):$$PATH" node --test
 
-bench: $(VENV)/.bench
+# In an environment of its own, for nothing else may depend on the peer.
+bench:
+	@$(MAKE) run-bench VENV=.venv-bench
+
+run-bench: $(VENV)/.bench
 	$(RUN) -m benchmarks $(ARGS)
 
 test-versions: test-oldest test-newest
@@ -60,13 +65,13 @@ test-oldest:
 	$(MAKE) unit VENV=.venv-oldest INSTALL_FLAGS='--constraint tests/versions/oldest.txt' \
 		PYTEST_ARGS='-m "not newest" $(PYTEST_ARGS)'
 
-# Brought up to date each time: what was newest when it was made need not be so now.
+# Brought up to date each time: what was the newest need not be so now.
 test-newest:
 	rm -f .venv-newest/.installed .venv-newest/.dev
 	$(MAKE) unit VENV=.venv-newest INSTALL_FLAGS='--upgrade --upgrade-strategy eager'
 
 clean:
-	rm -rf .venv .venv-oldest .venv-newest build dist *.egg-info tests/client/node_modules
+	rm -rf .venv .venv-oldest .venv-newest .venv-bench build dist *.egg-info tests/client/node_modules
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .langgraph_api
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
