@@ -162,6 +162,11 @@ async def test_what_an_inline_subagent_said_stays_for_the_run() -> None:
     assert "Found a robin in the tree." in [message.get("content") for message in _assistants(told)]
 
 
+async def test_an_inline_subagent_that_goes_on_answers_no_call_that_has_gone_with_the_run_before() -> None:
+    _, second = await tell("subagent_asks", INLINE)
+    assert [event["toolCallId"] for event in second.kinds("TOOL_CALL_RESULT")] == ["call_task"]
+
+
 @pytest.mark.parametrize(
     "fixture",
     ["subgraph_shared_state", "subgraph_two_levels", "named_agents", "tool_runs_subgraph", "tool_calls_model"],

@@ -8,7 +8,7 @@ several have the same id. Rules:
    subagent's call, which no snapshot mends, is told as `{message id}-{call id}`.
 3. A result of the root graph answers the call of its id; where several messages have that, it is left to the snapshot
    too: the client would put it behind the first of them. A result of a subagent answers the subagent's latest call of
-   that id, in this run or in the one it was suspended in.
+   that id, in this run or in the one it was suspended in; one of a call the client does not hold is not told.
 """
 
 from __future__ import annotations
@@ -42,14 +42,16 @@ class CallIds:
         return told
 
     def answered(self, call_id: str, subagent: Subagent | None) -> str | None:
-        """The id of the told call that a result answers; None: the result is left to the snapshot."""
+        """The id of the told call that a result answers; None: the result is not told."""
         if subagent is None:
             return None if call_id in self._repeated else call_id
         return self._told.get((subagent.id, call_id)) or self._of_earlier_run(call_id, subagent.id)
 
-    def _of_earlier_run(self, call_id: str, subagent: str) -> str:
+    def _of_earlier_run(self, call_id: str, subagent: str) -> str | None:
         owner = self._view.call_owner(call_id)
-        if owner is None or (self._view.message(owner) or {}).get("subagentRunId") == subagent:
+        if owner is None:
+            return None
+        if (self._view.message(owner) or {}).get("subagentRunId") == subagent:
             return call_id
         for message in reversed(self._view.messages):
             if message.get("subagentRunId") == subagent:
@@ -57,4 +59,4 @@ class CallIds:
                 found = [call["id"] for call in message.get("toolCalls", ()) if call["id"] in mine]
                 if found:
                     return str(found[-1])
-        return call_id
+        return None
