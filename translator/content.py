@@ -49,6 +49,7 @@ __all__ = [
     "finish_reason",
     "is_chunk",
     "kind_of",
+    "lone_text",
     "pieces",
     "text_of",
 ]
@@ -115,6 +116,15 @@ def finish_reason(view: Mapping[str, Any]) -> str | None:
     if isinstance(content, list) and any(_kind(_unwrapped(block)) == "refusal" for block in content):
         return "refusal"
     return None
+
+
+def lone_text(content: Any) -> str:
+    """The text of a content that is one bare block of text, as tokens come in lists; "" for any other content."""
+    if type(content) is list and len(content) == 1 and type(content[0]) is dict:
+        block = content[0]
+        if block.get("type") == "text" and block.keys() <= _BARE_TEXT and type(block.get("text")) is str:
+            return block["text"]  # type: ignore[no-any-return]
+    return ""
 
 
 def _read_content(

@@ -45,6 +45,20 @@ class Part(NamedTuple):
     interrupts: Sequence[Any] = ()
 
 
+def live_message(raw: Any) -> tuple[Any, Any] | None:
+    """The message and its metadata, if `raw` is a local part of the mode `messages`; None for all that needs a look.
+
+    Every token comes through here: it makes nothing.
+    """
+    if type(raw) is tuple and len(raw) > 1:
+        data = raw[-1]
+        return data if type(data) is tuple and len(data) == 2 and raw[-2] == "messages" else None
+    if type(raw) is dict and raw.get("type") == "messages":
+        data = raw.get("data")
+        return data if type(data) is tuple and len(data) == 2 else None
+    return None
+
+
 def read_part(raw: Any) -> Part | None:
     """The `Part` that `raw` is; None for what carries nothing to translate (a keep-alive, a newer protocol's envelope).
 
