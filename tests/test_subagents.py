@@ -3,6 +3,12 @@
 import pytest
 from langgraph_agui.translator import Options
 
+from fixtures import Fixture
+from fixtures.fixture import answers_each, says
+from fixtures.graphs.subagents import ask_person, deep, task
+from fixtures.models import ScriptedModel
+from fixtures.scripts import call, end, text
+
 from .in_words import Event, Told, is_subsequence, tell, tell_one
 
 HIDDEN, INLINE = Options(subagents="hidden"), Options(subagents="inline")
@@ -160,6 +166,52 @@ async def test_an_inline_subagent_speaks_as_the_main_agent() -> None:
 async def test_what_an_inline_subagent_said_stays_for_the_run() -> None:
     told = await tell_one("subagent", INLINE)
     assert "Found a robin in the tree." in [message.get("content") for message in _assistants(told)]
+
+
+TWO_ASK = Fixture(
+    "two_ask",
+    deep(
+        task("asker", "find birds", "call_t1") + task("asker", "find fish", "call_t2", 1) + end("tool_calls"),
+        text("Done.") + end(),
+        subagents=[
+            {
+                "name": "asker",
+                "description": "An asker.",
+                "system_prompt": "Ask.",
+                "model": ScriptedModel(
+                    turns=[
+                        call("ask_person", {"question": "Which?"}, "call_ask") + end("tool_calls"),
+                        text("Found.") + end(),
+                    ]
+                ),
+                "tools": [ask_person],
+            }
+        ],
+    ),
+    (says("birds and fish?", "interrupt"), answers_each(lambda asked: "this one")),
+    nested=True,
+)
+
+
+async def test_suspended_subagents_of_a_kind_are_told_apart_when_they_go_on() -> None:
+    first, second = await tell(TWO_ASK)
+    told = [
+        {
+            event["subagentRunId"]: (event["description"], event["parentToolCallId"])
+            for event in run.kinds("SUBAGENT_STARTED")
+        }
+        for run in (first, second)
+    ]
+    assert sorted(told[0].values()) == [("find birds", "call_t1"), ("find fish", "call_t2")]
+    assert told[0] == told[1]
+
+
+async def test_a_call_id_that_two_suspended_subagents_use_is_answered_in_both() -> None:
+    first, second = await tell(TWO_ASK)
+    asked = {event["toolCallId"]: event["subagentRunId"] for event in first.kinds("TOOL_CALL_START")[2:]}
+    results = {event["toolCallId"]: event.get("subagentRunId") for event in second.kinds("TOOL_CALL_RESULT")}
+    assert len(asked) == 2
+    assert results == {**asked, "call_t1": None, "call_t2": None}
 
 
 async def test_an_inline_subagent_that_goes_on_answers_no_call_that_has_gone_with_the_run_before() -> None:

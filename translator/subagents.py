@@ -5,8 +5,9 @@ Rules:
 1. A subagent is a graph that a tool called `task` runs for a call with the arguments `subagent_type` and `description`.
    Its namespace ends in the tool's task. An ordinary subgraph is none, nor is a graph or a model that another tool
    calls.
-2. The call is found by what the subagent is told: its input ends with the call's description. Where its input is not
-   heard, by its name (`lc_agent_name`), if just one unanswered call asks for it; else the call stays unnamed.
+2. The call is found by what the subagent is told: the last human message of its input, also of one that goes on, ends
+   with the call's description. Where its input is not heard, by its name (`lc_agent_name`), if just one unanswered call
+   asks for it; else the call stays unnamed.
 3. It starts before anything of it is told and ends with its call's result, or with the superstep of the graph that
    called it. An interrupt inside suspends it; a run that fails or is cancelled fails it.
 4. `attributed`: told, and what it says is tagged. `inline`: what it says is told as the main agent's. `hidden`: nothing
@@ -104,7 +105,8 @@ class Subagents:
             return
         call_id, args = asking[0]
         certain = len(asking) == 1 or told is not None
-        self._start(Subagent(ns, args["subagent_type"], self.of(ns[:-1]), call_id if certain else None), args)
+        subagent = Subagent(ns, args["subagent_type"], self.of(ns[:-1]), call_id if certain else None)
+        self._start(subagent, args["description"] if certain else None)
 
     def task(self, ns: Namespace, task: Mapping[str, Any]) -> None:
         """A part of the `tasks` mode: the start of a tool's task names the call it runs."""
@@ -132,17 +134,15 @@ class Subagents:
         if self._options.subagents == "attributed":
             self._outbox.tell(events.subagent_error(subagent.id, message, code))
 
-    def _start(self, subagent: Subagent, args: Mapping[str, Any]) -> None:
+    def _start(self, subagent: Subagent, description: str | None) -> None:
         self._by_ns[subagent.ns] = subagent
         if self._options.subagents != "attributed":
             return
         parent_message = self._outbox.view.call_owner(subagent.call_id) if subagent.call_id else None
         parent = subagent.parent.id if subagent.parent else None
-        self._outbox.tell(
-            events.subagent_started(
-                subagent.id, subagent.name, args["description"], parent, subagent.call_id, parent_message
-            )
-        )
+        call_id = subagent.call_id
+        started = events.subagent_started(subagent.id, subagent.name, description, parent, call_id, parent_message)
+        self._outbox.tell(started)
 
     def _end(self, subagent: Subagent, outcome: events.Event) -> None:
         if subagent.ended:
@@ -194,7 +194,7 @@ def _task_args(arguments: str) -> dict[str, str] | None:
 
 
 def _last_human(messages: Any) -> str | None:
-    if not isinstance(messages, list | tuple) or not messages:
+    if type(messages) not in (list, tuple):
         return None
-    view = fields(messages[-1])
-    return text_of(view) if view.get("type") == "human" else None
+    views = map(fields, reversed(messages))
+    return next((text_of(view) for view in views if view.get("type") == "human"), None)
