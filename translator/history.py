@@ -197,7 +197,10 @@ class History:
         """A snapshot. Of activities it tells all that are media: other ones a client may have from earlier runs."""
         view = self._view
         snapshot = events.messages_snapshot(messages)
-        self._outbox.tell(telling_of_activities(snapshot, view.version, known=view.knows_activities, whole=("media",)))
+        left = set(view.order).difference(message["id"] for message in messages)
+        drops = any((held := view.message(item)) is not None and held.get("activityType") == "media" for item in left)
+        known = view.knows_activities
+        self._outbox.tell(telling_of_activities(snapshot, view.version, known=known, whole=("media",), drops=drops))
 
 
 def _by_id(wires: Iterable[Event]) -> dict[str, Event]:

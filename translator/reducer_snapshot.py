@@ -49,14 +49,17 @@ def messages_snapshot(held: Held, event: Event, old: bool) -> None:
     held.reorder(order)
 
 
-def telling_of_activities(snapshot: Event, version: str | None, *, known: bool, whole: tuple[str, ...] = ()) -> Event:
+def telling_of_activities(
+    snapshot: Event, version: str | None, *, known: bool, whole: tuple[str, ...] = (), drops: bool = False
+) -> Event:
     """A messages snapshot that says, to a client that asks, of which activities it tells all there are.
 
     `known`: all activities of the client are, and the snapshot has those it is to keep; else only those of the types
-    `whole` are. Left to itself a client concludes from the messages alone: all if there are any, none if there are
-    none.
+    `whole` are. `drops`: the client holds some of those that the snapshot lacks. Left to itself a client concludes
+    from the messages alone: all if there are any, none if there are none.
     """
-    if version is None or known == any(message["role"] == "activity" for message in snapshot["messages"]):
+    some = any(message["role"] == "activity" for message in snapshot["messages"])
+    if version is None or (known == some and (some or not drops)):
         return snapshot
     types = None if known else list(whole)
     return {**snapshot, "metadata": {ACTIVITY_HISTORY: {AUTHORITATIVE: types}}}
