@@ -61,6 +61,10 @@ def _part(text: str) -> dict[str, Any]:
     return {"type": "summary_text", "index": 0, "text": text}
 
 
+def _args(text: str) -> AIMessageChunk:
+    return AIMessageChunk(content="", tool_call_chunks=[{"index": 0, "id": None, "name": None, "args": text}])
+
+
 SAID: dict[str, list[AIMessageChunk]] = {
     "text": scripts.text("Hello there, how are you?"),
     "text in blocks": scripts.text_blocks("Hello there, how are you?"),
@@ -86,7 +90,6 @@ def test_what_is_added_up_is_told_as_the_pieces_are(what: str) -> None:
 
 @pytest.mark.parametrize("what", SAID)
 def test_what_is_added_up_ends_as_the_pieces_do(what: str) -> None:
-    """The server adds up parsed arguments, not their text: a call is told whole by the values."""
     parts = list(_accumulated(SAID[what], "1"))
     runs = [_opened(_tuples(SAID[what], "1")), _opened(parts)]
     for run in runs:
@@ -108,6 +111,26 @@ def test_a_token_is_told_by_the_part_that_brought_it() -> None:
         for part in _accumulated(scripts.text("one two three"), "1")
     ]
     assert deltas == [[], ["one "], ["two "], ["three"]]
+
+
+def test_arguments_are_told_as_far_as_they_are_sure() -> None:
+    """The server adds up parsed arguments, not their text: what closes them may still move."""
+    city = ['{"city": "O', "slo", '", "days": 1', "2}"]
+    chunks = [scripts.call("weather", {}, "call-1")[0], *(_args(text) for text in city)]
+    run = _opened([])
+    deltas = [
+        "".join(event["delta"] for event in run.feed(part) if event["type"] == "TOOL_CALL_ARGS")
+        for part in _accumulated(chunks, "1")
+    ]
+    assert deltas == ["", "{", '"city":"O', "slo", '","days":1', "2"]
+
+
+@pytest.mark.parametrize("what", [what for what in SAID if "call" in what])
+def test_a_call_that_was_added_up_costs_no_snapshot(what: str) -> None:
+    parts = list(_accumulated(SAID[what], "1"))
+    run = _opened(parts)
+    kinds = [event["type"] for event in run.feed(("values", {"messages": parts[-1].data}))]
+    assert "MESSAGES_SNAPSHOT" not in kinds
 
 
 def test_two_messages_that_grow_at_once_are_kept_apart() -> None:

@@ -3,15 +3,20 @@ telling.
 
 The server adds the chunks up and sends the message so far; metadata comes once, under the message's id. What is new
 since the last time is cut off again here. Where a message so far is not the continuation of the one before (a provider
-that takes text back), nothing is cut off: the root `values` mends it.
+that takes text back), nothing is cut off: the root `values` mends it. Of a tool call the server sends what a lenient
+parser makes of its arguments so far; their JSON without its closing brackets is what surely stays, and the rest follows
+when the superstep ends.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Final
+
+from .plain import freeze
 
 _NO_METADATA: Mapping[str, Any] = {}
+_CLOSERS: Final = '"]}'
 
 
 class Accumulated:
@@ -20,6 +25,8 @@ class Accumulated:
     def __init__(self) -> None:
         self._metadata: dict[str, Mapping[str, Any]] = {}
         self._so_far: dict[str, Mapping[str, Any]] = {}
+        self._arguments: dict[tuple[str, int], str] = {}
+        """By message and position: what has been read of a call's arguments."""
 
     def read(self, kind: str, data: Any) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any]]]:
         """The `(message, metadata)` pairs of a part: chunks while a message grows, the message itself otherwise."""
@@ -40,11 +47,35 @@ class Accumulated:
             yield message, metadata
             return
         self._so_far[key] = message
-        new = _since(before or {}, message)
+        new = _since(before or {}, message, self._calls(key, message, ended=False))
         if new is not None and kind == "messages/complete":
             new["chunk_position"] = "last"
         if new is not None:
             yield new, metadata
+
+    def rest(self) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any]]]:
+        """The `(message, metadata)` pairs that end the calls: their messages have come to an end."""
+        for key in {key: None for key, _ in self._arguments}:
+            message = self._so_far[key]
+            calls = self._calls(key, message, ended=True)
+            if calls:
+                yield _chunk(message, "", calls, None), self._metadata.get(key, _NO_METADATA)
+        self._arguments.clear()
+
+    def _calls(self, key: str, message: Mapping[str, Any], *, ended: bool) -> list[Mapping[str, Any]]:
+        """What is new of a message's calls, as the fragments a model would have sent."""
+        new: list[Mapping[str, Any]] = []
+        for position, call in enumerate(_listed(message.get("tool_calls"))):
+            if not isinstance(call, Mapping):
+                continue
+            arguments = freeze(call.get("args")).data.decode()
+            so_far = arguments if ended else _stable(arguments)
+            before = self._arguments.get((key, position))
+            fresh = so_far[len(before or "") :] if so_far.startswith(before or "") else ""
+            if fresh or before is None:
+                self._arguments[key, position] = (before or "") + fresh
+                new.append({"index": position, "id": call.get("id"), "name": call.get("name"), "args": fresh})
+        return new
 
 
 def _metadata(value: Any) -> Mapping[str, Any]:
@@ -52,21 +83,21 @@ def _metadata(value: Any) -> Mapping[str, Any]:
     return inner if isinstance(inner, Mapping) else _NO_METADATA
 
 
-def _since(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any] | None:
+def _since(before: Mapping[str, Any], now: Mapping[str, Any], calls: list[Mapping[str, Any]]) -> dict[str, Any] | None:
     """A chunk that leads from `before` to `now`; None if `now` does not go on from it."""
     content = _content_since(before.get("content") or "", now.get("content") or "")
     if content is None:
         return None
-    calls = _calls_since(before.get("tool_call_chunks") or [], now.get("tool_call_chunks") or [])
-    return {
-        **now,
-        "content": content,
-        "tool_call_chunks": calls,
-        "tool_calls": [],
-        "invalid_tool_calls": [],
-        "usage_metadata": _counts_since(before.get("usage_metadata"), now.get("usage_metadata")),
-        "type": "AIMessageChunk",
-    }
+    return _chunk(now, content, calls, _counts_since(before.get("usage_metadata"), now.get("usage_metadata")))
+
+
+def _chunk(now: Mapping[str, Any], content: Any, calls: list[Mapping[str, Any]], usage: Any) -> dict[str, Any]:
+    said = {"content": content, "tool_call_chunks": calls, "tool_calls": [], "invalid_tool_calls": []}
+    return {**now, **said, "usage_metadata": usage, "type": "AIMessageChunk"}
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _counts_since(before: Any, now: Any) -> Any:
@@ -104,14 +135,7 @@ def _block_since(old: Any, block: Any) -> Any:
     return grown
 
 
-def _calls_since(before: list[Any], now: list[Any]) -> list[Any]:
-    new = []
-    for position, call in enumerate(now):
-        if not isinstance(call, Mapping):
-            continue
-        old = before[position] if position < len(before) and isinstance(before[position], Mapping) else {}
-        args, was = call.get("args") or "", old.get("args") or ""
-        if isinstance(args, str) and isinstance(was, str) and (args != was or not old):
-            rest = args[len(was) :] if args.startswith(was) else args
-            new.append({**call, "args": rest, "index": position if call.get("index") is None else call["index"]})
-    return new
+def _stable(arguments: str) -> str:
+    """The beginning of a call's arguments so far that stays, however they go on: without what closes them."""
+    open_ended = arguments.rstrip(_CLOSERS)
+    return open_ended.removesuffix("null")

@@ -16,7 +16,7 @@ follows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal
 
 from . import events
@@ -190,7 +190,10 @@ class Translator:
 
     def _accumulated_messages(self, part: Part) -> None:
         self._open_now()
-        for message, metadata in self._accumulated.read(part.mode, part.data):
+        self._heard_all(self._accumulated.read(part.mode, part.data))
+
+    def _heard_all(self, messages: Iterable[tuple[Any, Mapping[str, Any]]]) -> None:
+        for message, metadata in messages:
             checkpoint_ns = metadata.get("langgraph_checkpoint_ns")
             ns = tuple(checkpoint_ns.split("|")[:-1]) if isinstance(checkpoint_ns, str) else ()
             self._heard(ns, message, metadata)
@@ -258,6 +261,7 @@ class Translator:
             self.steps.settled(part.ns)
 
     def _superstep_ended(self) -> None:
+        self._heard_all(self._accumulated.rest())
         self.speech.end_all()
         for subagent in self.subagents.going():
             self.end_subagent(subagent)
