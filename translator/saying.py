@@ -6,7 +6,7 @@ Rules:
 1. One message per model call, one id while it streams; its text is open until the call ends, its tool calls too, a
    reasoning block until something else is said.
 2. The id is settled when the first piece is told. A message of that id which the client holds already is dropped there:
-   the checkpoint will put the new one in its place.
+   the checkpoint will put the new one in its place. A call that is still saying one of that id says no more.
 3. Media, and results of tools the provider runs, are messages beside it, told as they come. Citations and an abnormal
    finish reason come with the end of the text, which is opened for them if need be.
 """
@@ -99,8 +99,7 @@ class Saying:
         """The id of the call's message, settled now (rule 2)."""
         if call.told_id is None:
             call.told_id = call.message_id
-            if self._view.has(call.told_id):
-                self._replace(call, call.told_id)
+            self._replace(call, call.told_id)
             self._history.touched(call.told_id)
         return call.told_id
 
@@ -109,7 +108,7 @@ class Saying:
             if other.told_id == message_id and other is not call and not other.ended:
                 self.close(other)
                 other.silent = True
-        if not self._history.without(message_id):
+        if self._view.has(message_id) and not self._history.without(message_id):
             call.silent = True
 
     def _text(self, call: ModelCall, said: str) -> Iterator[events.Event]:
