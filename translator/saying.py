@@ -7,7 +7,9 @@ Rules:
    reasoning block until something else is said.
 2. The id is settled when the first piece is told. A message of that id which the client holds already is dropped there:
    the checkpoint will put the new one in its place. A call that is still saying one of that id says no more.
-3. Media, and results of tools the provider runs, are messages beside it, told as they come. Citations and an abnormal
+3. The client lets nobody reopen what another opened. Where a subagent's message has the id of somebody else's it gets
+   one of its own, with its task's name; another message waits for the checkpoint.
+4. Media, and results of tools the provider runs, are messages beside it, told as they come. Citations and an abnormal
    finish reason come with the end of the text, which is opened for them if need be.
 """
 
@@ -49,6 +51,8 @@ class Saying:
         self._call_ids = call_ids
         self._predictions = predictions
         self._history = history
+        self._owners: dict[str, str | None] = {}
+        """By message id: the subagent that opened it in this run."""
 
     def piece(self, call: ModelCall, piece: Piece) -> None:
         """Tells one piece of the call's message."""
@@ -98,12 +102,29 @@ class Saying:
     def _id(self, call: ModelCall) -> str:
         """The id of the call's message, settled now (rule 2)."""
         if call.told_id is None:
-            call.told_id = call.message_id
+            call.told_id = self._own_id(call)
             self._replace(call, call.told_id)
             self._history.touched(call.told_id)
         return call.told_id
 
+    def _own_id(self, call: ModelCall) -> str:
+        """The id of the call's message, another one if it is somebody else's (rule 3)."""
+        message_id = call.message_id
+        owner = self._owners.get(message_id, call.subagent)
+        held = self._view.message(message_id)
+        if held is not None:
+            owner = held.get("subagentRunId")
+        if owner != call.subagent:
+            if call.owner is not None:
+                message_id = f"{message_id}-{call.task}"
+            else:
+                call.silent = True
+        self._owners.setdefault(message_id, call.subagent)
+        return message_id
+
     def _replace(self, call: ModelCall, message_id: str) -> None:
+        if call.silent:
+            return
         for other in self._calls:
             if other.told_id == message_id and other is not call and not other.ended:
                 self.close(other)
