@@ -156,6 +156,30 @@ def test_a_new_message_is_told_in_as_many_bytes_after_a_long_history() -> None:
     assert bytes_after(1000) == bytes_after(10)
 
 
+def test_a_conversation_that_is_not_written_is_not_looked_at() -> None:
+    def lines_after(count: int) -> int:
+        history = conversation(count)
+        run = began(values(messages=history, count=0))
+
+        def step() -> None:
+            run.feed(written(count=1))
+            run.feed(values(messages=history, count=1))
+
+        return lines(step)
+
+    assert lines_after(1000) == lines_after(10)
+
+
+def test_an_edit_in_place_is_told_when_a_node_wrote_the_conversation() -> None:
+    history = conversation(3)
+    run = began(values(messages=history))
+    history[1].content = "edited"
+    unwritten = run.feed(values(messages=history))
+    run.feed(written(messages=history))
+    told = run.feed(values(messages=history))
+    assert (unwritten, [event["type"] for event in told]) == ([], ["MESSAGES_SNAPSHOT"])
+
+
 # --- a state ----------------------------------------------------------------------------------------------------------
 
 

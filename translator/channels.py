@@ -1,11 +1,12 @@
 """Payloads of `values` and `updates` by channel: what a graph's state or a node's output says. Tells nothing.
 
-A payload may be any object of a user's, and a user's channel may have any of LangGraph's own names: nothing here raises.
+A payload may be any object of a user's, and a user's channel may have any of LangGraph's own names: nothing here
+raises.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields as dataclass_fields
 from dataclasses import is_dataclass
 from typing import Any
@@ -36,9 +37,9 @@ def listed(items: Any) -> Sequence[Any]:
     return items if type(items) in (tuple, list) else ()
 
 
-def written(output: Any) -> Iterable[Any]:
+def written(output: Any) -> list[str]:
     """The channels a node's raw output writes."""
-    return [name for item in _outputs(output) for name in channels(item) or ()]
+    return [name for item in _outputs(output) for name in channels(item) or () if isinstance(name, str)]
 
 
 def messages_of(output: Any, key: str) -> list[Any]:

@@ -53,6 +53,9 @@ class History:
         self._view = outbox.view
         self._options = options
         self._stored = StoredMessages(options)
+        self._last: Any = None
+        """The channel's value when it was last read."""
+        self._is_written = False
         self._standing = _Standing()
         self._equal: dict[str, Event] = {}
         """Messages after those that stand, that the client is known to hold as the checkpoint does."""
@@ -62,9 +65,13 @@ class History:
 
     def touched(self, message_id: str) -> None:
         """Something was told under this id since the last `values`."""
-        if message_id in self._standing.order:
+        if message_id in self._standing.wanted:
             self._judge_all()
         self._equal.pop(message_id, None)
+
+    def write(self, names: Collection[str]) -> None:
+        """Nodes wrote these channels."""
+        self._is_written = self._is_written or self._options.messages_key in names
 
     def goes_back(self, messages: Any) -> bool:
         """Whether the client is known to hold messages that these lack."""
@@ -78,10 +85,15 @@ class History:
         """Tells the messages channel of root `values`.
 
         `unsaved`: ids that streamed since the last time. `opening`: the stream begins. `going_on`: the superstep does,
-        so that what the client holds may still be saved, and nothing is dropped.
+        so that what the client holds may still be saved, and nothing is dropped. A channel that no node wrote and that
+        is the same object is not looked at.
         """
-        if self._stored.read(messages) < self._standing.messages:
-            self._judge_all()
+        if self._is_written or opening or messages is not self._last:
+            self._last, self._is_written = messages, False
+            if self._stored.read(messages) < self._standing.messages:
+                self._judge_all()
+        elif not unsaved:
+            return
         self._mend(unsaved, opening=opening, going_on=going_on)
 
     def judged(self, unsaved: Collection[str]) -> None:

@@ -22,7 +22,7 @@ from . import events, tool_calls
 from .agui_messages import result_message
 from .call_ids import CallIds
 from .history import History
-from .modelcalls import ModelCall, ModelCalls
+from .modelcalls import ModelCall
 from .options import Options
 from .outbox import Outbox
 from .pieces import Citation, Encrypted, Media, Piece, Reasoning, ServerResult, Signature, Text, ToolPiece
@@ -39,7 +39,6 @@ class Saying:
         self,
         outbox: Outbox,
         options: Options,
-        calls: ModelCalls,
         call_ids: CallIds,
         predictions: Predictions,
         history: History,
@@ -47,12 +46,13 @@ class Saying:
         self._outbox = outbox
         self._view = outbox.view
         self._options = options
-        self._calls = calls
         self._call_ids = call_ids
         self._predictions = predictions
         self._history = history
         self._owners: dict[str, str | None] = {}
         """By message id: the subagent that opened it in this run."""
+        self._telling: dict[str, ModelCall] = {}
+        """By message id: the call that was told under it last."""
 
     def piece(self, call: ModelCall, piece: Piece) -> None:
         """Tells one piece of the call's message."""
@@ -125,10 +125,11 @@ class Saying:
     def _replace(self, call: ModelCall, message_id: str) -> None:
         if call.silent:
             return
-        for other in self._calls:
-            if other.told_id == message_id and other is not call and not other.ended:
-                self.close(other)
-                other.silent = True
+        other = self._telling.get(message_id)
+        if other is not None and not other.ended:
+            self.close(other)
+            other.silent = True
+        self._telling[message_id] = call
         if self._view.has(message_id) and not self._history.without(message_id):
             call.silent = True
 

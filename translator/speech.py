@@ -66,7 +66,7 @@ class Speech:
         self._hot_id: Any = None
         self.call_ids = CallIds(outbox.view)
         self.calls = ModelCalls()
-        self._saying = Saying(outbox, options, self.calls, self.call_ids, predictions, history)
+        self._saying = Saying(outbox, options, self.call_ids, predictions, history)
         self._results: set[str] = set()
         """The ids of tool results told since the conversation was last judged."""
 

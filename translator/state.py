@@ -39,9 +39,9 @@ class State:
         self._opened = False
         self._last: Any = _UNTOLD
 
-    def write(self, names: Iterable[Any]) -> None:
+    def write(self, names: Iterable[str]) -> None:
         """Nodes wrote these channels: they are looked at when the next values come."""
-        self._written.update(name for name in names if isinstance(name, str))
+        self._written.update(names)
 
     def goes_back(self, values: Any) -> bool:
         """Whether the first `values` would change what the client is known to hold; what is new to it goes on."""

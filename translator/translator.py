@@ -226,7 +226,9 @@ class Translator:
             else:
                 self.steps.updated(part.ns, str(node))
             if not part.ns:
-                self.state.write(written(output))
+                names = written(output)
+                self.state.write(names)
+                self.history.write(names)
 
     def _replayed(self, ns: Namespace, node: str, output: Any) -> None:
         """Tells the messages of a cached update: a finished sibling's, which no other part of a resumed run carries."""
