@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from .parts import Part
 from .plain import freeze
 
 _NO_METADATA: Mapping[str, Any] = {}
@@ -28,8 +29,8 @@ class Accumulated:
         self._arguments: dict[tuple[str, int], str] = {}
         """By message and position: what has been read of a call's arguments."""
 
-    def read(self, kind: str, data: Any) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any]]]:
-        """The `(message, metadata)` pairs of a part: chunks while a message grows, the message itself otherwise."""
+    def read(self, kind: str, data: Any) -> Iterator[Part]:
+        """The `messages` parts that a part is: chunks while a message grows, the message itself otherwise."""
         if kind == "messages/metadata":
             if isinstance(data, Mapping):
                 self._metadata.update({key: _metadata(value) for key, value in data.items()})
@@ -38,28 +39,28 @@ class Accumulated:
             if isinstance(message, Mapping):
                 yield from self._one(kind, message)
 
-    def _one(self, kind: str, message: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any]]]:
+    def _one(self, kind: str, message: Mapping[str, Any]) -> Iterator[Part]:
         message_id = message.get("id")
         key = message_id if isinstance(message_id, str) else ""
         metadata = self._metadata.get(key, _NO_METADATA)
         before = self._so_far.get(key)
         if kind == "messages/complete" and before is None:
-            yield message, metadata
+            yield _part(message, metadata)
             return
         self._so_far[key] = message
         new = _since(before or {}, message, self._calls(key, message, ended=False))
         if new is not None and kind == "messages/complete":
             new["chunk_position"] = "last"
         if new is not None:
-            yield new, metadata
+            yield _part(new, metadata)
 
-    def rest(self) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any]]]:
-        """The `(message, metadata)` pairs that end the calls: their messages have come to an end."""
+    def rest(self) -> Iterator[Part]:
+        """The `messages` parts that end the calls: their messages have come to an end."""
         for key in {key: None for key, _ in self._arguments}:
             message = self._so_far[key]
             calls = self._calls(key, message, ended=True)
             if calls:
-                yield _chunk(message, "", calls, None), self._metadata.get(key, _NO_METADATA)
+                yield _part(_chunk(message, "", calls, None), self._metadata.get(key, _NO_METADATA))
         self._arguments.clear()
 
     def _calls(self, key: str, message: Mapping[str, Any], *, ended: bool) -> list[Mapping[str, Any]]:
@@ -76,6 +77,13 @@ class Accumulated:
                 self._arguments[key, position] = (before or "") + fresh
                 new.append({"index": position, "id": call.get("id"), "name": call.get("name"), "args": fresh})
         return new
+
+
+def _part(message: Mapping[str, Any], metadata: Mapping[str, Any]) -> Part:
+    """A part of the `messages` mode; the namespace, which the server leaves out, is in the metadata."""
+    task = metadata.get("langgraph_checkpoint_ns")
+    ns = tuple(task.split("|")[:-1]) if isinstance(task, str) else ()
+    return Part(ns, "messages", (message, metadata))
 
 
 def _metadata(value: Any) -> Mapping[str, Any]:

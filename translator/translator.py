@@ -16,7 +16,7 @@ follows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from . import events
@@ -189,14 +189,8 @@ class Translator:
         self._heard(part.ns, message, metadata or _NONE)
 
     def _accumulated_messages(self, part: Part) -> None:
-        self._open_now()
-        self._heard_all(self._accumulated.read(part.mode, part.data))
-
-    def _heard_all(self, messages: Iterable[tuple[Any, Mapping[str, Any]]]) -> None:
-        for message, metadata in messages:
-            checkpoint_ns = metadata.get("langgraph_checkpoint_ns")
-            ns = tuple(checkpoint_ns.split("|")[:-1]) if isinstance(checkpoint_ns, str) else ()
-            self._heard(ns, message, metadata)
+        for chunk in self._accumulated.read(part.mode, part.data):
+            self._messages(chunk)
 
     def _heard(self, ns: Namespace, message: Any, metadata: Mapping[str, Any]) -> None:
         self.subagents.heard(ns, metadata, None)
@@ -263,7 +257,8 @@ class Translator:
             self.steps.settled(part.ns)
 
     def _superstep_ended(self) -> None:
-        self._heard_all(self._accumulated.rest())
+        for part in self._accumulated.rest():
+            self._messages(part)
         self.speech.end_all()
         for subagent in self.subagents.going():
             self.end_subagent(subagent)
