@@ -57,14 +57,17 @@ class Graph:
     channels: dict[str, Any] = field(default_factory=lambda: {"count": 0, "notes": []})
     parts: list[Any] = field(default_factory=list)
     made: int = 0
+    numbers_anew: bool = False
+    """The provider gives each answer, and its calls, the ids it gave the last one."""
+    tasks: bool = False
+    """The stream has the `tasks` mode."""
 
     def run(self) -> Scenario:
         """One run of up to three supersteps."""
+        self.numbers_anew, self.tasks = self.chance(0.1), self.chance(0.2)
         for _ in range(self.random.randrange(3)):
             self.messages += [HumanMessage("?", id=self.new("user")), AIMessage("!", id=self.new("lc_run-"))]
-        before = list(self.messages)
-        self.messages.append(HumanMessage("Go on.", id=self.new("user")))
-        self.tell((), "values", self.values())
+        before = self.resumed() if self.chance(0.2) else self.asked()
         for _ in range(self.random.randrange(1, 4)):
             self.superstep()
         interrupted = self.chance(0.2)
@@ -73,6 +76,28 @@ class Graph:
             self.tell((), "updates", {"__interrupt__": asked})
             self.tell((), "values", {**self.values(), "__interrupt__": asked})
         return Scenario(before, self.parts, self.values(), interrupted)
+
+    def asked(self) -> list[BaseMessage]:
+        """The run begins with an input."""
+        before = list(self.messages)
+        self.messages.append(HumanMessage("Go on.", id=self.new("user")))
+        if self.form == "platform":
+            self.tell((), "metadata", {"run_id": "run-1", "attempt": 1})
+        self.tell((), "values", self.values())
+        return before
+
+    def resumed(self) -> list[BaseMessage]:
+        """The run goes on after an interrupt: its first values lack what a finished sibling has written."""
+        self.messages.append(HumanMessage("Go on.", id=self.new("user")))
+        self.tell((), "values", self.values())
+        done = AIMessage("Done before.", id=self.new("lc_run-"))
+        self.tell((), "updates", {"sibling": {"messages": [done]}, "__metadata__": {"cached": True}})
+        lane, saved = self.task((), "a")
+        self.interleave([lane])
+        before = [*self.messages, done]
+        self.add([done, *saved] if self.chance(0.5) else [*saved, done])
+        self.tell((), "values", self.values())
+        return before
 
     def superstep(self) -> None:
         """Tasks at once, then the values they lead to."""
@@ -83,10 +108,21 @@ class Graph:
             lanes.append(lane)
             saved += update
         lane, results = self.tools()
+        if self.chance(0.1):
+            self.started_over(lanes)
         self.interleave([*lanes, lane])
-        self.messages += saved + results
+        self.add(saved + results)
         self.edit()
         self.channels = {"count": self.channels["count"] + 1, "notes": [*self.channels["notes"], *nodes]}
+        self.tell((), "values", self.values())
+
+    def started_over(self, lanes: Sequence[Lane]) -> None:
+        """The server dies in the middle of a superstep and runs it again: what was open never ends."""
+        if self.form != "platform":
+            return
+        abandoned, _ = self.task((), "a")
+        self.interleave([abandoned[: self.random.randrange(len(abandoned) + 1)]])
+        self.tell((), "metadata", {"run_id": "run-1", "attempt": 2})
         self.tell((), "values", self.values())
 
     def task(self, ns: Ns, node: str) -> tuple[Lane, list[BaseMessage]]:
@@ -94,6 +130,10 @@ class Graph:
         task = (*ns, f"{node}:{self.new('task')}")
         lane, saved = self.body(task, node, depth=len(ns))
         update: dict[str, Any] = {"messages": saved} if saved else {"count": self.channels["count"] + 1}
+        if self.tasks:
+            name = task[-1].split(":")[1]
+            lane.insert(0, (ns, "tasks", {"id": name, "name": node, "input": {}, "triggers": []}))
+            lane.append((ns, "tasks", {"id": name, "name": node, "error": None, "result": {}, "interrupts": []}))
         lane.append((ns, "updates", {node: update}))
         return lane, saved
 
@@ -108,13 +148,23 @@ class Graph:
             calls = [self.model(task, node) for _ in range(2)]
             return [part for lane, _ in calls for part in lane], [message for _, saved in calls for message in saved]
         if kind == "whole":
-            message = AIMessage(self.words(), id=self.new("made"))
+            message = AIMessage(self.random.choice(self.whole_contents()), id=self.new("made"))
             return [(task[:-1], "messages", (message, self.metadata(task, node, model=False)))], [message]
         if kind == "silent":
             return [], []
         if kind == "custom":
-            return [(task[:-1], "custom", {"progress": self.made})], []
+            plan = {"type": "ACTIVITY_SNAPSHOT", "messageId": self.new("plan"), "activityType": "PLAN", "content": {}}
+            payload = plan if self.chance(0.3) else {"progress": self.made}
+            unknown = (task[:-1], self.random.choice(["checkpoints", "debug", "tools"]), {"any": "thing"})
+            return [(task[:-1], "custom", payload), unknown], []
         return self.model(task, node)
+
+    def whole_contents(self) -> list[Any]:
+        """What an answer that did not stream may say."""
+        image = {"type": "image", "base64": "AA==", "mime_type": "image/png"}
+        cited = {"type": "text", "text": "So.", "annotations": [{"type": "citation", "url": "https://example.org/"}]}
+        thought = {"type": "reasoning", "reasoning": "Hm."}
+        return [self.words(), "", [thought, {"type": "text", "text": "So."}], [image, cited], [thought]]
 
     def child(self, task: Ns) -> tuple[Lane, list[BaseMessage]]:
         """A subgraph with a superstep of its own; its caller saves what it said."""
@@ -174,13 +224,15 @@ class Graph:
         args = self.random.choice(ARGS) if name != "task" else '{"subagent_type": "helper", "description": "Help."}'
         cuts = sorted(self.random.sample(range(len(args) + 1), min(2, len(args))))
         pieces = [args[: cuts[0]], *(args[start:] for start in cuts[:0]), args[cuts[0] :]]
-        first = {"name": name, "args": pieces[0], "id": self.new("call"), "index": index}
+        call_id = f"call_{index}" if self.numbers_anew else self.new("call")
+        first = {"name": name, "args": pieces[0], "id": call_id, "index": index}
         rest = [{"name": None, "args": piece, "id": None, "index": index} for piece in pieces[1:]]
         return [{"tool_call_chunks": [chunk]} for chunk in [first, *rest]]
 
     def ids(self, count: int) -> list[str]:
         """The ids of an answer's chunks, in one of the shapes that are known."""
-        run, provider, shape = f"lc_run--{self.new('r')}", self.new("resp"), self.random.choice(SHAPES)
+        run, shape = f"lc_run--{self.new('r')}", self.random.choice(SHAPES)
+        provider = "resp" if self.numbers_anew else self.new("resp")
         return {
             "run": [run] * count,
             "provider": [provider] * (count - 1) + [run],
@@ -213,6 +265,15 @@ class Graph:
             lanes.append(lane)
             results.append(result)
         return self.shuffled(lanes), results
+
+    def add(self, messages: Sequence[BaseMessage]) -> None:
+        """Adds messages as LangGraph's reducer does: one with an id that is there takes its place."""
+        for message in messages:
+            ids = [known.id for known in self.messages]
+            if message.id in ids:
+                self.messages[ids.index(message.id)] = message
+            else:
+                self.messages.append(message)
 
     def edit(self) -> None:
         """What a node may do to the conversation beside adding to it."""

@@ -107,14 +107,16 @@ def left_open(events: Iterable[Event]) -> list[str]:
 
 
 def needless(events: Iterable[Event], view: ClientView) -> list[Event]:
-    """Snapshots and deltas that tell a client with this view nothing new."""
+    """Snapshots and deltas that tell a client with this view nothing new. One that was to drop what the client does not
+    let go of (reasoning, if none is left) is not in vain."""
     vain: list[Event] = []
     for event in events:
         kind = event["type"]
         if kind == "MESSAGES_SNAPSHOT":
             known, before = view.knows_messages, view.messages
             view.apply(event)
-            if known and before == view.messages:
+            told = {message["id"] for message in event["messages"]}
+            if known and before == view.messages and all(message["id"] in told for message in before):
                 vain.append(event)
         elif kind in ("STATE_SNAPSHOT", "STATE_DELTA"):
             known, state = view.knows_state, dumps(view.state)
