@@ -114,8 +114,7 @@ class Translator:
         self._expect("new")
         self._phase = "live"
         self._is_quick = not self.options.raw_events
-        version = PROTOCOL_VERSION
-        self.outbox.tell(events.run_started(self.thread_id, self.run_id, version, self._parent_run_id))
+        self.outbox.tell(events.run_started(self.thread_id, self.run_id, PROTOCOL_VERSION, self._parent_run_id))
         return self.outbox.take()
 
     def feed(self, part: Any) -> list[Event]:
