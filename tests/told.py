@@ -65,19 +65,19 @@ class Telling:
 
     def own(self, messages: Iterable[Mapping[str, Any]], stored: Collection[str] = ()) -> list[Mapping[str, Any]]:
         """Of a client's messages those that a checkpoint must have: not subagents' speech, not nodes' activities, nor
-        reasoning that is not `stored` and that a snapshot without reasoning could not make the client drop."""
-        apart = self.activities | (self._stuck_reasoning() - set(stored))
+        reasoning or media not `stored` that a snapshot without any could not make a client of this version drop."""
+        apart = self.activities | (self._stuck() - set(stored))
         return [item for item in fidelity.unattributed(messages) if item["id"] not in apart]
 
-    def _stuck_reasoning(self) -> set[str]:
-        view = ClientView([], {})
+    def _stuck(self) -> set[str]:
+        view = ClientView([], {}, version=self.translator.options.protocol_version)
         stuck: set[str] = set()
         for event in self.events:
             view.apply(event)
             if event["type"] == "MESSAGES_SNAPSHOT":
                 told = {message["id"] for message in event["messages"]}
-                if not any(message["role"] == "reasoning" for message in event["messages"]):
-                    stuck |= {item["id"] for item in view.messages if item["role"] == "reasoning"} - told
+                absent = {"reasoning", "activity"}.difference(message["role"] for message in event["messages"])
+                stuck |= {item["id"] for item in view.messages if item["role"] in absent} - told
         return stuck
 
 
