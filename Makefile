@@ -63,7 +63,7 @@ test-versions: test-oldest test-newest
 
 test-oldest:
 	$(MAKE) unit VENV=.venv-oldest INSTALL_FLAGS='--constraint tests/versions/oldest.txt' \
-		PYTEST_ARGS='-m "not newest" $(PYTEST_ARGS)'
+		PYTEST_ARGS='-p tests.oldest -m "not newest" $(PYTEST_ARGS)'
 
 # Brought up to date each time: what was the newest need not be so now.
 test-newest:
