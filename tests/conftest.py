@@ -22,3 +22,11 @@ def dev_server() -> Iterator[str]:
     """The URL of a real `langgraph dev` server with every fixture as a graph, one for the whole session."""
     with running_dev_server(SERVED) as url:
         yield url
+
+
+@pytest.fixture(autouse=True)
+def _no_last_resort(request: pytest.FixtureRequest, caplog: pytest.LogCaptureFixture) -> Iterator[None]:
+    """Nothing a test feeds may need the translator's last resort, unless the test is about it."""
+    yield
+    if request.node.get_closest_marker("last_resort") is None:
+        assert not [record for record in caplog.records if record.name == "langgraph_agui.translator.translator"]

@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-
 from langgraph_agui.translator import ClientView, Options, Translator
 
 from .agui_client import AguiClient

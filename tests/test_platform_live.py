@@ -5,10 +5,6 @@ from typing import Any
 
 import pytest
 from langgraph.pregel.remote import RemoteGraph
-from langgraph_sdk import get_client
-from langgraph_sdk.client import LangGraphClient
-
-from fixtures import FIXTURES
 from langgraph_agui.translator import (
     PLATFORM_STREAM_MODES,
     STREAM_MODES,
@@ -19,6 +15,10 @@ from langgraph_agui.translator import (
     translate,
     translate_sse,
 )
+from langgraph_sdk import get_client
+from langgraph_sdk.client import LangGraphClient
+
+from fixtures import FIXTURES
 
 from . import fidelity
 from .agui_client import AguiClient
@@ -85,7 +85,9 @@ async def test_a_platform_runs_error_is_told(client: LangGraphClient) -> None:
 
 
 @pytest.mark.parametrize(("ending", "kind"), [(Failed("lost it"), "RUN_ERROR"), (Finished(), "RUN_FINISHED")])
-async def test_whoever_asked_the_platform_says_how_a_run_ended(client: LangGraphClient, ending: Ending, kind: str) -> None:
+async def test_whoever_asked_the_platform_says_how_a_run_ended(
+    client: LangGraphClient, ending: Ending, kind: str
+) -> None:
     async def asked() -> Ending:
         return ending
 

@@ -22,7 +22,7 @@ def block(name: str) -> Any:
     """The names that the code block which defines `name` defines."""
     (code,) = [block for block in BLOCKS if re.search(rf"def {name}\b", block)]
     names: dict[str, Any] = {}
-    exec(compile(code, f"README.md: {name}", "exec", dont_inherit=True), names)  # noqa: S102
+    exec(compile(code, f"README.md: {name}", "exec", dont_inherit=True), names)
     return SimpleNamespace(**names)
 
 

@@ -131,6 +131,6 @@ def needless(events: Iterable[Event], view: ClientView) -> list[Event]:
 
 def _activities(part: Any) -> set[str]:
     for item in part.values() if isinstance(part, Mapping) else part:
-        if isinstance(item, Mapping) and item.get("type") == "ACTIVITY_SNAPSHOT":
+        if type(item) is dict and item.get("type") == "ACTIVITY_SNAPSHOT":
             return {str(item.get("messageId") or item.get("message_id"))}
     return set()

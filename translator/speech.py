@@ -102,18 +102,20 @@ class Speech:
         self._view.append_text(event)
         return event
 
-    def heard(self, ns: Namespace, message: Any, metadata: Mapping[str, Any]) -> None:
-        """Tells a message of the `messages` mode, a chunk or whole."""
+    def heard(self, ns: Namespace, message: Any, metadata: Mapping[str, Any]) -> str | None:
+        """Tells a message of the `messages` mode, a chunk or whole; the call it answers, by the id it is told under."""
         self._hot = None
         view = fields(message)
         kind = kind_of(view)
         if kind == "tool":
             self._speakers.answered(metadata)
             self.whole(ns, message, metadata)
-        elif kind == "ai" and is_chunk(view) and not _is_output(metadata):
+            return self.call_ids.answered(str(view.get("tool_call_id")), self._subagents.of(ns))
+        if kind == "ai" and is_chunk(view) and not _is_output(metadata):
             self._chunk(ns, view, metadata, live=not isinstance(message, Mapping))
         elif kind in ("ai", "chat"):
             self.whole(ns, message, metadata)
+        return None
 
     def whole(self, ns: Namespace, message: Any, metadata: Mapping[str, Any], *, replayed: bool = False) -> None:
         """Tells an assistant message or a tool result that came whole (rules 3 and 4); `replayed`: from an earlier run,

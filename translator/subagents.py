@@ -114,8 +114,10 @@ class Subagents:
         if call is not None:
             self._calls[(*ns, f"{task.get('name')}:{task.get('id')}")] = call
 
-    def answered(self, call_id: Any) -> list[Subagent]:
-        """The subagents whose call has its result now: they have ended."""
+    def answered(self, call_id: str | None) -> list[Subagent]:
+        """The subagents whose call has its result now (None: no call has): they have ended."""
+        if call_id is None:
+            return []
         return [item for item in self._by_ns.values() if not item.ended and item.call_id == call_id]
 
     def going(self, ns: Namespace = ()) -> list[Subagent]:

@@ -16,13 +16,13 @@ follows.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from . import events
 from .accumulated import Accumulated
 from .channels import channels, listed, messages_of, without_interrupts, written
-from .content import fields
 from .customs import custom_event
 from .endings import Ending, Failed, Finished
 from .errors import TranslatorMisuseError
@@ -44,6 +44,7 @@ from .subagents import Subagent, Subagents
 from .usage import Usage
 from .view import ClientView
 
+_log = logging.getLogger(__name__)
 _NONE: Mapping[str, Any] = {}
 
 
@@ -134,7 +135,10 @@ class Translator:
             self.outbox.tell(events.raw(plain(read._asdict())))
         route = self._routes.get(read.mode)
         if route is not None:
-            route(read)
+            try:
+                route(read)
+            except Exception:  # the last resort: nothing known does it, and a stream in flight is not killed by a value
+                _log.exception("a value in a part of mode %r raised: the part is told as far as it was read", read.mode)
         return self.outbox.take()
 
     def finish(self, ending: Ending | None = None) -> list[Event]:
@@ -194,12 +198,9 @@ class Translator:
     def _heard(self, ns: Namespace, message: Any, metadata: Mapping[str, Any]) -> None:
         self.subagents.heard(ns, metadata, None)
         self.steps.heard(ns, metadata)
-        self.speech.heard(ns, message, metadata)
-        view = fields(message)
-        if view.get("type") == "tool":
-            told_id = self.speech.call_ids.answered(str(view.get("tool_call_id")), self.subagents.of(ns))
-            for subagent in self.subagents.answered(told_id):
-                self.end_subagent(subagent)
+        answered = self.speech.heard(ns, message, metadata)
+        for subagent in self.subagents.answered(answered):
+            self.end_subagent(subagent)
 
     def _updates(self, part: Part) -> None:
         data = part.data if isinstance(part.data, Mapping) else {}
