@@ -45,7 +45,7 @@ class State:
 
     def goes_back(self, values: Any) -> bool:
         """Whether the first `values` would change what the client is known to hold; what is new to it goes on."""
-        shown, held = self._shown(values), self._outbox.view.state
+        shown, held = self._shown(values), self._outbox.view.base
         if self._opened or not self._outbox.view.knows_state or not isinstance(shown, dict):
             return False
         if not isinstance(held, dict):
@@ -68,19 +68,19 @@ class State:
     def predict(self, name: str, value: Any) -> Event | None:
         """The event that tells a predicted value of a channel; None if the channel is not to be told."""
         view = self._outbox.view
-        if not self._options.shows_channel(name) or not view.knows_state or not isinstance(view.state, dict):
+        if not self._options.shows_channel(name) or not view.knows_state or not isinstance(view.base, dict):
             return None
         if self._options.state != "deltas":
             return None
         self._seen.pop(name, None)
         self._written.add(name)
-        operations = _operations(view.state, name, value)
+        operations = _operations(view.base, name, value)
         return events.state_delta(operations) if operations else None
 
     def _tell(self, values: Any) -> None:
         shown = self._shown(values)
         view = self._outbox.view
-        snapshots = self._options.state == "all" or not view.knows_state or not isinstance(view.state, dict)
+        snapshots = self._options.state == "all" or not view.knows_state or not isinstance(view.base, dict)
         opening, self._opened = not self._opened, True
         if not isinstance(shown, dict) or snapshots or opening:
             self._tell_whole(shown, opening)
@@ -92,7 +92,7 @@ class State:
         view = self._outbox.view
         frozen = self._freeze_all(shown) if isinstance(shown, dict) else freeze(shown).json
         if view.knows_state:
-            operations = diff(view.state, frozen)
+            operations = diff(view.base, frozen)
             if operations == []:
                 return
             if operations is not None and self._options.state == "deltas" and len(operations[0]["path"]) > 0:
@@ -101,7 +101,7 @@ class State:
         self._outbox.tell(events.state_snapshot(frozen))
 
     def _tell_changes(self, shown: dict[str, Any]) -> None:
-        state = self._outbox.view.state
+        state = self._outbox.view.base
         gone = [name for name in state if name not in shown]
         operations: list[Event] | None = [{"op": "remove", "path": "/" + escape(name)} for name in gone]
         for name in gone:  # a channel may come back as the very value it had
