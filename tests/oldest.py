@@ -16,10 +16,11 @@ GRPC = "google-"
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks the tests whose parameters need more than the oldest versions."""
+    """Marks the tests whose parameters need more than the oldest versions, or a server, which serves all fixtures."""
     for item in items:
         given = item.callspec.params.values() if isinstance(item, pytest.Function) and hasattr(item, "callspec") else ()
-        if any(_needs_more(value) for value in given):
+        served = "dev_server" in getattr(item, "fixturenames", ())
+        if served or any(_needs_more(value) for value in given):
             item.add_marker("newest")
 
 
