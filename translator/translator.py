@@ -9,8 +9,8 @@ change; nothing that is *in* a part raises. After a platform's `error` part the 
 are passed over.
 
 The first root `values` may go back behind what the client is known to hold: a resumed run begins without the pending
-writes of tasks that finished, and replays their updates, marked as cached. An *opening* like that is held until the next
-part says whether the run is a resumed one: then nothing is taken back, otherwise the client follows the thread.
+writes of tasks that finished, and replays their updates, marked as cached. Such an opening is held until the next part
+says whether the run is a resumed one: then nothing is taken back, otherwise the client follows the thread.
 """
 
 from __future__ import annotations
