@@ -112,11 +112,14 @@ class History:
         surplus = set() if going_on else {item for item in extras if not self._stays(item, unsaved)}
         missing = [wire for message_id, wire in wanted.items() if not self._view.has(message_id)]
         held = [message_id for message_id in tail if message_id in wanted]
+        if len(held) + len(missing) < len(wanted):  # what stood as the client's own is stored now
+            self._judge_all()
+            self._mend(unsaved, opening=opening, going_on=going_on)
+            return
         unknown = not self._view.knows_messages and bool(wanted)
         whole = unknown or bool(surplus) or (opening and bool(missing)) or self._differs(wanted)
         if whole or not _same_order(held + [wire["id"] for wire in missing], wanted):
-            stays = [item for item in order if item not in surplus]
-            self._snapshot(_merged({**standing.wanted, **wanted}, stays, self._view))
+            self._snapshot(_merged({**standing.wanted, **wanted}, [i for i in order if i not in surplus], self._view))
         elif missing and not (self._append(missing, wanted) and self._is_in_order(wanted)):
             self._snapshot(_merged({**standing.wanted, **wanted}, order, self._view))
         self._equal = wanted
