@@ -53,6 +53,30 @@ async def test_the_recipe_serves_a_client(
     assert [message["id"] for message in played.messages] == [message.id for message in state.values["messages"]]
 
 
+async def test_the_recipe_resumes_an_interrupted_run(agui_client: AguiClient) -> None:
+    graph = Conversation(FIXTURES["interrupt_in_node"]).graph
+    question = {"id": "user-1", "role": "user", "content": "hi"}
+    body = {"threadId": "t", "runId": "r", "messages": [question], "state": {}, "protocolVersion": "1.0"}
+    more: dict[str, Any] = {"tools": [], "context": [], "forwardedProps": {}}
+    transport = httpx.ASGITransport(block("serve").serve(graph))
+    async with httpx.AsyncClient(transport=transport, base_url="http://agent") as client:
+        asked = agui_client.play(frames=(await client.post("/agent", json=body | more)).content, messages=[question])
+        (interrupt,) = asked.pending_interrupts
+        resume = [{"interruptId": interrupt["id"], "status": "resolved", "payload": "yes"}]
+        held = {"messages": asked.messages, "state": asked.state}
+        answer = await client.post("/agent", json=body | more | held | {"runId": "r-2", "resume": resume})
+    answered = agui_client.play(frames=answer.content, messages=asked.messages, state=asked.state)
+    assert (answered.accepted, answered.pending_interrupts) == (True, [])
+
+
+async def test_a_thread_is_shown_without_a_run(conversation: Conversation, agui_client: AguiClient) -> None:
+    await conversation.run(conversation.fixture.turns[0])
+    state = await conversation.graph.aget_state(conversation.config)
+    frames = block("frames").frames([("values", state.values)])
+    played = agui_client.play(frames=b"".join(frames))
+    assert [message["id"] for message in played.messages] == [message.id for message in state.values["messages"]]
+
+
 async def test_the_state_machine_is_used_by_hand(conversation: Conversation, agui_client: AguiClient) -> None:
     parts = [part async for part in conversation.stream(conversation.fixture.turns[0])]
     frames = block("frames").frames(parts, error=RuntimeError("cut"))
