@@ -16,12 +16,11 @@ Only `values` is complete: what streamed may be missing from it, and it has what
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
-import orjson
-
 from . import events
+from .conversation import by_id, common, merged, owners_of, same_order, says_the_same
 from .events import Event
 from .options import Options
 from .outbox import Outbox
@@ -106,7 +105,7 @@ class History:
         self._check_standing(order)
         standing = self._standing
         wires = [wire for stored in self._stored.all[standing.messages :] for wire in stored.wires]
-        wanted = _by_id(wire for wire in wires if wire["id"] not in standing.wanted)
+        wanted = by_id(wire for wire in wires if wire["id"] not in standing.wanted)
         tail = order[len(standing.order) :]
         extras = [message_id for message_id in tail if message_id not in wanted]
         surplus = set() if going_on else {item for item in extras if not self._stays(item, unsaved)}
@@ -118,10 +117,10 @@ class History:
             return
         unknown = not self._view.knows_messages and bool(wanted)
         whole = unknown or bool(surplus) or (opening and bool(missing)) or self._differs(wanted)
-        if whole or not _same_order(held + [wire["id"] for wire in missing], wanted):
-            self._snapshot(_merged({**standing.wanted, **wanted}, [i for i in order if i not in surplus], self._view))
+        if whole or not same_order(held + [wire["id"] for wire in missing], wanted):
+            self._snapshot(merged({**standing.wanted, **wanted}, [i for i in order if i not in surplus], self._view))
         elif missing and not (self._append(missing, wanted) and self._is_in_order(wanted)):
-            self._snapshot(_merged({**standing.wanted, **wanted}, order, self._view))
+            self._snapshot(merged({**standing.wanted, **wanted}, order, self._view))
         self._equal = wanted
         if not going_on:
             self._stand(wanted)
@@ -139,7 +138,7 @@ class History:
             standing = self._standing
             standing.messages, standing.order = len(self._stored.all), self._view.order
             standing.wanted.update(wanted)
-            standing.owners.update(_owners(wanted))
+            standing.owners.update(owners_of(wanted))
             self._equal = {}
 
     def _is_in_order(self, wanted: Mapping[str, Event]) -> bool:
@@ -147,7 +146,7 @@ class History:
         the message that called, wherever that is."""
         standing, order = self._standing.order, self._view.order
         held = [message_id for message_id in order[len(standing) :] if message_id in wanted]
-        return order[: len(standing)] == standing and len(held) == len(wanted) and _same_order(held, wanted)
+        return order[: len(standing)] == standing and len(held) == len(wanted) and same_order(held, wanted)
 
     def _judge_all(self) -> None:
         self._equal = {**self._standing.wanted, **self._equal}
@@ -175,14 +174,16 @@ class History:
     def _differs(self, wanted: Mapping[str, Event]) -> bool:
         equal, message = self._equal, self._view.message
         return any(
-            equal.get(message_id) is not wire and (held := message(message_id)) is not None and not _same(held, wire)
+            equal.get(message_id) is not wire
+            and (held := message(message_id)) is not None
+            and not says_the_same(held, wire)
             for message_id, wire in wanted.items()
         )
 
     def _append(self, missing: list[Event], wanted: Mapping[str, Event]) -> bool:
         """Tells messages by events, if events can and mean what they say; whether it did."""
         held = self._view.call_owner
-        before, owners = self._standing.owners, _owners(wanted)
+        before, owners = self._standing.owners, owners_of(wanted)
         told: list[Event] = []
         for wire in missing:
             telling = retold(wire)
@@ -197,13 +198,13 @@ class History:
         return True
 
     def _snapshot(self, messages: list[Event]) -> None:
-        wanted = _by_id(messages)
+        wanted = by_id(messages)
         if self._view.knows_messages:
             order = self._view.order
             held = [message_id for message_id in order if message_id in wanted]
             ends = held + [message_id for message_id in wanted if not self._view.has(message_id)]
-            if not _same_order(ends, wanted):
-                standing = _common(held, list(wanted))
+            if not same_order(ends, wanted):
+                standing = common(held, list(wanted))
                 self._tell(messages[:standing])
         self._tell(messages)
         self.kept.update(message_id for message_id in self._view.order if message_id not in wanted)
@@ -216,85 +217,3 @@ class History:
         drops = any((held := view.message(item)) is not None and held.get("activityType") == "media" for item in left)
         known = view.knows_activities
         self._outbox.tell(telling_of_activities(snapshot, view.version, known=known, whole=("media",), drops=drops))
-
-
-def _by_id(wires: Iterable[Event]) -> dict[str, Event]:
-    """Messages by id. One whose id another has already (a list without a reducer may hold one twice) is not told
-    twice."""
-    found: dict[str, Event] = {}
-    for wire in wires:
-        found.setdefault(wire["id"], wire)
-    return found
-
-
-def _owners(wanted: Mapping[str, Event]) -> Counter[str]:
-    return Counter(call["id"] for wire in wanted.values() for call in wire.get("toolCalls", ()))
-
-
-def _same(held: Mapping[str, Any], wire: Mapping[str, Any]) -> bool:
-    """Whether the client's copy says what the checkpoint's does: arguments as JSON, empty content as none."""
-    if held is wire:
-        return True
-    for key in ("role", "name", "toolCallId", "metadata", "encryptedValue", "activityType"):
-        if held.get(key) != wire.get(key):
-            return False
-    if (held.get("content") or "") != (wire.get("content") or ""):
-        return False
-    calls, others = held.get("toolCalls") or (), wire.get("toolCalls") or ()
-    return len(calls) == len(others) and all(map(_same_call, calls, others))
-
-
-def _same_call(held: Mapping[str, Any], wire: Mapping[str, Any]) -> bool:
-    mine, its = held["function"], wire["function"]
-    if held["id"] != wire["id"] or mine["name"] != its["name"]:
-        return False
-    if held.get("encryptedValue") != wire.get("encryptedValue"):
-        return False
-    return bool(mine["arguments"] == its["arguments"] or _json(mine["arguments"]) == _json(its["arguments"]))
-
-
-def _json(text: str) -> Any:
-    try:
-        return orjson.dumps(orjson.loads(text or "{}"), option=orjson.OPT_SORT_KEYS)
-    except (ValueError, TypeError, RecursionError):
-        return text
-
-
-def _same_order(ids: list[str], wanted: Mapping[str, Event]) -> bool:
-    return ids == list(wanted) or _sequence(ids, wanted) == _sequence(wanted, wanted)
-
-
-def _sequence(ids: Iterable[str], wanted: Mapping[str, Event]) -> list[Any]:
-    """The order that counts: users' and assistants' messages, and after each, unordered, the results that follow it."""
-    sequence: list[Any] = []
-    for message_id in ids:
-        role = wanted[message_id]["role"]
-        if role == "tool":
-            if not sequence or not isinstance(sequence[-1], set):
-                sequence.append(set())
-            sequence[-1].add(message_id)
-        elif role not in ("reasoning", "activity"):
-            sequence.append(message_id)
-    return sequence
-
-
-def _common(left: list[str], right: list[str]) -> int:
-    """How many ids two orders begin with in common."""
-    pairs = zip(left, right, strict=False)
-    return next((at for at, (mine, its) in enumerate(pairs) if mine != its), min(len(left), len(right)))
-
-
-def _merged(wanted: Mapping[str, Event], order: list[str], view: Any) -> list[Event]:
-    """The wanted messages, and beside them the others of `order`, each behind what it stands behind now."""
-    after: dict[str | None, list[Event]] = {}
-    anchor: str | None = None
-    for message_id in order:
-        if message_id in wanted:
-            anchor = message_id
-        else:
-            after.setdefault(anchor, []).append(view.message(message_id))
-    merged = after.get(None, [])
-    for message_id, wire in wanted.items():
-        merged.append(wire)
-        merged += after.get(message_id, ())
-    return merged
