@@ -7,7 +7,7 @@
 #   make clean           removes what these made
 #
 # A step is done again only when what it depends on has changed. PYTHON=/path/to/python chooses the interpreter;
-# PYTEST_ARGS goes to pytest: `-n 2 --dist loadfile` is quicker where two cores are idle.
+# PYTEST_ARGS goes to pytest.
 
 VENV ?= .venv
 PYTHON ?= $(shell for name in python3 python3.14 python3.13 python3.12 python3.11 python; do \
