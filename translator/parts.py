@@ -15,12 +15,13 @@ apart, so they are refused, with a line that says how to ask.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple
-
-from langgraph.types import StreamMode
-from langgraph_sdk.schema import StreamMode as PlatformStreamMode
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from .errors import UnreadablePartError
+
+if TYPE_CHECKING:
+    from langgraph.types import StreamMode
+    from langgraph_sdk.schema import StreamMode as PlatformStreamMode
 
 STREAM_MODES: Final[list[StreamMode]] = ["messages", "updates", "values", "custom"]
 """What to ask a local graph for: `graph.astream(..., stream_mode=STREAM_MODES)`. A list, for LangGraph loses the names
@@ -29,9 +30,6 @@ of the modes when it is given a tuple."""
 PLATFORM_STREAM_MODES: Final[list[PlatformStreamMode]] = ["messages-tuple", "updates", "values", "custom"]
 """What to ask LangGraph Platform for: `client.runs.stream(..., stream_mode=PLATFORM_STREAM_MODES)`."""
 
-_MODES: Final = frozenset(
-    {"messages", "updates", "values", "custom", "tasks", "checkpoints", "debug", "tools", "metadata", "error", "end"}
-)
 _HOW_TO_ASK: Final = "ask for the stream with stream_mode=STREAM_MODES, a list of several modes"
 
 
