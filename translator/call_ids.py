@@ -3,7 +3,8 @@
 A client knows a call by its id alone, in whatever message. Some models number their calls anew in each message, so that
 several have the same id. Rules:
 
-1. A call is told under its own id, unless the client holds that id already.
+1. A call is told under its own id, unless the client holds that id already, or another agent has opened it in this run:
+   the client never lets one agent open what was another's.
 2. Then a call of the root graph is not told: the next snapshot has it, for a snapshot can hold the id twice. A
    subagent's call, which no snapshot mends, is told as `{message id}-{call id}`.
 3. A result of the root graph answers the call of its id; where several messages have that, it is left to the snapshot
@@ -26,20 +27,26 @@ class CallIds:
         """Ids that several messages of the root graph have."""
         self._told: dict[tuple[str, str], str] = {}
         """By subagent and id: what the subagent's latest call of this id is told under."""
+        self._openers: dict[str, str | None] = {}
+        """By told id: the subagent that opened it first in this run; None is the main agent."""
 
     def begin(self, call_id: str, message_id: str, subagent: str | None) -> str | None:
         """The id to tell a call of this message under; None: it is not to be told."""
         told = call_id
-        if self._view.call_owner(call_id) is not None:
+        if self._is_taken(call_id, subagent):
             if subagent is None:
                 self._repeated.add(call_id)
                 return None
             told = f"{message_id}-{call_id}"
-            if self._view.call_owner(told) is not None:
+            if self._is_taken(told, subagent):
                 return None
+        self._openers.setdefault(told, subagent)
         if subagent is not None:
             self._told[subagent, call_id] = told
         return told
+
+    def _is_taken(self, call_id: str, subagent: str | None) -> bool:
+        return self._view.call_owner(call_id) is not None or self._openers.get(call_id, subagent) != subagent
 
     def answered(self, call_id: str, subagent: Subagent | None) -> str | None:
         """The id of the told call that a result answers; None: the result is not told."""
