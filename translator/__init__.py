@@ -12,7 +12,7 @@ from .langchain_messages import to_langchain_messages
 from .opened import Open
 from .options import PROTOCOL_VERSION, InvalidOptionError, Options, Prediction
 from .parts import PLATFORM_STREAM_MODES, STREAM_MODES, Part
-from .translate import translate, translate_sse
+from .translate import model, translate, translate_sse
 from .translator import Translator
 from .view import ClientView
 
@@ -35,6 +35,7 @@ __all__ = [
     "TranslatorMisuseError",
     "UnreadablePartError",
     "encode",
+    "model",
     "to_agui_messages",
     "to_langchain_messages",
     "translate",

@@ -41,7 +41,7 @@ def translate(
     stream. Raises `TypeError` at once for what is no async iterable (`graph.stream()`, a coroutine not awaited).
     """
     _expect_stream(stream)
-    return _told(stream, Translator(thread_id, run_id, options, view), at_end, _model)
+    return _told(stream, Translator(thread_id, run_id, options, view), at_end, model)
 
 
 def translate_sse(
@@ -65,7 +65,8 @@ def _expect_stream(stream: Any) -> None:
     raise TypeError(f"expected a stream of parts, an async iterable, got {type(stream).__name__}; {advice}")
 
 
-def _model(event: dict[str, Any]) -> BaseEvent:
+def model(event: dict[str, Any]) -> BaseEvent:
+    """A wire event as its `ag_ui.core` model."""
     return _MODELS[event["type"]].model_validate(event)
 
 

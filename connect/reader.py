@@ -1,0 +1,33 @@
+"""What one reader of a thread holds, and how it is brought to where something else is. No I/O.
+
+A reader begins with the view it came with, or an unknown one. Either it is brought up to another view and goes on with
+that (`join`), or a translator tells it things directly, with the reader's own view (`view`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..translator import ClientView, Options
+
+Event = dict[str, Any]
+
+
+class Reader:
+    """One reader. `view`: what it is known to hold, None for unknown; it is copied, never changed."""
+
+    def __init__(self, options: Options, view: ClientView | None = None) -> None:
+        self.view = ClientView(version=options.protocol_version) if view is None else view.copy()
+        """What the reader holds now, and has open. Whoever tells it something, tells this too."""
+
+    def join(self, view: ClientView) -> list[Event]:
+        """The events that bring the reader to `view`, which is the reader's own from here on: it goes on with it."""
+        events = view.catch_up(self.view)
+        self.view = view
+        return events
+
+    def tell(self, events: list[Event]) -> list[Event]:
+        """`events`, which the reader is told: its view goes on with them."""
+        for event in events:
+            self.view.apply(event)
+        return events

@@ -1,0 +1,69 @@
+"""One event on its way to readers: translated once, encoded once, however many read it. Never which events, or when.
+
+Inside this package a stream is an iterator of batches, lists of `Told` that were ready at the same moment. What a
+reader gets of each, a model or a frame, is made when the first one asks, and kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable
+from typing import Any
+
+from ag_ui.core import BaseEvent
+
+from ..translator import encode, model
+from ..translator.dialect import spoken
+
+Event = dict[str, Any]
+
+_ESTIMATE = 160
+"""Bytes around the text of an event that carries one piece of text."""
+
+
+class Told:
+    """An event as a wire dict, and the forms it is handed out in."""
+
+    __slots__ = ("_frame", "_model", "_old", "event")
+
+    def __init__(self, event: Event) -> None:
+        self.event = event
+        self._frame: bytes | None = None
+        self._model: BaseEvent | None = None
+        self._old: Told | None = None
+
+    def frame(self, version: str | None) -> bytes:
+        """The SSE frame, for a client of this protocol version (None: it declares none)."""
+        told = self._for(version)
+        if told._frame is None:
+            told._frame = encode(told.event)
+        return told._frame
+
+    def model(self, version: str | None) -> BaseEvent:
+        """The `ag_ui.core` model, for a client of this protocol version. Readers share it: it must not be changed."""
+        told = self._for(version)
+        if told._model is None:
+            told._model = model(told.event)
+        return told._model
+
+    @property
+    def size(self) -> int:
+        """About how many bytes this keeps alive: of a piece of text an estimate, of anything else its frame's size."""
+        delta = self.event.get("delta")
+        return len(delta) + _ESTIMATE if isinstance(delta, str) else len(self.frame("1.0"))
+
+    def _for(self, version: str | None) -> Told:
+        if version is not None:
+            return self
+        if self._old is None:
+            event = spoken(self.event, version)
+            self._old = self if event is self.event else Told(event)
+        return self._old
+
+
+Batch = list[Told]
+Batches = AsyncIterator[Batch]
+
+
+def tell(events: Iterable[Event]) -> Batch:
+    """Events that are ready together."""
+    return [Told(event) for event in events]
