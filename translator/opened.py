@@ -1,7 +1,7 @@
 """What an event stream has opened and not closed.
 
 Here: `Open`, the immutable answer, and `Opened`, which keeps count of it event by event.
-Never here: messages and state, and closing or opening anything (`prelude` does).
+Never here: messages and state, and closing or opening anything (`openings` does).
 
 Rules (those of the client's verifier):
 - Text messages, tool calls, reasoning spans and reasoning messages are open by id, each kind by itself; a step by who
@@ -61,6 +61,16 @@ class Opened:
         self.started: dict[str, Event] = {}
         self.ended: dict[str, Event] = {}
         self._nothing_open()
+
+    @classmethod
+    def of(cls, opened: Open) -> "Opened":
+        """Goes on from what was open at a moment."""
+        found = cls()
+        found.run_id = opened.run_id
+        found.texts, found.calls = dict(opened.texts), dict(opened.calls)
+        found.spans, found.reasonings = dict(opened.spans), dict(opened.reasonings)
+        found.steps, found.started, found.ended = dict(opened.steps), dict(opened.started), dict(opened.ended)
+        return found
 
     def note(self, event: Event) -> None:
         """Takes one well-formed event into account; events that open and close nothing are none of its business."""

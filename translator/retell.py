@@ -29,6 +29,51 @@ def retold(message: Mapping[str, Any], subagent: str | None = None) -> list[Even
     return None
 
 
+def continued(held: Mapping[str, Any], message: Mapping[str, Any], subagent: str | None = None) -> list[Event] | None:
+    """The events that make `held`, the client's copy, into `message`, of which it is the beginning; None if events
+    cannot. Told are a new end of the text, of arguments and of the list of calls, metadata and encrypted values."""
+    role = message.get("role")
+    if role != held.get("role") or role == "tool":
+        return None
+    if role == "activity":
+        return retold(message, subagent)
+    text = _tail(held.get("content"), message.get("content"))
+    calls = _later_calls(held.get("toolCalls") or [], message.get("toolCalls") or [])
+    if text is None or calls is None:
+        return None
+    later = {"id": message["id"], "role": role, "content": text, "toolCalls": calls}
+    later["metadata"] = _later(held.get("metadata") or {}, message.get("metadata") or {})
+    if message.get("encryptedValue") != held.get("encryptedValue"):
+        later["encryptedValue"] = message.get("encryptedValue")
+    return retold(later, subagent)
+
+
+def _tail(held: Any, text: Any) -> str | None:
+    """What follows `held` in `text`; None if it does not begin with it."""
+    if held == text:
+        return ""
+    held = "" if held is None else held
+    return text[len(held) :] if isinstance(held, str) and isinstance(text, str) and text.startswith(held) else None
+
+
+def _later(held: Mapping[str, Any], marks: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in marks.items() if key not in held or held[key] != value}
+
+
+def _later_calls(held: list[Event], calls: list[Event]) -> list[Event] | None:
+    """What is new in calls: of those held the rest of the arguments, and new ones."""
+    if [call["id"] for call in held] != [call["id"] for call in calls[: len(held)]]:
+        return None
+    later: list[Event] = []
+    for before, call in zip(held, calls, strict=False):
+        rest = _tail(before["function"]["arguments"], call["function"]["arguments"])
+        if rest is None:
+            return None
+        if before != call:
+            later.append({**call, "function": {**call["function"], "arguments": rest}})
+    return later + calls[len(held) :]
+
+
 def _text(message: Mapping[str, Any], role: str, subagent: str | None) -> list[Event]:
     start = events.text_start(message["id"], role, message.get("name"), subagent)
     content = message.get("content")

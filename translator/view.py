@@ -168,13 +168,25 @@ class ClientView:
 
     # --- telling others -------------------------------------------------------------------------------------------
 
+    def catch_up(self, held: "ClientView") -> list[Event]:
+        """The events that bring a reader to this view: its messages, its state, what is open, and of an ended run its
+        end. What is told is what the reader lacks; what this view does not know is not told.
+
+        `held`: what the reader is known to hold and to have open on its stream; it is not changed. In no live run, the
+        reader is told the run's start first; in another live run, that its end is lost, and then the start. `[]` if
+        the view has seen no run.
+        """
+        return prelude.catch_up(self, held)
+
     def prelude(self) -> list[Event]:
-        """What somebody is told who opens a new stream now; see `prelude.prelude`."""
-        return prelude.prelude(self)
+        """What somebody is told of whom nothing is known, and who opens a new stream now."""
+        return self.catch_up(ClientView(version=self.version))
 
     def resync(self, reader: Open) -> list[Event]:
-        """What a reader inside the stream is told in place of its backlog; see `prelude.resync`."""
-        return prelude.resync(self, reader)
+        """What a reader inside a stream is told in place of its backlog, of whom only what is open is known."""
+        held = ClientView(version=self.version)
+        held._opened = Opened.of(reader)
+        return self.catch_up(held)
 
     def copy(self) -> "ClientView":
         """The same view, going its own way from here."""

@@ -1,0 +1,133 @@
+"""The messages of a view that a reader lacks, as the events that bring it to hold the view's.
+
+Here: whether events say it, and the snapshots where they do not. Never here: state, and what opens and closes.
+
+Rules:
+- New messages, and text and arguments that have grown at their end, are told by events, if these leave the reader with
+  exactly the view's messages in their order and are no more bytes than a snapshot. Whether they do is tried on a copy.
+- Anything else is told by a snapshot. A client keeps its own order for ids it holds: where that would end wrong, a
+  snapshot of what stands right so far comes first.
+- The verifier lets nobody go on with another's message. It takes owners from the snapshot, so there a message belongs
+  to whoever has opened it (or a call in it); and no event tells a message under another's name.
+- What no snapshot makes a client drop is not told about again and again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from . import events
+from .conversation import by_id, common, same_order
+from .frames import bounded
+from .opened import Open
+from .openings import fitting, is_held, missing, owners
+from .reducer_snapshot import telling_of_activities
+from .retell import continued, retold
+
+if TYPE_CHECKING:
+    from .view import ClientView
+
+__all__ = ["by_events", "by_snapshots", "same"]
+
+Event = dict[str, Any]
+
+
+def by_events(view: ClientView, held: ClientView, reader: Open, now: Open) -> list[Event] | None:
+    """The events that bring a reader's messages to the view's; `[]` if it lacks nothing, None if it takes a snapshot.
+
+    `reader`, `now`: what the reader and the view have open. What ends in between is closed, what goes on stays open.
+    """
+    if not view.knows_messages:
+        return []
+    if not held.knows_messages or not all(is_held(view, event) for event in missing(now, reader)):
+        return None
+    wanted = view.messages
+    told = _told(wanted, view, held, reader, now)
+    if told is None:
+        return None
+    if _are_same(_after(held, told).messages, wanted):
+        return told if not told or _size(told) <= _size(_snapshot(view, now)) else None
+    # what is left may be what the reader cannot be made to drop
+    return [] if not told and _are_same(_after(held, by_snapshots(view, held, now)).messages, held.messages) else None
+
+
+def by_snapshots(view: ClientView, held: ClientView, now: Open) -> list[Event]:
+    """The snapshot of the view's messages, and what must come before it for the reader to hold them in their order."""
+    if not view.knows_messages:
+        return []
+    snapshot = _snapshot(view, now)
+    growing = {message_id for message_id, _ in owners(view, now)}
+    told = bounded(snapshot, growing)
+    if not held.knows_messages:
+        return told
+    wanted = by_id(snapshot["messages"])
+    ends = [message_id for message_id in _after(held, told).order if message_id in wanted]
+    if ends == list(wanted):
+        return told
+    standing = common([message_id for message_id in held.order if message_id in wanted], list(wanted))
+    head = events.messages_snapshot(snapshot["messages"][:standing])
+    first = bounded(telling_of_activities(head, view.version, known=view.knows_activities), growing)
+    twice = [message_id for message_id in _after(held, first + told).order if message_id in wanted]
+    return first + told if twice == list(wanted) or not same_order(ends, wanted) else told
+
+
+def same(mine: Any, its: Any) -> bool:
+    """Whether two values are the same JSON, in whatever order their keys are."""
+    if mine is its:
+        return True
+    try:
+        return bool(mine == its) and _sorted(mine) == _sorted(its)
+    except (TypeError, ValueError, RecursionError):  # what a caller says a client holds need not be JSON
+        return False
+
+
+def _sorted(value: Any) -> bytes:
+    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+
+
+def _are_same(mine: list[Event], its: list[Event]) -> bool:
+    return len(mine) == len(its) and all(map(same, mine, its))
+
+
+def _size(told: Any) -> int:
+    return len(orjson.dumps(told))
+
+
+def _after(held: ClientView, told: Iterable[Event]) -> ClientView:
+    """What a reader holds that has been told this."""
+    after = held.copy()
+    for event in told:
+        after.apply(event)
+    return after
+
+
+def _told(wanted: list[Event], view: ClientView, held: ClientView, reader: Open, now: Open) -> list[Event] | None:
+    """Events for every message that the reader does not hold as it is, whole or as far as it lacks it."""
+    told: list[Event] = []
+    opened = {**dict(owners(held, reader)), **dict(owners(view, now))}
+    for message in wanted:
+        known = held.message(message["id"])
+        if known is not None and same(known, message):
+            continue
+        owner = message.get("subagentRunId")
+        if opened.get(message["id"], owner) != owner:
+            return None
+        telling = retold(message, owner) if known is None else continued(known, message, owner)
+        if telling is None:
+            return None
+        told += telling
+    return [piece for event in fitting(told, reader, now) for piece in bounded(event)]
+
+
+def _snapshot(view: ClientView, now: Open) -> Event:
+    messages = view.messages
+    for message_id, owner in owners(view, now):
+        position = view.position(message_id)
+        if owner is not None and position is not None and messages[position].get("subagentRunId") != owner:
+            messages[position] = {**messages[position], "subagentRunId": owner}
+    # A patch can leave an activity with no object for content; no client would read a snapshot with that in it.
+    messages = [each for each in messages if each["role"] != "activity" or isinstance(each.get("content"), dict)]
+    return telling_of_activities(events.messages_snapshot(messages), view.version, known=view.knows_activities)
