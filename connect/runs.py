@@ -1,0 +1,257 @@
+"""The runs of this process: `start()`, and `Runs`, the registry that owns them and finds them. Never what a run says.
+
+What is kept, and for how long:
+
+- A live run: until it ends. Its view, its task and its graph are kept with it.
+- An ended run of a graph with a checkpointer: how it ended (`Remembered`, a few words), until the thread's next run
+  ends, or `remembered` other threads' have. The checkpoint has the rest, but cannot tell a run that was cancelled, or
+  killed, from one at a breakpoint.
+- An ended run of a graph without one: as it is, for nobody else knows what it said; until the thread's next run, for
+  `linger` seconds, or until `lingering` others have ended.
+
+All of it is of one event loop, and changes only in its turns; there are no locks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+import weakref
+from collections import OrderedDict
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from types import TracebackType
+from typing import Any, cast, get_args
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.pregel import Pregel
+
+from ..translator import PROTOCOL_VERSION, STREAM_MODES, ClientView, Ending, Failed, Options, Translator
+from ..translator.failure import failure
+from .run import OnDisconnect, Run
+from .shown import options_for
+from .starts import Starts
+
+Graph = Pregel[Any, Any, Any, Any]
+_Key = tuple[Hashable, str]
+
+
+class RunConflictError(RuntimeError):
+    """A run was to start on a thread on which one is running; the message names both."""
+
+
+class RunNotFoundError(LookupError):
+    """There is no such run to do something with; the message says what was looked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """How the last run of a thread ended that ran in this process."""
+
+    run_id: str
+    started_at: datetime
+    ending: Ending
+    is_interrupted: bool
+    is_stopped: bool
+    """Whether it stopped at a static breakpoint."""
+
+
+class Runs:
+    """The runs of one event loop, by agent and thread id.
+
+    `linger`: seconds for which an ended run of a graph without a checkpointer can still be read. `lingering`: how many
+    such runs at most. `remembered`: of how many threads it is known how their last run ended.
+    Close it with `aclose()` or as a context; that cancels what runs.
+    """
+
+    def __init__(self, *, linger: float = 60.0, lingering: int = 100, remembered: int = 1_000) -> None:
+        self._linger = linger
+        self._most_lingering = lingering
+        self._most_remembered = remembered
+        self._live: dict[_Key, Run] = {}
+        self._lingering: OrderedDict[_Key, tuple[Run, asyncio.TimerHandle]] = OrderedDict()
+        self._remembered: OrderedDict[_Key, Remembered] = OrderedDict()
+        self._starts: weakref.WeakKeyDictionary[Starts, _Key] = weakref.WeakKeyDictionary()
+
+    async def __aenter__(self) -> Runs:
+        return self
+
+    async def __aexit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+        await self.aclose()
+
+    def start(
+        self,
+        graph: Graph,
+        input: Any,  # noqa: A002 - the name LangGraph gives it
+        config: Mapping[str, Any] | None = None,
+        *,
+        run_id: str | None = None,
+        options: Options | None = None,
+        view: ClientView | None = None,
+        agent: str | None = None,
+        on_disconnect: OnDisconnect = "continue",
+        context: Any = None,
+    ) -> Run:
+        """Starts a run that goes on whoever reads it; see `start`."""
+        if not isinstance(graph, Pregel):
+            raise TypeError(f"start: expected a compiled graph, got {type(graph).__name__}")
+        if on_disconnect not in get_args(OnDisconnect):
+            raise ValueError(f"on_disconnect: expected 'continue' or 'cancel', got {on_disconnect!r}")
+        configured = _configured(graph, config, run_id)
+        thread_id, run_id = configured["configurable"]["thread_id"], configured["configurable"]["run_id"]
+        key = (agent_of(graph, agent), thread_id)
+        if key in self._live:
+            raise RunConflictError(f"thread {thread_id!r} has a run that is running, {self._live[key].run_id!r}")
+        options = replace(options or options_for(graph), protocol_version=PROTOCOL_VERSION)
+        translator = Translator(thread_id, run_id, options, _seed(graph, options, view))
+        parts = graph.astream(input, configured, context=context, stream_mode=STREAM_MODES, subgraphs=True)
+        run = Run(parts, translator, key[0], on_disconnect, has_checkpointer=has_checkpointer(graph), over=self._over)
+        self._forget(key)
+        self._live[key] = run
+        for starts in [starts for starts, wanted in self._starts.items() if wanted == key]:
+            starts.started(run)
+        return run
+
+    def find(self, agent: Hashable, thread_id: str) -> Run | None:
+        """The run that is running on a thread, or that lingers; `agent`: its name, or else the graph."""
+        key = (agent, thread_id)
+        lingering = self._lingering.get(key)
+        return self._live.get(key) or (None if lingering is None else lingering[0])
+
+    def last(self, agent: Hashable, thread_id: str) -> Remembered | None:
+        """How the last run of this process on a thread ended, if its graph has a checkpointer."""
+        return self._remembered.get((_weak(agent), thread_id))
+
+    def starts(self, agent: Hashable, thread_id: str) -> Starts:
+        """The runs that start on a thread from now on."""
+        starts = Starts()
+        self._starts[starts] = (agent, thread_id)
+        return starts
+
+    async def aclose(self) -> None:
+        """Cancels what runs and waits for its end; forgets what lingers; ends all `starts`."""
+        for starts in list(self._starts):
+            starts.close()
+        for run in list(self._live.values()):
+            await run.cancel()
+        for key in list(self._lingering):
+            self._forget(key)
+
+    def _over(self, run: Run, ending: Ending) -> None:
+        key = (run.agent, run.thread_id)
+        del self._live[key]
+        if run.has_checkpointer:
+            self._remember(run, ending)
+        else:
+            timer = asyncio.get_running_loop().call_later(self._linger, self._forget, key)
+            self._lingering[key] = (run, timer)
+            if len(self._lingering) > self._most_lingering:
+                self._forget(next(iter(self._lingering)))
+
+    def _remember(self, run: Run, ending: Ending) -> None:
+        key = (_weak(run.agent), run.thread_id)
+        is_interrupted = run.status == "interrupted"
+        self._remembered[key] = Remembered(run.run_id, run.started_at, _brief(ending), is_interrupted, run.is_stopped)
+        self._remembered.move_to_end(key)
+        if len(self._remembered) > self._most_remembered:
+            self._remembered.popitem(last=False)
+
+    def _forget(self, key: _Key) -> None:
+        lingering = self._lingering.pop(key, None)
+        if lingering is not None:
+            lingering[1].cancel()
+
+
+_default = Runs()
+
+
+def default_runs() -> Runs:
+    """The registry that is used where none is given."""
+    return _default
+
+
+def start(
+    graph: Graph,
+    input: Any,  # noqa: A002 - the name LangGraph gives it
+    config: Mapping[str, Any] | None = None,
+    *,
+    run_id: str | None = None,
+    options: Options | None = None,
+    view: ClientView | None = None,
+    runs: Runs | None = None,
+    agent: str | None = None,
+    on_disconnect: OnDisconnect = "continue",
+    context: Any = None,
+) -> Run:
+    """Starts a run of a compiled graph in this process and event loop; `connect` finds it, and any number read it.
+
+    `input`, `config`, `context`: what `graph.astream` takes. The thread is `config["configurable"]["thread_id"]`; only
+    a graph without a checkpointer may do without. `run_id`: None takes the `run_id` of the config, or makes one; it is
+    put into `configurable`, so that checkpoints carry it. `options`: None shows the channels of the graph's output
+    schema; they are those of all readers, except for the protocol version, which is each reader's. `view`: what the
+    client that asked is known to hold. `runs`: the registry; None is the default one. `agent`: the name under which the
+    run is found; None is the graph object itself. `on_disconnect`: what becomes of the run when its last reader goes
+    away.
+
+    Raises `RunConflictError` if a run is running on the thread, `ValueError` for a config without the thread id it
+    needs, `TypeError` for what is no compiled graph, `RuntimeError` outside of an event loop. What the graph raises
+    becomes the run's end, never an exception here.
+    """
+    return (default_runs() if runs is None else runs).start(
+        graph,
+        input,
+        config,
+        run_id=run_id,
+        options=options,
+        view=view,
+        agent=agent,
+        on_disconnect=on_disconnect,
+        context=context,
+    )
+
+
+def agent_of(graph: Graph, agent: str | None) -> Hashable:
+    """What runs of a graph are found by, beside their thread: the name, or the graph itself."""
+    return graph if agent is None else agent
+
+
+def has_checkpointer(graph: Graph) -> bool:
+    """Whether the graph keeps its threads by itself."""
+    return isinstance(graph.checkpointer, BaseCheckpointSaver)
+
+
+def _configured(graph: Graph, config: Mapping[str, Any] | None, run_id: str | None) -> RunnableConfig:
+    """The config with the thread id and the run id of the run in it."""
+    given = dict(config or {})
+    configurable = dict(given.get("configurable") or {})
+    thread_id = configurable.get("thread_id")
+    if thread_id is None or thread_id == "":
+        if has_checkpointer(graph):
+            raise ValueError('expected config={"configurable": {"thread_id": ...}}: the graph has a checkpointer')
+        thread_id = uuid.uuid4()
+    wanted = run_id or configurable.get("run_id") or given.get("run_id") or uuid.uuid4()
+    given["configurable"] = {**configurable, "thread_id": str(thread_id), "run_id": str(wanted)}
+    return cast(RunnableConfig, given)
+
+
+def _seed(graph: Graph, options: Options, view: ClientView | None) -> ClientView:
+    """What the first reader holds. A graph without messages never tells any: then none are known, and what is half
+    said when a reader comes late can be told from its beginning."""
+    if view is not None:
+        return view.copy()
+    return ClientView(messages=None if options.messages_key in graph.channels else [])
+
+
+def _brief(ending: Ending) -> Ending:
+    """How it ended, without what an exception keeps alive."""
+    if isinstance(ending, Failed):
+        failed = failure(ending.error, "message")
+        return Failed({"error": failed.code, "message": failed.message})
+    return ending
+
+
+def _weak(agent: Hashable) -> Hashable:
+    """An agent as what is remembered holds it: no graph is kept alive by that."""
+    return agent if isinstance(agent, str) else weakref.ref(agent)

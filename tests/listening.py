@@ -1,0 +1,60 @@
+"""Readers of batches, as `connect` has them: what they were told, and what they hold then.
+
+Here: `Listener`, and turns of the event loop. Never here: anything of ours that is tested.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+from langgraph_agui.connect.reader import Reader
+from langgraph_agui.connect.told import Told
+from langgraph_agui.translator import ClientView, Options
+
+Event = dict[str, Any]
+Batches = AsyncIterator[list[Told]]
+
+
+class Listener:
+    """One reader with nothing in its hands: the events it was told, and its view of them."""
+
+    def __init__(self, view: ClientView | None = None) -> None:
+        self.reader = Reader(Options(), view)
+        self.view = self.reader.view.copy()
+        self.batches: list[list[Told]] = []
+
+    @property
+    def events(self) -> list[Event]:
+        return [told.event for batch in self.batches for told in batch]
+
+    @property
+    def kinds(self) -> list[str]:
+        return [event["type"] for event in self.events]
+
+    async def hear(self, batches: Batches) -> "Listener":
+        """Reads to the end."""
+        async for batch in batches:
+            self.take(batch)
+        return self
+
+    def take(self, batch: list[Told]) -> None:
+        self.batches.append(batch)
+        for told in batch:
+            self.view.apply(told.event)
+
+
+def held(view: ClientView) -> Any:
+    """What of a view has to be equal wherever somebody joined."""
+    return view.messages, view.state, view.terminal, view.run_id
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    """Gives the event loop turns until something holds."""
+    while not holds():  # noqa: ASYNC110 - anything may hold, there is nothing to wait for
+        await asyncio.sleep(0)
+
+
+async def turns(count: int = 5) -> None:
+    """Gives everybody who is ready a few turns."""
+    for _ in range(count):
+        await asyncio.sleep(0)
