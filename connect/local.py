@@ -1,0 +1,124 @@
+"""One thread of a compiled graph in this process: what is told of it (`connect_local`), and how its run is stopped.
+
+Here: the order of looking. Never here: what a checkpoint tells of its run's end (`local_ended`), or how a run is read
+(`broadcast`).
+
+The registry is asked first, and again after the checkpointer has answered: a run may have started, or even ended,
+meanwhile. So what is told is of one moment.
+"""
+
+from __future__ import annotations
+
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Any
+
+from langgraph.pregel import Pregel
+from langgraph.types import StateSnapshot
+
+from ..translator import Options
+from ..translator import events as agui
+from ..translator.failure import failure
+from .idle import Ended, PastErrors, told_idle
+from .local_ended import ended, needs_stops
+from .reader import Reader
+from .run import Run
+from .runs import Remembered, RunNotFoundError, agent_of, has_checkpointer
+from .told import Batch, Batches, tell
+
+if TYPE_CHECKING:
+    from .sources import Local
+
+NOT_FOUND = "not_found"
+"""The code for a run that was asked for and is neither going on nor the thread's last."""
+UNREADABLE = "unreadable_thread"
+"""The code for a thread whose checkpointer raised."""
+
+Graph = Pregel[Any, Any, Any, Any]
+
+
+async def connect_local(
+    source: Local,
+    thread_id: str,
+    reader: Reader,
+    options: Options | None,
+    *,
+    run_id: str | None = None,
+    past_errors: PastErrors = "error",
+) -> Batches:
+    """What the thread holds and what runs on it, to its end; nothing for a thread nobody knows.
+
+    `options`: of a run that is over; None shows the channels of the graph's output schema. `run_id`: the run to tell;
+    one that is neither going on nor the thread's last is `RUN_ERROR`, as is what the checkpointer raises.
+    """
+    options = options or await source.options()
+    try:
+        found = await _found(source, thread_id)
+    except Exception as error:  # whatever a checkpointer raises
+        yield _refusal(reader, failure(error, options.error_detail).message, UNREADABLE)
+        return
+    if run_id is not None and (found is None or found.run_id != run_id):
+        yield _refusal(reader, f"The run {run_id!r} is neither going on nor the thread's last.", NOT_FOUND)
+    elif isinstance(found, Run):
+        async with aclosing(found.attach(reader)) as batches:
+            async for batch in batches:
+                yield batch
+    elif found is not None:
+        yield tell(told_idle(reader, thread_id, found, options, past_errors))
+
+
+async def cancel_local(source: Local, thread_id: str, run_id: str | None = None) -> None:
+    """Stops the thread's run, and returns when it has stopped.
+
+    Raises `RunNotFoundError` if none is going on in this process, or another than `run_id`.
+    """
+    run = source.runs.find(agent_of(source.graph, source.agent), thread_id)
+    if run is None or run.status != "running":
+        raise RunNotFoundError(f"no run is going on on thread {thread_id!r} in this process")
+    if run_id not in (None, run.run_id):
+        raise RunNotFoundError(f"run {run_id!r} is not going on on thread {thread_id!r}; {run.run_id!r} is")
+    await run.cancel()
+
+
+async def _found(source: Local, thread_id: str) -> Run | Ended | None:
+    """The run that is going on (or lingers), or else how the last one ended; None for a thread nobody knows."""
+    graph, runs, agent = source.graph, source.runs, agent_of(source.graph, source.agent)
+    while True:
+        run, last = runs.find(agent, thread_id), runs.last(agent, thread_id)
+        if run is not None or not has_checkpointer(graph):
+            return run
+        idle = await _idle(graph, thread_id, last)
+        if runs.find(agent, thread_id) is None and runs.last(agent, thread_id) is last:
+            return idle
+
+
+async def _idle(graph: Graph, thread_id: str, last: Remembered | None) -> Ended | None:
+    state = await graph.aget_state({"configurable": {"thread_id": thread_id}})
+    if state.metadata is None and state.created_at is None:
+        return None
+    stops = needs_stops(state, last) and await _stops(graph, graph, state)
+    return ended(state, last, stops=stops)
+
+
+async def _stops(root: Graph, graph: Graph, state: StateSnapshot) -> bool:
+    """Whether the graph, or one inside it, was compiled to stop where the state is."""
+    before, after = graph.interrupt_before_nodes, graph.interrupt_after_nodes
+    if before == "*" or not set(before).isdisjoint(state.next):
+        return True
+    if after and state.parent_config is not None:
+        ran = (await root.aget_state(state.parent_config)).next
+        if after == "*" or not set(after).isdisjoint(ran):
+            return True
+    inside = dict(graph.get_subgraphs())
+    for task in state.tasks:
+        child = inside.get(task.name)
+        if isinstance(child, Pregel) and isinstance(task.state, dict):
+            within = await root.aget_state(task.state)
+            if await _stops(root, child, within):
+                return True
+    return False
+
+
+def _refusal(reader: Reader, message: str, code: str) -> Batch:
+    event = agui.run_error(message, code)
+    reader.view.apply(event)
+    return tell([event])

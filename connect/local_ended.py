@@ -1,0 +1,122 @@
+"""How the last run of a local thread ended, read off its newest checkpoint and what this process remembers. Pure.
+
+A checkpoint does not say how its run ended. What tells, the first that does:
+
+| what is known | it ended |
+|---|---|
+| this process ran it, and it failed | in its error |
+| interrupts are pending | at these interrupts |
+| this process ran it, and it was cancelled, or stopped at a breakpoint | so |
+| the checkpoint was written by `update_state` | well: nothing ran |
+| a task's error is stored | in that error; as cancelled, if the task was |
+| nothing is next | well |
+| the graph was compiled to stop where it stands | at a breakpoint |
+| none of these | unknown: it was killed, or another process runs it. `RUN_ERROR`, code `unfinished` |
+
+A run that failed, or was cancelled, before it wrote a checkpoint left the one it began with, in which another run's id
+stands. So what is remembered counts if the checkpoint is of that run, or older than it.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from langgraph.types import StateSnapshot
+
+from ..translator import Cancelled, Ending, Failed, Finished
+from .idle import Ended, written_as
+from .runs import Remembered
+
+UNFINISHED = Failed(
+    {"error": "unfinished", "message": "The thread's last run did not come to its end, or goes on in another process."}
+)
+"""The end of a run of which only that is known."""
+
+_WRITTEN = frozenset({"update", "fork"})
+_EXCEPTION = re.compile(r"(\w+)\((.*)\)", re.DOTALL)
+
+
+def ended(state: StateSnapshot, remembered: Remembered | None, *, stops: bool) -> Ended:
+    """How the thread's last run ended.
+
+    `state`: the newest one, with a checkpoint. `remembered`: how the last run ended that this process ran there.
+    `stops`: whether the graph was compiled to stop where it stands.
+    """
+    last = remembered if remembered is not None and _is_newest(remembered, state) else None
+    run_id = _run_id(state) if last is None else last.run_id
+    ending, stopped = _ending(state, last, stops)
+    if isinstance(ending, Finished):
+        ending = Finished(state.interrupts, state.values)
+    return Ended(run_id, state.values, ending, stopped)
+
+
+def needs_stops(state: StateSnapshot, remembered: Remembered | None) -> bool:
+    """Whether `ended` depends on `stops`: that takes a question to find out."""
+    return ended(state, remembered, stops=True) != ended(state, remembered, stops=False)
+
+
+def _ending(state: StateSnapshot, last: Remembered | None, stops: bool) -> tuple[Ending, bool]:
+    """The ending, and whether it is a static breakpoint's."""
+    if last is not None and isinstance(last.ending, Failed):
+        return last.ending, False
+    if state.interrupts:
+        return Finished(), False
+    if last is not None:
+        # langgraph 1.0 does not show a task's second question as pending: then all that is known is that it waits
+        return last.ending, last.is_stopped or last.is_interrupted
+    if _metadata(state).get("source") in _WRITTEN:
+        return Finished(), False
+    failed = _failed(state)
+    if failed is not None:
+        return failed, False
+    if not state.next:
+        return Finished(), False
+    return (Finished(), True) if stops else (UNFINISHED, False)
+
+
+def _failed(state: StateSnapshot) -> Ending | None:
+    """What the tasks' stored errors say. They are stored as `repr` gives them."""
+    errors = [_read(task.error) for task in state.tasks if task.error is not None]
+    failures = [error for error in errors if error != {"error": "CancelledError", "message": ""}]
+    if failures:
+        return Failed(failures[0])
+    return Cancelled() if errors else None
+
+
+def _read(error: Any) -> Any:
+    if not isinstance(error, str):
+        return error
+    match = _EXCEPTION.fullmatch(error)
+    if match is None:
+        return error
+    name, given = match.groups()
+    try:
+        message = ast.literal_eval(given) if given else ""
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        message = given
+    return {"error": name, "message": str(message)}
+
+
+def _is_newest(remembered: Remembered, state: StateSnapshot) -> bool:
+    """Whether no other run than the remembered one came after it, as far as the checkpoint tells."""
+    if _metadata(state).get("run_id") == remembered.run_id:
+        return True
+    try:
+        made = datetime.fromisoformat(str(state.created_at))
+    except ValueError:
+        return False
+    return (made if made.tzinfo is not None else made.replace(tzinfo=UTC)) <= remembered.started_at
+
+
+def _run_id(state: StateSnapshot) -> str:
+    """The id of the run that made the checkpoint, or one derived from the checkpoint, the same each time."""
+    run_id = _metadata(state).get("run_id")
+    return str(run_id) if run_id else written_as(str(state.config["configurable"].get("checkpoint_id")))
+
+
+def _metadata(state: StateSnapshot) -> Mapping[str, Any]:
+    return state.metadata or {}

@@ -1,0 +1,123 @@
+"""Local graphs that go as far as a test lets them: nodes that say when they are reached, and wait.
+
+Here: `Point`, and small graphs made of it. Never here: anything of ours that is tested.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, TypedDict
+
+from langchain_core.messages import AIMessage
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.config import get_stream_writer
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.pregel import Pregel
+from langgraph.types import interrupt
+
+from fixtures.graphs.speech import said, speaker
+from fixtures.models import ScriptedModel
+from fixtures.scripts import end, text
+
+Graph = Pregel[Any, Any, Any, Any]
+Checkpointer = BaseCheckpointSaver[Any] | None
+
+HELLO = {"messages": [{"role": "user", "content": "hello", "id": "user-1"}]}
+
+
+class Point:
+    """Where a node waits: `reached` is set when it is there, and it goes on when `open` is."""
+
+    def __init__(self) -> None:
+        self.reached = asyncio.Event()
+        self.open = asyncio.Event()
+        self.left = False
+        """Whether whoever waited here was cancelled."""
+
+    async def passing(self) -> None:
+        self.reached.set()
+        try:
+            await self.open.wait()
+        except asyncio.CancelledError:
+            self.left = True
+            raise
+
+
+class PacedModel(ScriptedModel):
+    """A model that waits in the middle of what it says: `half` of its chunks are out when the point is reached."""
+
+    point: Any
+    half: int = 2
+
+    async def before(self, messages: Sequence[Any], place: int) -> None:
+        """The point, before the chunk in the middle."""
+        if place == self.half:
+            await self.point.passing()
+
+
+def speaking(point: Point, checkpointer: Checkpointer = None, words: str = "one two three four") -> Graph:
+    """A graph that says a few words, and waits after the second."""
+    model = PacedModel(turns=[text(words) + end()], point=point)
+    return StateGraph(MessagesState).add_node("speak", speaker(model)).add_edge(START, "speak").compile(checkpointer)
+
+
+def waiting(point: Point, checkpointer: Checkpointer = None) -> Graph:
+    """A graph that says something and keeps it, then waits in its second node, then speaks again."""
+
+    async def wait(state: MessagesState) -> dict[str, Any]:
+        await point.passing()
+        return {"messages": [AIMessage("It is done.", id="done-1")]}
+
+    graph = StateGraph(MessagesState).add_node("first", speaker(said("At once."))).add_node("wait", wait)
+    return graph.add_edge(START, "first").add_edge("first", "wait").compile(checkpointer)
+
+
+def asking(point: Point, checkpointer: Checkpointer) -> Graph:
+    """A graph that asks, and waits when it has been answered; it fails if the answer is "fail"."""
+
+    async def ask(state: MessagesState) -> dict[str, Any]:
+        answer = interrupt("Shall I?")
+        await point.passing()
+        if answer == "fail":
+            raise ValueError("not like this")
+        return {"messages": [AIMessage(f"You said {answer}.", id="said-1")]}
+
+    return StateGraph(MessagesState).add_node("ask", ask).add_edge(START, "ask").compile(checkpointer)
+
+
+def quick(checkpointer: Checkpointer = None) -> Graph:
+    """A graph that waits for nothing."""
+    graph = StateGraph(MessagesState).add_node("speak", speaker(said("At once.")))
+    return graph.add_edge(START, "speak").compile(checkpointer)
+
+
+class _Topic(TypedDict):
+    topic: str
+    notes: Annotated[list[str], lambda before, more: before + more]
+
+
+def without_messages(point: Point) -> Graph:
+    """A graph that has no messages, whose model speaks all the same; it waits in mid-sentence."""
+    model = PacedModel(turns=[text("one two three four") + end()], point=point)
+
+    async def write(state: _Topic) -> Mapping[str, Any]:
+        answer = await model.ainvoke(state["topic"])
+        return {"notes": [answer.text]}
+
+    return StateGraph(_Topic).add_node("write", write).add_edge(START, "write").compile()
+
+
+def fast(count: int) -> Graph:
+    """A graph that says many things without waiting for anybody: custom events, all at once."""
+
+    async def tell(state: MessagesState) -> dict[str, Any]:
+        write = get_stream_writer()
+        for number in range(count):
+            write({"name": "n", "value": number})
+        return {"messages": [AIMessage("All said.", id="all-1")]}
+
+    return StateGraph(MessagesState).add_node("tell", tell).add_edge(START, "tell").compile()
+
+
+def on(thread_id: str, **more: Any) -> dict[str, Any]:
+    """The config of a thread."""
+    return {"configurable": {"thread_id": thread_id, **more}}

@@ -1,0 +1,473 @@
+"""Runs of this process: they belong to nobody who asked for them, end once, and are kept no longer than needed."""
+
+import asyncio
+import gc
+import weakref
+from contextlib import aclosing
+from typing import Any
+from uuid import UUID
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command
+from langgraph_agui.connect.run import Run
+from langgraph_agui.connect.runs import RunConflictError, Runs, default_runs, start
+from langgraph_agui.translator import Cancelled, ClientView, Failed, Options
+
+from fixtures import FIXTURES
+
+from .agui_client import AguiClient
+from .listening import Listener, held, turns
+from .paced import HELLO, Point, asking, fast, on, quick, speaking, waiting, without_messages
+
+
+async def listened(run: Run, view: ClientView | None = None) -> Listener:
+    listener = Listener(view)
+    return await listener.hear(run.attach(listener.reader))
+
+
+# --- a run and its readers --------------------------------------------------------------------------------------------
+
+
+async def test_a_run_goes_on_without_readers() -> None:
+    async with Runs() as runs:
+        run = runs.start(quick(), HELLO, on("t"))
+        assert await run.wait() == "finished"
+        assert [message["role"] for message in run.view.messages] == ["user", "assistant"]
+
+
+async def test_a_run_goes_on_when_its_reader_goes_away() -> None:
+    point = Point()
+    async with Runs() as runs:
+        run = runs.start(speaking(point), HELLO, on("t"))
+        async with aclosing(run.attach(Listener().reader)) as told:
+            await anext(told)
+        point.open.set()
+        assert await run.wait() == "finished"
+
+
+async def test_a_run_is_cancelled_when_its_last_reader_goes_away_if_that_was_asked_for() -> None:
+    point = Point()
+    async with Runs() as runs:
+        run = runs.start(speaking(point), HELLO, on("t"), on_disconnect="cancel")
+        async with aclosing(run.attach(Listener().reader)) as first, aclosing(run.attach(Listener().reader)) as second:
+            await anext(first)
+            await anext(second)
+            await point.reached.wait()
+            await first.aclose()
+            await turns()
+            assert run.status == "running"
+        assert await run.wait() == "cancelled"
+        assert point.left
+
+
+async def test_a_run_is_told_as_started_before_it_had_a_turn() -> None:
+    async with Runs() as runs:
+        run = runs.start(quick(), HELLO, on("t"), run_id="r")
+        assert run.view.prelude() == [
+            {"type": "RUN_STARTED", "threadId": "t", "runId": "r", "protocolVersion": "1.0"},
+        ]
+
+
+async def test_a_reader_that_comes_in_mid_sentence_holds_it_whole_in_the_end(agui_client: AguiClient) -> None:
+    point = Point()
+    async with Runs() as runs:
+        run = runs.start(speaking(point), HELLO, on("t"))
+        await point.reached.wait()
+        await turns()
+        listener = Listener()
+        async with aclosing(run.attach(listener.reader)) as told:
+            listener.take(await anext(told))
+            assert listener.view.messages[-1]["content"] == "one two "
+            point.open.set()
+            await listener.hear(told)
+        answer = agui_client.play(listener.events, mode="connect")
+        assert answer.accepted
+        assert answer.messages[-1]["content"] == "one two three four"
+
+
+async def test_half_said_text_of_a_graph_without_messages_is_told_to_who_comes_late() -> None:
+    point = Point()
+    async with Runs() as runs:
+        run = runs.start(without_messages(point), {"topic": "x", "notes": []}, on("t"))
+        await point.reached.wait()
+        await turns()
+        listener = Listener()
+        async with aclosing(run.attach(listener.reader)) as told:
+            listener.take(await anext(told))
+        assert [message["content"] for message in listener.view.messages] == ["one two "]
+
+
+async def test_the_client_that_asked_is_told_only_what_it_lacks() -> None:
+    view = ClientView(messages=[{"id": "user-1", "role": "user", "content": "hello"}], state={})
+    async with Runs() as runs:
+        run = runs.start(quick(), HELLO, on("t"), view=view)
+        listener = await listened(run, view)
+        assert "MESSAGES_SNAPSHOT" not in listener.kinds
+        assert view.messages == [{"id": "user-1", "role": "user", "content": "hello"}]
+
+
+async def test_readers_of_many_things_said_at_once_keep_up() -> None:
+    async with Runs() as runs:
+        run = runs.start(fast(1_500), {"messages": []}, on("t"))
+        listener = await listened(run)
+        said = [event["value"] for event in listener.events if event["type"] == "CUSTOM"]
+        assert said == list(range(1_500))
+
+
+@pytest.mark.parametrize("version", ["1.0", None])
+async def test_the_protocol_version_is_each_readers(version: str | None) -> None:
+    point = Point()
+    async with Runs() as runs:
+        run = runs.start(speaking(point), HELLO, on("t"), options=Options(protocol_version=None))
+        await run.cancel()
+        listener = await listened(run)
+        last = listener.batches[-1][-1].model(version)
+        assert last.type.value == ("RUN_ERROR" if version is None else "RUN_FINISHED")
+
+
+# --- how it ends ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("fixture", "status"),
+    [
+        ("plain_text", "finished"),
+        ("interrupt_in_node", "interrupted"),
+        ("interrupt_in_subgraph", "interrupted"),
+        ("breakpoint_before", "interrupted"),
+        ("node_raises", "failed"),
+        ("model_raises_mid_text", "failed"),
+        ("recursion_limit", "failed"),
+    ],
+)
+async def test_a_run_ends_as_its_graph_does(fixture: str, status: str, agui_client: AguiClient) -> None:
+    made = FIXTURES[fixture]
+    async with Runs() as runs:
+        config = {**made.config, **on("t")}
+        run = runs.start(made.build(InMemorySaver()), made.turns[0].input, config)
+        listener = await listened(run)
+        assert run.status == status
+        answer = agui_client.play(listener.events, mode="connect")
+        assert answer.accepted
+
+
+async def test_what_a_graph_raises_is_the_runs_end_and_nobodys_exception() -> None:
+    async with Runs() as runs:
+        run = runs.start(FIXTURES["node_raises"].build(None), HELLO, on("t"))
+        listener = await listened(run)
+        assert isinstance(run.ending, Failed)
+        assert listener.events[-1] == {"type": "RUN_ERROR", "message": "nothing here", "code": "LookupError"}
+
+
+async def test_an_input_no_graph_takes_is_the_runs_end() -> None:
+    async with Runs() as runs:
+        run = runs.start(quick(), None, on("t"))
+        assert await run.wait() == "failed"
+
+
+async def test_cancelling_stops_the_graph_and_closes_what_is_open(agui_client: AguiClient) -> None:
+    point = Point()
+    async with Runs() as runs:
+        run = runs.start(speaking(point), HELLO, on("t"))
+        listener = Listener()
+        hearing = asyncio.create_task(listener.hear(run.attach(listener.reader)))
+        await point.reached.wait()
+        await turns()
+        await run.cancel()
+        await hearing
+        assert point.left
+        assert isinstance(run.ending, Cancelled)
+        assert listener.events[-1]["outcome"] == {"type": "cancelled"}
+        assert agui_client.play(listener.events, mode="connect").accepted
+
+
+async def test_cancelling_twice_is_cancelling_once() -> None:
+    point = Point()
+    async with Runs() as runs:
+        run = runs.start(speaking(point), HELLO, on("t"))
+        await point.reached.wait()
+        await asyncio.gather(run.cancel(), run.cancel())
+        await run.cancel()
+        assert run.status == "cancelled"
+
+
+async def test_a_run_that_is_cancelled_before_it_had_a_turn_is_told_as_cancelled() -> None:
+    async with Runs() as runs:
+        run = runs.start(quick(), HELLO, on("t"))
+        await run.cancel()
+        listener = await listened(run)
+        assert listener.kinds == ["RUN_STARTED", "RUN_FINISHED"]
+        assert run.status == "cancelled"
+
+
+async def test_cancelling_a_run_that_has_ended_changes_nothing() -> None:
+    async with Runs() as runs:
+        run = runs.start(quick(), HELLO, on("t"))
+        await run.wait()
+        await run.cancel()
+        assert run.status == "finished"
+
+
+async def test_whoever_stops_waiting_for_a_run_stops_no_run() -> None:
+    point = Point()
+    async with Runs() as runs:
+        run = runs.start(speaking(point), HELLO, on("t"))
+        waiting_for_it = asyncio.create_task(run.wait())
+        await point.reached.wait()
+        waiting_for_it.cancel()
+        await turns()
+        assert run.status == "running"
+
+
+# --- its ids ----------------------------------------------------------------------------------------------------------
+
+
+async def test_checkpoints_carry_the_run_id() -> None:
+    graph = quick(InMemorySaver())
+    async with Runs() as runs:
+        await runs.start(graph, HELLO, on("t"), run_id="r").wait()
+        state = await graph.aget_state(on("t"))  # type: ignore[arg-type]
+        assert (state.metadata or {})["run_id"] == "r"
+
+
+@pytest.mark.parametrize(
+    ("config", "run_id", "expected"),
+    [
+        (on("t", run_id="configured"), None, "configured"),
+        ({**on("t"), "run_id": UUID(int=7)}, None, str(UUID(int=7))),
+        (on("t", run_id="configured"), "given", "given"),
+    ],
+)
+async def test_the_run_id_is_the_one_that_was_given(config: Any, run_id: str | None, expected: str) -> None:
+    async with Runs() as runs:
+        assert runs.start(quick(), HELLO, config, run_id=run_id).run_id == expected
+
+
+async def test_a_run_without_an_id_gets_one_of_its_own() -> None:
+    async with Runs() as runs:
+        first, second = (runs.start(quick(), HELLO, on(thread_id)) for thread_id in "ab")
+        assert UUID(first.run_id) != UUID(second.run_id)
+
+
+async def test_a_graph_without_a_checkpointer_needs_no_thread_id() -> None:
+    async with Runs() as runs:
+        run = runs.start(quick(), HELLO)
+        assert await run.wait() == "finished"
+        assert UUID(run.thread_id)
+
+
+async def test_a_graph_with_a_checkpointer_needs_a_thread_id() -> None:
+    async with Runs() as runs:
+        with pytest.raises(ValueError, match="thread_id"):
+            runs.start(quick(InMemorySaver()), HELLO, {})
+
+
+async def test_what_is_no_compiled_graph_is_refused() -> None:
+    async with Runs() as runs:
+        with pytest.raises(TypeError, match="compiled graph, got str"):
+            runs.start("graph", HELLO)  # type: ignore[arg-type]
+
+
+async def test_an_unknown_choice_of_what_a_disconnect_does_is_refused() -> None:
+    async with Runs() as runs:
+        with pytest.raises(ValueError, match="'continue' or 'cancel'"):
+            runs.start(quick(), HELLO, on_disconnect="stop")  # type: ignore[arg-type]
+
+
+# --- the registry -----------------------------------------------------------------------------------------------------
+
+
+async def test_a_second_run_on_a_thread_is_refused_while_one_is_running() -> None:
+    graph = speaking(Point())
+    async with Runs() as runs:
+        runs.start(graph, HELLO, on("t"), run_id="first")
+        with pytest.raises(RunConflictError, match=r"'t'.*'first'"):
+            runs.start(graph, HELLO, on("t"))
+
+
+async def test_runs_of_other_threads_and_agents_do_not_get_in_the_way() -> None:
+    graph, other = speaking(Point()), speaking(Point())
+    async with Runs() as runs:
+        found = [
+            runs.start(graph, HELLO, on("t")),
+            runs.start(graph, HELLO, on("u")),
+            runs.start(other, HELLO, on("t")),
+            runs.start(other, HELLO, on("t"), agent="named"),
+        ]
+        assert [runs.find(*key) for key in ((graph, "t"), (graph, "u"), (other, "t"), ("named", "t"))] == found
+
+
+async def test_a_run_is_found_by_its_agents_name_whichever_object_the_graph_is() -> None:
+    async with Runs() as runs:
+        run = runs.start(speaking(Point()), HELLO, on("t"), agent="chat")
+        assert runs.find("chat", "t") is run
+
+
+async def test_an_ended_run_of_a_graph_without_a_checkpointer_can_still_be_read() -> None:
+    graph = quick()
+    async with Runs() as runs:
+        run = runs.start(graph, HELLO, on("t"))
+        await run.wait()
+        found = runs.find(graph, "t")
+        assert found is run
+        listener = await listened(run)
+        assert held(listener.view) == held(run.view)
+
+
+async def test_an_ended_run_lingers_for_its_time_only() -> None:
+    graph = quick()
+    async with Runs(linger=0.0) as runs:
+        await runs.start(graph, HELLO, on("t")).wait()
+        await turns(2)
+        assert runs.find(graph, "t") is None
+
+
+async def test_only_so_many_ended_runs_linger() -> None:
+    graph = quick()
+    async with Runs(lingering=2) as runs:
+        for thread_id in "abc":
+            await runs.start(graph, HELLO, on(thread_id)).wait()
+        assert [runs.find(graph, thread_id) is not None for thread_id in "abc"] == [False, True, True]
+
+
+async def test_the_next_run_on_a_thread_takes_the_place_of_one_that_lingers() -> None:
+    graph = quick()
+    async with Runs() as runs:
+        await runs.start(graph, HELLO, on("t")).wait()
+        second = runs.start(graph, HELLO, on("t"))
+        await second.wait()
+        assert runs.find(graph, "t") is second
+
+
+async def test_of_an_ended_run_with_a_checkpointer_only_its_end_is_remembered() -> None:
+    graph = quick(InMemorySaver())
+    async with Runs() as runs:
+        run = runs.start(graph, HELLO, on("t"), run_id="r")
+        await run.wait()
+        gone = weakref.ref(run)
+        del run
+        await turns()
+        gc.collect()
+        assert gone() is None
+        last = runs.last(graph, "t")
+        assert last is not None
+        assert last.run_id == "r"
+
+
+async def test_only_so_many_ends_are_remembered() -> None:
+    graph = quick(InMemorySaver())
+    async with Runs(remembered=2) as runs:
+        for thread_id in "abc":
+            await runs.start(graph, HELLO, on(thread_id)).wait()
+        assert [runs.last(graph, thread_id) is not None for thread_id in "abc"] == [False, True, True]
+
+
+async def test_what_is_remembered_keeps_no_graph_and_no_exception_alive() -> None:
+    graph = FIXTURES["node_raises"].build(InMemorySaver())
+    async with Runs() as runs:
+        await runs.start(graph, HELLO, on("t")).wait()
+        last = runs.last(graph, "t")
+        assert last is not None
+        assert last.ending == Failed({"error": "LookupError", "message": "nothing here"})
+        gone = weakref.ref(graph)
+        del graph
+        await turns()
+        gc.collect()
+        assert gone() is None
+
+
+async def test_an_interrupted_run_can_be_followed_by_its_answer() -> None:
+    point = Point()
+    point.open.set()
+    graph = asking(point, InMemorySaver())
+    async with Runs() as runs:
+        assert await runs.start(graph, HELLO, on("t")).wait() == "interrupted"
+        assert await runs.start(graph, Command(resume="yes"), on("t")).wait() == "finished"
+
+
+async def test_closing_the_registry_cancels_what_runs() -> None:
+    point = Point()
+    async with Runs() as runs:
+        run = runs.start(waiting(point), HELLO, on("t"))
+        await point.reached.wait()
+    assert run.status == "cancelled"
+    assert runs.find(run.agent, "t") is None
+
+
+async def test_start_uses_the_default_registry_where_none_is_given() -> None:
+    graph = quick()
+    run = start(graph, HELLO, on("t"))
+    try:
+        assert default_runs().find(graph, "t") is run
+    finally:
+        await default_runs().aclose()
+
+
+def test_an_event_loop_that_ends_with_a_run_in_it_ends_the_run() -> None:
+    async def leave() -> Run:
+        point = Point()
+        run = Runs().start(speaking(point), HELLO, on("t"))
+        await point.reached.wait()
+        return run
+
+    assert asyncio.run(leave()).status == "cancelled"
+
+
+# --- runs that start --------------------------------------------------------------------------------------------------
+
+
+async def test_a_watcher_is_told_of_each_run_that_starts() -> None:
+    graph = quick()
+    async with Runs() as runs:
+        starts = runs.starts(graph, "t")
+        coming = asyncio.create_task(anext(starts))
+        await turns()
+        first = runs.start(graph, HELLO, on("t"))
+        assert await coming is first
+        await first.wait()
+        second = runs.start(graph, HELLO, on("t"))
+        assert await anext(starts) is second
+
+
+async def test_a_watcher_is_not_told_of_runs_of_other_threads() -> None:
+    graph = quick()
+    async with Runs() as runs:
+        starts = runs.starts(graph, "t")
+        runs.start(graph, HELLO, on("other"))
+        mine = runs.start(graph, HELLO, on("t"))
+        assert await anext(starts) is mine
+
+
+async def test_a_watcher_that_was_not_waiting_misses_no_run() -> None:
+    graph = quick(InMemorySaver())
+    async with Runs() as runs:
+        starts = runs.starts(graph, "t")
+        started = []
+        for _ in range(2):
+            started.append(runs.start(graph, HELLO, on("t")))
+            await started[-1].wait()
+        assert [await anext(starts), await anext(starts)] == started
+
+
+async def test_a_watcher_that_has_gone_away_is_forgotten() -> None:
+    graph = quick()
+    async with Runs() as runs:
+        starts = runs.starts(graph, "t")
+        gone = weakref.ref(starts)
+        waiting_for_one = asyncio.create_task(anext(starts))
+        await turns()
+        waiting_for_one.cancel()
+        await asyncio.wait([waiting_for_one])
+        del starts, waiting_for_one
+        gc.collect()
+        assert gone() is None
+
+
+async def test_watching_ends_with_the_registry() -> None:
+    runs = Runs()
+    starts = runs.starts(quick(), "t")
+    coming = asyncio.create_task(anext(starts, None))
+    await turns()
+    await runs.aclose()
+    assert await coming is None
