@@ -4,10 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from fixtures import SERVED
-
 from .agui_client import AguiClient
-from .dev_server import running_dev_server
+from .dev_server import GRAPHS, MortalServer, mortal_dev_server, running_dev_server
 
 
 @pytest.fixture(scope="session")
@@ -19,9 +17,16 @@ def agui_client() -> Iterator[AguiClient]:
 
 @pytest.fixture(scope="session")
 def dev_server() -> Iterator[str]:
-    """The URL of a real `langgraph dev` server with every fixture as a graph, one for the whole session."""
-    with running_dev_server(SERVED) as url:
+    """The URL of a real `langgraph dev` server with every fixture and gated graph, one for the whole session."""
+    with running_dev_server(GRAPHS) as url:
         yield url
+
+
+@pytest.fixture
+def mortal_server() -> Iterator[MortalServer]:
+    """A `langgraph dev` server with the gated graphs, of this test alone: it may be killed and started again."""
+    with mortal_dev_server() as server:
+        yield server
 
 
 @pytest.fixture(autouse=True)

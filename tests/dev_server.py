@@ -1,112 +1,87 @@
-"""Starts a real `langgraph dev` server that serves the fixtures, and stops it again.
+"""Starts real `langgraph dev` servers that serve the fixtures, and stops them again.
 
-In memory, on a free port, in a directory of its own; nothing is left behind.
+On a free port, in a directory of its own; nothing is left behind. `running_dev_server` is one in memory;
+`MortalServer` is one that a test may kill and start again.
 """
 
+import asyncio
 import json
-import os
-import signal
-import socket
-import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import Any
 
 import httpx
 
-_ROOT = Path(__file__).resolve().parent.parent
-_START_WITHIN = 60.0
-_STOP_WITHIN = 10.0
-_LOOK_EVERY = 0.1
+from fixtures import SERVED
+from fixtures.gated import GATED
 
+from .server_process import ServerProcess, ServerStartError, free_port
 
-class ServerStartError(RuntimeError):
-    """The server ended or stayed silent; the message holds the end of its log."""
+__all__ = ["GRAPHS", "MortalServer", "ServerStartError", "mortal_dev_server", "running_dev_server"]
+
+GRAPHS = {name: f"fixtures.served:{name}" for name in SERVED} | {
+    name: f"fixtures.served_gated:{name}" for name in GATED
+}
+"""Every graph a server can have, and where it is found."""
 
 
 @contextmanager
 def running_dev_server(names: Iterable[str]) -> Iterator[str]:
-    """The URL of a server with these fixtures as its graphs, for as long as the block lasts.
+    """The URL of a server with these graphs, for as long as the block lasts.
 
     Raises ServerStartError when `/ok` is not answered within a minute.
     """
-    port = _free_port()
-    with tempfile.TemporaryDirectory() as folder, (Path(folder) / "server.log").open("w+b") as log:
-        graphs = {name: f"fixtures.served:{name}" for name in names}
-        config = Path(folder) / "langgraph.json"
-        config.write_text(json.dumps({"dependencies": ["."], "graphs": graphs}))
-        process = _start(config, port, log)
+    with tempfile.TemporaryDirectory() as folder:
+        server = _dev_server(names, Path(folder), {"LANGGRAPH_DISABLE_FILE_PERSISTENCE": "true"})
+        server.start()
         try:
-            url = f"http://127.0.0.1:{port}"
-            _wait_until_ready(process, url, log)
-            yield url
+            yield server.url
         finally:
-            _stop(process)
+            server.stop()
 
 
-def _start(config: Path, port: int, log: IO[bytes]) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "langgraph_cli", "dev", "--config", str(config), "--port", str(port)]
-    environment = {
-        **os.environ,
-        "PYTHONPATH": str(_ROOT),
-        "PYTHONWARNINGS": "ignore",
-        "LANGSMITH_TRACING": "false",
-        "LANGGRAPH_CLI_NO_ANALYTICS": "1",
-        "LANGGRAPH_DISABLE_FILE_PERSISTENCE": "true",
-    }
-    return subprocess.Popen(
-        [*command, "--no-browser", "--no-reload", "--allow-blocking", "--n-jobs-per-worker", "20"],
-        cwd=config.parent,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=log,
-        stderr=subprocess.STDOUT,
-        start_new_session=True,
+class MortalServer:
+    """A dev server that keeps its data in files, so that it can be killed and started again on the same port."""
+
+    def __init__(self, process: ServerProcess) -> None:
+        self.url = process.url
+        self._process = process
+
+    async def kill(self) -> None:
+        """SIGKILL: connections are torn, runs cut off. What was on the server a moment before is in its files."""
+        async with httpx.AsyncClient(base_url=self.url) as client:
+            (await client.post("/flush")).raise_for_status()
+        await asyncio.to_thread(self._process.kill)
+
+    async def start(self) -> None:
+        """Starts it again, with what it had."""
+        await asyncio.to_thread(self._process.start)
+
+
+@contextmanager
+def mortal_dev_server() -> Iterator[MortalServer]:
+    """A server with the gated graphs, started; whether it lives at the end of the block does not matter."""
+    with tempfile.TemporaryDirectory() as folder:
+        process = _dev_server(GATED, Path(folder), {}, {"http": {"app": "tests.flushing:app"}})
+        process.start()
+        try:
+            yield MortalServer(process)
+        finally:
+            process.stop()
+
+
+def _dev_server(
+    names: Iterable[str], folder: Path, environment: Mapping[str, str], more: Mapping[str, Any] | None = None
+) -> ServerProcess:
+    port = free_port()
+    config = folder / "langgraph.json"
+    config.write_text(
+        json.dumps({"dependencies": ["."], "graphs": {name: GRAPHS[name] for name in names}, **(more or {})})
     )
-
-
-def _wait_until_ready(process: subprocess.Popen[bytes], url: str, log: IO[bytes]) -> None:
-    deadline = time.monotonic() + _START_WITHIN
-    with httpx.Client(base_url=url, timeout=_LOOK_EVERY * 10) as client:
-        while time.monotonic() < deadline:
-            if _answers(client):
-                return
-            if _ends_within(process, _LOOK_EVERY):
-                break
-    log.seek(0)
-    raise ServerStartError(log.read().decode(errors="replace")[-4000:])
-
-
-def _answers(client: httpx.Client) -> bool:
-    try:
-        return client.get("/ok").status_code == 200
-    except httpx.TransportError:
-        return False
-
-
-def _stop(process: subprocess.Popen[bytes]) -> None:
-    """Ends the server and whatever it started: they are one process group, which is ours alone."""
-    for ending in (signal.SIGINT, signal.SIGKILL):
-        if process.poll() is None:
-            os.killpg(process.pid, ending)
-        if _ends_within(process, _STOP_WITHIN):
-            return
-
-
-def _ends_within(process: subprocess.Popen[bytes], seconds: float) -> bool:
-    try:
-        process.wait(seconds)
-    except subprocess.TimeoutExpired:
-        return False
-    return True
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    command = [sys.executable, "-m", "langgraph_cli", "dev", "--config", str(config), "--port", str(port)]
+    options = ["--no-browser", "--no-reload", "--allow-blocking", "--n-jobs-per-worker", "20"]
+    quiet = {"LANGSMITH_TRACING": "false", "LANGGRAPH_CLI_NO_ANALYTICS": "1", "CRON_SCHEDULER_SLEEP_TIME": "1"}
+    return ServerProcess([*command, *options], folder, {**quiet, **environment}, port, "/ok")

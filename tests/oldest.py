@@ -13,6 +13,9 @@ from fixtures import FIXTURES, Fixture
 GRPC = "google-"
 """The models whose adapter, in its version for langchain-core 1.0, speaks gRPC: no canned HTTP answers it."""
 
+SERVERS = {"dev_server", "mortal_server", "backend"}
+"""Fixtures that are servers."""
+
 OTHERWISE = {
     "test_answers_to_tools_need_no_snapshot[review_": "langchain 1.0.0 reviews calls otherwise: a snapshot",
     "test_a_subagent_starts_before_it_speaks_and_ends_with_its_result": "no agent's name in the metadata",
@@ -37,7 +40,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks the tests whose parameters need more than the oldest versions, or a server, which serves all fixtures."""
     for item in items:
         given = item.callspec.params.values() if isinstance(item, pytest.Function) and hasattr(item, "callspec") else ()
-        served = "dev_server" in getattr(item, "fixturenames", ())
+        served = SERVERS & set(getattr(item, "fixturenames", ()))
         if served or item.name.startswith(tuple(OTHERWISE)) or any(_needs_more(value) for value in given):
             item.add_marker("newest")
 
