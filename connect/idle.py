@@ -1,11 +1,11 @@
-"""A thread on which nothing runs, told as its last run: what it holds, and how that run ended. No I/O."""
+"""The end of a run, known and told; and a thread on which nothing runs, told as its last run. No I/O."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ..translator import Ending, Options, Translator
+from ..translator import ClientView, Ending, Finished, Options, Translator
 from ..translator import events as agui
 from .reader import Reader
 
@@ -29,18 +29,47 @@ class Ended:
     ending: Ending
     stopped: bool = False
     """Whether it stopped at a static breakpoint."""
+    is_undone: bool = False
+    """Whether what it did was taken back (a rollback): the values are those of before."""
+    is_input: bool = False
+    """Whether the values are those a run began with: nothing of it is done yet."""
+
+
+def written_as(checkpoint_id: str) -> str:
+    """The run id under which a checkpoint is told that no known run wrote."""
+    return f"checkpoint-{checkpoint_id}"
+
+
+def told_end(run: Translator, ended: Ended) -> list[Event]:
+    """The events that end a run which was followed: what its stream did not show of the thread, and the end."""
+    events: list[Event] = []
+    if ended.is_undone:
+        events += run.feed(("values", ended.values))
+    elif ended.stopped and not run.interrupts:
+        events += run.feed(("updates", {"__interrupt__": ()}))
+    elif ended.values is not None and not isinstance(ended.ending, Finished):
+        events += run.show(ended.values)
+    return events + run.finish(ended.ending)
 
 
 def told_idle(
     reader: Reader, thread_id: str, ended: Ended, options: Options, past_errors: PastErrors = "error"
 ) -> list[Event]:
-    """The run's start, its state, its messages, its end; of what the reader is known to hold already, nothing."""
-    run = Translator(thread_id, ended.run_id, options, reader.view)
-    events = run.start() + run.feed(("values", ended.values))
+    """The run's start, its state, its messages, its end; of what the reader is known to hold already, nothing.
+
+    To a reader that is in this very run it is told without its start; one that is in another is told first that this
+    one's end was lost.
+    """
+    is_inside = reader.view.live
+    view = ClientView(version=options.protocol_version) if is_inside else reader.view
+    run = Translator(thread_id, ended.run_id, options, view)
+    events = run.start() + run.feed(("values", ended.values or {}))
     if ended.stopped:
         events += run.feed(("updates", {"__interrupt__": ()}))
     events.sort(key=lambda event: _FIRST.get(event["type"], 2))
     events += run.finish(ended.ending)
+    if is_inside:
+        events = reader.join(run.view)
     return _mild(events, thread_id, ended.run_id) if past_errors == "custom" else events
 
 

@@ -52,18 +52,18 @@ async def connect_local(
     """
     options = options or await source.options()
     try:
-        found = await _found(source, thread_id)
+        now = await found(source, thread_id)
     except Exception as error:  # whatever a checkpointer raises
         yield _refusal(reader, failure(error, options.error_detail).message, UNREADABLE)
         return
-    if run_id is not None and (found is None or found.run_id != run_id):
+    if run_id is not None and (now is None or now.run_id != run_id):
         yield _refusal(reader, f"The run {run_id!r} is neither going on nor the thread's last.", NOT_FOUND)
-    elif isinstance(found, Run):
-        async with aclosing(found.attach(reader)) as batches:
+    elif isinstance(now, Run):
+        async with aclosing(now.attach(reader)) as batches:
             async for batch in batches:
                 yield batch
-    elif found is not None:
-        yield tell(told_idle(reader, thread_id, found, options, past_errors))
+    elif now is not None:
+        yield tell(told_idle(reader, thread_id, now, options, past_errors))
 
 
 async def cancel_local(source: Local, thread_id: str, run_id: str | None = None) -> None:
@@ -79,7 +79,7 @@ async def cancel_local(source: Local, thread_id: str, run_id: str | None = None)
     await run.cancel()
 
 
-async def _found(source: Local, thread_id: str) -> Run | Ended | None:
+async def found(source: Local, thread_id: str) -> Run | Ended | None:
     """The run that is going on (or lingers), or else how the last one ended; None for a thread nobody knows."""
     graph, runs, agent = source.graph, source.runs, agent_of(source.graph, source.agent)
     while True:

@@ -51,7 +51,7 @@ def ended(state: StateSnapshot, remembered: Remembered | None, *, stops: bool) -
     ending, stopped = _ending(state, last, stops)
     if isinstance(ending, Finished):
         ending = Finished(state.interrupts, state.values)
-    return Ended(run_id, state.values, ending, stopped)
+    return Ended(run_id, state.values, ending, stopped, is_input=_metadata(state).get("source") == "input")
 
 
 def needs_stops(state: StateSnapshot, remembered: Remembered | None) -> bool:

@@ -1,7 +1,7 @@
 """What one reader of a thread holds, and how it is brought to where something else is. No I/O.
 
-A reader begins with the view it came with, or an unknown one. Either it is brought up to another view and goes on with
-that (`join`), or a translator tells it things directly, with the reader's own view (`view`).
+A reader begins with what it came with, or unknown. Either it is brought up to another view and goes on with that
+(`join`), or a translator tells it things directly, through the reader's own view (`view`).
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ Event = dict[str, Any]
 
 
 class Reader:
-    """One reader. `view`: what it is known to hold, None for unknown; it is copied, never changed."""
+    """One reader, on a new stream. `view`: what it is known to hold, None for unknown; it is never changed."""
 
     def __init__(self, options: Options, view: ClientView | None = None) -> None:
-        self.view = ClientView(version=options.protocol_version) if view is None else view.copy()
+        self.view = ClientView(version=options.protocol_version) if view is None else _begun(view)
         """What the reader holds now, and has open. Whoever tells it something, tells this too."""
 
     def join(self, view: ClientView) -> list[Event]:
@@ -26,8 +26,9 @@ class Reader:
         self.view = view
         return events
 
-    def tell(self, events: list[Event]) -> list[Event]:
-        """`events`, which the reader is told: its view goes on with them."""
-        for event in events:
-            self.view.apply(event)
-        return events
+
+def _begun(view: ClientView) -> ClientView:
+    """What the client holds, and nothing of the stream it came by: on a new one no run has begun."""
+    return ClientView(
+        view.messages if view.knows_messages else None, view.base if view.knows_state else None, view.version
+    )

@@ -1,0 +1,98 @@
+"""Where runs are: `Local` and `Platform`, and what is taken as one. No I/O but asking for an assistant's schemas."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from langgraph.graph.state import StateGraph
+from langgraph.pregel import Pregel
+from langgraph.pregel.remote import RemoteGraph
+from langgraph_sdk.client import LangGraphClient, SyncLangGraphClient
+
+from ..translator import Options
+from .runs import Runs, default_runs
+from .shown import options_for, options_for_schemas
+from .wire import Cut, PlatformError, asked
+
+_ACCEPTED = (
+    "expected a compiled graph, a RemoteGraph, an asynchronous client of langgraph_sdk (get_client()), "
+    "or Local(graph) or Platform(client) of one"
+)
+
+
+class Local:
+    """A compiled graph of this process, with or without a checkpointer.
+
+    `agent`: the name under which runs of this graph are found; None: the graph object itself, so that a graph built
+    anew for each request needs a name. `runs`: the registry that has its runs; None: the default one.
+    Raises `TypeError` for what is no compiled graph.
+    """
+
+    def __init__(
+        self, graph: Pregel[Any, Any, Any, Any], *, agent: str | None = None, runs: Runs | None = None
+    ) -> None:
+        if not isinstance(graph, Pregel):
+            raise TypeError(f"Local: expected a compiled graph, got {_named(graph)}")
+        self.graph = graph
+        self.agent = agent
+        self.runs = default_runs() if runs is None else runs
+
+    async def options(self, assistant_id: str | None = None) -> Options:
+        """The options when none are given: the channels of the graph's output schema."""
+        return options_for(self.graph)
+
+
+class Platform:
+    """A server that speaks LangGraph Platform's interface: the platform itself, `langgraph dev`, Aegra.
+
+    `client`: of `langgraph_sdk.get_client()`; its address, headers and transport are used, never closed.
+    `assistant_id`: whose output schema says what is shown; None: the assistant of the run that is told.
+    Raises `TypeError` for what is no asynchronous client.
+    """
+
+    def __init__(self, client: LangGraphClient, assistant_id: str | None = None) -> None:
+        if not isinstance(client, LangGraphClient):
+            raise TypeError(f"Platform: expected an asynchronous client of langgraph_sdk, got {_named(client)}")
+        self.client = client
+        self.assistant_id = assistant_id
+        self._options: dict[str, Options] = {}
+
+    async def options(self, assistant_id: str | None = None) -> Options:
+        """The options when none are given: the channels of the assistant's output schema; asked for once."""
+        wanted = self.assistant_id or assistant_id
+        if wanted is None:
+            return Options()
+        if wanted not in self._options:
+            try:
+                schemas = await asked(self.client.assistants.get_schemas(wanted))
+            except (PlatformError, Cut):  # a server without schemas: what it gives out is all that is known
+                return Options()
+            self._options[wanted] = options_for_schemas(schemas)
+        return self._options[wanted]
+
+
+Source = Local | Platform
+
+
+def source_of(given: Any) -> Source:
+    """The source that `given` is or stands for; raises `TypeError`, saying what came and what is accepted."""
+    if isinstance(given, Local | Platform):
+        return given
+    if isinstance(given, Pregel):
+        return Local(given)
+    if isinstance(given, LangGraphClient):
+        return Platform(given)
+    if isinstance(given, RemoteGraph):
+        if isinstance(given.client, LangGraphClient):
+            return Platform(given.client, given.assistant_id)
+        raise TypeError(f"this RemoteGraph has no asynchronous client; {_ACCEPTED}")
+    raise TypeError(f"{_ACCEPTED}; got {_named(given)}")
+
+
+def _named(given: Any) -> str:
+    name = type(given).__name__
+    if isinstance(given, StateGraph):
+        return f"{name}, which is not compiled: call .compile() on it"
+    if isinstance(given, SyncLangGraphClient):
+        return f"{name}, which is synchronous: use get_client()"
+    return name
