@@ -99,6 +99,11 @@ class Run:
         """How many read it."""
         return self._broadcast.readers
 
+    @property
+    def kept(self) -> int:
+        """About how many bytes of events it keeps for readers that are behind."""
+        return self._broadcast.kept
+
     def attach(self, reader: Reader) -> AsyncGenerator[Batch, None]:
         """What `reader` is told: what brings it to where the run is, then all that comes, to the run's end.
 

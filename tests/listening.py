@@ -18,14 +18,20 @@ Batches = AsyncIterator[list[Told]]
 class Listener:
     """One reader with nothing in its hands: the events it was told, and its view of them."""
 
-    def __init__(self, view: ClientView | None = None) -> None:
-        self.reader = Reader(Options(), view)
+    def __init__(self, view: ClientView | None = None, version: str | None = "1.0") -> None:
+        self.version = version
+        self.reader = Reader(Options(protocol_version=version), view)
         self.view = self.reader.view.copy()
         self.batches: list[list[Told]] = []
 
     @property
     def events(self) -> list[Event]:
         return [told.event for batch in self.batches for told in batch]
+
+    @property
+    def frames(self) -> bytes:
+        """What goes over the wire."""
+        return b"".join(told.frame(self.version) for batch in self.batches for told in batch)
 
     @property
     def kinds(self) -> list[str]:
