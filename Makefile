@@ -6,6 +6,8 @@
 #   make test-versions   pytest on the oldest versions pyproject.toml admits, and on the newest
 #   make clean           removes what these made
 #
+# The live tests also run on Aegra, in .venv-aegra, where Python >= 3.12 and PostgreSQL are at hand.
+#
 # A step is done again only when what it depends on has changed. PYTHON=/path/to/python chooses the interpreter;
 # PYTEST_ARGS goes to pytest.
 
@@ -29,7 +31,14 @@ NODE_MODULES := tests/client/node_modules/.package-lock.json
 MODULES := $(sort $(wildcard translator/*.py connect/*.py))
 CHECKED := $(wildcard tests fixtures benchmarks examples)
 
-.PHONY: demo test lint types unit client bench test-versions test-oldest test-newest run-bench node clean FORCE
+# Aegra needs a newer Python than we do; pyenv has shims on PATH for versions that are installed, but not chosen.
+AEGRA_PYTHON := $(shell for name in python3.12 python3.13 python3.14 python3 \
+	$(wildcard $(or $(PYENV_ROOT),$(HOME)/.pyenv)/versions/3.1[234]*/bin/python); do \
+	$$name -c 'import sys, venv; sys.exit(sys.version_info < (3, 12))' 2>/dev/null && echo $$name && break; done)
+POSTGRES := $(or $(shell command -v initdb),$(wildcard /usr/lib/postgresql/*/bin/initdb))
+AEGRA := $(if $(and $(AEGRA_PYTHON),$(POSTGRES)),.venv-aegra/.ready)
+
+.PHONY: demo test lint types unit client aegra bench test-versions test-oldest test-newest run-bench node clean FORCE
 .NOTPARALLEL:
 .DEFAULT_GOAL := test
 
@@ -46,11 +55,21 @@ types: $(VENV)/.dev
 	$(RUN) -m mypy -p langgraph_agui.translator -p langgraph_agui.connect
 	$(RUN) -m mypy $(CHECKED)
 
-unit: $(VENV)/.dev $(NODE_MODULES)
+unit: $(VENV)/.dev $(NODE_MODULES) $(AEGRA)
+	$(if $(AEGRA),,@echo 'no Python >= 3.12 or no PostgreSQL here: the live tests leave Aegra out')
 	$(PYTEST) $(PYTEST_ARGS)
 
 client: $(NODE_MODULES)
 	cd tests/client && PATH="$(BIN):$$PATH" node --test
+
+# What servers need, in an environment of their own; whatever else is asked of pip is for ours.
+.venv-aegra/.ready: pyproject.toml
+	@$(MAKE) --no-print-directory aegra VENV=.venv-aegra PYTHON='$(AEGRA_PYTHON)' INSTALL_FLAGS=
+	@touch $@
+
+aegra: $(VENV)/.created
+	@echo 'installing Aegra into $(VENV)'
+	@$(INSTALL) --group aegra
 
 # In an environment of its own, for nothing else may depend on the peer.
 bench:
@@ -71,7 +90,7 @@ test-newest:
 	$(MAKE) unit VENV=.venv-newest INSTALL_FLAGS='--upgrade --upgrade-strategy eager'
 
 clean:
-	rm -rf .venv .venv-oldest .venv-newest .venv-bench build dist *.egg-info tests/client/node_modules
+	rm -rf .venv .venv-oldest .venv-newest .venv-bench .venv-aegra build dist *.egg-info tests/client/node_modules
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .langgraph_api
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

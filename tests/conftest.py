@@ -4,7 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from .aegra_server import running_aegra_server
 from .agui_client import AguiClient
+from .backend import BACKENDS, Backend
 from .dev_server import GRAPHS, MortalServer, mortal_dev_server, running_dev_server
 
 
@@ -20,6 +22,19 @@ def dev_server() -> Iterator[str]:
     """The URL of a real `langgraph dev` server with every fixture and gated graph, one for the whole session."""
     with running_dev_server(GRAPHS) as url:
         yield url
+
+
+@pytest.fixture(scope="session")
+def aegra_server() -> Iterator[str]:
+    """The URL of a real Aegra server with every gated graph, one for the whole session; ask for it by `backend`."""
+    with running_aegra_server() as url:
+        yield url
+
+
+@pytest.fixture(params=BACKENDS)
+def backend(request: pytest.FixtureRequest) -> Backend:
+    """Every server that can be started here, one after the other."""
+    return Backend(request.param, request.getfixturevalue(f"{request.param}_server"))
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 Only such a server imports this module.
 """
 
-from langgraph_runtime_inmem import _persistence
+from langgraph_runtime_inmem import _persistence  # type: ignore[import-untyped]
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response

@@ -38,7 +38,7 @@ class Gates:
         self._visits: list[_Visit] = []
         self._changed = asyncio.Event()
 
-    def config(self, thread_id: str | None = None, *, run: str = "", **configurable: Any) -> dict[str, Any]:
+    def config(self, thread_id: str | None = None, *, run: str = "", **configurable: Any) -> Any:
         """The config that a run is given; `run` goes before the names of its points, to tell several runs apart.
 
         Local graphs also want the thread's id in it.
@@ -151,6 +151,6 @@ async def gates() -> AsyncIterator[Gates]:
         await server.wait_closed()
 
 
-def asked(text: str = "Go on.", id: str | None = None) -> dict[str, Any]:  # noqa: A002 - the name of the wire field
+def asked(text: str = "Go on.", id: str | None = None) -> Any:  # noqa: A002 - the name of the wire field
     """The input of a gated graph: the user says this."""
     return {"messages": [user(text, id)]}

@@ -1,0 +1,60 @@
+"""The gated graphs on the servers that live tests run on: all of them run, and a test sets their pace."""
+
+import pytest
+
+from fixtures.gated import FIRST, GATED
+
+from .backend import Backend
+from .dev_server import MortalServer
+from .gates import asked, gates
+
+
+@pytest.mark.parametrize("name", GATED)
+async def test_a_server_runs_a_gated_graph(backend: Backend, name: str) -> None:
+    async with gates() as gate, backend.client() as client:
+        thread_id = (await client.threads.create())["thread_id"]
+        run = await client.runs.create(thread_id, name, input=asked(), config=gate.config())
+        await client.runs.join(thread_id, run["run_id"])
+        state = await client.threads.get_state(thread_id)
+        assert gate.passed
+        assert isinstance(state["values"], dict)
+        assert state["values"]["messages"]
+
+
+async def test_a_run_on_a_server_is_held_and_goes_on(backend: Backend) -> None:
+    async with gates() as gate, backend.client() as client:
+        gate.hold("second 2")
+        thread_id = (await client.threads.create())["thread_id"]
+        run = await client.runs.create(thread_id, "gated_chat", input=asked(), config=gate.config())
+        await gate.reached("second 2")
+        assert (await client.runs.get(thread_id, run["run_id"]))["status"] == "running"
+        gate.open("*")
+        values = await client.runs.join(thread_id, run["run_id"])
+        assert isinstance(values, dict)
+        assert values["messages"][1]["content"] == FIRST
+
+
+async def test_a_cancelled_run_on_a_server_leaves_its_point(backend: Backend) -> None:
+    async with gates() as gate, backend.client() as client:
+        gate.hold("first 2")
+        thread_id = (await client.threads.create())["thread_id"]
+        run = await client.runs.create(thread_id, "gated_chat", input=asked(), config=gate.config())
+        await gate.reached("first 2")
+        await client.runs.cancel(thread_id, run["run_id"])
+        await gate.left("first 2")
+        assert "first 3" not in gate.passed
+
+
+async def test_a_killed_server_executes_its_run_again(mortal_server: MortalServer) -> None:
+    async with gates() as gate, Backend("dev", mortal_server.url).client() as client:
+        gate.hold("second 2")
+        thread_id = (await client.threads.create())["thread_id"]
+        run = await client.runs.create(thread_id, "gated_chat", input=asked(), config=gate.config())
+        await gate.reached("second 2")
+        await mortal_server.kill()
+        await gate.left("second 2")
+        await mortal_server.start()
+        await gate.reached("second 2", times=2)
+        assert gate.passed.count("first 0") == 1
+        gate.open("*")
+        await client.runs.join(thread_id, run["run_id"])
