@@ -16,7 +16,17 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 HOUSES = ("translator", "connect")
-RUNTIME = {"ag-ui-protocol", "jsonpatch", "langchain-core", "langgraph", "langgraph-sdk", "orjson"}
+RUNTIME = {
+    "ag-ui-protocol",
+    "httpx",
+    "httpx-sse",
+    "jsonpatch",
+    "langchain-core",
+    "langgraph",
+    "langgraph-sdk",
+    "orjson",
+    "tenacity",
+}
 PROVIDED = {name.replace("-", "_") for name in RUNTIME} - {"ag_ui_protocol"} | {"ag_ui", "pydantic"}
 """What may be imported for it; pydantic is what ag-ui-protocol's models are made of."""
 
@@ -114,7 +124,7 @@ def test_python_3_11_is_enough(metadata: Message) -> None:
     assert metadata["Requires-Python"] == ">=3.11"
 
 
-def test_six_distributions_are_required_and_no_other(metadata: Message) -> None:
+def test_nine_distributions_are_required_and_no_other(metadata: Message) -> None:
     assert {name_of(each) for each in runtime_requirements(metadata)} == RUNTIME
 
 

@@ -1,0 +1,244 @@
+"""One connection to a platform's event stream, read to its end or to where it breaks; and errors of the platform's
+answers, sorted. Never what an event means, and never a second try.
+
+The SDK's own streams are not used: they reconnect without a word, and lose or repeat events when they do. Its client
+is: the address, the headers and the transport are that of its `httpx` client. `httpx-sse` takes the stream apart.
+
+Rules:
+
+1. An event counts when its blank line has come. What a connection leaves half said is dropped.
+2. Whatever may go well the next time is a `Cut`: no connection, a lost one, silence (a platform sends a heartbeat every
+   5 seconds), 408, 429, 5xx, and a body that is no event stream or no JSON. All else the server says is a
+   `PlatformError`, which is final. A stream that just ends says nothing of the run.
+3. Headers carry credentials, so a redirect is followed only to the same scheme, host and port, or from http to https
+   on the same host.
+4. Errors tell what the server said in `detail`, `message` or `error`, shortened; never headers, never a URL.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Mapping
+from contextlib import aclosing, asynccontextmanager, suppress
+from http import HTTPStatus
+from typing import Any, Final, NamedTuple, TypeVar
+
+import httpx
+import orjson
+from httpx_sse import EventSource
+from langgraph_sdk.client import LangGraphClient
+
+STALL: Final = 30.0
+"""Seconds without a byte after which a connection counts as lost: six heartbeats of a platform."""
+
+_HOPS = 5
+_MOST_SAID = 65_536
+_SAY_WITHIN = 5.0
+_MESSAGE = 300
+_PORTS = {"http": 80, "https": 443}
+_CODES: Final = {
+    400: "invalid",
+    401: "unauthorized",
+    403: "forbidden",
+    404: "not_found",
+    409: "conflict",
+    422: "invalid",
+}
+_Answer = TypeVar("_Answer")
+
+
+class Received(NamedTuple):
+    """One event as the server sent it."""
+
+    event: str
+    data: Any
+    """What its JSON says; None for an event without data."""
+    id: str | None
+    """The last id the connection has sent; None before the first."""
+
+
+class Cut(Exception):  # noqa: N818 - nothing is wrong yet: it is tried again
+    """A connection could not be made, or was lost, or brought what can't be read; `reason` says which."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class PlatformError(Exception):
+    """The platform refuses, and will again: its HTTP status, what it said, and the code that stands for the status."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message
+
+    @property
+    def code(self) -> str:
+        """`unauthorized`, `forbidden`, `not_found`, `conflict`, `invalid`, or `platform_error` for all else."""
+        return _CODES.get(self.status, "platform_error")
+
+
+@asynccontextmanager
+async def opened(
+    client: LangGraphClient,
+    path: str,
+    *,
+    params: Mapping[str, Any] | None = None,
+    last_event_id: str | None = None,
+    stall: float = STALL,
+) -> AsyncIterator[AsyncIterator[Received]]:
+    """A connection to an event stream: entered when its headers are in, given up at once when left.
+
+    `path`: below the client's address, its parts fit for a URL. `last_event_id`: to be sent as `Last-Event-ID`.
+    `stall`: seconds without a byte, heartbeats counted, after which the connection is lost.
+
+    The iterator ends where the server ended the stream. It, and the entering, raise `Cut` and `PlatformError`.
+    """
+    response = await _response(client.http.client, path, params, last_event_id, stall)
+    try:
+        await _check(response)
+        async with aclosing(_events(response, stall)) as events:
+            yield events
+    finally:
+        with suppress(httpx.RequestError):  # it is given up: how it goes down is of no interest
+            await response.aclose()
+
+
+async def asked(question: Awaitable[_Answer]) -> _Answer:
+    """The answer to a call of the SDK that answers something, or its error as `PlatformError` or `Cut`.
+
+    An empty answer is a `Cut`: the SDK takes a redirect for one.
+    """
+    try:
+        answer = await question
+    except httpx.HTTPStatusError as error:  # of httpx up to SDK 0.3, since then of a class below it
+        raise _said_of(error) from error
+    except httpx.RequestError as error:
+        raise Cut(_reason(error)) from error
+    except json.JSONDecodeError as error:
+        raise Cut("the server answered what is no JSON") from error
+    if answer is None:
+        raise Cut("the server's answer was empty")
+    return answer
+
+
+async def _response(
+    http: httpx.AsyncClient, path: str, params: Mapping[str, Any] | None, last_event_id: str | None, stall: float
+) -> httpx.Response:
+    headers = {b"Accept": b"text/event-stream", b"Cache-Control": b"no-store"}
+    if last_event_id is not None:
+        headers[b"Last-Event-ID"] = last_event_id.encode()  # ids are UTF-8; httpx by itself takes ASCII only
+    given = http.timeout
+    timeout = httpx.Timeout(connect=given.connect, read=stall, write=given.write, pool=given.pool)
+    request = http.build_request("GET", path, params=params, headers=headers, timeout=timeout)
+    try:
+        for _ in range(_HOPS):
+            response = await http.send(request, stream=True, follow_redirects=False)
+            if response.next_request is None:
+                return response
+            await response.aclose()
+            _check_redirect(request.url, response.next_request.url, response.status_code)
+            request = response.next_request
+    except httpx.RequestError as error:
+        raise Cut(_reason(error, stall)) from error
+    raise Cut(f"the server redirected {_HOPS} times")
+
+
+def _check_redirect(here: httpx.URL, there: httpx.URL, status: int) -> None:
+    if _origin(here) == _origin(there):
+        return
+    if _origin(here) == ("http", there.host, 80) and _origin(there) == ("https", here.host, 443):
+        return
+    raise PlatformError(status, f"the server redirects to {there.host}, another origin, which gets no credentials")
+
+
+def _origin(url: httpx.URL) -> tuple[str, str, int | None]:
+    return url.scheme, url.host, url.port or _PORTS.get(url.scheme)
+
+
+async def _check(response: httpx.Response) -> None:
+    """Raises for an answer that is no event stream."""
+    if response.status_code >= HTTPStatus.MULTIPLE_CHOICES:
+        raise _refusal(response.status_code, await _body(response))
+    kind = response.headers.get("content-type", "").partition(";")[0].strip()
+    if kind != "text/event-stream":
+        raise Cut(f"the server answered with {kind[:_MESSAGE] or 'nothing'} in place of an event stream")
+
+
+async def _body(response: httpx.Response) -> bytes:
+    """The beginning of what was said with an error, as far as it can be had soon."""
+    said = bytearray()
+    with suppress(httpx.RequestError, TimeoutError):
+        async with asyncio.timeout(_SAY_WITHIN), aclosing(response.aiter_bytes()) as pieces:  # type: ignore[type-var]
+            async for piece in pieces:
+                said += piece
+                if len(said) > _MOST_SAID:
+                    break
+    return bytes(said)
+
+
+async def _events(response: httpx.Response, stall: float) -> AsyncGenerator[Received, None]:
+    response.encoding = "utf-8"  # whatever the headers say: an event stream is
+    try:
+        async with aclosing(EventSource(response).aiter_sse()) as events:
+            async for event in events:
+                # Once an id was sent, each blank line (after a heartbeat) is an event without a name and data.
+                if event.data or event.event != "message":
+                    yield Received(event.event, _parsed(event.data), event.id or None)
+    except httpx.RequestError as error:
+        raise Cut(_reason(error, stall)) from error
+
+
+def _parsed(data: str) -> Any:
+    """What the JSON says. Python's own parser reads what orjson refuses and some servers send: NaN, half surrogates."""
+    if not data:
+        return None
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError:
+        try:
+            return json.loads(data)
+        except (ValueError, RecursionError) as error:
+            raise Cut("an event's data is no JSON") from error
+
+
+def _said_of(error: httpx.HTTPStatusError) -> Exception:
+    response: httpx.Response | None = error.response
+    if response is None:  # the SDK's class for a connection that failed
+        return Cut(type(error).__name__)
+    try:
+        body = response.content
+    except httpx.StreamError:  # it was not read
+        body = b""
+    return _refusal(response.status_code, body)
+
+
+def _refusal(status: int, body: bytes) -> Exception:
+    message = _said(body)
+    if status in (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS) or status >= 500:
+        return Cut(f"HTTP {status}: {message}" if message else f"HTTP {status}")
+    return PlatformError(status, message or f"The platform answered HTTP {status}.")
+
+
+def _said(body: bytes) -> str:
+    """What an error's body says in words; nothing if it is not JSON, such as a proxy's page."""
+    try:
+        found = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return ""
+    while isinstance(found, dict | list):
+        if isinstance(found, dict):
+            found = next((found[key] for key in ("detail", "message", "msg", "error") if found.get(key)), None)
+        else:
+            found = next(iter(found), None)
+    return " ".join(found.split())[:_MESSAGE] if isinstance(found, str) else ""
+
+
+def _reason(error: httpx.RequestError, stall: float | None = None) -> str:
+    """What happened, in words; without those that quote what was sent."""
+    if stall is not None and isinstance(error, httpx.ReadTimeout):
+        return f"nothing came for {stall:g} seconds"
+    words = "" if isinstance(error, httpx.LocalProtocolError) else str(error)
+    return f"{type(error).__name__}: {words}" if words else type(error).__name__
