@@ -1,6 +1,7 @@
 """The gated graphs and their gates, in this process: the live tests stand on them."""
 
 import asyncio
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -48,11 +49,11 @@ async def test_a_held_run_has_said_what_its_point_says() -> None:
     graph, told = built("gated_chat"), list[str]()
     async with gates() as gate:
         gate.hold("first 3")
-        stream = graph.astream(asked(), gate.config("t"), stream_mode="messages")  # type: ignore[call-overload]
+        stream: AsyncIterator[Any] = graph.astream(asked(), gate.config("t"), stream_mode="messages")
 
         async def read() -> None:
-            async for message, _ in stream:
-                told.append(message.text)
+            async for part in stream:
+                told.append(part[0].text)
 
         reader = asyncio.create_task(read())
         await gate.reached("first 3")
