@@ -7,6 +7,7 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.tools import tool
 from langgraph_agui.translator import ClientView, Options, encode
+from langgraph_agui.translator.dialect import spoken
 
 from fixtures import Fixture
 from fixtures.fixture import says
@@ -102,6 +103,18 @@ async def test_a_picture_from_a_tool_is_a_content_part() -> None:
 async def test_a_client_without_a_version_gets_a_picture_as_text() -> None:
     [event] = results(await tell_one("tool_gives_picture", Options(protocol_version=None)))
     assert isinstance(event["content"], str)
+
+
+async def test_a_picture_from_a_tool_can_be_made_text_after_it_was_told() -> None:
+    """For readers of an older version in a run that is told once for all."""
+    telling = await tell_one("tool_gives_picture")
+    [event] = results(telling)
+    [snapshot] = [event for event in telling.view.prelude() if event["type"] == "MESSAGES_SNAPSHOT"]
+    as_text = orjson.dumps(event["content"]).decode()
+    assert spoken(event, None)["content"] == as_text
+    assert [message["content"] for message in spoken(snapshot, None)["messages"] if message["role"] == "tool"] == [
+        as_text
+    ]
 
 
 async def test_results_can_be_left_out() -> None:

@@ -26,6 +26,7 @@ from pydantic import TypeAdapter
 
 from .assistant_message import Said, Wire, assistant_message, media_message, reasoning_message
 from .content import ServerResult, fields, kind_of, text_of
+from .dialect import as_text
 from .media import is_media_block, part_of
 from .options import Options
 from .plain import plain
@@ -90,7 +91,7 @@ def tool_content(content: Any, options: Options) -> tuple[str | list[Wire], Wire
         return told[:limit], {"truncated": True, "size": len(told)}
     size = sum(len(part["text"]) if part["type"] == "text" else len(part["source"]["value"]) for part in told)
     if limit is None or size <= limit:
-        return told, {}
+        return as_text(told) if options.legacy else told, {}
     text = "".join(part["text"] for part in told if part["type"] == "text")
     return text[:limit], {"truncated": True, "size": size}
 
@@ -200,7 +201,7 @@ def _tool_parts(content: Any, options: Options) -> str | list[Wire]:
     told = [part for part in parts if part is not None]
     if all(part["type"] == "text" for part in told):
         return "".join(part["text"] for part in told)
-    return result_text(content) if options.legacy else told
+    return told
 
 
 def _parts(content: Any) -> list[Wire]:

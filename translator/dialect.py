@@ -7,6 +7,10 @@ read as success, which the protocol forbids: they get `RUN_ERROR` with the code 
 
 from __future__ import annotations
 
+from typing import Any
+
+import orjson
+
 from .events import Event, run_error
 
 CANCELLED_MESSAGE = "The run was cancelled."
@@ -14,11 +18,35 @@ CANCELLED_MESSAGE = "The run was cancelled."
 
 def spoken(event: Event, version: str | None) -> Event:
     """`event` as a client of this protocol version reads it; the event itself where nothing stands against it."""
-    if version is not None or event["type"] != "RUN_FINISHED":
+    if version is not None:
         return event
+    translate = _TRANSLATIONS.get(event["type"])
+    return event if translate is None else translate(event)
+
+
+def as_text(parts: list[Any]) -> str:
+    """The content parts of a tool result, for a client that takes only text there."""
+    return orjson.dumps(parts).decode()
+
+
+def _finished(event: Event) -> Event:
     outcome = event.get("outcome", {})
     if outcome.get("type") == "cancelled":
         return run_error(CANCELLED_MESSAGE, "cancelled", event.get("usage", ()))
     if "pendingToolCallIds" in outcome:
         return {**event, "outcome": {"type": "success"}}
     return event
+
+
+def _result(event: Event) -> Event:
+    content = event["content"]
+    return {**event, "content": as_text(content)} if isinstance(content, list) else event
+
+
+def _snapshot(event: Event) -> Event:
+    told = [_result(message) if message["role"] == "tool" else message for message in event["messages"]]
+    same = all(message is before for message, before in zip(told, event["messages"], strict=True))
+    return event if same else {**event, "messages": told}
+
+
+_TRANSLATIONS = {"RUN_FINISHED": _finished, "TOOL_CALL_RESULT": _result, "MESSAGES_SNAPSHOT": _snapshot}
