@@ -1,0 +1,97 @@
+"""What goes wrong around a run, as `RUN_ERROR` and its code; and ids that can be none. No I/O.
+
+| code | what happened |
+|---|---|
+| `invalid_thread_id`, `invalid_run_id` | the caller's id can be none |
+| `unauthorized`, `forbidden`, `not_found`, `conflict`, `invalid` | the platform's 401, 403, 404, 409, 400 and 422 |
+| `platform_error` | anything else it refused with |
+| `lost` | the platform could not be reached, or not again |
+| `internal_error` | something nobody foresaw |
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+from ..translator import Options
+from ..translator import events as agui
+from ..translator.failure import failure
+from ..translator.openings import LOST
+from .wire import Cut, PlatformError
+
+Event = dict[str, Any]
+
+INTERNAL: Final = "internal_error"
+
+_LONGEST = 512
+_UNFIT = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+"""Controls and half characters: no storage, header or log takes them."""
+_UNFIT_IN_URL = re.compile(r"[/\\?#%]|\A\.+\Z")
+"""What would make another path of the one an id is put into."""
+
+
+class InvalidIdError(ValueError):
+    """An id that can be none; the message says why, without the id."""
+
+    code: str
+
+
+class InvalidThreadIdError(InvalidIdError):
+    """A thread id that can be none."""
+
+    code = "invalid_thread_id"
+
+
+class InvalidRunIdError(InvalidIdError):
+    """A run id that can be none."""
+
+    code = "invalid_run_id"
+
+
+def failed(error: BaseException, options: Options) -> Event:
+    """The `RUN_ERROR` for an error; its code is always told, the rest as `options.error_detail` says."""
+    told = failure(error, options.error_detail)
+    return agui.run_error(told.message, code_of(error), (), told.metadata)
+
+
+def code_of(error: BaseException) -> str:
+    """The code of an error, as in the table above."""
+    match error:
+        case PlatformError() | InvalidIdError():
+            return error.code
+        case Cut():
+            return LOST
+        case _:
+            return INTERNAL
+
+
+def checked_thread_id(value: Any, *, in_url: bool = True) -> str:
+    """`value`, if it can be a thread's id; raises `InvalidThreadIdError`.
+
+    `in_url`: whether it is to be part of a URL's path, as a platform's are; a local thread may be called `a/b`.
+    """
+    if (reason := _unfit("thread id", value, in_url)) is not None:
+        raise InvalidThreadIdError(reason)
+    return str(value)
+
+
+def checked_run_id(value: Any, *, in_url: bool = True) -> str:
+    """`value`, if it can be a run's id; raises `InvalidRunIdError`. As `checked_thread_id`."""
+    if (reason := _unfit("run id", value, in_url)) is not None:
+        raise InvalidRunIdError(reason)
+    return str(value)
+
+
+def _unfit(what: str, value: Any, in_url: bool) -> str | None:
+    if value is None or value == "":
+        return f"There is no {what}."
+    if not isinstance(value, str):
+        return f"The {what} is no string, but of type {type(value).__name__}."
+    if len(value) > _LONGEST:
+        return f"The {what} is longer than {_LONGEST} characters."
+    if value.isspace() or _UNFIT.search(value):
+        return f"The {what} has characters that can't be in one."
+    if in_url and _UNFIT_IN_URL.search(value):
+        return f"The {what} has characters that can't be in a URL's path."
+    return None

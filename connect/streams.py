@@ -1,0 +1,75 @@
+"""Batches as callers get them: models, or SSE frames with heartbeats. Never which events, or when.
+
+Closing one of these streams closes what it reads from at once. Nothing raises out of them: an error that nobody
+foresaw is logged, and ends the stream in `RUN_ERROR`, unless a run's end was the last that was told.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from typing import TypeVar
+
+from ag_ui.core import BaseEvent
+
+from ..translator import events as agui
+from ..translator.failure import NEUTRAL
+from .failures import INTERNAL
+from .lookahead import Lookahead, Silence
+from .told import Batches, Told
+
+_Form = TypeVar("_Form")
+
+_HEARTBEAT = b": heartbeat\n\n"
+_ENDS = frozenset({"RUN_FINISHED", "RUN_ERROR"})
+
+_log = logging.getLogger(__name__)
+
+
+async def models(batches: Batches, version: str | None) -> AsyncGenerator[BaseEvent, None]:
+    """Each event as a model, for a client of this protocol version (None: it declares none)."""
+    async with aclosing(_formed(batches, lambda told: told.model(version), None)) as formed:
+        async for forms in formed:
+            for form in forms:
+                yield form
+
+
+async def frames(batches: Batches, version: str | None, heartbeat: float | None) -> AsyncGenerator[bytes, None]:
+    """Each batch as the SSE frames of its events, in one piece; an SSE comment after `heartbeat` seconds of silence
+    (None: never)."""
+    async with aclosing(_formed(batches, lambda told: told.frame(version), heartbeat)) as formed:
+        async for forms in formed:
+            yield b"".join(forms) or _HEARTBEAT
+
+
+async def _formed(
+    batches: Batches, form: Callable[[Told], _Form], heartbeat: float | None
+) -> AsyncGenerator[list[_Form], None]:
+    """Each batch in the form it is handed out in; an empty one after `heartbeat` seconds of silence."""
+    ahead = Lookahead(batches)
+    has_ended = False
+    try:
+        while True:
+            batch = await ahead.next(heartbeat)
+            if isinstance(batch, Silence):
+                yield []
+            elif batch:
+                forms = [form(told) for told in batch]
+                has_ended = batch[-1].event["type"] in _ENDS
+                yield forms
+    except StopAsyncIteration:
+        pass
+    except Exception:
+        _log.exception("A stream was ended by an error that nobody foresaw.")
+        if not has_ended:
+            yield [form(Told(agui.run_error(NEUTRAL, INTERNAL)))]
+    finally:
+        await _close(ahead)
+
+
+async def _close(ahead: Lookahead[list[Told]]) -> None:
+    try:
+        await ahead.aclose()
+    except Exception:
+        _log.exception("What a stream was read from could not be closed.")
