@@ -50,7 +50,7 @@ def ended(state: StateSnapshot, remembered: Remembered | None, *, stops: bool) -
     run_id = _run_id(state) if last is None else last.run_id
     ending, stopped = _ending(state, last, stops)
     if isinstance(ending, Finished):
-        ending = Finished(state.interrupts, state.values)
+        ending = Finished(_pending(state), state.values)
     return Ended(run_id, state.values, ending, stopped, is_input=_metadata(state).get("source") == "input")
 
 
@@ -63,7 +63,7 @@ def _ending(state: StateSnapshot, last: Remembered | None, stops: bool) -> tuple
     """The ending, and whether it is a static breakpoint's."""
     if last is not None and isinstance(last.ending, Failed):
         return last.ending, False
-    if state.interrupts:
+    if _pending(state):
         return Finished(), False
     if last is not None:
         # langgraph 1.0 does not show a task's second question as pending: then all that is known is that it waits
@@ -76,6 +76,13 @@ def _ending(state: StateSnapshot, last: Remembered | None, stops: bool) -> tuple
     if not state.next:
         return Finished(), False
     return (Finished(), True) if stops else (UNFINISHED, False)
+
+
+def _pending(state: StateSnapshot) -> list[Any]:
+    """The interrupts that wait. langgraph 1.0 also lists those of tasks that have been answered and are done; there a
+    task that has only been answered has an empty result."""
+    waiting = [task for task in state.tasks if task.result is None or (type(task.result) is dict and not task.result)]
+    return [interrupt for task in waiting for interrupt in task.interrupts]
 
 
 def _failed(state: StateSnapshot) -> Ending | None:
