@@ -155,6 +155,17 @@ class Translator:
         tell_end(self, Finished() if ending is None else ending)
         return self.outbox.take()
 
+    def show(self, values: Any) -> list[Event]:
+        """Tells root values that were learned beside the stream, perhaps in the middle of a superstep: what the client
+        lacks of them. Nothing that streams, or that streamed since the last `values`, is ended or taken back.
+
+        Raises `TranslatorMisuseError` before the start and after the end.
+        """
+        self._expect("live")
+        self._open_now()
+        self.settle(without_interrupts(values), going_on=self._opened)
+        return self.outbox.take()
+
     def settle(self, values: Any, *, going_on: bool) -> None:
         """Tells root values: the conversation and the state (also called for the state an ending brings)."""
         named = channels(values)

@@ -1,0 +1,168 @@
+"""Attaching to a run of a platform: from whatever is known of it, to its end. Never how a part becomes an event.
+
+The order of things, and why:
+
+1. Join the stream, then read the thread's state: what falls between the two comes twice, never not at all.
+2. Tell the state at once.
+3. Where the server keeps the run's events and the state may hold some of it, *fold* what is replayed without a pause
+   into a view of its own, then bring the reader to that view. Otherwise go on from the state. What of a stream may be
+   cut (a live one, or a replay that has lost its beginning) is muted by `latecomer`, and mended by the next `values` or
+   by the end.
+4. A gap (a connection lost, and with it events): read the state again, and mute what was going on.
+5. The end of the stream proves nothing: the run and the thread are asked how it ended.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+from ..translator import ClientView, Failed, Lost, Options, Translator, UnreadablePartError
+from ..translator.parts import Part, read_part
+from .ended import is_of
+from .idle import Ended, told_end
+from .joined import Joined, joined
+from .latecomer import Latecomer
+from .lookahead import Lookahead, Silence
+from .reader import Reader
+from .thread import Answered, PlatformThread
+from .told import Batches, tell
+from .wire import Cut, PlatformError, Received
+
+Event = dict[str, Any]
+
+FOLD_PAUSE = 0.03
+"""Seconds without an event after which a replay is taken to have caught up. Too short costs nothing but bytes: the
+reader is brought up at any cut."""
+FOLD_MOST = 0.5
+"""Seconds after which a replay that never pauses is told as far as it came."""
+
+
+def attached(thread: PlatformThread, run: Answered, reader: Reader, options: Options) -> Batches:
+    """What the run says from here on, to its end, for a reader that is brought from what it holds to where the run is.
+
+    `run`: as the server gives it. Errors of the server end the run, for the reader, in `RUN_ERROR`; nothing raises.
+    """
+    return _Attachment(thread, run, reader, options).told()
+
+
+def replays(run: Answered) -> bool:
+    """Whether the server keeps this run's events: by its `kwargs`; where runs have none (Aegra), it always does."""
+    kwargs = run.get("kwargs")
+    return bool(kwargs.get("resumable")) if isinstance(kwargs, Mapping) and kwargs else True
+
+
+class _Attachment:
+    """One reader's way along one run: joined, folding if there is something to fold, told live, over."""
+
+    def __init__(self, thread: PlatformThread, run: Answered, reader: Reader, options: Options) -> None:
+        self._thread = thread
+        self._run_id = str(run["run_id"])
+        self._reader = reader
+        self._options = options
+        self._replays = replays(run)
+        self._is_folding = False
+        self._latecomer = Latecomer()
+        self._translator = self._begun()
+        self._values: Any = None
+        """The thread's values as they were read last, beside the stream; None before that."""
+        self._may_be_behind = False
+        """Whether the stream's next root values may be older than those."""
+
+    async def told(self) -> Batches:
+        """See `attached`."""
+        notices = Lookahead(joined(self._thread, self._run_id, replays=self._replays))
+        try:
+            try:
+                async for events in self._followed(notices):
+                    yield tell(events)
+                ended = await self._thread.ended(self._run_id)
+            except Cut as cut:
+                ended = Ended(self._run_id, None, Lost(str(cut)))
+            except PlatformError as error:
+                ended = Ended(self._run_id, None, Failed({"error": error.code, "message": error.message}))
+            except UnreadablePartError as error:
+                ended = Ended(self._run_id, None, Failed(error))
+            yield tell(self._last(ended))
+        finally:
+            await notices.aclose()
+
+    async def _followed(self, notices: Lookahead[Received | Joined]) -> AsyncIterator[list[Event]]:
+        """The events of each notice, where there are any."""
+        clock = asyncio.get_running_loop().time
+        fold_until: float | None = None
+        while True:
+            try:
+                notice = await notices.next(FOLD_PAUSE if self._is_folding and fold_until else None)
+            except StopAsyncIteration:
+                return
+            if isinstance(notice, Joined):
+                events = await self._joined(notice)
+            else:
+                events = [] if isinstance(notice, Silence) else self._fed(notice)
+                if self._is_folding:
+                    fold_until = fold_until or clock() + FOLD_MOST
+                    events = self._caught_up() if isinstance(notice, Silence) or clock() > fold_until else []
+            if events:
+                yield events
+
+    async def _joined(self, notice: Joined) -> list[Event]:
+        """A connection stands: what the thread holds now."""
+        state = await self._thread.state()
+        self._values = state.get("values") or {}
+        if notice.gap:
+            self._latecomer.gap()
+            self._may_be_behind = True
+            events = self._translator.show(self._values)
+            return [] if self._is_folding else events
+        shown = self._begun()
+        shown.show(self._values)
+        self._is_folding = self._replays and _has_begun(state, self._run_id)
+        if not self._is_folding:
+            self._translator, self._may_be_behind = shown, not self._replays
+        return self._reader.join(shown.view)
+
+    def _fed(self, received: Received) -> list[Event]:
+        part = read_part(received)
+        if part is None or not self._latecomer.passes(part) or self._is_behind(part):
+            return []
+        return self._translator.feed(part)
+
+    def _is_behind(self, part: Part) -> bool:
+        """Whether these are root values of before the state was read: they would take messages back, for a moment."""
+        if not self._may_be_behind or part.ns or part.mode != "values":
+            return False
+        self._may_be_behind = False
+        key = self._options.messages_key
+        return _ids(part.data, key) < _ids(self._values, key)
+
+    def _caught_up(self) -> list[Event]:
+        """The replay came to the present, or pauses: the reader is brought to what it told."""
+        self._is_folding = False
+        if self._translator.values is None and self._values is not None:
+            self._translator.show(self._values)
+        return self._reader.join(self._translator.view)
+
+    def _last(self, ended: Ended) -> list[Event]:
+        """The events that end the run."""
+        begun = self._reader.view is self._translator.view
+        return ([] if begun else self._caught_up()) + told_end(self._translator, ended)
+
+    def _begun(self) -> Translator:
+        """A translator of this run that has told nothing but its start, to nobody."""
+        view = ClientView(version=self._options.protocol_version)
+        translator = Translator(self._thread.id, self._run_id, self._options, view)
+        translator.start()
+        return translator
+
+
+def _has_begun(state: Answered, run_id: str) -> bool:
+    """Whether the state may hold something of this run, which a replay would tell again."""
+    return state.get("created_at") is not None and is_of(state, run_id)
+
+
+def _ids(values: Any, key: str) -> set[str]:
+    """The ids of the messages in root values."""
+    messages = values.get(key) if isinstance(values, Mapping) else None
+    return {str(each.get("id")) for each in messages or () if isinstance(each, Mapping)}

@@ -1,0 +1,92 @@
+"""The stream of one platform run, held open until the run has ended, and that of a whole thread, held open for good.
+Which events are new, `cursor` decides; what they mean, nobody here knows.
+
+A connection that closes, well or badly, proves nothing about the run: it is asked. While it is active the stream is
+joined again, after a pause. What a run does not keep (it is not resumable, or what was kept is gone) cannot be had
+again: that is said, by `Joined.gap`, and its reader mends it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import NamedTuple
+
+from .cursor import Cursor
+from .ended import ACTIVE
+from .patience import Patience
+from .thread import PlatformThread
+from .wire import Cut, Received, opened
+
+_SETTLED = 1.0
+"""Seconds of silence after which a connection has sent all that was kept."""
+_END = "end"
+"""What Aegra sends last."""
+
+
+class Joined(NamedTuple):
+    """A connection to the run stands from here on."""
+
+    gap: bool
+    """Whether events that came before it may be missing."""
+
+
+async def joined(thread: PlatformThread, run_id: str, *, replays: bool) -> AsyncIterator[Received | Joined]:
+    """The run's events, each once, with a `Joined` in front of those of each connection that follows on nothing.
+
+    `replays`: whether the server keeps the run's events and is to send them from the first on. Ends when the run has
+    ended. Raises `PlatformError` for what the server refuses, `Cut` when it stays away.
+    """
+    cursor, clock = Cursor(), asyncio.get_running_loop().time
+    patience = Patience(thread.policy)
+    path = f"/threads/{thread.id}/runs/{run_id}/stream"
+    is_first = True
+    while True:
+        cut = Cut("the stream was closed while its run went on")
+        try:
+            resume = cursor.resume_id() if replays else None
+            async with opened(thread.client, path, last_event_id=resume) as received:
+                cursor.connected()
+                if is_first or not replays:
+                    yield Joined(gap=not is_first)
+                is_first = False
+                heard = clock()
+                async for event in received:
+                    patience.progressed()
+                    heard, before = clock(), heard
+                    if heard - before > _SETTLED:
+                        cursor.settled()
+                    is_new = cursor.is_new(event.event, event.data, event.id)
+                    if replays and cursor.gap:
+                        yield Joined(gap=True)
+                    if event.event == _END:
+                        break
+                    if is_new:
+                        yield event
+        except Cut as lost:
+            cut = lost
+        run = await thread.run(run_id)
+        if run is None or run.get("status") not in ACTIVE:
+            return
+        await patience.pause(cut)
+
+
+async def followed(thread: PlatformThread) -> AsyncIterator[Received | Joined]:
+    """The events of every run of a thread while they come, and of writes to its state, with a `Joined` in front of each
+    connection's. Never ends. Raises `PlatformError` (404 where the server has no such stream), and `Cut` when it stays
+    away."""
+    patience = Patience(thread.policy)
+    path, asks = f"/threads/{thread.id}/stream", {"stream_modes": "run_modes,state_update"}
+    is_first = True
+    while True:
+        cut = Cut("the thread's stream was closed")
+        try:
+            async with opened(thread.client, path, params=asks) as received:
+                yield Joined(gap=not is_first)
+                is_first = False
+                async for event in received:
+                    patience.progressed()
+                    yield event
+        except Cut as lost:
+            cut = lost
+        await patience.pause(cut)

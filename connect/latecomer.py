@@ -1,0 +1,90 @@
+"""What may be shown of a stream that was joined in the middle: `Latecomer`. No I/O; never what a part becomes.
+
+A model call that was going on at the join is heard from its middle. What is cut may never be shown, so the chunks of
+such calls are muted; the next `values`, or the run's end, tells their messages whole. What is told whole passes.
+
+A task (a node's run) is *suspect* while it may have been going on at the join:
+
+    it runs in the root, or within a task that is suspect
+    and was first heard of before a superstep of its namespace was seen to end: by `values` of the namespace (not those
+    with an interrupt, which come in the middle), or by a message of a higher step than the first one heard there
+    and was not seen to start (a `tasks` part)
+
+Root `values` end all suspicion, and so does a `metadata` part that names an attempt: with it the run begins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..translator.parts import Part
+
+_Namespace = tuple[str, ...]
+
+
+class Latecomer:
+    """Decides part by part. Begins as if it had joined in the middle; a run's first part says that it has not."""
+
+    def __init__(self) -> None:
+        self.gap()
+
+    def gap(self) -> None:
+        """Events may have been missed: everything that may be going on is suspect, again."""
+        self._is_over = False
+        """Whether nothing can be suspect any more."""
+        self._passed: set[_Namespace] = set()
+        """Namespaces in which a superstep was seen to end."""
+        self._first_step: dict[_Namespace, int] = {}
+        """The step that was heard first in a namespace."""
+        self._judged: dict[_Namespace, bool] = {}
+        """Tasks, by their namespace, and whether they are suspect. Once said, that stands."""
+
+    def passes(self, part: Part) -> bool:
+        """Whether the part may be passed on."""
+        if self._is_over:
+            return True
+        if part.mode == "messages":
+            message, metadata = part.data
+            is_suspect = self._is_suspect(metadata or {})
+            return not (is_suspect and _is_chunk(message))
+        if part.mode == "metadata":
+            self._is_over = isinstance(part.data, Mapping) and "attempt" in part.data
+        elif part.mode == "values" and not _has_interrupts(part):
+            self._passed.add(part.ns)
+            self._is_over = not part.ns
+        elif part.mode == "tasks":
+            self._started(part)
+        return True
+
+    def _started(self, part: Part) -> None:
+        if isinstance(part.data, Mapping) and "input" in part.data:
+            task = (*part.ns, f"{part.data.get('name')}:{part.data.get('id')}")
+            self._judged.setdefault(task, False)
+
+    def _is_suspect(self, metadata: Mapping[str, Any]) -> bool:
+        """Whether the task a message comes from may have been going on at the join."""
+        path = tuple(str(metadata.get("langgraph_checkpoint_ns") or "").split("|"))
+        for depth in range(1, len(path)):
+            if not self._judge(path[:depth], None):
+                return False
+        step = metadata.get("langgraph_step")
+        return self._judge(path, step if isinstance(step, int) else None)
+
+    def _judge(self, task: _Namespace, step: int | None) -> bool:
+        """Whether a task is suspect; that of the one it runs in is known to be."""
+        namespace = task[:-1]
+        if step is not None:
+            first = self._first_step.setdefault(namespace, step)
+            if step > first:
+                self._passed.add(namespace)
+        return self._judged.setdefault(task, namespace not in self._passed)
+
+
+def _is_chunk(message: Any) -> bool:
+    kind = message.get("type") if isinstance(message, Mapping) else getattr(message, "type", None)
+    return kind == "AIMessageChunk"
+
+
+def _has_interrupts(part: Part) -> bool:
+    return bool(part.interrupts) or (isinstance(part.data, Mapping) and bool(part.data.get("__interrupt__")))
