@@ -35,7 +35,8 @@ class Gates:
         """Every point that was reached, in order, held or not."""
         self.port = 0
         self._said: list[tuple[str, bool]] = []
-        self._visits: list[_Visit] = []
+        self._visits: list[_Visit] = []  # those that are held, in the order they came
+        self._connections: set[_Visit] = set()
         self._changed = asyncio.Event()
 
     def config(self, thread_id: str | None = None, *, run: str = "", **configurable: Any) -> Any:
@@ -100,9 +101,16 @@ class Gates:
         self._tell()
 
     def _went(self, visit: "_Visit") -> None:
+        self._connections.discard(visit)
         if visit in self._visits:
             self._visits.remove(visit)
         self._tell()
+
+    async def _close(self) -> None:
+        """Lets everybody go on, whether it has said its point or not, and waits until all connections are closed."""
+        for connection in list(self._connections):
+            connection.end()
+        await self._until(lambda: not self._connections, "a run did not leave")
 
 
 class _Visit(asyncio.Protocol):
@@ -118,6 +126,7 @@ class _Visit(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
+        self._gates._connections.add(self)
 
     def data_received(self, data: bytes) -> None:
         self._heard += data
@@ -146,8 +155,7 @@ async def gates() -> AsyncIterator[Gates]:
         yield opened
     finally:
         server.close()
-        opened.open("*")
-        await opened._until(lambda: not opened._visits, "a run did not leave")
+        await opened._close()
         await server.wait_closed()
 
 
