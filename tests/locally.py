@@ -1,0 +1,33 @@
+"""Connecting to a thread of a local graph, and what a real client holds then. Never here: tests."""
+
+from dataclasses import replace
+from typing import Any
+
+from langgraph_agui.connect.local import connect_local
+from langgraph_agui.connect.sources import Local
+from langgraph_agui.translator import ClientView
+
+from .agui_client import VERSIONS, AguiClient, Answer, protocol
+from .listening import Listener
+from .paced import Graph, on
+
+
+async def connected(
+    source: Local, thread_id: str = "t", *, view: ClientView | None = None, version: str = VERSIONS[0], **asked: Any
+) -> Listener:
+    """Connects, and reads to the end."""
+    listener = Listener(view, protocol(version))
+    options = replace(await source.options(), protocol_version=protocol(version))
+    return await listener.hear(connect_local(source, thread_id, listener.reader, options, **asked))
+
+
+def played(client: AguiClient, listener: Listener, version: str = VERSIONS[0], **holding: Any) -> Answer:
+    return client.play(frames=listener.frames, version=version, mode="connect", **holding)
+
+
+async def state_of(graph: Graph, thread_id: str = "t") -> Any:
+    return await graph.aget_state(on(thread_id))  # type: ignore[arg-type]
+
+
+def failed(code: str, message: str) -> dict[str, Any]:
+    return {"type": "RUN_ERROR", "code": code, "message": message}
