@@ -52,7 +52,6 @@ async def joined(thread: PlatformThread, run_id: str, *, replays: bool) -> Async
                 is_first = False
                 heard = clock()
                 async for event in received:
-                    patience.progressed()
                     heard, before = clock(), heard
                     if heard - before > _SETTLED:
                         cursor.settled()
@@ -62,6 +61,7 @@ async def joined(thread: PlatformThread, run_id: str, *, replays: bool) -> Async
                     if event.event == _END:
                         break
                     if is_new:
+                        patience.progressed()
                         yield event
         except Cut as lost:
             cut = lost
