@@ -164,12 +164,12 @@ class Runs:
             lingering[1].cancel()
 
 
-_default = Runs()
+_defaults: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Runs] = weakref.WeakKeyDictionary()
 
 
 def default_runs() -> Runs:
-    """The registry that is used where none is given."""
-    return _default
+    """The registry that is used where none is given: the event loop's. Raises `RuntimeError` outside of one."""
+    return _defaults.setdefault(asyncio.get_running_loop(), Runs())
 
 
 def start(

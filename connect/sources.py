@@ -24,7 +24,7 @@ class Local:
     """A compiled graph of this process, with or without a checkpointer.
 
     `agent`: the name under which runs of this graph are found; None: the graph object itself, so that a graph built
-    anew for each request needs a name. `runs`: the registry that has its runs; None: the default one.
+    anew for each request needs a name. `runs`: the registry that has its runs; None: the event loop's default one.
     Raises `TypeError` for what is no compiled graph.
     """
 
@@ -35,7 +35,12 @@ class Local:
             raise TypeError(f"Local: expected a compiled graph, got {_named(graph)}")
         self.graph = graph
         self.agent = agent
-        self.runs = default_runs() if runs is None else runs
+        self._runs = runs
+
+    @property
+    def runs(self) -> Runs:
+        """The registry that has the graph's runs; without one of its own, the running event loop's."""
+        return default_runs() if self._runs is None else self._runs
 
     async def options(self, assistant_id: str | None = None) -> Options:
         """The options when none are given: the channels of the graph's output schema."""

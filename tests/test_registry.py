@@ -218,3 +218,11 @@ async def test_watching_ends_with_the_registry() -> None:
     await turns()
     await runs.aclose()
     assert await coming is None
+
+
+def test_each_event_loop_has_a_default_registry_of_its_own() -> None:
+    async def registries() -> tuple[Runs, bool]:
+        return default_runs(), default_runs() is default_runs()
+
+    one, other = asyncio.run(registries()), asyncio.run(registries())
+    assert (one[1], other[1], one[0] is other[0]) == (True, True, False)
