@@ -1,6 +1,7 @@
 # Needs make and Python >= 3.11; everything else goes into $(VENV), and tests/client/node_modules.
 #
-#   make demo            an agent on a scripted model, its AG-UI events printed live (ARGS=--json: the wire)
+#   make demo            an agent on a scripted model, its AG-UI events printed live, and a reader that leaves in
+#                        mid-sentence and comes back (ARGS=--json: the wire)
 #   make test            every check: lint, types, pytest, and the real @ag-ui/client in Node
 #   make bench           the benchmark, the peer beside it (ARGS='--only replay': a part of it)
 #   make test-versions   pytest on the oldest versions pyproject.toml admits, and on the newest

@@ -6,7 +6,7 @@ Here: what callers give, checked, and errors as the stream's. Never here: what i
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from typing import Any, cast
 
@@ -41,7 +41,7 @@ def connect(
     view: ClientView | None = None,
     past_errors: PastErrors = "error",
     patience: Policy | None = None,
-) -> AsyncIterator[BaseEvent]:
+) -> AsyncGenerator[BaseEvent, None]:
     """What a thread holds, and what runs on it, to its end, as `ag_ui.core` models.
 
     `source`: a `Local` or a `Platform`, or what stands for one: a compiled graph, a `RemoteGraph`, a client of
@@ -69,7 +69,7 @@ def connect_sse(
     past_errors: PastErrors = "error",
     patience: Policy | None = None,
     heartbeat: float = HEARTBEAT,
-) -> AsyncIterator[bytes]:
+) -> AsyncGenerator[bytes, None]:
     """The same as SSE frames; what is ready together in one piece, and a comment after `heartbeat` seconds of
     silence."""
     asked = source_of(source)
@@ -87,7 +87,7 @@ def watch(
     past_errors: PastErrors = "error",
     patience: Policy | None = None,
     poll: float = POLL,
-) -> AsyncIterator[BaseEvent]:
+) -> AsyncGenerator[BaseEvent, None]:
     """What a thread holds, and from then on every run of it, whoever starts it, as `ag_ui.core` models; never ends.
 
     As `connect`, and each further run as `RUN_STARTED` to its terminal event, with silence between. A change that no
@@ -116,7 +116,7 @@ def watch_sse(
     patience: Policy | None = None,
     poll: float = POLL,
     heartbeat: float = HEARTBEAT,
-) -> AsyncIterator[bytes]:
+) -> AsyncGenerator[bytes, None]:
     """The same as SSE frames; what is ready together in one piece, and a comment after `heartbeat` seconds of
     silence."""
     told = _watched(

@@ -1,6 +1,7 @@
 """Runs the agent beside this file and shows the AG-UI events it becomes: `python -m examples.demo [--json]`.
 
-With `--json`, what a client would read: the frames of the event stream, as they are.
+Its reader goes away in mid-sentence and comes back; in the end it is compared with one that watched from the start.
+With `--json`, what a client would read that stays: the frames of the event stream, as they are.
 """
 
 import argparse
@@ -10,44 +11,68 @@ import os
 import signal
 import sys
 import time
-from collections.abc import AsyncIterator
-from typing import Any
 
-from langgraph_agui.translator import STREAM_MODES, encode, translate, translate_sse
+from ag_ui.core import BaseEvent, TextMessageContentEvent
+from langgraph_agui.connect import start
+from langgraph_agui.translator import STREAM_MODES, ClientView, encode, translate_sse
 
 from .agent import QUESTION, day_planner
+from .reading import is_equal, read
 from .screen import Screen
 
 THREAD, RUN = "lisbon", "run-1"
+ASKED = {"messages": [{"role": "user", "content": QUESTION, "id": "question"}]}
 
 
-def parts(pause: float) -> AsyncIterator[Any]:
-    """What LangGraph streams of a run."""
-    question = {"role": "user", "content": QUESTION, "id": "question"}
-    return day_planner(pause).astream({"messages": [question]}, stream_mode=STREAM_MODES, subgraphs=True)
-
-
-async def show_wire(pause: float) -> None:
+async def show_wire(pause: float) -> bool:
     """The run as frames."""
-    async for frame in translate_sse(parts(pause), thread_id=THREAD, run_id=RUN):
+    parts = day_planner(pause).astream(ASKED, stream_mode=STREAM_MODES, subgraphs=True)
+    async for frame in translate_sse(parts, thread_id=THREAD, run_id=RUN):
         sys.stdout.buffer.write(frame)
         sys.stdout.buffer.flush()
+    return True
 
 
-async def show_events(pause: float) -> None:
-    """The run as a person may read it, and one line about all of it."""
+async def show_events(pause: float) -> bool:
+    """The run as a person may read it, and a few lines about all of it; whether both readers hold the same."""
     screen = Screen(sys.stdout, colour=sys.stdout.isatty() and "NO_COLOR" not in os.environ)
-    events = size = 0
-    began = time.perf_counter()
-    async for event in translate(parts(pause), thread_id=THREAD, run_id=RUN):
-        events += 1
-        size += len(encode(event))
+    shown: list[BaseEvent] = []
+
+    def show(event: BaseEvent) -> None:
+        shown.append(event)
         screen.show(event)
-    screen.close(f"{events} events, {size:,} bytes on the wire, {time.perf_counter() - began:.1f} s")
+
+    began = time.perf_counter()
+    graph = day_planner(pause)
+    start(graph, ASKED, {"configurable": {"thread_id": THREAD}}, run_id=RUN)
+    async with asyncio.TaskGroup() as readers:
+        watching = readers.create_task(read(graph, THREAD))
+        await read(graph, THREAD, show, until=in_mid_sentence)
+        screen.say("The reader is gone, in mid-sentence. The run goes on, and the reader comes back with nothing:")
+        await asyncio.sleep(20 * pause)
+        came_back = await read(graph, THREAD, show)
+    watched = watching.result()
+    took, size = time.perf_counter() - began, sum(len(encode(event)) for event in shown)
+    screen.say(verdict(watched, came_back))
+    screen.say(f"{len(shown)} events, {size:,} bytes on the wire, {took:.1f} s")
+    return is_equal(watched, came_back)
+
+
+def in_mid_sentence(event: BaseEvent) -> bool:
+    """Whether this is in the middle of the last answer: here the reader leaves."""
+    return isinstance(event, TextMessageContentEvent) and event.delta.startswith("Tram")
+
+
+def verdict(watched: ClientView, came_back: ClientView) -> str:
+    """What is said of the two views."""
+    if is_equal(watched, came_back):
+        held = f"{len(watched.messages)} messages, the state, the run's end"
+        return f"Both views are equal, of who watched from the start and of who came back: {held}."
+    return "The views of who watched from the start and of who came back DIFFER."
 
 
 def main() -> None:
-    """Reads the command line and runs the agent once."""
+    """Reads the command line and runs the agent once; exits with 1 if the readers differ in the end."""
     asked = argparse.ArgumentParser(prog="python -m examples.demo", description="Shows a run as AG-UI events.")
     asked.add_argument("--json", action="store_true", help="print the frames of the event stream")
     asked.add_argument("--pause", type=float, default=0.025, metavar="SECONDS", help="between two tokens")
@@ -55,7 +80,8 @@ def main() -> None:
     if hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough, as in `| head`, is no error
     with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run((show_wire if choices.json else show_events)(choices.pause))
+        is_right = asyncio.run((show_wire if choices.json else show_events)(choices.pause))
+        sys.exit(0 if is_right else 1)
 
 
 if __name__ == "__main__":

@@ -75,10 +75,10 @@ class Screen:
             case _ if not event.type.value.endswith(("_START", "_END")):
                 self._line(event.type.value.lower().replace("_", " "), event.model_dump_json(exclude={"type"}), _DIM)
 
-    def close(self, summary: str) -> None:
-        """Ends the line that is open, and says a last thing."""
+    def say(self, remark: str) -> None:
+        """Ends the line that is open, and says something that no event says."""
         self._end_line()
-        self._write(f"\n{summary}\n")
+        self._write(f"\n{remark}\n")
 
     def _tool(self, call: str) -> str:
         return f"{self._tools.get(call, call)} "

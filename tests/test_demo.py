@@ -6,6 +6,9 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from langgraph_agui.translator import ClientView
+
+from examples.reading import is_equal
 
 from .agui_client import AguiClient
 
@@ -13,10 +16,15 @@ ROOT = Path(__file__).parent.parent
 ADDED = {"Hotel": ("09:00", 0), "Belém Tower": ("09:30", 10), "Tram 28": ("13:00", 4), "Tile Museum": ("16:00", 12)}
 
 
+def run(*arguments: str) -> subprocess.CompletedProcess[bytes]:
+    """Python, from the top of the checkout."""
+    command = [sys.executable, "-X", "utf8", "-W", "error", *arguments]
+    return subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+
+
 def demo(*arguments: str) -> str:
     """What the demo prints without pausing."""
-    command = [sys.executable, "-X", "utf8", "-W", "error", "-m", "examples.demo", "--pause", "0", *arguments]
-    ran = subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    ran = run("-m", "examples.demo", "--pause", "0", *arguments)
     assert (ran.returncode, ran.stderr.decode()) == (0, "")
     return ran.stdout.decode()
 
@@ -65,10 +73,38 @@ def test_a_change_of_state_is_shown_as_a_patch(printed: list[str]) -> None:
     assert shown(printed, "state delta")[-1] == '{"op": "replace", "path": "/budget/spent", "value": 26}'
 
 
-def test_the_steps_of_the_subgraph_are_shown_in_balance(printed: list[str]) -> None:
+def test_what_is_open_when_the_reader_comes_back_is_opened_again(printed: list[str]) -> None:
     started, finished = (Counter(shown(printed, f"step {what}")) for what in ("started", "finished"))
-    assert started == finished
-    assert started["planner/model"] == 3
+    assert started - finished == Counter(["planner", "planner/model"])
+
+
+def test_the_reader_comes_back_to_the_sentence_it_left(printed: list[str]) -> None:
+    said, rest = shown(printed, "text")[-2:]
+    held = shown(printed, "message")[-1].removeprefix("assistant: ")
+    assert held.startswith(said)
+    assert f"{held} {rest}".endswith(
+        "Tram 28 through Alfama after lunch, and the Tile Museum when the rain comes. "
+        "26 of your 40 euros; the rest is for custard tarts."
+    )
+
+
+def test_both_views_are_equal(printed: list[str]) -> None:
+    assert printed[-3].startswith("Both views are equal, ")
+
+
+@pytest.mark.parametrize(
+    "came_back", [ClientView([], {}), ClientView([{"id": "1", "role": "user", "content": "hi"}], 1)]
+)
+def test_views_that_differ_are_told_apart(came_back: ClientView) -> None:
+    watched = ClientView([{"id": "1", "role": "user", "content": "hi"}], {})
+    assert is_equal(watched, watched.copy())
+    assert not is_equal(watched, came_back)
+
+
+def test_the_demo_fails_if_the_views_differ() -> None:
+    unequal = "from examples import demo; demo.is_equal = lambda one, other: False; demo.main()"
+    ran = run("-c", unequal, "--pause", "0")
+    assert (ran.returncode, "DIFFER" in ran.stdout.decode()) == (1, True)
 
 
 def test_the_last_line_sums_up(printed: list[str]) -> None:
