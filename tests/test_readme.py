@@ -1,17 +1,29 @@
 """What the README says, done: its code runs, its links lead somewhere."""
 
+import asyncio
 import re
+from collections.abc import AsyncIterator, Iterable
+from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import httpx
 import pytest
+from ag_ui.core import EventType
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph_agui.connect import start
+from langgraph_agui.translator import PLATFORM_STREAM_MODES, encode
+from langgraph_sdk import get_client
+from langgraph_sdk.client import LangGraphClient
 
 from fixtures import FIXTURES
+from fixtures.gated import GATED
 from fixtures.run import Conversation
 
 from .agui_client import AguiClient
+from .gates import asked, gates
+from .listening import until
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
@@ -31,50 +43,152 @@ def conversation() -> Conversation:
     return Conversation(FIXTURES["agent_one_tool"])
 
 
+# --- wrap a graph -----------------------------------------------------------------------------------------------------
+
+QUESTION = {"id": "user-1", "role": "user", "content": "hi"}
+WIRE = {"threadId": "t", "runId": "r", "state": {}, "tools": [], "context": [], "forwardedProps": {}}
+DECLARED = [("1.0.0", {"protocolVersion": "1.0"}), ("0.0.59", {})]
+
+
+@asynccontextmanager
+async def serving(graph: Any) -> AsyncIterator[httpx.AsyncClient]:
+    """A client of what the README serves of a graph."""
+    transport = httpx.ASGITransport(block("serve").serve(graph))
+    async with httpx.AsyncClient(transport=transport, base_url="http://agent") as client:
+        yield client
+
+
+def ids(messages: Iterable[Any]) -> list[str]:
+    return [message["id"] if isinstance(message, dict) else message.id for message in messages]
+
+
+async def stored(graph: Any) -> list[str]:
+    """The ids of what the thread holds."""
+    return ids((await graph.aget_state({"configurable": {"thread_id": "t"}})).values["messages"])
+
+
 async def test_the_wrap_tells_what_a_graph_does(conversation: Conversation) -> None:
     given = await conversation.given(conversation.fixture.turns[0])
     told = [event async for event in block("events").events(conversation.graph, given, conversation.config)]
     assert [told[0].type.value, told[-1].type.value] == ["RUN_STARTED", "RUN_FINISHED"]
 
 
-@pytest.mark.parametrize(("version", "declared"), [("1.0.0", {"protocolVersion": "1.0"}), ("0.0.59", {})])
+@pytest.mark.parametrize(("version", "declared"), DECLARED)
 async def test_the_recipe_serves_a_client(
     conversation: Conversation, agui_client: AguiClient, version: str, declared: dict[str, str]
 ) -> None:
-    question = {"id": "user-1", "role": "user", "content": "hi"}
-    body = {"threadId": "t", "runId": "r", "messages": [question], "state": {}, **declared}
-    more: dict[str, Any] = {"tools": [], "context": [], "forwardedProps": {}}
-    transport = httpx.ASGITransport(block("serve").serve(conversation.graph))
-    async with httpx.AsyncClient(transport=transport, base_url="http://agent") as client:
-        answer = await client.post("/agent", json=body | more)
-    played = agui_client.play(frames=answer.content, version=version, messages=[question])
-    state = await conversation.graph.aget_state({"configurable": {"thread_id": "t"}})
+    async with serving(conversation.graph) as client:
+        answer = await client.post("/agent", json=WIRE | declared | {"messages": [QUESTION]})
+    played = agui_client.play(frames=answer.content, version=version, messages=[QUESTION])
     assert played.accepted
-    assert [message["id"] for message in played.messages] == [message.id for message in state.values["messages"]]
+    assert ids(played.messages) == await stored(conversation.graph)
 
 
 async def test_the_recipe_resumes_an_interrupted_run(agui_client: AguiClient) -> None:
-    graph = Conversation(FIXTURES["interrupt_in_node"]).graph
-    question = {"id": "user-1", "role": "user", "content": "hi"}
-    body = {"threadId": "t", "runId": "r", "messages": [question], "state": {}, "protocolVersion": "1.0"}
-    more: dict[str, Any] = {"tools": [], "context": [], "forwardedProps": {}}
-    transport = httpx.ASGITransport(block("serve").serve(graph))
-    async with httpx.AsyncClient(transport=transport, base_url="http://agent") as client:
-        asked = agui_client.play(frames=(await client.post("/agent", json=body | more)).content, messages=[question])
+    body = WIRE | {"protocolVersion": "1.0", "messages": [QUESTION]}
+    async with serving(Conversation(FIXTURES["interrupt_in_node"]).graph) as client:
+        asked = agui_client.play(frames=(await client.post("/agent", json=body)).content, messages=[QUESTION])
         (interrupt,) = asked.pending_interrupts
         resume = [{"interruptId": interrupt["id"], "status": "resolved", "payload": "yes"}]
         held = {"messages": asked.messages, "state": asked.state}
-        answer = await client.post("/agent", json=body | more | held | {"runId": "r-2", "resume": resume})
+        answer = await client.post("/agent", json=body | held | {"runId": "r-2", "resume": resume})
     answered = agui_client.play(frames=answer.content, messages=asked.messages, state=asked.state)
     assert (answered.accepted, answered.pending_interrupts) == (True, [])
 
 
-async def test_a_thread_is_shown_without_a_run(conversation: Conversation, agui_client: AguiClient) -> None:
+@pytest.mark.parametrize(("version", "declared"), DECLARED)
+async def test_the_recipe_tells_a_page_that_was_reloaded_what_the_thread_holds(
+    conversation: Conversation, agui_client: AguiClient, version: str, declared: dict[str, str]
+) -> None:
     await conversation.run(conversation.fixture.turns[0])
+    thread_id = conversation.config["configurable"]["thread_id"]
+    async with serving(conversation.graph) as client:
+        answer = await client.post("/agent/connect", json=WIRE | declared | {"threadId": thread_id, "messages": []})
+    played = agui_client.play(frames=answer.content, version=version, mode="connect")
     state = await conversation.graph.aget_state(conversation.config)
-    frames = block("frames").frames([("values", state.values)])
-    played = agui_client.play(frames=b"".join(frames))
-    assert [message["id"] for message in played.messages] == [message.id for message in state.values["messages"]]
+    assert played.accepted
+    assert ids(played.messages) == ids(state.values["messages"])
+
+
+async def test_the_recipe_tells_a_reloaded_page_the_run_that_is_going_on(agui_client: AguiClient) -> None:
+    graph = GATED["gated_chat"](InMemorySaver())
+    async with gates() as gate, serving(graph) as client:
+        gate.hold("first 3")
+        run = start(graph, asked(), gate.config("t"))
+        await gate.reached("first 3")
+        reloaded = asyncio.create_task(client.post("/agent/connect", json=WIRE | {"messages": []}))
+        await until(lambda: run.readers == 1)
+        gate.open("first 3")
+        played = agui_client.play(frames=(await reloaded).content, version="0.0.59", mode="connect")
+    assert played.accepted
+    assert ids(played.messages) == await stored(graph)
+
+
+async def test_the_recipe_refuses_a_second_run_and_stops_the_first() -> None:
+    graph = GATED["gated_chat"](InMemorySaver())
+    async with gates() as gate, serving(graph) as client:
+        gate.hold("first 3")
+        run = start(graph, asked(), gate.config("t"))
+        await gate.reached("first 3")
+        assert (await client.post("/agent", json=WIRE | {"messages": [QUESTION]})).status_code == 409
+        for _ in range(2):
+            (await client.post("/agent/stop", json=WIRE | {"messages": []})).raise_for_status()
+        assert run.status == "cancelled"
+
+
+# --- reconnect to a platform thread, watch cron runs ------------------------------------------------------------------
+
+
+@pytest.fixture
+async def platform(dev_server: str) -> AsyncIterator[LangGraphClient]:
+    async with get_client(url=dev_server) as client:
+        yield client
+
+
+async def test_a_thread_of_a_platform_is_told_from_the_middle_of_its_run(
+    dev_server: str, platform: LangGraphClient, agui_client: AguiClient
+) -> None:
+    thread_id = (await platform.threads.create())["thread_id"]
+    async with gates() as gate:
+        gate.hold("first 3")
+        modes: Any = PLATFORM_STREAM_MODES
+        how: Any = {"input": asked(), "config": gate.config(), "stream_mode": modes, "stream_resumable": True}
+        await platform.runs.create(thread_id, "gated_chat", **how)
+        await gate.reached("first 3")
+        told = []
+        async for event in block("thread_events").thread_events(dev_server, thread_id):
+            told.append(event)
+            gate.open("first 3")
+    played = agui_client.play(frames=b"".join(map(encode, told)), mode="connect")
+    state: Any = await platform.threads.get_state(thread_id)
+    assert played.accepted
+    assert ids(played.messages) == ids(state["values"]["messages"])
+
+
+async def test_the_tokens_of_a_crons_runs_are_watched(platform: LangGraphClient) -> None:
+    thread_id = (await platform.threads.create())["thread_id"]
+    told = block("runs_to_come").runs_to_come(platform, thread_id)
+    async with aclosing(told), asyncio.timeout(60):
+        waiting = asyncio.create_task(anext(told))
+        await block("schedule").schedule(platform, thread_id, "gated_chat", "* * * * * *")
+        try:
+            kinds = [(await waiting).type]
+            while EventType.RUN_FINISHED not in kinds:
+                kinds.append((await anext(told)).type)
+        finally:
+            for cron in await platform.crons.search(thread_id=thread_id):
+                await platform.crons.delete(cron["cron_id"])
+    assert kinds.count(EventType.TEXT_MESSAGE_START) == 2
+    assert kinds.count(EventType.TEXT_MESSAGE_CONTENT) > 10
+
+
+# --- by hand ----------------------------------------------------------------------------------------------------------
+
+
+async def test_a_stream_is_translated(conversation: Conversation) -> None:
+    given = await conversation.given(conversation.fixture.turns[0])
+    told = [event async for event in block("translated").translated(conversation.graph, given, conversation.config)]
+    assert [told[0].type.value, told[-1].type.value] == ["RUN_STARTED", "RUN_FINISHED"]
 
 
 async def test_the_state_machine_is_used_by_hand(conversation: Conversation, agui_client: AguiClient) -> None:
