@@ -46,15 +46,15 @@ def _finished(run: Translator, ending: Finished) -> None:
     if ending.interrupts:
         run.interrupts.add((), ending.interrupts)
     if ending.state is None:
-        run.judge()
+        run.root.judge()
     else:
-        run.values = ending.state
-        run.settle(ending.state, going_on=False)
+        run.root.last = ending.state
+        run.root.settle(ending.state, going_on=False)
     run.state.finish()
     _close(run, None)
     result = ending.result
     if result is None:
-        result = (channels(run.values) or {}).get("structured_response")
+        result = (channels(run.root.last) or {}).get("structured_response")
     outcome: Event | None = {"type": "success"}
     if run.interrupts:
         outcome = _interrupted(run)

@@ -16,8 +16,8 @@ Only `values` is complete: what streamed may be missing from it, and it has what
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
-from typing import Any
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from . import events
 from .conversation import by_id, common, merged, owners_of, same_order, says_the_same
@@ -26,7 +26,7 @@ from .options import Options
 from .outbox import Outbox
 from .reducer_snapshot import telling_of_activities
 from .retell import retold
-from .stored import StoredMessages
+from .stored import StoredMessages, keys_of
 
 
 class _Standing:
@@ -42,6 +42,15 @@ class _Standing:
         self.wanted: dict[str, Event] = {}
         self.owners: Counter[str] = Counter()
         """How many messages have a tool call of this id."""
+
+
+class _Beside(NamedTuple):
+    """What streamed, and messages learned beside the stream."""
+
+    stays: set[str]
+    """Ids in both, of which the client's copy goes on."""
+    gone: set[str]
+    """Ids of messages that are stored under other ids."""
 
 
 class History:
@@ -72,13 +81,26 @@ class History:
         """Nodes wrote these channels."""
         self._is_written = self._is_written or self._options.messages_key in names
 
-    def goes_back(self, messages: Any) -> bool:
-        """Whether the client is known to hold messages that these lack."""
+    def goes_back(self, messages: Any, unsaved: Collection[str] = ()) -> bool:
+        """Whether the client is known to hold messages that these lack, beside those that streamed and are not saved
+        yet."""
         if not self._view.knows_messages or not isinstance(messages, list | tuple):
             return False
         self._stored.read(messages)
         wanted = {wire["id"] for stored in self._stored.all for wire in stored.wires}
-        return any(item not in wanted and not self._stays(item, ()) for item in self._view.order)
+        apart = wanted.union(unsaved)
+        return any(item not in apart and not self._stays(item, ()) for item in self._view.order)
+
+    def is_ahead(self, messages: Sequence[Any]) -> bool:
+        """Whether these go on where the messages known end: they hold the last of them, and behind it new ones."""
+        known, keys = self._stored.keys, keys_of(messages)
+        behind = _behind(known[-1], keys) if known else keys
+        return not self._stored.past.union(known).issuperset(behind)
+
+    def is_behind(self, messages: Sequence[Any]) -> bool:
+        """Whether the messages known go on where these end."""
+        known, keys = self._stored.keys, keys_of(messages)
+        return bool(_behind(keys[-1], known) if keys else known)
 
     def told(self, messages: Any, unsaved: Collection[str], *, opening: bool, going_on: bool) -> None:
         """Tells the messages channel of root `values`.
@@ -95,12 +117,31 @@ class History:
             return
         self._mend(unsaved, opening=opening, going_on=going_on)
 
+    def shown(
+        self,
+        messages: Sequence[Any],
+        unsaved: Collection[str],
+        apart: Callable[[Mapping[str, Event]], tuple[set[str], set[str]]],
+        *,
+        opening: bool,
+    ) -> None:
+        """Tells messages that were learned beside the stream, in the middle of a superstep.
+
+        `apart` is told what they are for the client, and says which of the ids that streamed stay as the client has
+        them, and which are to go since their message stands there under another id.
+        """
+        if self._stored.read(messages) < self._standing.messages:
+            self._judge_all()
+        stays, gone = apart(by_id(wire for stored in self._stored.all for wire in stored.wires))
+        self._mend(unsaved, opening=opening, going_on=True, beside=_Beside(stays, gone))
+        self._last, self._is_written = messages, True  # whatever the stream brings next is looked at
+
     def judged(self, unsaved: Collection[str]) -> None:
         """The run ended: what streamed since the last `values` is not in the checkpoint. Reads no message anew."""
         if self._stored.known:
             self._mend(unsaved, opening=False, going_on=False)
 
-    def _mend(self, unsaved: Collection[str], *, opening: bool, going_on: bool) -> None:
+    def _mend(self, unsaved: Collection[str], *, opening: bool, going_on: bool, beside: _Beside | None = None) -> None:
         order = self._view.order
         self._check_standing(order)
         standing = self._standing
@@ -108,20 +149,25 @@ class History:
         wanted = by_id(wire for wire in wires if wire["id"] not in standing.wanted)
         tail = order[len(standing.order) :]
         extras = [message_id for message_id in tail if message_id not in wanted]
-        surplus = set() if going_on else {item for item in extras if not self._stays(item, unsaved)}
+        stays, surplus = beside or ((), set())
+        surplus = surplus if going_on else {item for item in extras if not self._stays(item, unsaved)}
+        wanted |= {item: message for item in stays if item in wanted and (message := self._view.message(item))}
+        late = [item for item in extras if item in unsaved and item not in surplus] if beside is not None else []
         missing = [wire for message_id, wire in wanted.items() if not self._view.has(message_id)]
         held = [message_id for message_id in tail if message_id in wanted]
         if len(held) + len(missing) < len(wanted):  # what stood as the client's own is stored now
             self._judge_all()
-            self._mend(unsaved, opening=opening, going_on=going_on)
+            self._mend(unsaved, opening=opening, going_on=going_on, beside=beside)
             return
         unknown = not self._view.knows_messages and bool(wanted)
-        whole = unknown or bool(surplus) or (opening and bool(missing)) or self._differs(wanted)
+        whole = unknown or bool(surplus) or bool(missing and (opening or late)) or self._differs(wanted)
         if whole or not same_order(held + [wire["id"] for wire in missing], wanted):
-            self._snapshot(merged({**standing.wanted, **wanted}, [i for i in order if i not in surplus], self._view))
+            rest = [item for item in order if item not in surplus and item not in late]
+            streaming = [message for item in late if (message := self._view.message(item))]
+            self._snapshot(merged({**standing.wanted, **wanted}, rest, self._view) + streaming)
         elif missing and not (self._append(missing, wanted) and self._is_in_order(wanted)):
             self._snapshot(merged({**standing.wanted, **wanted}, order, self._view))
-        self._equal = wanted
+        self._equal = {item: wire for item, wire in wanted.items() if item not in stays}
         if not going_on:
             self._stand(wanted)
 
@@ -199,8 +245,7 @@ class History:
 
     def _snapshot(self, messages: list[Event]) -> None:
         wanted = by_id(messages)
-        if self._view.knows_messages:
-            order = self._view.order
+        if order := self._view.order:
             held = [message_id for message_id in order if message_id in wanted]
             ends = held + [message_id for message_id in wanted if not self._view.has(message_id)]
             if not same_order(ends, wanted):
@@ -217,3 +262,8 @@ class History:
         drops = any((held := view.message(item)) is not None and held.get("activityType") == "media" for item in left)
         known = view.knows_activities
         self._outbox.tell(telling_of_activities(snapshot, view.version, known=known, whole=("media",), drops=drops))
+
+
+def _behind(key: Any, keys: list[Any]) -> list[Any]:
+    """The keys behind one; none if it is not there."""
+    return keys[keys.index(key) + 1 :] if key in keys else []

@@ -53,7 +53,6 @@ class ModelCall:
         "provider_id",
         "reasoning",
         "run_id",
-        "saved",
         "silent",
         "subagent",
         "task",
@@ -94,8 +93,6 @@ class ModelCall:
         self.media = 0
         self.finish: str | None = None
         self.ended = False
-        self.saved = False
-        """A message of the checkpoint has been found to be this one."""
 
     @property
     def message_id(self) -> str:
@@ -117,6 +114,13 @@ class ModelCall:
     def is_same(self, text: str, call_ids: list[str]) -> bool:
         """Whether a message with this text and these tool calls says what this call said."""
         return bool(text or call_ids) and self.tools.ids == call_ids and "".join(self.text) == text
+
+    def begins(self, message: Mapping[str, Any]) -> bool:
+        """Whether a wire message begins with what this call has said so far, or is that."""
+        ids = [call["id"] for call in message.get("toolCalls", ())]
+        content = message.get("content") or ""
+        said = "".join(self.text)
+        return isinstance(content, str) and content.startswith(said) and ids[: len(self.tools.ids)] == self.tools.ids
 
 
 class ModelCalls:
@@ -151,11 +155,10 @@ class ModelCalls:
         self._by_id[call.task, message_id] = call
         return call
 
-    def copied(self, task: str | None, text: str, call_ids: list[str]) -> ModelCall | None:
-        """The unsaved call that said just this: the only one of `task`, or (None) the first of any."""
-        calls = self if task is None else self._by_task.get(task, ())
-        same = [call for call in calls if not call.saved and not call.silent and call.is_same(text, call_ids)]
-        return same[0] if same and (task is None or len(same) == 1) else None
+    def copied(self, task: str, text: str, call_ids: list[str]) -> ModelCall | None:
+        """The only call of `task` that said just this."""
+        same = [call for call in self._by_task.get(task, ()) if not call.silent and call.is_same(text, call_ids)]
+        return same[0] if len(same) == 1 else None
 
     def settle(self) -> None:
         """Forgets the calls that have ended; one that has not is silent from now on: its beginning has been judged."""

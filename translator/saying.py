@@ -76,6 +76,13 @@ class Saying:
             call.text_open = False
             outbox.tell(events.text_end(call.message_id, metadata, call.subagent))
 
+    def leave(self, call: ModelCall) -> None:
+        """Closes what is open of a message that is known whole; what it lacks is not made up, and no more is said."""
+        for tool in call.tools.calls:
+            tool.args.append("")  # a call that ends without any gets the arguments of one that has none
+        self.close(call)
+        call.silent = True
+
     def _told(self, call: ModelCall, piece: Piece) -> Iterator[events.Event]:
         """The events of one piece."""
         if isinstance(piece, Text):

@@ -10,6 +10,7 @@ Rules:
    nodes copy and rename what a model streamed.
 3. A tool result is told when it comes, unless the client holds it or cannot tell which message's call it answers.
 4. Nothing is told twice: a message with a call that the client holds already is left to `history`.
+5. Of a message that was learned whole beside the stream no chunk is told, whenever it comes.
 """
 
 from __future__ import annotations
@@ -67,6 +68,8 @@ class Speech:
         self.call_ids = CallIds(outbox.view)
         self.calls = ModelCalls()
         self._saying = Saying(outbox, options, self.call_ids, predictions, history)
+        self._shown: set[str] = set()
+        """The ids of messages learned beside the stream, until the conversation is judged."""
         self._results: set[str] = set()
         """The ids of tool results told since the conversation was last judged."""
 
@@ -164,9 +167,36 @@ class Speech:
             (self._history.kept if call.owner is not None else unsaved).update(call.all_ids)
         return unsaved
 
+    def shown(self, stored: Mapping[str, events.Event]) -> tuple[set[str], set[str]]:
+        """Messages are learned beside the stream: what streamed and is whole there is closed, and no more is told of
+        it (rule 5). The ids that stay as the client has them, and those whose message is stored under another id."""
+        self._hot = None
+        self._shown = set(stored)
+        stays: set[str] = set()
+        gone: set[str] = set()
+        for call in [call for call in self.calls if not call.silent and call.told_id]:
+            names = (call.told_id, call.provider_id, call.run_id)
+            message = next((stored[name] for name in names if name and name in stored), self._copy(call, stored))
+            if message is None:
+                continue
+            if not call.begins(message):
+                stays.update(call.all_ids)
+                continue
+            self._saying.leave(call)
+            if message["id"] != call.told_id:
+                gone.update(item for item in call.all_ids if item not in stored)
+        return stays, gone
+
+    def _copy(self, call: ModelCall, stored: Mapping[str, events.Event]) -> events.Event | None:
+        """The only message new to the client that begins with what a call has said: nodes and providers rename."""
+        new = [wire for item, wire in stored.items() if wire["role"] == "assistant" and not self._view.has(item)]
+        same = [wire for wire in new if call.begins(wire) and (call.text or call.tools.ids)]
+        return same[0] if len(same) == 1 else None
+
     def settle(self) -> None:
         """The conversation has been judged: what was told so far is saved, or dropped."""
         self._results.clear()
+        self._shown.clear()
         self.calls.settle()
 
     def end_all(self) -> None:
@@ -191,6 +221,8 @@ class Speech:
             call = self._begin(ns, message_id, metadata)
         self._usage.add(view.get("usage_metadata"), metadata, view.get("response_metadata"))
         call.finish = finish_reason(view) or call.finish
+        if self._shown and call.told_id is None and not self._shown.isdisjoint((call.run_id, call.provider_id)):
+            call.silent = True
         for piece in pieces(view):
             self._saying.piece(call, piece)
         if view.get("chunk_position") == "last":

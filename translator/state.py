@@ -36,6 +36,8 @@ class State:
         self._written: set[str] = set()
         self._seen: dict[str, tuple[Any, bytes]] = {}
         """By channel: the object seen last, and the frozen bytes the client holds."""
+        self._predicted: set[str] = set()
+        """Channels told as they are written, whose values are still to come."""
         self._opened = False
         self._last: Any = _UNTOLD
 
@@ -56,9 +58,21 @@ class State:
         """Tells the root graph's `values`."""
         mode = self._options.state
         self._last = values
+        self._predicted.clear()
         if mode in ("none", "final") or (mode == "initial" and self._opened):
             return
         self._tell(values)
+
+    def shown(self, values: Any) -> None:
+        """Tells values that were learned beside the stream, in the middle of a superstep: what was predicted in it
+        stays, and what nodes wrote is still looked at when its values come."""
+        written, predicted, held = set(self._written), set(self._predicted), self._outbox.view.base
+        named = channels(values)
+        if named is not None and predicted:
+            values = {**named, **{name: held[name] for name in predicted if name in held}}
+        self.told(values)
+        self._written |= written | predicted
+        self._predicted = predicted
 
     def finish(self) -> None:
         """The run ended: tells what `final` has kept."""
@@ -74,6 +88,7 @@ class State:
             return None
         self._seen.pop(name, None)
         self._written.add(name)
+        self._predicted.add(name)
         operations = _operations(view.base, name, value)
         return events.state_delta(operations) if operations else None
 

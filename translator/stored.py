@@ -53,6 +53,8 @@ class StoredMessages:
         self.known = False
         """Whether there has been any list of them."""
         self.all: list[Stored] = []
+        self.past: set[Any] = set()
+        """The keys of messages that were there and are not any more."""
         self._fixed: list[_Look] = []
         """By message: what reads the fields that nobody can edit in place."""
         self._seen: list[Any] = []
@@ -72,6 +74,11 @@ class StoredMessages:
             self._frozen = _joined(self._frozen, self._look_at(added))
             return count
         return self._read_anew(messages)
+
+    @property
+    def keys(self) -> list[Any]:
+        """By message: its id, or where it stands if it has none."""
+        return [stored.digest[0] for stored in self.all]
 
     def _stand(self, messages: Sequence[Any]) -> bool:
         """Whether the messages seen are still there, unchanged, before any others."""
@@ -95,6 +102,8 @@ class StoredMessages:
             if known is None or known.digest != digest:
                 known = Stored(digest, freeze(shown(message, position, self._options)).json)
             self.all.append(known)
+        self.past.update(by_id)
+        self.past.difference_update(self.keys)
         self._fixed, self._seen, self._loose = [], [], []
         self._frozen = self._look_at(messages)
         pairs = zip(before, self.all, strict=False)
@@ -115,6 +124,16 @@ class StoredMessages:
             self._seen.append(read_fixed(view) if ordinary else None)
             loose.append(read_loose(view) if ordinary else None)
         return frozen_bytes(loose)
+
+
+def keys_of(messages: Sequence[Any]) -> list[Any]:
+    """By message: its id, or where it stands if it has none, as `StoredMessages.keys` has them."""
+    return [_key(fields(message), position) for position, message in enumerate(messages)]
+
+
+def _key(view: Mapping[str, Any], position: int) -> Any:
+    message_id = _comparable(view.get("id"))
+    return position if message_id in (None, "") else message_id
 
 
 def _looks(message: Any, view: Mapping[str, Any]) -> tuple[_Look, _Look]:
@@ -144,8 +163,7 @@ def _digest(message: Any, position: int) -> tuple[Any, ...]:
     """What tells whether a message of any kind has changed; its first element is the message's id, or its position."""
     view = fields(message)
     names = ("type", "content", "name", "status", "tool_call_id", "role", *_CALLS, *_KWARGS)
-    message_id = _comparable(view.get("id"))
-    return (position if message_id in (None, "") else message_id, *(_comparable(view.get(name)) for name in names))
+    return (_key(view, position), *(_comparable(view.get(name)) for name in names))
 
 
 def _comparable(value: Any) -> str | bytes | None:

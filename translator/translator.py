@@ -7,10 +7,6 @@ States and legal moves:
 Any other call raises `TranslatorMisuseError` and changes nothing. `feed` raises for a part it cannot read, also without
 change; nothing that is *in* a part raises. After a platform's `error` part the run is over in all but name: later parts
 are passed over.
-
-The first root `values` may go back behind what the client is known to hold: a resumed run begins without the pending
-writes of tasks that finished, and replays their updates, marked as cached. Such an opening is held until the next part
-says whether the run is a resumed one: then nothing is taken back, otherwise the client follows the thread.
 """
 
 from __future__ import annotations
@@ -21,7 +17,7 @@ from typing import Any, Literal
 
 from . import events
 from .accumulated import Accumulated
-from .channels import channels, listed, messages_of, without_interrupts, written
+from .channels import channels, listed, messages_of, written
 from .customs import custom_event
 from .endings import Ending, Failed, Finished
 from .errors import TranslatorMisuseError
@@ -35,6 +31,7 @@ from .outbox import Outbox
 from .parts import Part, live_message, read_part
 from .plain import plain, text
 from .predict import Predictions
+from .root_values import RootValues
 from .speakers import Speakers
 from .speech import Speech
 from .state import State
@@ -86,12 +83,8 @@ class Translator:
             Predictions(self.options, self.state.predict),
             self.history,
         )
+        self.root = RootValues(self.history, self.speech, self.state, self.options)
         self._accumulated = Accumulated()
-        self._opening: Part | None = None
-        self._resumed = False
-        self._opened = False
-        self.values: Any = None
-        """The last root `values`, for the end."""
         self.error: Any = None
         """What a platform's `error` part said."""
         self._is_quick = False
@@ -134,10 +127,7 @@ class Translator:
             self.outbox.tell(events.raw(plain(read._asdict())))
         route = self._routes.get(read.mode)
         if route is not None:
-            try:
-                route(read)
-            except Exception:  # the last resort: nothing known does it, and a stream in flight is not killed by a value
-                _log.exception("a value in a part of mode %r raised: the part is told as far as it was read", read.mode)
+            self._tell(route, read, read.mode)
         return self.outbox.take()
 
     def finish(self, ending: Ending | None = None) -> list[Event]:
@@ -151,37 +141,28 @@ class Translator:
         self._is_quick = False
         if self.error is not None and (ending is None or isinstance(ending, Finished)):
             ending = Failed(self.error)
-        self._open_now()
+        self.root.open_now()
         tell_end(self, Finished() if ending is None else ending)
         return self.outbox.take()
 
     def show(self, values: Any) -> list[Event]:
-        """Tells root values that were learned beside the stream, perhaps in the middle of a superstep: what the client
-        lacks of them. Nothing that streams, or that streamed since the last `values`, is ended or taken back.
+        """Tells what the thread is known to hold, learned beside the stream, perhaps in the middle of a superstep.
 
-        Raises `TranslatorMisuseError` before the start and after the end.
+        `values`: as of a root `values` part; None is nothing. Tells what the client lacks of them, messages and state.
+        What streams goes on, or is made whole and closed if they hold it whole: then no chunk of it is told any more.
+        Nothing is taken back or dropped. Older values than the stream's last tell nothing, and nor does what cannot
+        be known to be newer (see `root_values`). Raises `TranslatorMisuseError` before the start and after the end.
         """
         self._expect("live")
-        self._open_now()
-        self.settle(without_interrupts(values), going_on=self._opened)
+        if values is None or self.error is not None:
+            return []
+        self._tell(self.root.shown, values, "shown")
         return self.outbox.take()
 
-    def settle(self, values: Any, *, going_on: bool) -> None:
-        """Tells root values: the conversation and the state (also called for the state an ending brings)."""
-        named = channels(values)
-        messages = None if named is None else named.get(self.options.messages_key)
-        if isinstance(messages, list | tuple):
-            self.history.told(messages, self.speech.unsaved(), opening=not self._opened, going_on=going_on)
-            if not going_on:
-                self.speech.settle()
-        if not (going_on and not self._opened):
-            self.state.told(values)
-        self._opened = True
-
-    def judge(self) -> None:
-        """The run ended, and no better state is known than the last: what was not saved is taken back."""
-        self.history.judged(self.speech.unsaved())
-        self.speech.settle()
+    @property
+    def values(self) -> Any:
+        """The newest root values that are known."""
+        return self.root.last
 
     def end_subagent(self, subagent: Subagent) -> None:
         """Ends a subagent: suspended, if an interrupt was raised inside it, or done."""
@@ -196,8 +177,14 @@ class Translator:
             needs = {"new": "start() comes once, first", "live": "feed() and finish() come between start() and the end"}
             raise TranslatorMisuseError(f"{needs[phase]}; this translator is {self._phase}")
 
+    def _tell(self, route: Callable[[Any], None], told: Any, mode: str) -> None:
+        try:
+            route(told)
+        except Exception:  # the last resort: nothing known does it, and a stream in flight is not killed by a value
+            _log.exception("a value in a part of mode %r raised: the part is told as far as it was read", mode)
+
     def _messages(self, part: Part) -> None:
-        self._open_now()
+        self.root.open_now()
         message, metadata = part.data
         self._heard(part.ns, message, metadata or _NONE)
 
@@ -219,9 +206,9 @@ class Translator:
         marks = data.get("__metadata__")
         cached = isinstance(marks, Mapping) and marks.get("cached") is True
         if cached:
-            self._resumed = True
+            self.root.is_resumed = True
         else:
-            self._open_now()
+            self.root.open_now()
         for node, output in data.items():
             if node in ("__interrupt__", "__metadata__"):
                 continue
@@ -236,7 +223,7 @@ class Translator:
 
     def _replayed(self, ns: Namespace, node: str, output: Any) -> None:
         """Tells the messages of a cached update: a finished sibling's, which no other part of a resumed run carries."""
-        if self._opened and not ns:
+        if self.root.is_told and not ns:
             for message in messages_of(output, self.options.messages_key):
                 self.speech.whole(ns, message, {"langgraph_node": node}, replayed=True)
 
@@ -248,14 +235,12 @@ class Translator:
         if part.ns:
             self._child_values(part, going_on=bool(interrupts))
             return
-        self._open_now()
-        self.values = part.data
-        if not self._opened and self._goes_back(named, part.data):
-            self._opening = part
+        self.root.open_now()
+        if self.root.holds(part.data):
             return
         if not interrupts:
             self._superstep_ended()
-        self.settle(without_interrupts(part.data), going_on=bool(interrupts))
+        self.root.streamed(part.data, going_on=bool(interrupts))
 
     def _child_values(self, part: Part, *, going_on: bool) -> None:
         self.subagents.heard(part.ns, None, channels(part.data))
@@ -274,17 +259,8 @@ class Translator:
             self.end_subagent(subagent)
         self.steps.settled(())
 
-    def _goes_back(self, named: Mapping[str, Any], values: Any) -> bool:
-        return self.history.goes_back(named.get(self.options.messages_key)) or self.state.goes_back(values)
-
-    def _open_now(self) -> None:
-        """Tells an opening that was held."""
-        part, self._opening = self._opening, None
-        if part is not None:
-            self.settle(without_interrupts(part.data), going_on=self._resumed)
-
     def _custom(self, part: Part) -> None:
-        self._open_now()
+        self.root.open_now()
         subagent = self.subagents.of(part.ns)
         if self.subagents.silences(subagent):
             return
@@ -294,7 +270,7 @@ class Translator:
         self.outbox.tell(event)
 
     def _tasks(self, part: Part) -> None:
-        self._open_now()
+        self.root.open_now()
         if isinstance(part.data, Mapping):
             self.subagents.task(part.ns, part.data)
             self.steps.task(part.ns, part.data)

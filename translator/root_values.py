@@ -1,0 +1,122 @@
+"""The values of the root graph: those the stream brings, those learned beside it, and the one an ending brings.
+
+Here: which of them are told, and which wait or are passed over because others are newer. Never here: how messages and
+state are told (`history`, `state`), and what they mean for what is being said (`speech`).
+
+Rules:
+
+1. The first values of the stream may go back behind what the client is known to hold: a resumed run begins without the
+   pending writes of tasks that finished, and replays their updates, marked as cached. Such an opening is held until the
+   next part says whether the run is a resumed one: then nothing is taken back, otherwise the client follows the thread.
+2. Shown values (a checkpoint that somebody read) are all told, one after the other, until the stream brings some. Then
+   they are newer only if their conversation holds the last message of the stream's, and behind it messages that never
+   were there. Others, edited messages and all, are the stream's to tell: it goes on.
+3. Shown values take nothing back: what the client has beside them may be saved yet, or is dropped at the stream's next
+   values. Nor is the state told of first ones that lack messages which the client is known to hold.
+4. Values of the stream whose conversation ends before that of shown ones are older, until some catch up. They are not
+   told, unless the run ends with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .channels import channels, without_interrupts
+from .history import History
+from .options import Options
+from .speech import Speech
+from .state import State
+
+_NONE: Any = object()
+
+
+class RootValues:
+    """The values of the root graph, as known and as told."""
+
+    def __init__(self, history: History, speech: Speech, state: State, options: Options) -> None:
+        self._history = history
+        self._speech = speech
+        self._state = state
+        self._key = options.messages_key
+        self.last: Any = None
+        """The newest values, for the end."""
+        self.is_told = False
+        """Whether any were told."""
+        self.is_resumed = False
+        """Whether the run replays what finished before it."""
+        self._held: Any = _NONE
+        """An opening that waits (rule 1)."""
+        self._untold: Any = _NONE
+        """The stream's last, if they were passed over (rule 4)."""
+        self._streamed = False
+        self._ahead = False
+        """Whether the stream has yet to catch up with what was shown."""
+
+    def holds(self, values: Any) -> bool:
+        """Whether values of the stream are an opening that waits for the next part (rule 1)."""
+        if self.is_told or not (self._history.goes_back(self._messages(values)) or self._state.goes_back(values)):
+            return False
+        self.last = self._held = values
+        self._streamed = True
+        return True
+
+    def open_now(self, *, going_on: bool = False) -> None:
+        """Tells an opening that was held; `going_on`: it is known that nothing is to be taken back."""
+        held, self._held = self._held, _NONE
+        if held is not _NONE:
+            self.settle(without_interrupts(held), going_on=going_on or self.is_resumed)
+
+    def streamed(self, values: Any, *, going_on: bool) -> None:
+        """Tells values that the stream brings, if they are not older than shown ones."""
+        messages = self._messages(values)
+        self._streamed = True
+        self._ahead = self._ahead and messages is not None and self._history.is_behind(messages)
+        if self._ahead:
+            self._untold = values
+            return
+        self._untold, self.last = _NONE, values
+        self.settle(without_interrupts(values), going_on=going_on)
+
+    def shown(self, values: Any) -> None:
+        """Tells values learned beside the stream, if they are newer (rules 2 and 3)."""
+        self.open_now(going_on=True)
+        values = without_interrupts(values)
+        messages = self._messages(values)
+        if self._streamed and (messages is None or not self._history.is_ahead(messages)):
+            return
+        opening, self.is_told, self.last = not self.is_told, True, values
+        unsaved = self._speech.unsaved()
+        goes_back = opening and self._history.goes_back(messages, unsaved) and self._state.goes_back(values)
+        if messages is not None:
+            self._ahead = True
+            self._history.shown(messages, unsaved, self._speech.shown, opening=opening)
+        if not goes_back:
+            self._state.shown(values)
+
+    def settle(self, values: Any, *, going_on: bool) -> None:
+        """Tells values as they are: the conversation and the state (also called for the state an ending brings).
+
+        `going_on`: the superstep is, so that what streamed may still be saved.
+        """
+        messages = self._messages(values)
+        if messages is not None:
+            self._history.told(messages, self._speech.unsaved(), opening=not self.is_told, going_on=going_on)
+            if not going_on:
+                self._speech.settle()
+        if not (going_on and not self.is_told):
+            self._state.told(values)
+        self.is_told = True
+
+    def judge(self) -> None:
+        """The run ended, and no better values are known than the stream's last: what was not saved is taken back."""
+        if self._untold is not _NONE:
+            self.last = self._untold
+            self.settle(without_interrupts(self._untold), going_on=False)
+            return
+        self._history.judged(self._speech.unsaved())
+        self._speech.settle()
+
+    def _messages(self, values: Any) -> Sequence[Any] | None:
+        messages = (channels(values) or {}).get(self._key)
+        return messages if isinstance(messages, list | tuple) else None
