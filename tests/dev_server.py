@@ -70,7 +70,7 @@ def mortal_dev_server() -> Iterator[MortalServer]:
         try:
             yield MortalServer(process)
         finally:
-            process.stop()
+            process.kill()
 
 
 def _dev_server(

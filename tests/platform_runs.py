@@ -3,7 +3,9 @@
 Only the server's own SDK is used here, nothing of ours that is tested.
 """
 
-from typing import Any, NamedTuple
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Any, NamedTuple, cast
 
 from langgraph_sdk.client import LangGraphClient
 from langgraph_sdk.schema import StreamPart
@@ -45,6 +47,18 @@ class Started(NamedTuple):
         """Everything that a join gives, to its end; by default from the start of the run."""
         stream = self.client.runs.join_stream(self.thread_id, self.run_id, last_event_id=last_event_id)
         return [part async for part in stream]
+
+    async def published(self, word: str) -> None:
+        """Returns when the server has handed on the chunk with this text, of a run that can be joined from its start.
+
+        A run that waits at a point has said all before it, but the server hands it on a moment later: whoever joins in
+        that moment is given some events twice.
+        """
+        stream = self.client.runs.join_stream(self.thread_id, self.run_id, last_event_id="0-0")
+        async with aclosing(cast("AsyncGenerator[StreamPart, None]", stream)) as parts:
+            async for part in parts:
+                if part.event == "messages" and part.data[0]["content"] == word:
+                    return
 
     async def next(self, graph: str, gate: Gates, *, run: str = "", **how: Any) -> "Started":
         """Another run on its thread."""

@@ -1,24 +1,20 @@
 """The gated graphs on the servers that live tests run on: all of them run, and a test sets their pace."""
 
-import pytest
-
 from fixtures.gated import FIRST, GATED
 
 from .backend import Backend
 from .dev_server import MortalServer
 from .gates import asked, gates
+from .platform_runs import started
 
 
-@pytest.mark.parametrize("name", GATED)
-async def test_a_server_runs_a_gated_graph(backend: Backend, name: str) -> None:
+async def test_a_server_runs_every_gated_graph(backend: Backend) -> None:
     async with gates() as gate, backend.client() as client:
-        thread_id = (await client.threads.create())["thread_id"]
-        run = await client.runs.create(thread_id, name, input=asked(), config=gate.config())
-        await client.runs.join(thread_id, run["run_id"])
-        state = await client.threads.get_state(thread_id)
-        assert gate.passed
-        assert isinstance(state["values"], dict)
-        assert state["values"]["messages"]
+        runs = [await started(client, name, gate, run=name) for name in GATED]
+        for run, name in zip(runs, GATED, strict=True):
+            await run.end()
+            assert (await run.state())["values"]["messages"], name
+            assert any(point.startswith(f"{name} ") for point in gate.passed)
 
 
 async def test_a_run_on_a_server_is_held_and_goes_on(backend: Backend) -> None:
