@@ -12,13 +12,14 @@ from dataclasses import dataclass
 
 from tenacity import AsyncRetrying, RetryCallState, wait_exponential, wait_random_exponential
 
-from .wire import Cut
+from .wire import STALL, Cut
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
     """`first`: seconds of the first pause at most; each further one is twice as long. `most`: seconds of any pause at
-    most. `tries`: how many in a row may fail. Raises `ValueError` for what is no such number.
+    most. `tries`: how many in a row may fail. `stall`: seconds in which a question must be answered, and after which an
+    event stream without a byte counts as lost. Raises `ValueError` for what is no such number.
 
     As it stands, a platform that is gone is given up after 16 to 33 seconds of pauses, and what each try takes.
     """
@@ -26,10 +27,11 @@ class Policy:
     first: float = 0.25
     most: float = 5.0
     tries: int = 10
+    stall: float = STALL
 
     def __post_init__(self) -> None:
-        if not (self.first >= 0 and self.most >= 0 and self.tries >= 1):
-            raise ValueError(f"expected first >= 0, most >= 0 and tries >= 1, got {self}")
+        if not (self.first >= 0 and self.most >= 0 and self.tries >= 1 and self.stall > 0):
+            raise ValueError(f"expected first >= 0, most >= 0, tries >= 1 and stall > 0, got {self}")
 
 
 class Patience:
