@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
+from uuid import UUID
 
 from langgraph.graph.state import StateGraph
 from langgraph.pregel import Pregel
@@ -63,17 +65,37 @@ class Platform:
         self._options: dict[str, Options] = {}
 
     async def options(self, assistant_id: str | None = None) -> Options:
-        """The options when none are given: the channels of the assistant's output schema; asked for once."""
-        wanted = self.assistant_id or assistant_id
+        """The options when none are given: the channels of the assistant's output schema; asked for once.
+
+        `assistant_id`: the assistant of the run that is told. All channels, where nobody says what the schema is.
+        """
+        wanted = self.assistant_id if is_assistant_id(self.assistant_id) else assistant_id or self.assistant_id
         if wanted is None:
             return Options()
         if wanted not in self._options:
             try:
-                schemas = await asked(self.client.assistants.get_schemas(wanted))
+                self._options[wanted] = options_for_schemas(await self._schemas(wanted))
             except (PlatformError, Cut):  # a server without schemas: what it gives out is all that is known
                 return Options()
-            self._options[wanted] = options_for_schemas(schemas)
         return self._options[wanted]
+
+    async def _schemas(self, wanted: str) -> Mapping[str, Any] | None:
+        """The schemas of an assistant, or of the first one of a graph: servers have them by the assistant's id only."""
+        if not is_assistant_id(wanted):
+            found = await asked(self.client.assistants.search(graph_id=wanted, limit=1))
+            if not found:
+                return None
+            wanted = found[0]["assistant_id"]
+        return await asked(self.client.assistants.get_schemas(wanted))
+
+
+def is_assistant_id(name: str | None) -> bool:
+    """Whether this is an assistant's id, a UUID; if not, it is the name of a graph."""
+    try:
+        UUID(name or "")
+    except ValueError:
+        return False
+    return True
 
 
 Source = Local | Platform
