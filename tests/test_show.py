@@ -170,6 +170,12 @@ def test_a_client_that_holds_more_keeps_it() -> None:
     assert run.show(shown(ASKED, count=1)) == []
 
 
+def test_what_a_failed_run_has_left_is_shown() -> None:
+    run = live(((), "error", {"error": "ValueError", "message": "broken off"}))
+    run.show(shown(ASKED, WHOLE))
+    assert said(run) == [("asked", "?"), ("lc_run--1", "Hello you.")]
+
+
 @pytest.mark.parametrize("value", [None, {}, [], 1, "", object(), {"messages": 1}, {"messages": [object()]}])
 def test_any_value_may_be_shown(value: Any) -> None:
     run = live()

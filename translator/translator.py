@@ -154,7 +154,7 @@ class Translator:
         be known to be newer (see `root_values`). Raises `TranslatorMisuseError` before the start and after the end.
         """
         self._expect("live")
-        if values is None or self.error is not None:
+        if values is None:
             return []
         self._tell(self.root.shown, values, "shown")
         return self.outbox.take()
