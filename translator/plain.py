@@ -64,6 +64,7 @@ _CYCLE = "<cycle>"
 _TOO_DEEP = "<too deep>"
 _MOST_FORMS = 8  # an Enum of a pydantic root model of a numpy scalar: three forms before JSON; more is a loop
 _RETRIED = 3  # levels of a refused value at which orjson is offered the parts: most of a large one is ordinary
+_spare: list[tuple[list[Any], list[Any]]] = []  # as many as were ever in use at once
 _REFUSED = (TypeError, ValueError, RecursionError)  # orjson's own errors are the first two
 _BASIC = frozenset({str, int, float, bool, type(None)})
 _KNOWN = _BASIC | {dict, list, tuple, set, frozenset}
@@ -129,10 +130,27 @@ def _in_c(value: Any, margin: int) -> Frozen:
 
 
 def _bytes_in_c(value: Any, margin: int) -> bytes:
-    nested = value
-    for _ in range(margin):  # so that orjson itself refuses what is nested deeper than MAX_DEPTH
-        nested = [nested]
-    return orjson.dumps(nested, default=_known_to_orjson, option=_OPTIONS)[margin:-margin]
+    for _ in range(margin - _MARGIN):
+        value = [value]
+    outermost, innermost = _nest()
+    innermost.append(value)
+    try:
+        return orjson.dumps(outermost, default=_known_to_orjson, option=_OPTIONS)[margin:-margin]
+    finally:
+        innermost.clear()
+        _spare.append((outermost, innermost))
+
+
+def _nest() -> tuple[list[Any], list[Any]]:
+    """The first and the last of `_MARGIN` lists in each other, so that orjson itself refuses what is nested deeper than
+    `MAX_DEPTH`. It goes back to `_spare`: making one costs more than most values do."""
+    try:
+        return _spare.pop()
+    except IndexError:
+        outermost = innermost = list[Any]()
+        for _ in range(_MARGIN - 1):
+            outermost = [outermost]
+        return outermost, innermost
 
 
 def _part_in_c(value: Any, depth: int) -> Any:
