@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from pathlib import Path
 
-from . import conversation, growth, live, peer, replay, values, wire
+from . import conversation, growth, idle, live, peer, readers, replay, values, wire
 from .rows import Row, table
 
 _SHOWN = ("langgraph", "langchain-core", "ag-ui-protocol", "orjson")
@@ -35,6 +35,8 @@ def main() -> int:
         "conversation": conversation.rows,
         "values": values.rows,
         "wire": lambda: wire.rows(peer=asked.peer),
+        "idle": idle.rows,
+        "readers": readers.rows,
     }
     rows: list[Row] = []
     for name in asked.only or parts:
@@ -49,7 +51,7 @@ def main() -> int:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    names = ["replay", "live", "growth", "conversation", "values", "wire"]
+    names = ["replay", "live", "growth", "conversation", "values", "wire", "idle", "readers"]
     parser.add_argument("--only", nargs="+", choices=names, help="these parts only")
     parser.add_argument("--without-peer", dest="peer", action="store_false", help="leave ag-ui-langgraph out")
     parser.add_argument("--out", type=Path, default=Path("bench-results.json"), help="where the JSON goes")

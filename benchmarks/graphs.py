@@ -69,6 +69,12 @@ def counting(nodes: int) -> Any:
     return graph.compile(checkpointer=InMemorySaver())
 
 
+def keeping(checkpointer: Any) -> Any:
+    """A graph that does nothing but keep its conversation."""
+    graph = StateGraph(MessagesState).add_node("keep", lambda state: {}).add_edge(START, "keep")
+    return graph.compile(checkpointer=checkpointer)
+
+
 def history(count: int) -> list[AnyMessage]:
     """A conversation of this many messages: questions, calls with their results, answers."""
     said: list[AnyMessage] = []

@@ -35,6 +35,18 @@ def timed(variants: Sequence[Callable[[], Any]], rounds: int, *, collect: bool =
     return [Timing(min(times), median(times)) for times in spent]
 
 
+async def timed_by(variants: Sequence[Callable[[], Awaitable[Any]]], rounds: int) -> list[Timing]:
+    """The same of coroutines that belong to the loop that is running, threads of theirs included."""
+    spent: list[list[float]] = [[] for _ in variants]
+    for _ in range(rounds):
+        for at, variant in enumerate(variants):
+            gc.collect()
+            begin = process_time()
+            await variant()
+            spent[at].append(process_time() - begin)
+    return [Timing(min(times), median(times)) for times in spent]
+
+
 def timed_async(variants: Sequence[Callable[[], Awaitable[Any]]], rounds: int, *, collect: bool = True) -> list[Timing]:
     """The same of coroutines, on one event loop."""
     with asyncio.Runner() as runner:
