@@ -1,119 +1,282 @@
 """Which events of a run's stream are new, when it was joined more than once, or repeats itself: `Cursor`. No I/O.
 
-What servers do (measured): ids of `langgraph dev` are `<milliseconds>-0`, one for all events of a millisecond, and a
-join sends what comes after an id. And the server begins to listen before it sends what it kept, so that on a fast run a
-block of events comes twice: the last ones that were kept, once more, before those that are new.
+What servers do (measured on `langgraph dev`, read in the source of others):
+
+- Ids of `langgraph dev` are `<milliseconds>-0`: all events of a millisecond share one. Elsewhere they are unique:
+  `<milliseconds>-<number>` (LangGraph Platform), `<run>_event_<number>` (Aegra).
+- A join sends what was kept after an id, then what comes. `langgraph dev` begins to listen before it sends what it
+  kept: what came meanwhile is sent again. So at most once in a connection the stream *jumps* back, then goes on
+  without a break. It cannot jump behind what was received before the connection was made.
+- Not all is kept: `error` is not, nor is `messages/partial`.
+
+States of a connection:
+
+    kept ------- an older id: a jump, for certain -------> repeating --- all known has come again ---> live
+     |  ^                                                                                               ^ |
+     |  +------- what follows does not fit: no jump ----+                                               | |
+     +---------- the newest id, an event seen under it --> guessing ---- what was repeated is over -----+ |
+     +---------- a wait, over which the ids moved on as long ---------------------------------------------+
+    rewound ---- the newest id's events have come again --> kept
+
+The first connection begins in `kept`, those after it in `rewound`: a stream is joined again after an id that is older
+than the newest, so that all events of the newest come again.
 
 Rules:
 
-1. A stream is joined again after an id that is strictly older than the newest seen. So all events of the newest id
-   come again; those that were seen, in the order they were seen, are skipped.
-2. An event older than the newest is a repetition. So is one of the newest id that was seen: and then those that follow,
-   as long as they repeat what followed then.
-3. What is skipped must begin with what was asked for. If something newer comes first, what is between may be missing:
-   a gap.
-4. Events without an id are new. Ids of another form are compared for equality only: a stream is joined after the
-   newest.
+1. An event with an older id than the newest is a repetition, in every state.
+2. `rewound`, `repeating`: the known events of the newest id are skipped, in their order. Some may not have been kept.
+   In `rewound`, if none of them comes first, events may be missing: a gap. A run that begins anew leaves none.
+3. `guessing`: events that may be repeated are held back until what follows decides. They are told, late but in order,
+   if it was no jump.
+4. `live`: nothing is repeated any more.
+5. Events without an id are new; after another connection there is a gap before them. Ids of other forms are compared
+   for equality, the last 1,024, and a stream is joined again after the newest.
 
-Two equal events in one millisecond, right where kept and new events meet, can't be told from a repetition. The state at
-the run's next step heals that. After a pause (`settled`) there is no such place any more, and nothing is skipped but
-what is older.
+What cannot be decided: a block of events and at once an equal one, in one millisecond. The second is taken for a jump,
+once in a connection. If another jump shows that it was none, that is a gap; else the run's next values, or its end,
+heal it. What is remembered is the newest id's events, 1,024 at most: what is beyond is taken for new.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Any
+from collections import deque
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 import orjson
 
-_START = "0-0"
-_MOST = 65_536
-"""Events that are remembered, newest ones; a repeated block is far shorter."""
-_FORM = re.compile(r"(\d+)-(\d+)")
+if TYPE_CHECKING:
+    from .wire import Received
 
-_Stamp = tuple[int, int]
-_Entry = tuple[Any, int]
+_START: Final = "0-0"
+_LAST: Final = 999_999
+"""Above any number of a millisecond."""
+_MOST: Final = 1_024
+_LIVE_AFTER: Final = 250
+"""Milliseconds without an event, and between the ids before and after, that show that nothing kept is left."""
+_TIMED = re.compile(r"(\d+)-(\d+)")
+_COUNTED = re.compile(r"((?:.+_)?)(\d+)")
+
+_Event = tuple["Received", int]
+"""An event, and what it is but for its id."""
+_State = Literal["kept", "rewound", "guessing", "repeating", "live"]
+
+
+class _Place(NamedTuple):
+    """Where an id says that its event stands."""
+
+    series: str
+    """Ids of different series cannot be compared."""
+    number: int
+    """Milliseconds, or a count."""
+    ordinal: int
+    is_unique: bool
+    """Whether no other event has this id."""
+    before: str
+    """An id just below."""
 
 
 class Cursor:
-    """Takes the events of one run's stream, connection after connection."""
+    """Takes the events of one run's stream, connection after connection: `connected`, then `take` for each event."""
 
     def __init__(self) -> None:
         self.gap = False
-        """Whether events may be missing before the one that was taken last."""
-        self._seen: list[_Entry] = []
-        self._next: int | None = None
-        """The seen event that is repeated next, while some are."""
-        self._is_resuming = False
-        self._is_settled = False
+        """Whether events may be missing in front of what was taken last."""
+        self._state: _State = "kept"
+        self._is_fresh = True
+        """Whether nothing was taken yet."""
+        self._newest: str | None = None
+        self._place: _Place | None = None
+        self._known: list[int] = []
+        """The events of the newest id, in order."""
+        self._earlier = 0
+        """How many of them were taken before this connection: the stream cannot jump to one of these."""
+        self._next = 0
+        """`rewound`, `repeating`: how many of them came again."""
+        self._is_covered = False
+        """`rewound`: whether the replay began before what was asked for."""
+        self._held: list[_Event] = []
+        """`guessing`: the events that may be repeated."""
+        self._guesses: set[int] = set()
+        """`guessing`: the known events that may be repeated next."""
+        self._over: int | None = None
+        """`guessing`: how many of the held are repeated, if the repetition may be over."""
+        self._was_guessed = False
+        """`live`: whether the jump before it was a guess."""
+        self._others: dict[int, None] = {}
+        """The last events whose ids have another form."""
 
     def resume_id(self) -> str:
         """What to send as `Last-Event-ID` when the stream is joined: the first time, for all of it."""
-        if not self._seen:
+        if self._newest is None:
             return _START
-        newest = self._seen[-1][0]
-        return f"{newest[0] - 1}-{_MOST}" if isinstance(newest, tuple) else str(newest)
+        return self._newest if self._place is None else self._place.before
 
     def connected(self) -> None:
-        """The stream was joined, after `resume_id`."""
-        self._is_settled = False
-        self._is_resuming = bool(self._seen) and isinstance(self._seen[-1][0], tuple)
-        self._next = self._first_of_newest() if self._is_resuming else None
+        """The stream was joined, after `resume_id`. What was held back comes again."""
+        self._state = "kept" if self._is_fresh else "rewound"
+        self._earlier, self._next = len(self._known), 0
+        self._is_covered = self._was_guessed = False
+        self._forget_guesses()
 
-    def settled(self) -> None:
-        """Nothing came for a while: what was kept has been sent."""
-        self._is_settled = True
+    def take(self, received: Received, waited: float = 0.0) -> list[Received]:
+        """Takes the next event; gives what is new: nothing, it, or first those that were held back.
 
-    def is_new(self, event: str, data: Any, id: str | None) -> bool:  # noqa: A002 - SSE's name
-        """Takes an event; whether it was not taken before."""
-        self.gap = False
-        if id is None:
-            return True
-        entry = (_stamp(id), hash((event, orjson.dumps(data))))
-        if self._repeats(entry):
-            self._is_resuming = False
-            return False
-        self.gap, self._is_resuming = self._is_resuming, False
-        self._seen.append(entry)
-        if len(self._seen) > 2 * _MOST:
-            del self._seen[:_MOST]
-        return True
+        `waited`: seconds for which nothing came before it.
+        """
+        self.gap = self._is_fresh = False
+        if received.id is None:
+            return self._unnumbered(received)
+        entry, place = hash((received.event, _said(received.data))), _place(received.id)
+        if place is None:
+            return self._other(received, hash((received.id, entry)))
+        known = self._place
+        if known is None or place.series != known.series or place[1:3] > known[1:3]:
+            return self._newer(received, entry, place, waited)
+        if place[1:3] < known[1:3]:
+            return self._older()
+        return self._same(received, entry, place)
 
-    def _repeats(self, entry: _Entry) -> bool:
-        if self._next is not None:
-            if self._seen[self._next] == entry:
-                self._next = self._next + 1 if self._next + 1 < len(self._seen) else None
-                return True
-            self._next = None
-        if not self._seen:
-            return False
-        stamp, newest = entry[0], self._seen[-1][0]
-        if not isinstance(stamp, tuple) or not isinstance(newest, tuple):
-            return any(stamp == seen for seen, _ in self._seen[-_MOST:])
-        if stamp > newest or (stamp == newest and self._is_settled):
-            return False
-        place = self._place(entry)
-        if place is not None:
-            self._next = place + 1 if place + 1 < len(self._seen) else None
-        return place is not None or stamp < newest
+    # --- where an event stands ------------------------------------------------------------------------------------
 
-    def _place(self, entry: _Entry) -> int | None:
-        """Where this event was seen last."""
-        for place in range(len(self._seen) - 1, -1, -1):
-            if self._seen[place] == entry:
-                return place
-            if self._seen[place][0] < entry[0]:
-                return None
-        return None
+    def _newer(self, received: Received, entry: int, place: _Place, waited: float) -> list[Received]:
+        new = self._all_decided()
+        if self._state == "rewound":
+            self._rewound_to(received)
+        elif self._state == "repeating" or (self._state == "kept" and self._is_past_kept(place, waited)):
+            self._state = "live"
+        self._newest, self._place = received.id, place
+        self._known, self._earlier, self._next = [entry], 0, 0
+        return [*new, received]
 
-    def _first_of_newest(self) -> int:
-        place = len(self._seen) - 1
-        while place > 0 and self._seen[place - 1][0] == self._seen[-1][0]:
-            place -= 1
-        return place
+    def _older(self) -> list[Received]:
+        if self._state == "rewound":
+            self._is_covered = True
+            return []
+        new = [self._keep(*held) for held in self._held]
+        self._forget_guesses()
+        self.gap, self._was_guessed = self._was_guessed, False
+        self._state, self._next = "repeating", 0
+        return new
+
+    def _same(self, received: Received, entry: int, place: _Place) -> list[Received]:
+        if place.is_unique:
+            self._state = "kept" if self._state == "rewound" else self._state
+            return []
+        if self._state not in ("rewound", "repeating"):
+            return self._guessed((received, entry))
+        if entry in self._known[self._next :]:
+            self._next = self._known.index(entry, self._next) + 1
+            if self._next == len(self._known):
+                self._state = "kept" if self._state == "rewound" else "live"
+            return []
+        if self._state == "rewound":
+            self._rewound_to(received)
+        return [self._keep(received, entry)]
+
+    def _unnumbered(self, received: Received) -> list[Received]:
+        """An event without an id: of a run that is not kept, or in front of all that is."""
+        if self._state == "rewound":
+            self._rewound_to(received)
+        return [received]
+
+    def _other(self, received: Received, entry: int) -> list[Received]:
+        """An event whose id can only be compared for equality."""
+        self._state = "kept" if self._state == "rewound" else self._state
+        if entry in self._others:
+            return []
+        self._others[entry] = None
+        if len(self._others) > _MOST:
+            del self._others[next(iter(self._others))]
+        self._newest, self._place, self._known = received.id, None, []
+        return [received]
+
+    def _keep(self, received: Received, entry: int) -> Received:
+        """Notes an event of the newest id."""
+        if len(self._known) <= _MOST:
+            self._known.append(entry)
+        return received
+
+    def _rewound_to(self, received: Received) -> None:
+        """Something new came: whether it follows on what is known."""
+        begins = received.event == "metadata" and isinstance(received.data, Mapping) and "attempt" in received.data
+        self.gap = not (self._next or self._is_covered or begins)
+        self._state = "kept"
+
+    def _is_past_kept(self, place: _Place, waited: float) -> bool:
+        known = self._place
+        moved = 0 if known is None or known.series or place.series else place.number - known.number
+        return min(waited * 1000, moved) >= _LIVE_AFTER
+
+    # --- guessing -------------------------------------------------------------------------------------------------
+
+    def _guessed(self, *events: _Event) -> list[Received]:
+        """Events of the newest id, of which nobody knows whether they are repeated."""
+        new: list[Received] = []
+        coming = deque(events)
+        while coming:
+            received, entry = coming.popleft()
+            guesses = self._matches(entry)
+            if guesses:
+                self._state, self._guesses = "guessing", guesses
+                self._held.append((received, entry))
+                if len(self._known) in guesses:
+                    self._over = len(self._held)
+            elif self._state == "guessing":
+                coming.appendleft((received, entry))
+                new += self._decided(coming)
+            else:
+                new.append(self._keep(received, entry))
+        return new
+
+    def _matches(self, entry: int) -> set[int]:
+        """The known events that may be repeated after this one, if it is repeated itself."""
+        if self._state == "live" or len(self._known) > _MOST:
+            return set()
+        at = self._guesses if self._state == "guessing" else range(self._earlier, len(self._known))
+        return {each + 1 for each in at if each < len(self._known) and self._known[each] == entry}
+
+    def _decided(self, coming: deque[_Event]) -> list[Received]:
+        """The repetition is over, or was none: what is new of the held for certain. The rest is put back in front of
+        what is coming."""
+        held, over = self._held, self._over
+        self._forget_guesses()
+        self._was_guessed = over is not None
+        self._state = "live" if self._was_guessed else "kept"
+        coming.extendleft(reversed(held[over or 1 :]))
+        return [] if self._was_guessed else [self._keep(*held[0])]
+
+    def _all_decided(self) -> list[Received]:
+        """The newest id's events are over: what is new of the held."""
+        new: list[Received] = []
+        while self._state == "guessing":
+            coming: deque[_Event] = deque()
+            new += self._decided(coming)
+            new += self._guessed(*coming)
+        return new
+
+    def _forget_guesses(self) -> None:
+        self._held, self._guesses, self._over = [], set(), None
 
 
-def _stamp(id: str) -> _Stamp | str:  # noqa: A002 - SSE's name
-    match = _FORM.fullmatch(id)
-    return (int(match[1]), int(match[2])) if match else id
+def _said(data: Any) -> Any:
+    """Data of JSON, to be hashed."""
+    try:
+        return orjson.dumps(data)
+    except TypeError:  # half surrogates, or hundreds of levels
+        try:
+            return repr(data)
+        except RecursionError:
+            return None
+
+
+def _place(given: str) -> _Place | None:
+    if match := _TIMED.fullmatch(given):
+        time, ordinal = int(match[1]), int(match[2])
+        before = f"{time}-{ordinal - 1}" if ordinal else f"{time - 1}-{_LAST}" if time else _START
+        return _Place("", time, ordinal, ordinal > 0, before)
+    if match := _COUNTED.fullmatch(given):
+        series, number = match[1], int(match[2])
+        return _Place(f"{series}#", number, 0, True, f"{series}{max(number - 1, 0)}")
+    return None

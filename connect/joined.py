@@ -18,8 +18,6 @@ from .patience import Patience
 from .thread import PlatformThread
 from .wire import Cut, Received, opened
 
-_SETTLED = 1.0
-"""Seconds of silence after which a connection has sent all that was kept."""
 _END = "end"
 """What Aegra sends last."""
 
@@ -45,24 +43,22 @@ async def joined(thread: PlatformThread, run_id: str, *, replays: bool) -> Async
         cut = Cut("the stream was closed while its run went on")
         try:
             resume = cursor.resume_id() if replays else None
-            async with opened(thread.client, path, last_event_id=resume) as received:
+            async with opened(thread.client, path, last_event_id=resume, stall=thread.policy.stall) as received:
                 cursor.connected()
                 if is_first or not replays:
                     yield Joined(gap=not is_first)
                 is_first = False
                 heard = clock()
                 async for event in received:
-                    heard, before = clock(), heard
-                    if heard - before > _SETTLED:
-                        cursor.settled()
-                    is_new = cursor.is_new(event.event, event.data, event.id)
+                    new = cursor.take(event, waited=clock() - heard)
                     if replays and cursor.gap:
                         yield Joined(gap=True)
                     if event.event == _END:
                         break
-                    if is_new:
+                    for each in new:
                         patience.progressed()
-                        yield event
+                        yield each
+                    heard = clock()  # now it waits for the server again, and no more for its reader
         except Cut as lost:
             cut = lost
         run = await thread.run(run_id)
@@ -81,7 +77,7 @@ async def followed(thread: PlatformThread) -> AsyncIterator[Received | Joined]:
     while True:
         cut = Cut("the thread's stream was closed")
         try:
-            async with opened(thread.client, path, params=asks) as received:
+            async with opened(thread.client, path, params=asks, stall=thread.policy.stall) as received:
                 yield Joined(gap=not is_first)
                 is_first = False
                 async for event in received:

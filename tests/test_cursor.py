@@ -1,0 +1,276 @@
+"""What is new of a joined run's stream, against a model of what servers send: each event once, in order.
+
+The model is `langgraph dev`'s: ids of milliseconds, a join that listens before it sends what was kept. Where a guess is
+all there can be, tests say what is guessed.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from langgraph_agui.connect.cursor import Cursor
+from langgraph_agui.connect.wire import Received
+
+START = 1_700_000_000_000
+
+
+def event(time: int, data: Any, name: str = "messages", ordinal: int = 0) -> Received:
+    """An event of `langgraph dev`, at a millisecond."""
+    return Received(name, data, f"{START + time}-{ordinal}")
+
+
+def events(said: str) -> list[Received]:
+    """One event for each letter, one millisecond for each word."""
+    return [event(time, letter) for time, word in enumerate(said.split()) for letter in word]
+
+
+def taken(cursor: Cursor, received: Iterable[Received]) -> list[Received]:
+    """What of one connection is new."""
+    cursor.connected()
+    return [new for each in received for new in cursor.take(each)]
+
+
+def said(received: Iterable[Received]) -> str:
+    return "".join(str(each.data) for each in received)
+
+
+# --- the model ------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Joining:
+    """One connection: how much there was when the server began to listen, and when all that was kept was sent; and how
+    much is received before it is lost."""
+
+    listens: int
+    sent: int
+    length: int
+
+
+def sent(log: list[Received], kept: set[int], after: str, joining: Joining) -> list[Received]:
+    """What a connection gives: what was kept, then all since the server listens. Ids are compared as text."""
+    replay = [log[at] for at in range(joining.sent) if at in kept and str(log[at].id) > after]
+    return [*replay, *log[joining.listens :]]
+
+
+@st.composite
+def logs(draw: st.DrawFn, letters: str | None = None) -> list[Received]:
+    """Events, several in a millisecond. With letters, these repeat themselves; but no block comes twice at once: nobody
+    can tell that from a jump."""
+    log: list[Received] = []
+    time = 0
+    for place, pause in enumerate(draw(st.lists(st.sampled_from([0, 0, 0, 1, 2]), max_size=24))):
+        time += pause
+        data = place if letters is None else draw(st.sampled_from(letters))
+        if letters is not None and stutters([*(each.data for each in log if each.id == f"{START + time}-0"), data]):
+            time += 1
+        log.append(event(time, data))
+    return log
+
+
+def stutters(data: list[Any]) -> bool:
+    return any(data[-size:] == data[-2 * size : -size] for size in range(1, len(data) // 2 + 1))
+
+
+@st.composite
+def joinings(draw: st.DrawFn, log: list[Received]) -> list[Joining]:
+    """One connection or several; the last is not lost."""
+    lengths = [*draw(st.lists(st.integers(0, 30), max_size=2)), 10**6]
+    place = st.integers(0, len(log))
+    return [Joining(draw(place), draw(place), length) for length in lengths]
+
+
+def followed(log: list[Received], connections: list[Joining], kept: set[int] | None = None) -> list[Received]:
+    """What a cursor says is new of these connections."""
+    cursor, new = Cursor(), list[Received]()
+    known = 0
+    for joining in connections:
+        listens = max(known, joining.listens)
+        actual = Joining(listens, max(listens, joining.sent), joining.length)
+        part = sent(log, set(range(len(log))) if kept is None else kept, cursor.resume_id(), actual)[: joining.length]
+        new += taken(cursor, part)
+        known = max([known, *(log.index(each) + 1 for each in part)])
+    return new
+
+
+@given(st.data())
+def test_each_event_is_new_once(data: st.DataObject) -> None:
+    log = data.draw(logs())
+    assert followed(log, data.draw(joinings(log))) == log
+
+
+@given(st.data())
+def test_equal_events_are_new_as_often_as_they_were_sent(data: st.DataObject) -> None:
+    log = [*data.draw(logs("abc")), event(100, "the end")]
+    joining = data.draw(joinings(log))[-1]
+    assert followed(log, [joining]) == log
+
+
+@given(st.data())
+def test_what_is_not_kept_is_new_once_at_most(data: st.DataObject) -> None:
+    log = [event(time, time) for time in range(data.draw(st.integers(1, 20)))]
+    kept = data.draw(st.sets(st.sampled_from(range(len(log)))))
+    new = followed(log, data.draw(joinings(log)), kept)
+    assert [each for each in new if each.data in kept] == [log[at] for at in sorted(kept)]
+    assert len({each.data for each in new}) == len(new)
+
+
+# --- one thing at a time --------------------------------------------------------------------------------------------
+
+
+def test_a_first_join_asks_for_everything() -> None:
+    assert Cursor().resume_id() == "0-0"
+
+
+@pytest.mark.parametrize(
+    ("newest", "asked"),
+    [("1700000000000-0", "1699999999999-999999"), ("1700000000000-7", "1700000000000-6"), ("r_event_8", "r_event_7")],
+)
+def test_a_later_join_asks_for_the_newest_id_once_more(newest: str, asked: str) -> None:
+    cursor = Cursor()
+    taken(cursor, [Received("values", {}, newest)])
+    assert cursor.resume_id() == asked
+
+
+def test_a_join_after_an_id_of_unknown_form_asks_for_what_is_after_it() -> None:
+    cursor = Cursor()
+    taken(cursor, [Received("values", {}, "one"), Received("values", {}, "two")])
+    assert cursor.resume_id() == "two"
+
+
+def test_what_was_received_of_the_newest_id_is_skipped() -> None:
+    cursor = Cursor()
+    taken(cursor, events("ab cd"))
+    assert said(taken(cursor, events("ab cdef g")[2:])) == "efg"
+
+
+def test_a_block_that_comes_again_is_skipped() -> None:
+    assert said(taken(Cursor(), events("ab cd ef") + events("ab cd efg h")[1:])) == "abcdefgh"
+
+
+def test_a_last_event_that_comes_again_is_skipped() -> None:
+    assert said(taken(Cursor(), events("ab") + events("abc d")[1:])) == "abcd"
+
+
+def test_an_equal_event_in_a_millisecond_is_told_when_the_next_one_does_not_repeat() -> None:
+    cursor = Cursor()
+    assert said(taken(cursor, events("ab"))) == "ab"
+    assert said(cursor.take(event(0, "a"))) == ""
+    assert said(cursor.take(event(0, "c"))) == "ac"
+
+
+def test_an_equal_event_in_a_millisecond_is_told_when_the_millisecond_is_over() -> None:
+    assert said(taken(Cursor(), events("aba c"))) == "abac"
+
+
+def test_after_a_wait_over_which_the_ids_moved_on_equal_events_in_a_millisecond_are_new() -> None:
+    cursor = Cursor()
+    taken(cursor, events("a"))
+    cursor.take(event(300, "b"), waited=0.3)
+    assert said(cursor.take(event(300, "b"))) == "b"
+
+
+def test_after_a_wait_over_which_the_ids_did_not_move_on_the_stream_may_still_jump() -> None:
+    cursor = Cursor()
+    taken(cursor, events("a"))
+    cursor.take(event(3, "b"), waited=0.3)
+    assert said(cursor.take(event(3, "b"))) == ""
+
+
+def test_after_a_wait_older_events_are_not_new() -> None:
+    cursor = Cursor()
+    taken(cursor, events("a"))
+    cursor.take(event(300, "b"), waited=0.3)
+    assert said(new for each in (event(0, "a"), event(300, "b"), event(300, "c")) for new in cursor.take(each)) == "c"
+
+
+def test_what_could_have_been_a_jump_and_was_none_is_a_gap() -> None:
+    cursor = Cursor()
+    assert said(taken(cursor, events("a bb c"))) == "abc"  # the second b is taken for a jump
+    assert not cursor.gap
+    assert cursor.take(event(1, "b")) == []
+    assert cursor.gap
+
+
+def test_a_replay_that_begins_with_what_is_known_has_no_gap() -> None:
+    cursor = Cursor()
+    taken(cursor, events("a b"))
+    assert gaps(cursor, events("a bc")[1:]) == [False, False]
+
+
+def test_a_replay_that_begins_with_something_newer_has_a_gap_in_front_of_it() -> None:
+    cursor = Cursor()
+    taken(cursor, events("a b"))
+    assert gaps(cursor, events("a b cd")[2:]) == [True, False]
+
+
+def test_a_replay_that_begins_before_what_was_asked_for_has_no_gap() -> None:
+    cursor = Cursor()
+    taken(cursor, events("a b"))
+    assert gaps(cursor, [event(0, "a"), event(2, "c")]) == [False, False]
+
+
+def test_a_run_that_begins_anew_has_no_gap_in_front_of_it() -> None:
+    cursor = Cursor()
+    taken(cursor, events("a b"))
+    again = [event(9, {"run_id": "r", "attempt": 1}, "metadata"), event(9, {}, "values")]
+    assert gaps(cursor, again) == [False, False]
+
+
+def test_a_second_connection_to_a_run_without_ids_has_a_gap_in_front_of_it() -> None:
+    cursor = Cursor()
+    unkept = [Received("values", {}, None)]
+    assert gaps(cursor, unkept) == [False]
+    assert gaps(cursor, unkept * 2) == [True, False]
+
+
+def test_events_without_an_id_are_new() -> None:
+    unkept = [Received("values", {}, None)] * 2
+    assert taken(Cursor(), unkept) == unkept
+
+
+@pytest.mark.parametrize("form", ["1700000000000-{}", "3f-2_event_{}", "{}"])
+def test_an_event_whose_id_is_its_own_is_new_once(form: str) -> None:
+    log = [Received("messages", "same", form.format(number)) for number in range(1, 12)]
+    cursor = Cursor()
+    assert [*taken(cursor, log[:5] + log[2:8]), *taken(cursor, log[7:] + log[9:])] == log
+
+
+def test_an_event_whose_id_is_its_own_is_new_once_however_long_the_wait() -> None:
+    cursor = Cursor()
+    taken(cursor, events("a"))
+    cursor.take(event(300, "b", ordinal=1), waited=0.3)
+    assert cursor.take(event(300, "b", ordinal=1)) == []
+
+
+def test_events_with_ids_of_unknown_form_are_new_once() -> None:
+    log = [Received("messages", "same", form) for form in ("x", "z", "y")]
+    cursor = Cursor()
+    assert [*taken(cursor, log[:2] * 2), *taken(cursor, log)] == log
+
+
+@pytest.mark.parametrize("data", ["\ud83d", float("nan"), 2**70, None])
+def test_whatever_the_data_is_it_is_new_once(data: Any) -> None:
+    log = [event(0, 1), event(0, data), event(0, 2)]
+    cursor = Cursor()
+    assert len([*taken(cursor, log), *taken(cursor, log)]) == len(log)
+
+
+def test_data_of_any_depth_is_taken() -> None:
+    deep: Any = None
+    for _ in range(5_000):
+        deep = [deep]
+    assert len(taken(Cursor(), [event(0, deep)])) == 1
+
+
+def gaps(cursor: Cursor, received: Iterable[Received]) -> list[bool]:
+    """Whether there is a gap in front of each event of a connection."""
+    cursor.connected()
+    found = []
+    for each in received:
+        cursor.take(each)
+        found.append(cursor.gap)
+    return found
