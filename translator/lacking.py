@@ -14,13 +14,13 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from . import events
-from .conversation import by_id, common, same_order
+from .conversation import by_id, common
 from .frames import bounded
 from .opened import Open
 from .openings import fitting, is_held, missing, owners
@@ -70,14 +70,20 @@ def by_snapshots(view: ClientView, held: ClientView, now: Open) -> list[Event]:
     if not held.knows_messages:
         return told
     wanted = by_id(snapshot["messages"])
-    ends = [message_id for message_id in _after(held, told).order if message_id in wanted]
-    if ends == list(wanted):
+    if _standing(held, told, wanted) == list(wanted):
         return told
     standing = common([message_id for message_id in held.order if message_id in wanted], list(wanted))
     head = events.messages_snapshot(snapshot["messages"][:standing])
-    first = bounded(telling_of_activities(head, view.version, known=view.knows_activities), growing)
-    twice = [message_id for message_id in _after(held, first + told).order if message_id in wanted]
-    return first + told if twice == list(wanted) or not same_order(ends, wanted) else told
+    twice = [*bounded(telling_of_activities(head, view.version, known=view.knows_activities), growing), *told]
+    # reasoning and activities may keep their places whatever is told
+    placed = {item: wire for item, wire in wanted.items() if wire["role"] not in ("reasoning", "activity")}
+    once_right = _standing(held, told, placed) == list(placed)
+    return told if once_right and _standing(held, twice, wanted) != list(wanted) else twice
+
+
+def _standing(held: ClientView, told: list[Event], wanted: Mapping[str, Event]) -> list[str]:
+    """The wanted messages in the order in which a reader has them that has been told this."""
+    return [message_id for message_id in _after(held, told).order if message_id in wanted]
 
 
 def same(mine: Any, its: Any) -> bool:
