@@ -11,12 +11,12 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
-from uuid import UUID
 
 from .patience import Policy
-from .platform import PlatformTelling
-from .sources import Platform
+from .platform import PlatformTelling, is_due
+from .sources import Platform, is_assistant_id
 from .thread import answer
 from .told import Batches
 
@@ -28,36 +28,49 @@ _REMEMBERED = 1000
 async def assistant_watched(
     platform: Platform,
     assistant_id: str,
-    telling_of: Callable[[str], PlatformTelling],
+    telling_of: Callable[[str, datetime], PlatformTelling],
     *,
     policy: Policy,
     poll: float,
 ) -> Batches:
     """Every run of the assistant that begins from now on, or is going on, with its thread's id.
 
-    `assistant_id`: its id, or the name of its graph. Raises `PlatformError` and `Cut` as the server's answers do.
+    `assistant_id`: its id, or the name of its graph. `telling_of`: who tells a thread's runs made since a time. Raises
+    `PlatformError` and `Cut` as the server's answers do.
     """
-    known: OrderedDict[str, tuple[Any, PlatformTelling | None]] = OrderedDict()
-    is_first = True
+    threads = await _threads(platform, assistant_id, policy)
+    begun = max((_changed(thread) for thread in threads), default=datetime.min.replace(tzinfo=UTC))
+    seen = OrderedDict((str(thread["thread_id"]), _Seen(_changed(thread))) for thread in reversed(threads))
     while True:
-        for thread in reversed(await _threads(platform, assistant_id, policy)):
-            thread_id, changed = str(thread["thread_id"]), thread.get("updated_at")
-            before, telling = known.pop(thread_id, (None, None))
-            is_news = thread.get("status") == "busy" or (changed != before and not is_first)
-            if is_news:
-                telling = telling or telling_of(thread_id)
-                async for batch in telling.told_now():
+        for thread in reversed(threads):
+            thread_id, changed = str(thread["thread_id"]), _changed(thread)
+            before = seen.pop(thread_id, None) or _Seen(begun)
+            seen[thread_id] = before
+            if thread.get("status") == "busy" or changed > before.changed:
+                before.telling = before.telling or telling_of(thread_id, before.changed)
+                async for batch in before.telling.told_now(joins=is_due):
                     yield batch
-            known[thread_id] = changed, telling
-            if len(known) > _REMEMBERED:
-                known.popitem(last=False)
-        is_first = False
+                if before.telling.is_lost:
+                    return
+            before.changed = changed
+        while len(seen) > _REMEMBERED:
+            seen.popitem(last=False)
         await asyncio.sleep(poll)
+        threads = await _threads(platform, assistant_id, policy)
+
+
+class _Seen:
+    """A thread as it was seen last."""
+
+    def __init__(self, changed: datetime) -> None:
+        self.changed = changed
+        """When it had changed. By the server's clock, as are all times here."""
+        self.telling: PlatformTelling | None = None
 
 
 async def _threads(platform: Platform, assistant_id: str, policy: Policy) -> list[Any]:
     """The assistant's threads, those first that changed last."""
-    which = {"assistant_id" if _is_id(assistant_id) else "graph_id": assistant_id}
+    which = {"assistant_id" if is_assistant_id(assistant_id) else "graph_id": assistant_id}
     threads = platform.client.threads
     return await answer(
         lambda: threads.search(
@@ -71,9 +84,5 @@ async def _threads(platform: Platform, assistant_id: str, policy: Policy) -> lis
     )
 
 
-def _is_id(assistant_id: str) -> bool:
-    try:
-        UUID(assistant_id)
-    except ValueError:
-        return False
-    return True
+def _changed(thread: Any) -> datetime:
+    return datetime.fromisoformat(str(thread["updated_at"]))

@@ -53,6 +53,15 @@ def replays(run: Answered) -> bool:
     return bool(kwargs.get("resumable")) if isinstance(kwargs, Mapping) and kwargs else True
 
 
+def broken_off(run_id: str, error: Cut | PlatformError | UnreadablePartError) -> Ended:
+    """The end of a run, for its reader, that cannot be followed any more."""
+    if isinstance(error, Cut):
+        return Ended(run_id, None, Lost(str(error)))
+    if isinstance(error, PlatformError):
+        return Ended(run_id, None, Failed({"error": error.code, "message": error.message}))
+    return Ended(run_id, None, Failed(error))
+
+
 class _Attachment:
     """One reader's way along one run: joined, folding if there is something to fold, told live, over."""
 
@@ -78,12 +87,8 @@ class _Attachment:
                 async for events in self._followed(notices):
                     yield tell(events)
                 ended = await self._thread.ended(self._run_id)
-            except Cut as cut:
-                ended = Ended(self._run_id, None, Lost(str(cut)))
-            except PlatformError as error:
-                ended = Ended(self._run_id, None, Failed({"error": error.code, "message": error.message}))
-            except UnreadablePartError as error:
-                ended = Ended(self._run_id, None, Failed(error))
+            except (Cut, PlatformError, UnreadablePartError) as error:
+                ended = broken_off(self._run_id, error)
             yield tell(self._last(ended))
         finally:
             await notices.aclose()

@@ -2,18 +2,22 @@
 which nothing runs is `idle`'s; here is what to tell, and in which order.
 
 After a run has ended its thread is looked at again: one that was queued, or that took its place, is told too. When
-nothing runs any more, and something is there that was not told (the last run was another; somebody wrote the state),
-that is told as a run that has ended.
+nothing runs any more, and something is there that was not told (runs that came and went between two looks; somebody
+wrote the state), that is told as runs that have ended.
 """
 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from ..translator import Options, Translator
+from ..translator.openings import LOST
 from .attach import attached
-from .ended import ended
+from .ended import ACTIVE, ended, is_of
 from .idle import Ended, PastErrors, told_idle, written_as
 from .reader import Reader
 from .sources import Platform
@@ -25,8 +29,31 @@ Event = dict[str, Any]
 _REMEMBERED = 64
 
 
+def is_going(run: Answered) -> bool:
+    """Whether an active run has begun."""
+    return run.get("status") == "running"
+
+
+def is_due(run: Answered) -> bool:
+    """Whether an active run has begun, or is to begin as soon as it can: not one that waits for its time
+    (`after_seconds`), which says that it is made then, later than it was written."""
+    made, written = run.get("created_at"), run.get("updated_at")
+    return is_going(run) or not (made and written) or _time(made) <= _time(written)
+
+
+def _is_active(run: Answered) -> bool:
+    return run.get("status") in ACTIVE
+
+
+def _time(written: Any) -> datetime:
+    return datetime.fromisoformat(str(written))
+
+
 class PlatformTelling:
-    """What one reader has been told of a platform's thread, and is told next."""
+    """What one reader has been told of a platform's thread, and is told next.
+
+    `since`: of the runs that ended before the first look, those made later than this are told; None: the last alone.
+    """
 
     def __init__(
         self,
@@ -35,35 +62,48 @@ class PlatformTelling:
         reader: Reader,
         options: Options | None,
         past_errors: PastErrors = "error",
+        since: datetime | None = None,
     ) -> None:
         self.thread = thread
         self.reader = reader
         self._told: deque[str] = deque(maxlen=_REMEMBERED)
-        """Runs that were told to their end."""
+        """Runs that were told to their end, or are none of the reader's."""
         self._checkpoint_id: str | None = None
-        """The checkpoint that was told last as somebody's writing."""
+        """The newest checkpoint that was told, as far as it is known."""
+        self._has_looked = False
         self._platform = platform
         self._options = options
         self._past_errors = past_errors
+        self._since = since
 
-    async def told_now(self, run_id: str | None = None, *, follow: bool = True) -> Batches:
+    async def told_now(
+        self, run_id: str | None = None, *, joins: Callable[[Answered], bool] = _is_active, follow: bool = True
+    ) -> Batches:
         """What the thread holds, and the runs that are going on or waiting on it, to their end.
 
-        `run_id`: this run alone. `follow`: whether runs that come after the first are told too. Nothing for a thread
-        that the platform does not know, or on which nothing was ever written, or of which all was told.
+        `run_id`: this run alone. `joins`: which active runs are waited for. `follow`: whether runs that come after the
+        first are told too. Nothing for a thread that the platform does not know, or on which nothing was ever written,
+        or of which all was told.
         """
         while (look := await self.thread.look(run_id)) is not None:
-            if look.active is None or self.has_told(str(look.active["run_id"])):
-                if events := await self._rest(look):
+            active = look.active
+            if active is not None and (self.has_told(str(active["run_id"])) or not joins(active)):
+                active = None
+            self._has_looked = self._has_looked or self._first_seen(look, active)
+            if active is None:
+                for run in self._missed(look):
+                    yield tell(await self._past(look, run))
+                if events := await self._written(look):
                     yield tell(events)
                 return
-            async for batch in self._attached(look.active):
+            async for batch in self._attached(active):
                 yield batch
-            if run_id is not None or not follow or self._is_lost():
+            if run_id is not None or not follow or self.is_lost:
                 return
 
     async def begun(self, run_id: str) -> Translator:
         """A translator for a run that is told from its first event on; whoever ends it says so by `ended`."""
+        self._has_looked = True
         run = None if self._options else await self.thread.run(run_id)
         return Translator(self.thread.id, run_id, await self._chosen(run), self.reader.view)
 
@@ -75,31 +115,50 @@ class PlatformTelling:
         """This run was told to its end."""
         self._told.append(run_id)
 
+    @property
+    def is_lost(self) -> bool:
+        """Whether the server went away in the middle of a run, so that asking it more is in vain."""
+        return (self.reader.view.terminal or {}).get("code") == LOST
+
     async def _chosen(self, run: Answered | None) -> Options:
         """How this run is told: as was chosen, or else by its assistant's output schema."""
-        return self._options or await self._platform.options((run or {}).get("assistant_id"))
+        return self._options or await self._platform.options((run or {}).get("assistant_id"), self.thread.policy)
 
     async def _attached(self, run: Answered) -> Batches:
         self.ended(str(run["run_id"]))
         async for batch in attached(self.thread, run, self.reader, await self._chosen(run)):
             yield batch
 
-    async def _rest(self, look: Look) -> list[Event]:
-        """What an idle thread holds that was not told."""
-        run_id = None if look.last is None else str(look.last["run_id"])
-        options = await self._chosen(look.last)
-        if run_id is not None and not self.has_told(run_id):
-            self.ended(run_id)
+    def _first_seen(self, look: Look, active: Answered | None) -> bool:
+        """Of the runs that were over before the first look, all but the last are none of the reader's."""
+        over = [run for run in look.recent if not _is_active(run)]
+        known = over if active is not None else over[1:]
+        if self._since is not None:
+            known = [run for run in over if _time(run["created_at"]) <= self._since]
+            if look.checkpoint_id is not None and _time(look.state["created_at"]) <= self._since:
+                self._checkpoint_id = look.checkpoint_id
+        self._told.extend(str(run["run_id"]) for run in known)
+        return True
+
+    def _missed(self, look: Look) -> list[Answered]:
+        """The runs that are over and were not told, the oldest first."""
+        return [run for run in reversed(look.recent) if not _is_active(run) and not self.has_told(str(run["run_id"]))]
+
+    async def _past(self, look: Look, run: Answered) -> list[Event]:
+        """A run that is over."""
+        last, values = await self.thread.ended_as(look, run), look.state.get("values") or {}
+        if is_of(look.state, last.run_id):
             self._checkpoint_id = look.checkpoint_id
-            return self._idle(await self.thread.ended_as(look, run_id), options)
-        if look.checkpoint_id in (None, self._checkpoint_id) or not (run_id is None or look.was_written):
+        self.ended(last.run_id)
+        return self._idle(last if last.values is not None else replace(last, values=values), await self._chosen(run))
+
+    async def _written(self, look: Look) -> list[Event]:
+        """What somebody wrote who is no run."""
+        if look.checkpoint_id in (None, self._checkpoint_id) or not (not look.recent or look.was_written):
             return []
         self._checkpoint_id = look.checkpoint_id
-        return self._idle(ended(None, look.state, look.thread, run_id=written_as(look.checkpoint_id)), options)
+        last = ended(None, look.state, look.thread, run_id=written_as(str(look.checkpoint_id)))
+        return self._idle(last, await self._chosen(look.last))
 
     def _idle(self, last: Ended, options: Options) -> list[Event]:
         return told_idle(self.reader, self.thread.id, last, options, self._past_errors)
-
-    def _is_lost(self) -> bool:
-        """Whether the server went away in the middle of a run, so that asking it more is in vain."""
-        return (self.reader.view.terminal or {}).get("code") == "lost"

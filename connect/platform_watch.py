@@ -8,8 +8,10 @@ Rules of the thread's stream (measured on `langgraph dev`):
 - `metadata` with a run's id and an attempt begins a run (or begins it anew), `metadata` with the status `run_done` ends
   it; what is between carries no id. Runs do not overlap.
 - It is opened before the thread is looked at. So it repeats what the look told: such runs are passed over.
-- `state_update` says that somebody wrote the state, and may overtake a run's events. It is taken as a hint to look when
-  no run is going on.
+- A run that starts at once may begin before the server listens to it for us: its first events are missing then, or
+  all but its end.
+- `state_update` says that somebody wrote the state, and may overtake a run's events. So it is taken as a hint to look
+  when no run is going on; and so are events that belong to no run that began here.
 - A connection lost is a gap: the thread is looked at again, which attaches to a run that is still going on.
 """
 
@@ -19,14 +21,16 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from ..translator import Failed, Translator, UnreadablePartError
-from .idle import Ended, told_end
+from ..translator import Translator, UnreadablePartError
+from .attach import broken_off
+from .ended import ACTIVE
+from .idle import told_end
 from .joined import Joined, followed
-from .lookahead import Lookahead, Silence
-from .platform import PlatformTelling
+from .lookahead import SILENCE, Lookahead, Silence
+from .platform import PlatformTelling, is_due, is_going
 from .thread import NOT_FOUND
 from .told import Batches, tell
-from .wire import PlatformError, Received
+from .wire import Cut, PlatformError, Received
 
 Event = dict[str, Any]
 
@@ -34,31 +38,37 @@ POLL = 0.5
 """Seconds between two looks at a thread whose server does not stream it."""
 _HINT_PAUSE = 0.1
 """Seconds of silence after a hint before the thread is looked at: the hint may come before what it is about."""
+_HINT_MOST = 0.5
+"""Seconds after a hint at which the thread is looked at without any silence."""
+_OVER_PAUSE = 0.05
+_OVER_TRIES = 40
+"""How often it is asked whether a run is over that the server said is done."""
 
 
 async def watched(telling: PlatformTelling, poll: float = POLL) -> Batches:
-    """What the thread holds, then every run of it, until the reader goes away.
+    """What the thread holds, then every run of it, until the reader goes away, or the server for good.
 
-    Raises `PlatformError` and `Cut` as the server's answers do.
+    Raises `PlatformError` and `Cut` as the server's answers do, when no run is being told.
     """
     notices = Lookahead(followed(telling.thread))
     try:
         try:
-            await notices.next(None)
+            await notices.next()
         except PlatformError as error:
             if error.status != NOT_FOUND:
                 raise
-            async for batch in _polled(telling, poll):
-                yield batch
-        async for batch in _Following(telling, notices).told():
+            told = _polled(telling, poll)
+        else:
+            told = _Following(telling, notices).told()
+        async for batch in told:
             yield batch
     finally:
         await notices.aclose()
 
 
 async def _polled(telling: PlatformTelling, poll: float) -> Batches:
-    while True:
-        async for batch in telling.told_now():
+    while not telling.is_lost:
+        async for batch in telling.told_now(joins=is_due):
             yield batch
         await asyncio.sleep(poll)
 
@@ -71,60 +81,123 @@ class _Following:
         self._notices = notices
         self._run: Translator | None = None
         """The run that is told."""
-        self._is_hinted = False
+        self._passed: str | None = None
+        """The run that is passed over: it was told."""
+        self._look_until: float | None = None
+        """When the thread is to be looked at, if it is."""
 
     async def told(self) -> Batches:
         """What is, and what comes."""
-        async for batch in self._looked():
-            yield batch
-        while True:
-            waits = self._is_hinted and self._run is None
-            notice = await self._notices.next(_HINT_PAUSE if waits else None)
-            if isinstance(notice, Joined | Silence):
-                self._run = None
-                async for batch in self._looked():
-                    yield batch
-            elif events := await self._heard(notice):
-                yield tell(events)
+        try:
+            async for batch in self._looked():
+                yield batch
+            while not self._telling.is_lost:
+                notice = await self._next()
+                if isinstance(notice, Received):
+                    events = await self._heard(notice)
+                else:
+                    events = await self._left() if isinstance(notice, Joined) else []
+                if events:
+                    yield tell(events)
+                if not isinstance(notice, Received):
+                    async for batch in self._looked():
+                        yield batch
+                    self._hand_over()
+        except (Cut, PlatformError) as error:
+            if self._run is None:
+                raise
+            yield tell(self._broken_off(self._run, error))
+
+    async def _next(self) -> Received | Joined | Silence:
+        """What comes next; silence if the thread is to be looked at."""
+        if self._look_until is None or self._run is not None:
+            return await self._notices.next()
+        if asyncio.get_running_loop().time() > self._look_until:
+            return SILENCE
+        return await self._notices.next(_HINT_PAUSE)
 
     async def _looked(self) -> Batches:
         """The thread as it is, and the run that is going on; those that come after it are the stream's to tell."""
-        self._is_hinted = False
-        async for batch in self._telling.told_now(follow=False):
+        self._look_until = None
+        async for batch in self._telling.told_now(joins=is_going, follow=False):
             yield batch
+
+    async def _left(self) -> list[Event]:
+        """After a gap: the end of a run that ended meanwhile."""
+        run, self._passed = self._run, None
+        if run is None or await self._is_active(run.run_id):
+            return []
+        self._run = None
+        return await self._over(run)
+
+    def _hand_over(self) -> None:
+        """A run whose rest was told otherwise is not told here any more. (One that is to begin anew is.)"""
+        if self._run is not None and self._run.view is not self._telling.reader.view:
+            self._run = None
 
     async def _heard(self, received: Received) -> list[Event]:
         data = received.data
         if received.event == "state_update":
-            self._is_hinted = True
+            self._hint()
         elif received.event == "metadata" and isinstance(data, Mapping) and "run_id" in data:
-            return await self._marked(str(data["run_id"]), data)
-        return self._fed(received)
+            run_id = str(data["run_id"])
+            return await (self._began(run_id, received) if "attempt" in data else self._done(run_id))
+        elif self._run is not None:
+            return self._fed(self._run, received)
+        elif self._passed is None:
+            self._hint()
+        return []
 
-    async def _marked(self, run_id: str, mark: Mapping[str, Any]) -> list[Event]:
-        """The start of a run, its start anew, or its end."""
-        run = self._run
-        if "attempt" not in mark:
-            return [] if run is None or run.run_id != run_id else await self._ended(run)
+    async def _began(self, run_id: str, received: Received) -> list[Event]:
+        """A run began, or began anew."""
+        before, self._run, self._passed = self._run, None, None
+        if before is not None and before.run_id == run_id:
+            self._run = before
+            return self._fed(before, received)
+        events = [] if before is None else await self._over(before)
+        if self._telling.has_told(run_id):
+            self._passed = run_id
+            return events
+        self._run = await self._telling.begun(run_id)
+        return events + self._run.start()
+
+    async def _done(self, run_id: str) -> list[Event]:
+        """A run ended."""
+        run, self._passed = self._run, None
         if run is not None and run.run_id == run_id:
-            return run.feed(("metadata", mark))
-        events = [] if run is None else await self._ended(run)
+            for _ in range(_OVER_TRIES):
+                if not await self._is_active(run_id):
+                    break
+                await asyncio.sleep(_OVER_PAUSE)
+            self._run = None
+            return await self._over(run)
         if not self._telling.has_told(run_id):
-            self._run = await self._telling.begun(run_id)
-            events += self._run.start()
-        return events
+            self._hint()
+        return []
 
-    def _fed(self, received: Received) -> list[Event]:
-        run = self._run
-        if run is None:
-            return []
+    def _fed(self, run: Translator, received: Received) -> list[Event]:
         try:
             return run.feed(received)
         except UnreadablePartError as error:
-            self._run = None
-            return told_end(run, Ended(run.run_id, None, Failed(error)))
+            return self._broken_off(run, error)
 
-    async def _ended(self, run: Translator) -> list[Event]:
-        self._run = None
+    async def _over(self, run: Translator) -> list[Event]:
+        """The end of a run, however it ended."""
         self._telling.ended(run.run_id)
-        return told_end(run, await self._telling.thread.ended(run.run_id))
+        try:
+            return told_end(run, await self._telling.thread.ended(run.run_id))
+        except (Cut, PlatformError) as error:
+            return told_end(run, broken_off(run.run_id, error))
+
+    def _broken_off(self, run: Translator, error: Cut | PlatformError | UnreadablePartError) -> list[Event]:
+        self._run, self._passed = None, run.run_id
+        self._telling.ended(run.run_id)
+        return told_end(run, broken_off(run.run_id, error))
+
+    async def _is_active(self, run_id: str) -> bool:
+        run = await self._telling.thread.run(run_id)
+        return run is not None and run.get("status") in ACTIVE
+
+    def _hint(self) -> None:
+        if self._look_until is None:
+            self._look_until = asyncio.get_running_loop().time() + _HINT_MOST

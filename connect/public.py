@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
+from datetime import datetime
 from typing import Any, cast
 
 from ag_ui.core import BaseEvent
@@ -186,14 +187,14 @@ async def _watched(
             thread = checked_thread_id(thread_id, in_url=False)
             return watched_local(source, thread, reader, options, past_errors=past_errors, poll=poll)
 
-        def telling_of(thread: Any) -> PlatformTelling:
-            return _telling(source, checked_thread_id(thread), reader, options, past_errors, patience)
+        def telling_of(thread: Any, since: datetime | None = None) -> PlatformTelling:
+            return _telling(source, checked_thread_id(thread), reader, options, past_errors, patience, since)
 
         if assistant_id is None:
             return watched(telling_of(thread_id), poll)
         return assistant_watched(source, assistant_id, telling_of, policy=patience or Policy(), poll=poll)
 
-    async for batch in _safely(reader, options, told):
+    async for batch in _safely(reader, options, told, watches=True):
         yield batch
 
 
@@ -204,19 +205,24 @@ def _telling(
     options: Options | None,
     past_errors: PastErrors,
     patience: Policy | None,
+    since: datetime | None = None,
 ) -> PlatformTelling:
     thread = PlatformThread(platform.client, thread_id, patience or Policy())
-    return PlatformTelling(platform, thread, reader, options, past_errors)
+    return PlatformTelling(platform, thread, reader, options, past_errors, since)
 
 
-async def _safely(reader: Reader, options: Options | None, told: Callable[[], Batches]) -> Batches:
-    """The batches; what the caller or the platform got wrong as `RUN_ERROR`, if no run's end was told before it."""
+async def _safely(
+    reader: Reader, options: Options | None, told: Callable[[], Batches], *, watches: bool = False
+) -> Batches:
+    """The batches; what the caller or the platform got wrong as `RUN_ERROR`, if no run's end was told before it. One
+    that watches is told it after a run's end too, unless that is an error already: clients take none after one."""
     try:
         async with aclosing(cast(Any, told())) as batches:
             async for batch in batches:
                 yield batch
     except (PlatformError, Cut, InvalidIdError) as error:
-        if reader.view.terminal is None:
+        last = reader.view.terminal
+        if last is None or (watches and last["type"] != "RUN_ERROR"):
             yield tell([failed(error, options or Options())])
 
 

@@ -6,7 +6,8 @@ Never what is told of an answer (`platform`, `attach`), and no streams (`joined`
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from typing import Any, NamedTuple, TypeVar
 
 from langgraph_sdk.client import LangGraphClient
@@ -31,8 +32,13 @@ class Look(NamedTuple):
     state: Answered
     active: Answered | None
     """The run that is going on, or else the one that has waited longest."""
-    last: Answered | None
-    """The newest run, whatever became of it."""
+    recent: Sequence[Answered]
+    """The newest runs, whatever became of them, the newest first."""
+
+    @property
+    def last(self) -> Answered | None:
+        """The newest run."""
+        return next(iter(self.recent), None)
 
     @property
     def checkpoint_id(self) -> str | None:
@@ -57,11 +63,18 @@ class PlatformThread:
     async def look(self, run_id: str | None = None) -> Look | None:
         """How the thread stands; with `run_id`, as if this were its only run. None if there is no such thread.
 
+        The runs are asked for first: the state of one that was over by then is its last.
+
         Raises `PlatformError` (404) if the thread has no run of this id.
         """
-        runs = self._runs() if run_id is None else self._one_run(run_id)
-        found, thread, state = await asyncio.gather(runs, self._found(self._thread), self._found(self.state))
-        return None if found is None or thread is None or state is None else Look(thread, state, *found)
+        found = await (self._runs() if run_id is None else self._one_run(run_id))
+        if found is None:
+            return None
+        async with _together() as asked:
+            asked_thread = asked.create_task(self._found(self._thread))
+            asked_state = asked.create_task(self._found(self.state))
+        thread, state = asked_thread.result(), asked_state.result()
+        return None if thread is None or state is None else Look(thread, state, *found)
 
     async def state(self) -> Answered:
         """The thread's newest state."""
@@ -80,22 +93,21 @@ class PlatformThread:
             state = await self._found(self.state)
             values = None if state is None else state.get("values") or {}
             return Ended(run_id, values, Finished() if state is None else Cancelled(), is_undone=state is not None)
-        return await self.ended_as(look, run_id)
+        return await self.ended_as(look, look.recent[0])
 
-    async def ended_as(self, look: Look, run_id: str) -> Ended:
-        """How the run that is `look.last` ended."""
-        state, thread = look.state, look.thread
+    async def ended_as(self, look: Look, run: Answered) -> Ended:
+        """How one of the runs of a look ended."""
+        state, thread, run_id = look.state, look.thread, str(run["run_id"])
         if not is_of(state, run_id):
             state, thread = await self._state_after(run_id) or state, {}
-        return ended(look.last, state, thread, run_id=run_id)
+        return ended(run, state, thread, run_id=run_id)
 
     async def cancel(self, run_id: str | None) -> None:
         """Stops this run, or every run that is going on or waiting; returns when they have stopped. Raises
         `LookupError` if there is none."""
         if run_id is None:
-            asked = (self._listed(_FEW, status=status) for status in ("running", "pending"))
-            running, pending = await asyncio.gather(*asked)
-            wanted = [str(run["run_id"]) for run in [*(pending or ()), *(running or ())]]
+            running, pending = await self._active()
+            wanted = [str(run["run_id"]) for run in [*pending, *running]]
         else:
             wanted = [run_id]
         stopped = [await self._found(lambda each=each: self._stopped(each)) for each in wanted]  # type: ignore[misc]
@@ -107,7 +119,7 @@ class PlatformThread:
             await self.client.runs.cancel(self.id, run_id, wait=True)
             return True
 
-        return bool(await self._asked(stopped))
+        return bool(await answer(stopped, self.policy, hurries=False))  # it takes what the run takes to stop
 
     async def _state_after(self, run_id: str) -> Answered | None:
         """The newest state that this run made; None if it made none, or none is left."""
@@ -119,17 +131,26 @@ class PlatformThread:
         thread: Answered = await self._asked(lambda: self.client.threads.get(self.id))
         return thread
 
-    async def _one_run(self, run_id: str) -> tuple[Answered | None, Answered | None]:
+    async def _one_run(self, run_id: str) -> tuple[Answered | None, Sequence[Answered]]:
         run = await self._asked(lambda: self.client.runs.get(self.id, run_id))
-        return (run if run.get("status") in ACTIVE else None), run
+        return (run if run.get("status") in ACTIVE else None), [run]
 
-    async def _runs(self) -> tuple[Answered | None, Answered | None] | None:
-        """The active run and the last; None if there is no such thread."""
-        running, pending, newest = await asyncio.gather(
-            self._listed(_FEW, status="running"), self._listed(_FEW, status="pending"), self._listed(1)
-        )
-        active = next(reversed(running or pending or []), None)
-        return None if newest is None else (active, next(iter(newest), None))
+    async def _runs(self) -> tuple[Answered | None, Sequence[Answered]] | None:
+        """The active run and the newest ones; None if there is no such thread."""
+        newest = await self._listed(_FEW)
+        if newest is None:
+            return None
+        running, pending = ([run for run in newest if run.get("status") == status] for status in ("running", "pending"))
+        if len(newest) == _FEW and not running:  # it may be older than all of these
+            older = await self._active()
+            running, pending = older[0] or running, older[1] or pending
+        return next(reversed(running or pending), None), newest
+
+    async def _active(self) -> list[list[Any]]:
+        """The runs that are going on, and those that wait."""
+        async with _together() as asked:
+            lists = [asked.create_task(self._listed(_FEW, status=status)) for status in ("running", "pending")]
+        return [each.result() or [] for each in lists]
 
     async def _listed(self, limit: int, **which: Any) -> list[Any] | None:
         """Runs, the newest first; None if there is no such thread."""
@@ -147,11 +168,24 @@ class PlatformThread:
         return await answer(question, self.policy)
 
 
-async def answer(question: Callable[[], Awaitable[_Answer]], policy: Policy) -> _Answer:
-    """The answer to a question, asked again while the server can't be reached."""
+async def answer(question: Callable[[], Awaitable[_Answer]], policy: Policy, *, hurries: bool = True) -> _Answer:
+    """The answer to a question, asked again while the server can't be reached, or, if it `hurries`, does not answer."""
     patience = Patience(policy)
     while True:
         try:
-            return await asked(question())
+            async with asyncio.timeout(policy.stall if hurries else None):
+                return await asked(question())
+        except TimeoutError:
+            await patience.pause(Cut(f"no answer came for {policy.stall:g} seconds"))
         except Cut as cut:
             await patience.pause(cut)
+
+
+@asynccontextmanager
+async def _together() -> AsyncIterator[asyncio.TaskGroup]:
+    """Questions that are asked at once. When one fails the others are given up, and its error is raised."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            yield group
+    except BaseExceptionGroup as several:
+        raise several.exceptions[0] from None
