@@ -16,6 +16,7 @@ Root `values` end all suspicion, and so does a `metadata` part that names an att
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..translator.parts import Part
@@ -23,36 +24,43 @@ from ..translator.parts import Part
 _Namespace = tuple[str, ...]
 
 
+@dataclass(slots=True)
+class _Heard:
+    """What was heard since the join, or since the last gap."""
+
+    is_clear: bool = False
+    """Whether nothing can be suspect any more."""
+    passed: set[_Namespace] = field(default_factory=set)
+    """Namespaces in which a superstep was seen to end."""
+    first_step: dict[_Namespace, int] = field(default_factory=dict)
+    """The step that was heard first in a namespace."""
+    judged: dict[_Namespace, bool] = field(default_factory=dict)
+    """Tasks, by their namespace, and whether they are suspect. Once said, that stands."""
+
+
 class Latecomer:
     """Decides part by part. Begins as if it had joined in the middle; a run's first part says that it has not."""
 
     def __init__(self) -> None:
-        self.gap()
+        self._heard = _Heard()
 
     def gap(self) -> None:
-        """Events may have been missed: everything that may be going on is suspect, again."""
-        self._is_over = False
-        """Whether nothing can be suspect any more."""
-        self._passed: set[_Namespace] = set()
-        """Namespaces in which a superstep was seen to end."""
-        self._first_step: dict[_Namespace, int] = {}
-        """The step that was heard first in a namespace."""
-        self._judged: dict[_Namespace, bool] = {}
-        """Tasks, by their namespace, and whether they are suspect. Once said, that stands."""
+        """Parts may have been missed: everything that may be going on is suspect, again."""
+        self._heard = _Heard()
 
     def passes(self, part: Part) -> bool:
         """Whether the part may be passed on."""
-        if self._is_over:
+        if self._heard.is_clear:
             return True
         if part.mode == "messages":
             message, metadata = part.data
             is_suspect = self._is_suspect(metadata or {})
             return not (is_suspect and _is_chunk(message))
         if part.mode == "metadata":
-            self._is_over = isinstance(part.data, Mapping) and "attempt" in part.data
+            self._heard.is_clear = isinstance(part.data, Mapping) and "attempt" in part.data
         elif part.mode == "values" and not _has_interrupts(part):
-            self._passed.add(part.ns)
-            self._is_over = not part.ns
+            self._heard.passed.add(part.ns)
+            self._heard.is_clear = not part.ns
         elif part.mode == "tasks":
             self._started(part)
         return True
@@ -60,7 +68,7 @@ class Latecomer:
     def _started(self, part: Part) -> None:
         if isinstance(part.data, Mapping) and "input" in part.data:
             task = (*part.ns, f"{part.data.get('name')}:{part.data.get('id')}")
-            self._judged.setdefault(task, False)
+            self._heard.judged.setdefault(task, False)
 
     def _is_suspect(self, metadata: Mapping[str, Any]) -> bool:
         """Whether the task a message comes from may have been going on at the join."""
@@ -75,10 +83,10 @@ class Latecomer:
         """Whether a task is suspect; that of the one it runs in is known to be."""
         namespace = task[:-1]
         if step is not None:
-            first = self._first_step.setdefault(namespace, step)
+            first = self._heard.first_step.setdefault(namespace, step)
             if step > first:
-                self._passed.add(namespace)
-        return self._judged.setdefault(task, namespace not in self._passed)
+                self._heard.passed.add(namespace)
+        return self._heard.judged.setdefault(task, namespace not in self._heard.passed)
 
 
 def _is_chunk(message: Any) -> bool:
