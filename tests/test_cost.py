@@ -137,7 +137,7 @@ def with_one_more(count: int) -> Callable[[], None]:
     return fed
 
 
-@pytest.mark.parametrize("name", ["shown", "freeze", "_digest", "text_start", "apply"])
+@pytest.mark.parametrize("name", ["shown", "freeze", "_looks", "text_start", "apply"])
 def test_a_new_message_alone_is_read_and_told(name: str) -> None:
     assert called(with_one_more(1000))[name] == called(with_one_more(10))[name]
 

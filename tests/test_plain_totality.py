@@ -5,8 +5,9 @@ from typing import Any
 
 import orjson
 from hypothesis import HealthCheck, given, settings
+from hypothesis.strategies import lists
 from langgraph_agui.translator.encoding import encode
-from langgraph_agui.translator.plain import freeze, plain, text
+from langgraph_agui.translator.plain import MAX_DEPTH, freeze, plain, plain_each, text
 
 from .odd_values import values
 
@@ -48,3 +49,17 @@ def test_a_frame_holds_one_line_of_json(value: Any) -> None:
 @given(values())
 def test_any_value_has_a_text(value: Any) -> None:
     text(value).encode()
+
+
+@SETTINGS
+@given(lists(values(), max_size=4))
+def test_many_values_at_once_are_what_each_is(several: list[Any]) -> None:
+    assert plain_each(several) == [plain(value) for value in several]
+
+
+def test_many_deep_values_at_once_are_what_each_is() -> None:
+    deep: list[Any] = []
+    for _ in range(MAX_DEPTH - 1):
+        deep = [deep]
+    for value in (deep, [deep]):
+        assert plain_each([value, {}]) == [plain(value), {}]

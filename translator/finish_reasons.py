@@ -46,7 +46,7 @@ def abnormal(metadata: Any) -> str | None:
     if not isinstance(metadata, Mapping) or not metadata:
         return None
     for field in _FIELDS:
-        if found := _known(metadata.get(field)):
+        if field in metadata and (found := _known(metadata[field])):
             return found
     details = metadata.get("incomplete_details")
     return _known(details.get("reason")) if isinstance(details, Mapping) else None

@@ -90,6 +90,15 @@ def plain(value: Any) -> Any:
     return freeze(value).json
 
 
+def plain_each(values: list[Any]) -> list[Any]:
+    """`plain` of each of many containers, at once: most of what a small one costs is the call."""
+    try:
+        each: list[Any] = orjson.loads(_bytes_in_c(values, _MARGIN))
+    except _REFUSED:
+        return [plain(value) for value in values]
+    return each
+
+
 def freeze(value: Any) -> Frozen:
     """The JSON bytes and the plain copy of any value, by the table above. Never raises."""
     if type(value) in _BASIC:

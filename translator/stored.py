@@ -7,8 +7,8 @@ Nothing is told here, and nothing is known of what the client holds. Rules:
 2. What can be edited in place (calls, lists of content, keyword arguments) compares by its frozen bytes; the rest, text
    above all, by value, which is by identity where nobody replaced it.
 3. The usual case, new messages behind unchanged ones, is a short look at each of the old ones: of the ordinary kinds
-   only the fields that are shown, and what can be edited in place is frozen for all at once. Any other case costs a
-   digest of each message.
+   only the fields that are shown, and what can be edited in place is frozen for all at once. In any other case that is
+   taken apart again, to find each message by its digest.
 """
 
 from __future__ import annotations
@@ -18,11 +18,13 @@ from contextlib import suppress
 from operator import call, itemgetter
 from typing import Any, Final, NamedTuple
 
+import orjson
+
 from .agui_messages import shown
 from .content import fields
 from .events import Event
 from .options import Options
-from .plain import freeze, frozen_bytes
+from .plain import frozen_bytes, plain_each
 
 _Look = Callable[[Any], Any]
 _FIXED: Final[Mapping[Any, _Look]] = {
@@ -40,7 +42,8 @@ _LOOSE_AND_CONTENT: Final[Mapping[Any, _Look]] = {
 class Stored(NamedTuple):
     """One stored message as it was seen."""
 
-    digest: tuple[Any, ...]
+    key: Any
+    """Its id, or where it stands if it has none."""
     wires: list[Event]
     """What it is for the client."""
 
@@ -58,7 +61,7 @@ class StoredMessages:
         self._fixed: list[_Look] = []
         """By message: what reads the fields that nobody can edit in place."""
         self._seen: list[Any] = []
-        """By message: what that read."""
+        """By message: what that read; of one that is not ordinary, a digest of all that counts."""
         self._loose: list[_Look] = []
         """By message: what reads the fields that somebody can edit."""
         self._frozen = b"[]"
@@ -70,15 +73,15 @@ class StoredMessages:
         count = len(self.all)
         if len(messages) >= count and self._stand(messages):
             added = messages[count:]
-            self.all += [self._stored(message, at) for at, message in enumerate(added, count)]
-            self._frozen = _joined(self._frozen, self._look_at(added))
+            self.all += map(Stored, _keys(added, count), self._wires(added, count))
+            self._frozen = _joined(self._frozen, self._look_at(added, count))
             return count
         return self._read_anew(messages)
 
     @property
     def keys(self) -> list[Any]:
         """By message: its id, or where it stands if it has none."""
-        return [stored.digest[0] for stored in self.all]
+        return [stored.key for stored in self.all]
 
     def _stand(self, messages: Sequence[Any]) -> bool:
         """Whether the messages seen are still there, unchanged, before any others."""
@@ -91,44 +94,51 @@ class StoredMessages:
             return False
 
     def _read_anew(self, messages: Sequence[Any]) -> int:
-        before = self.all
-        by_id = {stored.digest[0]: stored for stored in before}
-        self.all = []
-        for position, message in enumerate(messages):
-            digest = _digest(message, position)
-            known = before[position] if position < len(before) else None
-            if known is None or known.digest != digest:
-                known = by_id.get(digest[0])
-            if known is None or known.digest != digest:
-                known = Stored(digest, freeze(shown(message, position, self._options)).json)
-            self.all.append(known)
-        self.past.update(by_id)
-        self.past.difference_update(self.keys)
+        before, digests = self.all, self._digests()
+        by_key = {stored.key: at for at, stored in enumerate(before)}
         self._fixed, self._seen, self._loose = [], [], []
-        self._frozen = self._look_at(messages)
+        self._frozen = self._look_at(messages, 0)
+        self.all = []
+        for position, (key, digest) in enumerate(zip(_keys(messages, 0), self._digests(), strict=True)):
+            at = position
+            if at >= len(before) or before[at].key != key or not _is_same(digests[at], digest):
+                at = by_key.get(key, -1)
+            is_known = at >= 0 and _is_same(digests[at], digest)
+            self.all.append(before[at] if is_known else Stored(key, *self._wires([messages[position]], position)))
+        self.past.update(by_key)
+        self.past.difference_update(self.keys)
         pairs = zip(before, self.all, strict=False)
         return next((at for at, (was, now) in enumerate(pairs) if was is not now), min(len(before), len(self.all)))
 
-    def _stored(self, message: Any, position: int) -> Stored:
-        return Stored(_digest(message, position), freeze(shown(message, position, self._options)).json)
+    def _wires(self, messages: Sequence[Any], first: int) -> list[list[Event]]:
+        """By message: what it is for the client."""
+        return plain_each([shown(message, at, self._options) for at, message in enumerate(messages, first)])
 
-    def _look_at(self, messages: Sequence[Any]) -> bytes:
+    def _digests(self) -> list[tuple[Any, bytes]]:
+        """By message: what tells whether it has changed since it was seen."""
+        return list(zip(self._seen, map(orjson.dumps, orjson.loads(self._frozen)), strict=True))
+
+    def _look_at(self, messages: Sequence[Any], first: int) -> bytes:
         """Notes how further messages are read the short way, and what is fixed in them; gives the rest, frozen."""
         loose = []
-        for message in messages:
+        for position, message in enumerate(messages, first):
             view = fields(message)
             read_fixed, read_loose = _looks(message, view)
             self._fixed.append(read_fixed)
             self._loose.append(read_loose)
             ordinary = read_fixed is not _refuse
-            self._seen.append(read_fixed(view) if ordinary else None)
+            self._seen.append(read_fixed(view) if ordinary else _digest(message, position))
             loose.append(read_loose(view) if ordinary else None)
         return frozen_bytes(loose)
 
 
 def keys_of(messages: Sequence[Any]) -> list[Any]:
     """By message: its id, or where it stands if it has none, as `StoredMessages.keys` has them."""
-    return [_key(fields(message), position) for position, message in enumerate(messages)]
+    return _keys(messages, 0)
+
+
+def _keys(messages: Sequence[Any], first: int) -> list[Any]:
+    return [_key(fields(message), position) for position, message in enumerate(messages, first)]
 
 
 def _key(view: Mapping[str, Any], position: int) -> Any:
@@ -160,10 +170,17 @@ def _joined(head: bytes, tail: bytes) -> bytes:
 
 
 def _digest(message: Any, position: int) -> tuple[Any, ...]:
-    """What tells whether a message of any kind has changed; its first element is the message's id, or its position."""
+    """What tells whether a message of any kind has changed."""
     view = fields(message)
     names = ("type", "content", "name", "status", "tool_call_id", "role", *_CALLS, *_KWARGS)
     return (_key(view, position), *(_comparable(view.get(name)) for name in names))
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    try:
+        return bool(one == other)
+    except Exception:  # a field that does not compare
+        return False
 
 
 def _comparable(value: Any) -> str | bytes | None:
