@@ -7,6 +7,7 @@ is the `Lookahead`'s: at most one, and none after `aclose()`.
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import AsyncIterator
 from enum import Enum
 from typing import Any, Final, Generic, TypeVar, final
@@ -30,6 +31,12 @@ class Lookahead(Generic[_Item]):
     def __init__(self, source: AsyncIterator[_Item]) -> None:
         self._source = source
         self._step: asyncio.Task[_Item] | None = None
+        self._waiter: asyncio.Future[None] | None = None
+        """Whoever waits for the step."""
+        self._until = 0.0
+        """When it will have waited long enough."""
+        self._timer: asyncio.TimerHandle | None = None
+        """One for many steps: setting it anew for each would cost more than the step."""
 
     async def next(self, timeout: float | None = None) -> _Item | Silence:  # noqa: ASYNC109 - it ends no work
         """The next item; `SILENCE` if it does not come within `timeout` seconds, and then it is still the next.
@@ -40,17 +47,58 @@ class Lookahead(Generic[_Item]):
         if self._step is None:
             if timeout is None:
                 return await anext(self._source)
-            self._step = asyncio.create_task(_next(self._source))
-        done, _ = await asyncio.wait((self._step,), timeout=timeout)
-        if not done:
-            return SILENCE
-        step, self._step = self._step, None
+            self._step = asyncio.create_task(self._stepped())
+        step = self._step
+        if not step.done():
+            await self._waited(timeout)
+            if not step.done():
+                return SILENCE
+        self._step = None
         return step.result()
+
+    async def _stepped(self) -> _Item:
+        try:
+            return await anext(self._source)
+        finally:
+            self._wake()
+
+    async def _waited(self, timeout: float | None) -> None:  # noqa: ASYNC109
+        """Returns when the step is over, or the time is."""
+        loop = asyncio.get_running_loop()
+        self._waiter = loop.create_future()
+        self._until = math.inf if timeout is None else loop.time() + timeout
+        if self._until < (math.inf if self._timer is None else self._timer.when()):
+            self._set_timer(loop)
+        try:
+            await self._waiter
+        finally:
+            self._waiter = None
+
+    def _set_timer(self, loop: asyncio.AbstractEventLoop) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = loop.call_at(self._until, self._timed, loop)
+
+    def _timed(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._timer = None
+        if self._waiter is None or self._until == math.inf:
+            return
+        if loop.time() < self._until:  # it was set for an earlier step
+            self._set_timer(loop)
+        else:
+            self._wake()
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
 
     async def aclose(self) -> None:
         """Cancels the step that is under way and closes the source. It takes both to their end, however often it is
         cancelled meanwhile (as some servers do without end), and is cancelled then."""
         step, self._step = self._step, None
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
         try:
             if step is not None:
                 step.cancel()
@@ -60,10 +108,6 @@ class Lookahead(Generic[_Item]):
                 closing = asyncio.create_task(_closed(aclose))
                 await _over(closing)
                 closing.result()
-
-
-async def _next(source: AsyncIterator[_Item]) -> _Item:
-    return await anext(source)
 
 
 async def _closed(aclose: Any) -> None:

@@ -72,6 +72,20 @@ async def test_silence_is_told_and_nothing_is_lost(source: Source) -> None:
     await ahead.aclose()
 
 
+async def test_after_an_item_silence_is_told_too(source: Source) -> None:
+    ahead = Lookahead(source.items())
+    source.put(1)
+    assert [await ahead.next(SOON), await ahead.next(SOON), await ahead.next(SOON)] == [1, SILENCE, SILENCE]
+    await ahead.aclose()
+
+
+async def test_a_shorter_time_than_the_one_before_counts(source: Source) -> None:
+    ahead = Lookahead(source.items())
+    source.put(1)
+    assert [await ahead.next(60), await ahead.next(SOON)] == [1, SILENCE]
+    await ahead.aclose()
+
+
 async def test_silence_cancels_nothing(source: Source) -> None:
     ahead = Lookahead(source.items())
     assert isinstance(await ahead.next(SOON), Silence)
