@@ -12,14 +12,19 @@ from langgraph.pregel.remote import RemoteGraph
 from langgraph_sdk.client import LangGraphClient, SyncLangGraphClient
 
 from ..translator import Options
+from .patience import Policy
 from .runs import Runs, default_runs
 from .shown import options_for, options_for_schemas
-from .wire import Cut, PlatformError, asked
+from .thread import NOT_FOUND, answer
+from .wire import PlatformError
 
 _ACCEPTED = (
     "expected a compiled graph, a RemoteGraph, an asynchronous client of langgraph_sdk (get_client()), "
     "or Local(graph) or Platform(client) of one"
 )
+
+_HAS_NONE = (NOT_FOUND, 405, 501)
+"""What a server says to a question that it does not know."""
 
 
 class Local:
@@ -64,29 +69,34 @@ class Platform:
         self.assistant_id = assistant_id
         self._options: dict[str, Options] = {}
 
-    async def options(self, assistant_id: str | None = None) -> Options:
+    async def options(self, assistant_id: str | None = None, policy: Policy | None = None) -> Options:
         """The options when none are given: the channels of the assistant's output schema; asked for once.
 
-        `assistant_id`: the assistant of the run that is told. All channels, where nobody says what the schema is.
+        `assistant_id`: the assistant of the run that is told. `policy`: how long a server that can't be reached is
+        waited for. All channels, where the server has no schemas; raises `PlatformError` and `Cut` where it does not
+        say, because then nothing may be shown.
         """
         wanted = self.assistant_id if is_assistant_id(self.assistant_id) else assistant_id or self.assistant_id
         if wanted is None:
             return Options()
         if wanted not in self._options:
             try:
-                self._options[wanted] = options_for_schemas(await self._schemas(wanted))
-            except (PlatformError, Cut):  # a server without schemas: what it gives out is all that is known
-                return Options()
+                schemas = await self._schemas(wanted, policy or Policy())
+            except PlatformError as error:
+                if error.status not in _HAS_NONE:
+                    raise
+                return Options()  # what it gives out is all that is known
+            self._options[wanted] = options_for_schemas(schemas)
         return self._options[wanted]
 
-    async def _schemas(self, wanted: str) -> Mapping[str, Any] | None:
+    async def _schemas(self, wanted: str, policy: Policy) -> Mapping[str, Any] | None:
         """The schemas of an assistant, or of the first one of a graph: servers have them by the assistant's id only."""
         if not is_assistant_id(wanted):
-            found = await asked(self.client.assistants.search(graph_id=wanted, limit=1))
+            found = await answer(lambda: self.client.assistants.search(graph_id=wanted, limit=1), policy)
             if not found:
                 return None
-            wanted = found[0]["assistant_id"]
-        return await asked(self.client.assistants.get_schemas(wanted))
+            wanted = str(found[0]["assistant_id"])
+        return await answer(lambda: self.client.assistants.get_schemas(wanted), policy)
 
 
 def is_assistant_id(name: str | None) -> bool:
