@@ -143,16 +143,19 @@ class _Attachment:
         return _ids(part.data, key) < _ids(self._values, key)
 
     def _caught_up(self) -> list[Event]:
-        """The replay came to the present, or pauses: the reader is brought to what it told."""
-        self._is_folding = False
-        if self._translator.values is None and self._values is not None:
-            self._translator.show(self._values)
+        """The replay came to the present, or pauses: the reader is brought to what it told, and has not less than the
+        state that it was told before."""
+        self._is_folding, self._may_be_behind = False, True
+        self._translator.show(self._values)
         return self._reader.join(self._translator.view)
 
     def _last(self, ended: Ended) -> list[Event]:
         """The events that end the run."""
-        begun = self._reader.view is self._translator.view
-        return ([] if begun else self._caught_up()) + told_end(self._translator, ended)
+        if self._reader.view is self._translator.view:
+            return told_end(self._translator, ended)
+        self._translator.show(self._values)
+        told_end(self._translator, ended)
+        return self._reader.join(self._translator.view)
 
     def _begun(self) -> Translator:
         """A translator of this run that has told nothing but its start, to nobody."""

@@ -1,5 +1,6 @@
 """Fixtures every test may ask for."""
 
+import asyncio
 from collections.abc import Iterator
 
 import pytest
@@ -8,6 +9,7 @@ from .aegra_server import running_aegra_server
 from .agui_client import AguiClient
 from .backend import BACKENDS, Backend
 from .dev_server import GRAPHS, MortalServer, mortal_dev_server, running_dev_server
+from .recorded_run import Recorded, recorded
 
 
 @pytest.fixture(scope="session")
@@ -42,6 +44,12 @@ def mortal_server() -> Iterator[MortalServer]:
     """A `langgraph dev` server with the gated graphs, of this test alone: it may be killed and started again."""
     with mortal_dev_server() as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def recorded_chat(dev_server: str) -> Recorded:
+    """A run of the gated chat as a real server told it."""
+    return asyncio.run(recorded(dev_server))
 
 
 @pytest.fixture(autouse=True)

@@ -5,15 +5,15 @@
         ...
         assert [each.last_event_id for each in server.requests] == [None, "7-0", "7-0"]
 
-Each request of a path takes that path's next answer, and the last answer goes on for ever. A path nobody scripted is
-answered with 404. One request per connection.
+Each request of a path takes that path's next answer, and the last answer goes on for ever. An answer may be made when
+it is asked for, of the request. A path nobody scripted is answered with 404. One request per connection.
 """
 
 import asyncio
 import json
 import socket
 import struct
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from enum import Enum
@@ -69,6 +69,10 @@ class Asked:
         return self.headers.get("last-event-id")
 
 
+Scripted = Answer | Callable[[Asked], Answer]
+"""An answer, or what makes it of the request."""
+
+
 def sse(body: bytes | Sequence[Piece], end: End = End.CLEAN, *, is_chunked: bool = True) -> Answer:
     """An event stream."""
     pieces = [body] if isinstance(body, bytes) else body
@@ -108,7 +112,7 @@ def dropped(end: End = End.RESET) -> Answer:
 class FaultServer:
     """The running server."""
 
-    def __init__(self, answers: Mapping[str, Iterable[Answer]]) -> None:
+    def __init__(self, answers: Mapping[str, Iterable[Scripted]]) -> None:
         self.answers = {path: list(scripted) for path, scripted in answers.items()}
         """What is still to be answered, by path; tests may change it."""
         self.requests: list[Asked] = []
@@ -140,7 +144,7 @@ class FaultServer:
             async with self._came:
                 self.requests.append(asked)
                 self._came.notify_all()
-            await _send(self._next(asked.path), reader, writer)
+            await _send(self._next(asked), reader, writer)
         except (ConnectionError, asyncio.IncompleteReadError):
             pass  # the client went away first
         finally:
@@ -157,15 +161,16 @@ class FaultServer:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    def _next(self, path: str) -> Answer:
-        scripted = self.answers.get(path)
+    def _next(self, asked: Asked) -> Answer:
+        scripted = self.answers.get(asked.path)
         if not scripted:
-            return refused(404, f"nothing is scripted for {path}")
-        return scripted.pop(0) if len(scripted) > 1 else scripted[0]
+            return refused(404, f"nothing is scripted for {asked.path}")
+        answer = scripted.pop(0) if len(scripted) > 1 else scripted[0]
+        return answer if isinstance(answer, Answer) else answer(asked)
 
 
 @asynccontextmanager
-async def faulty(answers: Mapping[str, Iterable[Answer]]) -> AsyncIterator[FaultServer]:
+async def faulty(answers: Mapping[str, Iterable[Scripted]]) -> AsyncIterator[FaultServer]:
     """The server, for as long as the block lasts."""
     faults = FaultServer(answers)
     server = await asyncio.start_server(faults.serve, "127.0.0.1", 0)
