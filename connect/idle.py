@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -31,8 +32,10 @@ class Ended:
     """Whether it stopped at a static breakpoint."""
     is_undone: bool = False
     """Whether what it did was taken back (a rollback): the values are those of before."""
+    checkpoint_id: str | None = None
+    """The checkpoint that the values are of, where there is no telling whose it is but by that."""
     is_input: bool = False
-    """Whether the values are those a run began with: nothing of it is done yet."""
+    """Whether that is one a run began with: nothing of it is done yet."""
 
 
 def written_as(checkpoint_id: str) -> str:
@@ -42,14 +45,27 @@ def written_as(checkpoint_id: str) -> str:
 
 def told_end(run: Translator, ended: Ended) -> list[Event]:
     """The events that end a run which was followed: what its stream did not show of the thread, and the end."""
-    events: list[Event] = []
     if ended.is_undone:
-        events += run.feed(("values", ended.values))
-    elif ended.stopped and not run.interrupts:
+        return _undone(run, ended)
+    events: list[Event] = []
+    if ended.stopped and not run.interrupts:
         events += run.feed(("updates", {"__interrupt__": ()}))
     elif ended.values is not None and not isinstance(ended.ending, Finished):
         events += run.show(ended.values)
     return events + run.finish(ended.ending)
+
+
+def _undone(run: Translator, ended: Ended) -> list[Event]:
+    """The end of a run of which nothing is left: what was told of it is taken back, streamed or shown."""
+    before = Translator(run.thread_id, run.run_id, run.options, ClientView(version=run.options.protocol_version))
+    before.start()
+    held = ended.values or {}
+    before.feed(("values", {run.options.messages_key: [], **held} if isinstance(held, Mapping) else held))
+    before.finish(ended.ending)
+    events = before.view.catch_up(run.view)
+    for event in events:
+        run.view.apply(event)
+    return events
 
 
 def told_idle(

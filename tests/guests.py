@@ -65,6 +65,11 @@ class Guest:
         return ending(self.events[-1])
 
     @property
+    def ends(self) -> list[str]:
+        """How the runs that it was told ended, in order."""
+        return [ending(event) for event in self.events if event["type"] in ("RUN_FINISHED", "RUN_ERROR")]
+
+    @property
     def run_ids(self) -> list[str]:
         """The runs it was told, in order."""
         return [event["runId"] for event in self.events if event["type"] == "RUN_STARTED"]
