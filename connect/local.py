@@ -95,6 +95,11 @@ async def _idle(graph: Graph, thread_id: str, last: Remembered | None) -> Ended 
     state = await graph.aget_state({"configurable": {"thread_id": thread_id}})
     if state.metadata is None and state.created_at is None:
         return None
+    return await ended_at(graph, state, last)
+
+
+async def ended_at(graph: Graph, state: StateSnapshot, last: Remembered | None) -> Ended:
+    """How the run ended that made this state, as `local_ended.ended`."""
     stops = needs_stops(state, last) and await _stops(graph, graph, state)
     return ended(state, last, stops=stops)
 

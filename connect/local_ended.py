@@ -5,7 +5,7 @@ A checkpoint does not say how its run ended. What tells, the first that does:
 | what is known | it ended |
 |---|---|
 | this process ran it, and it failed | in its error |
-| interrupts are pending | at these interrupts |
+| interrupts are pending, of tasks that did not fail | at these interrupts |
 | this process ran it, and it was cancelled, or stopped at a breakpoint | so |
 | the checkpoint was written by `update_state` | well: nothing ran |
 | a task's error is stored | in that error; as cancelled, if the task was |
@@ -21,11 +21,11 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from langgraph.types import StateSnapshot
+from langgraph.types import PregelTask, StateSnapshot
 
 from ..translator import Cancelled, Ending, Failed, Finished
 from .idle import Ended, written_as
@@ -51,7 +51,8 @@ def ended(state: StateSnapshot, remembered: Remembered | None, *, stops: bool) -
     ending, stopped = _ending(state, last, stops)
     if isinstance(ending, Finished):
         ending = Finished(_pending(state), state.values)
-    return Ended(run_id, state.values, ending, stopped, is_input=_metadata(state).get("source") == "input")
+    is_input = _metadata(state).get("source") == "input"
+    return Ended(run_id, state.values, ending, stopped, checkpoint_id=_checkpoint_id(state), is_input=is_input)
 
 
 def needs_stops(state: StateSnapshot, remembered: Remembered | None) -> bool:
@@ -80,18 +81,23 @@ def _ending(state: StateSnapshot, last: Remembered | None, stops: bool) -> tuple
 
 def _pending(state: StateSnapshot) -> list[Any]:
     """The interrupts that wait. langgraph 1.0 also lists those of tasks that have been answered and are done; there a
-    task that has only been answered has an empty result."""
+    task that has only been answered has an empty result. One that failed was answered too: it asks nothing more."""
     waiting = [task for task in state.tasks if task.result is None or (type(task.result) is dict and not task.result)]
-    return [interrupt for task in waiting for interrupt in task.interrupts]
+    return [interrupt for task in waiting if not _failures([task]) for interrupt in task.interrupts]
 
 
 def _failed(state: StateSnapshot) -> Ending | None:
     """What the tasks' stored errors say. They are stored as `repr` gives them."""
-    errors = [_read(task.error) for task in state.tasks if task.error is not None]
-    failures = [error for error in errors if error != {"error": "CancelledError", "message": ""}]
+    failures = _failures(state.tasks)
     if failures:
         return Failed(failures[0])
-    return Cancelled() if errors else None
+    return Cancelled() if any(task.error is not None for task in state.tasks) else None
+
+
+def _failures(tasks: Iterable[PregelTask]) -> list[Any]:
+    """The errors of tasks that were not cancelled."""
+    errors = [_read(task.error) for task in tasks if task.error is not None]
+    return [error for error in errors if error != {"error": "CancelledError", "message": ""}]
 
 
 def _read(error: Any) -> Any:
@@ -122,7 +128,11 @@ def _is_newest(remembered: Remembered, state: StateSnapshot) -> bool:
 def _run_id(state: StateSnapshot) -> str:
     """The id of the run that made the checkpoint, or one derived from the checkpoint, the same each time."""
     run_id = _metadata(state).get("run_id")
-    return str(run_id) if run_id else written_as(str(state.config["configurable"].get("checkpoint_id")))
+    return str(run_id) if run_id else written_as(_checkpoint_id(state))
+
+
+def _checkpoint_id(state: StateSnapshot) -> str:
+    return str(state.config["configurable"].get("checkpoint_id"))
 
 
 def _metadata(state: StateSnapshot) -> Mapping[str, Any]:

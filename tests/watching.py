@@ -160,7 +160,8 @@ async def watching(source: Any, thread_id: str | None = None, **how: Any) -> Asy
 
 def _is_ours(task: "asyncio.Task[Any]") -> bool:
     code = getattr(task.get_coro(), "cr_code", None)
-    return code is not None and "langgraph_agui/connect" in code.co_filename
+    is_run = task.get_name().startswith("run ")  # those outlive their readers
+    return code is not None and "langgraph_agui/connect" in code.co_filename and not is_run
 
 
 def is_end(event: Event) -> bool:
