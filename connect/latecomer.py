@@ -10,7 +10,11 @@ A task (a node's run) is *suspect* while it may have been going on at the join:
     with an interrupt, which come in the middle), or by a message of a higher step than the first one heard there
     and was not seen to start (a `tasks` part)
 
-Root `values` end all suspicion, and so does a `metadata` part that names an attempt: with it the run begins.
+Root `values` end all suspicion but of tasks that were muted: these may go on speaking when their superstep is over. A
+`metadata` part that names an attempt ends all of it: with it the run begins.
+
+What cannot be known: a task whose superstep was over at the join, that speaks all the same, and is heard first after
+the next root `values`.
 """
 
 from __future__ import annotations
@@ -59,11 +63,20 @@ class Latecomer:
         if part.mode == "metadata":
             self._heard.is_clear = isinstance(part.data, Mapping) and "attempt" in part.data
         elif part.mode == "values" and not _has_interrupts(part):
-            self._heard.passed.add(part.ns)
-            self._heard.is_clear = not part.ns
+            self._passed(part.ns)
         elif part.mode == "tasks":
             self._started(part)
         return True
+
+    def _passed(self, namespace: _Namespace) -> None:
+        """A superstep ended."""
+        heard = self._heard
+        heard.passed.add(namespace)
+        if not namespace:
+            # A segment without an id names a subgraph, every time it runs.
+            muted = [task for task, is_suspect in heard.judged.items() if is_suspect and ":" in task[-1]]
+            heard.judged = dict.fromkeys(muted, True)
+            heard.is_clear = not muted
 
     def _started(self, part: Part) -> None:
         if isinstance(part.data, Mapping) and "input" in part.data:
@@ -74,7 +87,8 @@ class Latecomer:
         """Whether the task a message comes from may have been going on at the join."""
         path = tuple(str(metadata.get("langgraph_checkpoint_ns") or "").split("|"))
         for depth in range(1, len(path)):
-            if not self._judge(path[:depth], None):
+            # A bare number is no task, but tells apart the graphs that one task calls.
+            if not path[depth - 1].isdigit() and not self._judge(path[:depth], None):
                 return False
         step = metadata.get("langgraph_step")
         return self._judge(path, step if isinstance(step, int) else None)

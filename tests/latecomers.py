@@ -90,6 +90,10 @@ class Told:
                 return part.data
         return {}
 
+    def newer(self, place: int) -> int:
+        """Where the next root values are told, if any come."""
+        return next((at + 1 for at in range(place, len(self.parts)) if is_root_values(self.parts[at])), place)
+
     def never_showed(self, view: ClientView) -> list[tuple[str, bytes]]:
         """The texts of a view that are not the beginning of anything that was shown for the same message or call.
 
@@ -118,13 +122,14 @@ class Late:
     """What was shown that the run never showed."""
 
 
-def cut(run: Told, start: int, stop: int) -> Late:
-    """The run as it is told to who missed the parts from `start` to `stop`, and read the thread's state then."""
+def cut(run: Told, start: int, stop: int, read: int | None = None) -> Late:
+    """The run as it is told to who missed the parts from `start` to `stop`, and read the thread's state then; or later,
+    at `read`, while the parts since `stop` were on their way."""
     late, latecomer = Late(Telling(run.options, view_for("1.0.0", (), {})), start, stop), Latecomer()
     for place, part in enumerate(run.parts):
         if place == stop:
             latecomer.gap()
-            late.telling.feeds.append(late.telling.translator.show(run.values(stop)))
+            late.telling.feeds.append(late.telling.translator.show(run.values(read or stop)))
         elif start <= place < stop:
             continue
         if not latecomer.passes(part):

@@ -73,8 +73,21 @@ def test_metadata_without_an_attempt_begins_nothing(data: Any) -> None:
     assert passing(Part((), "metadata", data), said("model:1")) == [True, False]
 
 
-def test_after_root_values_everything_passes() -> None:
-    assert passing(said("model:1"), VALUES, said("child:2|model:3"), said("model:1")) == [False, True, True, True]
+def test_after_root_values_new_tasks_pass() -> None:
+    assert passing(said("model:1"), VALUES, said("child:2|model:3"), said("model:4")) == [False, True, True, True]
+
+
+def test_a_task_that_was_cut_is_muted_after_root_values_too() -> None:
+    assert passing(said("model:1"), VALUES, said("model:1")) == [False, True, False]
+
+
+def test_a_subgraph_without_an_id_passes_when_it_runs_again_after_root_values() -> None:
+    assert passing(said("child|model:1"), VALUES, said("child|model:2")) == [False, True, True]
+
+
+def test_a_subgraph_that_runs_beside_another_is_as_suspect_as_its_task() -> None:
+    values = Part(("child:1",), "values", {})
+    assert passing(values, said("child:1|1|model:2"), said("child:1|model:3")) == [True, False, True]
 
 
 @pytest.mark.parametrize(
@@ -134,9 +147,7 @@ def test_after_a_gap_everything_is_suspect_again() -> None:
     late = Latecomer()
     assert passing(BEGINS, said("model:1"), latecomer=late) == [True, True]
     late.gap()
-    assert (
-        passing(said("model:1"), said("model:2"), VALUES, said("model:1"), latecomer=late) == [False] * 2 + [True] * 2
-    )
+    assert passing(said("model:1"), VALUES, said("model:2"), latecomer=late) == [False, True, True]
 
 
 def test_after_a_gap_steps_are_counted_anew() -> None:
@@ -156,11 +167,19 @@ def joins(run: Told) -> list[Late]:
     return [cut(run, 0, place) for place in range(1, len(run.parts))]
 
 
+def ahead(run: Told) -> list[Late]:
+    """Those who come in the middle, and read a state that the stream has not come to yet; at every third place."""
+    return [cut(run, 0, place, run.newer(place)) for place in range(1, len(run.parts), 3)]
+
+
 def tears(run: Told) -> list[Late]:
     """Those who were there from the start and lost some parts, at every third place."""
     last = len(run.parts) - 1
     places = range(1, last, 3)
     return [cut(run, place, min(last, place + HOLES[place % len(HOLES)])) for place in places]
+
+
+HOW = {"joins": joins, "ahead": ahead, "tears": tears}
 
 
 class Found:
@@ -197,11 +216,11 @@ class Found:
 _found: dict[tuple[Source, str], Found] = {}
 
 
-@pytest.fixture(params=[(source, how) for source in PLATFORM for how in ("joins", "tears")], ids="-".join)
+@pytest.fixture(params=[(source, how) for source in PLATFORM for how in HOW], ids="-".join)
 def found(request: pytest.FixtureRequest) -> Found:
     source, how = request.param
     if (source, how) not in _found:
-        _found[source, how] = Found(source, {"joins": joins, "tears": tears}[how])
+        _found[source, how] = Found(source, HOW[how])
     return _found[source, how]
 
 
