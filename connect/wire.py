@@ -36,6 +36,7 @@ _HOPS = 5
 _MOST_SAID = 65_536
 _SAY_WITHIN = 5.0
 _MESSAGE = 300
+_TRACEBACK = "Traceback (most recent call last)"
 _PORTS = {"http": 80, "https": 443}
 _CODES: Final = {
     400: "invalid",
@@ -223,7 +224,7 @@ def _refusal(status: int, body: bytes) -> Exception:
 
 
 def _said(body: bytes) -> str:
-    """What an error's body says in words; nothing if it is not JSON, such as a proxy's page."""
+    """What an error's body says in words; nothing if it is not JSON, such as a proxy's page, or tells of its code."""
     try:
         found = orjson.loads(body)
     except orjson.JSONDecodeError:
@@ -233,7 +234,9 @@ def _said(body: bytes) -> str:
             found = next((found[key] for key in ("detail", "message", "msg", "error") if found.get(key)), None)
         else:
             found = next(iter(found), None)
-    return " ".join(found.split())[:_MESSAGE] if isinstance(found, str) else ""
+    if not isinstance(found, str) or _TRACEBACK in found:
+        return ""
+    return " ".join(found.split())[:_MESSAGE]
 
 
 def _reason(error: httpx.RequestError, stall: float | None = None) -> str:

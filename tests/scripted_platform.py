@@ -64,6 +64,8 @@ class ScriptedPlatform:
         """What becomes of the next connections to the run's stream; those after them go well."""
         self.instead: dict[str, list[Answer | None]] = {}
         """What the next requests of a question are answered with in its place; None: as ever. The last one stays."""
+        self.then_instead: dict[str, list[Answer | None]] = {}
+        """`instead`, from when the last of `streams` is answered; or the first join, if there are none."""
         self.sent: list[int] = []
         """Which event each connection began with."""
         self.is_over = False
@@ -88,6 +90,7 @@ class ScriptedPlatform:
             "run": (run, lambda _: answered(self._run())),
             "schemas": (schemas, lambda _: answered(self.recorded.schemas)),
             "stream": (f"{run}/stream", self._stream),
+            "follow": (f"{thread}/stream", lambda _: gone()),
         }
         return {path: [self._or_instead(name, usual)] for name, (path, usual) in questions.items()}
 
@@ -128,6 +131,8 @@ class ScriptedPlatform:
 
     def _stream(self, asked: Asked) -> Answer:
         how = self.streams.pop(0) if self.streams else Broken(end=End.CLEAN)
+        if not self.streams:
+            self.instead |= self.then_instead
         if isinstance(how, Answer):
             return how
         self._seen = self.present
