@@ -24,7 +24,15 @@ from typing import Any, Final
 from ag_ui.core import Message
 from pydantic import TypeAdapter
 
-from .assistant_message import Said, Wire, assistant_message, media_message, reasoning_message
+from .assistant_message import (
+    Said,
+    Wire,
+    assistant_message,
+    is_text,
+    media_message,
+    reasoning_message,
+    text_message,
+)
 from .content import ServerResult, fields, kind_of, text_of
 from .dialect import as_text
 from .media import is_media_block, part_of
@@ -120,6 +128,8 @@ def _is_hidden(name: Any, options: Options) -> bool:
 
 
 def _assistant(view: Mapping[str, Any], message_id: str, role: str | None, options: Options) -> list[Wire]:
+    if is_text(view):
+        return [text_message(view, message_id, view.get("name") or role)]
     said = Said(view, message_id)
     hidden = {call["id"] for call in said.calls if call["function"]["name"] in options.hidden_tools}
     calls = [call for call in said.calls if call["id"] not in hidden and call["function"]["name"]]

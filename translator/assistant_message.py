@@ -100,6 +100,26 @@ class Said:
         self.results.append(ServerResult(call_id, piece.content, piece.error))
 
 
+def is_text(view: Mapping[str, Any]) -> bool:
+    """Whether a message is a text and nothing else, as most are: it is told by `text_message`, a short cut."""
+    if type(view.get("content")) is not str or view.get("additional_kwargs"):
+        return False
+    if view.get("tool_calls") or view.get("invalid_tool_calls"):
+        return False
+    metadata = view.get("response_metadata")
+    return not metadata or (type(metadata) is dict and "grounding_metadata" not in metadata)
+
+
+def text_message(view: Mapping[str, Any], message_id: str, name: Any) -> Wire:
+    """The wire message of a message that is a text and nothing else."""
+    message: Wire = {"id": message_id, "role": "assistant", "content": view["content"]}
+    if isinstance(name, str) and name:
+        message["name"] = name
+    if reason := finish_reason(view):
+        message["metadata"] = {"finishReason": reason}
+    return message
+
+
 def thoughts(told: list[Piece], message_id: str) -> list[Thought]:
     """The reasoning blocks among the pieces of a message, in order of appearance, those without content included."""
     blocks = ReasoningBlocks()

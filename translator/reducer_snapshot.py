@@ -45,7 +45,10 @@ def messages_snapshot(held: Held, event: Event, old: bool) -> None:
         elif preserved(entry):
             order.append(entry)
     known = {entry.id for entry in order}
-    order.extend(Entry(message, 0) for message in told if message["id"] not in known)
+    for message in told:
+        if message["id"] not in known:
+            entry = fresh[message["id"]]
+            order.append(entry if entry.message is message else Entry(message, 0))
     held.reorder(order)
 
 

@@ -17,7 +17,7 @@ from typing import Any, Final
 import orjson
 
 from .pieces import Key, Media, Piece, ServerResult, ToolPiece
-from .plain import freeze
+from .plain import frozen_bytes
 
 RESPONSES_ITEMS: Final[Mapping[str, tuple[str, str]]] = {
     # item type: (tool name, field of the result)
@@ -81,7 +81,7 @@ def index_of(block: Mapping[str, Any]) -> Key:
 
 def json_text(value: Any) -> str:
     """Compact JSON of any value."""
-    return freeze(value).data.decode()
+    return frozen_bytes(value).decode()
 
 
 def result_text(value: Any) -> str:

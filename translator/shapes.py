@@ -71,12 +71,14 @@ def readable(event: dict[str, Any]) -> bool:
 
 def readable_message(message: Any) -> bool:
     """Whether a wire message has what finds and joins messages: id, role, and calls with ids, names and arguments."""
-    if not isinstance(message, dict) or not _typed(message, {"id": str, "role": str}, must=True):
+    if not isinstance(message, dict):
         return False
-    if not isinstance(message.get("metadata", {}), dict):
+    if not (isinstance(message.get("id"), str) and isinstance(message.get("role"), str)):
         return False
-    calls = message.get("toolCalls", [])
-    return isinstance(calls, list) and all(map(_readable_call, calls))
+    if "metadata" in message and not isinstance(message["metadata"], dict):
+        return False
+    calls = message.get("toolCalls", ())
+    return calls == () or (isinstance(calls, list) and all(map(_readable_call, calls)))
 
 
 def _readable_call(call: Any) -> bool:

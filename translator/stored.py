@@ -14,7 +14,6 @@ Nothing is told here, and nothing is known of what the client holds. Rules:
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from operator import call, itemgetter
 from typing import Any, Final, NamedTuple
 
@@ -122,11 +121,10 @@ class StoredMessages:
         """Notes how further messages are read the short way, and what is fixed in them; gives the rest, frozen."""
         loose = []
         for position, message in enumerate(messages, first):
-            view = fields(message)
-            read_fixed, read_loose = _looks(message, view)
+            read_fixed, read_loose, view = _looks(message)
+            ordinary = read_fixed is not _refuse
             self._fixed.append(read_fixed)
             self._loose.append(read_loose)
-            ordinary = read_fixed is not _refuse
             self._seen.append(read_fixed(view) if ordinary else _digest(message, position))
             loose.append(read_loose(view) if ordinary else None)
         return frozen_bytes(loose)
@@ -146,16 +144,19 @@ def _key(view: Mapping[str, Any], position: int) -> Any:
     return position if message_id in (None, "") else message_id
 
 
-def _looks(message: Any, view: Mapping[str, Any]) -> tuple[_Look, _Look]:
+def _looks(message: Any) -> tuple[_Look, _Look, Mapping[str, Any]]:
     """What reads a message the short way (rule 3): what is fixed in it, and the rest. Other kinds are refused."""
+    view = fields(message)
     kind = view.get("type")
-    if isinstance(kind, str) and kind in _FIXED and (view is message or view is getattr(message, "__dict__", None)):
-        loose = _LOOSE if type(view.get("content")) is str else _LOOSE_AND_CONTENT
-        with suppress(KeyError):
-            loose[kind](view)
-            _FIXED[kind](view)
-            return _FIXED[kind], loose[kind]
-    return _refuse, _refuse
+    if type(kind) is str and kind in _FIXED and (view is message or view is getattr(message, "__dict__", None)):
+        fixed, loose = _FIXED[kind], (_LOOSE if type(view.get("content")) is str else _LOOSE_AND_CONTENT)[kind]
+        try:
+            loose(view)
+            fixed(view)
+        except KeyError:
+            return _refuse, _refuse, view
+        return fixed, loose, view
+    return _refuse, _refuse, view
 
 
 def _refuse(view: Any) -> Any:
