@@ -32,9 +32,10 @@ Rules:
 5. Events without an id are new; after another connection there is a gap before them. Ids of other forms are compared
    for equality, the last 1,024, and a stream is joined again after the newest.
 
-What cannot be decided: a block of events and at once an equal one, in one millisecond. The second is taken for a jump,
-once in a connection. If another jump shows that it was none, that is a gap; else the run's next values, or its end,
-heal it. What is remembered is the newest id's events, 1,024 at most: what is beyond is taken for new.
+What cannot be decided: a block of events and at once an equal one, in one millisecond. The second is taken for a jump
+and not told, once in a connection. If it was none and the real jump follows, that is a gap; or, if the real one does
+not go back to an older id, its block is told twice. The run's next values, or its end, heal both. What is
+remembered is the newest id's events, 1,024 at most: what is beyond is taken for new.
 """
 
 from __future__ import annotations
@@ -67,14 +68,21 @@ class _Place(NamedTuple):
     """Where an id says that its event stands."""
 
     series: str
-    """Ids of different series cannot be compared."""
+    """Ids of different series cannot be compared; that of milliseconds has no name."""
     number: int
     """Milliseconds, or a count."""
     ordinal: int
     is_unique: bool
     """Whether no other event has this id."""
-    before: str
-    """An id just below."""
+
+    @property
+    def before(self) -> str:
+        """An id just below."""
+        if self.series:
+            return f"{self.series[:-1]}{max(self.number - 1, 0)}"
+        if self.ordinal:
+            return f"{self.number}-{self.ordinal - 1}"
+        return f"{self.number - 1}-{_LAST}" if self.number else _START
 
 
 class Cursor:
@@ -273,10 +281,7 @@ def _said(data: Any) -> Any:
 
 def _place(given: str) -> _Place | None:
     if match := _TIMED.fullmatch(given):
-        time, ordinal = int(match[1]), int(match[2])
-        before = f"{time}-{ordinal - 1}" if ordinal else f"{time - 1}-{_LAST}" if time else _START
-        return _Place("", time, ordinal, ordinal > 0, before)
+        return _Place("", int(match[1]), int(match[2]), is_unique=match[2] != "0")
     if match := _COUNTED.fullmatch(given):
-        series, number = match[1], int(match[2])
-        return _Place(f"{series}#", number, 0, True, f"{series}{max(number - 1, 0)}")
+        return _Place(f"{match[1]}#", int(match[2]), 0, is_unique=True)
     return None

@@ -1,16 +1,10 @@
-"""What is new of a joined run's stream, against a model of what servers send: each event once, in order.
-
-The model is `langgraph dev`'s: ids of milliseconds, a join that listens before it sends what was kept. Where a guess is
-all there can be, tests say what is guessed.
-"""
+"""What is new of a joined run's stream, one thing at a time. Where a guess is all there can be, tests say what is
+guessed."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from langgraph_agui.connect.cursor import Cursor
 from langgraph_agui.connect.wire import Received
 
@@ -35,90 +29,6 @@ def taken(cursor: Cursor, received: Iterable[Received]) -> list[Received]:
 
 def said(received: Iterable[Received]) -> str:
     return "".join(str(each.data) for each in received)
-
-
-# --- the model ------------------------------------------------------------------------------------------------------
-
-
-@dataclass
-class Joining:
-    """One connection: how much there was when the server began to listen, and when all that was kept was sent; and how
-    much is received before it is lost."""
-
-    listens: int
-    sent: int
-    length: int
-
-
-def sent(log: list[Received], kept: set[int], after: str, joining: Joining) -> list[Received]:
-    """What a connection gives: what was kept, then all since the server listens. Ids are compared as text."""
-    replay = [log[at] for at in range(joining.sent) if at in kept and str(log[at].id) > after]
-    return [*replay, *log[joining.listens :]]
-
-
-@st.composite
-def logs(draw: st.DrawFn, letters: str | None = None) -> list[Received]:
-    """Events, several in a millisecond. With letters, these repeat themselves; but no block comes twice at once: nobody
-    can tell that from a jump."""
-    log: list[Received] = []
-    time = 0
-    for place, pause in enumerate(draw(st.lists(st.sampled_from([0, 0, 0, 1, 2]), max_size=24))):
-        time += pause
-        data = place if letters is None else draw(st.sampled_from(letters))
-        if letters is not None and stutters([*(each.data for each in log if each.id == f"{START + time}-0"), data]):
-            time += 1
-        log.append(event(time, data))
-    return log
-
-
-def stutters(data: list[Any]) -> bool:
-    return any(data[-size:] == data[-2 * size : -size] for size in range(1, len(data) // 2 + 1))
-
-
-@st.composite
-def joinings(draw: st.DrawFn, log: list[Received]) -> list[Joining]:
-    """One connection or several; the last is not lost."""
-    lengths = [*draw(st.lists(st.integers(0, 30), max_size=2)), 10**6]
-    place = st.integers(0, len(log))
-    return [Joining(draw(place), draw(place), length) for length in lengths]
-
-
-def followed(log: list[Received], connections: list[Joining], kept: set[int] | None = None) -> list[Received]:
-    """What a cursor says is new of these connections."""
-    cursor, new = Cursor(), list[Received]()
-    known = 0
-    for joining in connections:
-        listens = max(known, joining.listens)
-        actual = Joining(listens, max(listens, joining.sent), joining.length)
-        part = sent(log, set(range(len(log))) if kept is None else kept, cursor.resume_id(), actual)[: joining.length]
-        new += taken(cursor, part)
-        known = max([known, *(log.index(each) + 1 for each in part)])
-    return new
-
-
-@given(st.data())
-def test_each_event_is_new_once(data: st.DataObject) -> None:
-    log = data.draw(logs())
-    assert followed(log, data.draw(joinings(log))) == log
-
-
-@given(st.data())
-def test_equal_events_are_new_as_often_as_they_were_sent(data: st.DataObject) -> None:
-    log = [*data.draw(logs("abc")), event(100, "the end")]
-    joining = data.draw(joinings(log))[-1]
-    assert followed(log, [joining]) == log
-
-
-@given(st.data())
-def test_what_is_not_kept_is_new_once_at_most(data: st.DataObject) -> None:
-    log = [event(time, time) for time in range(data.draw(st.integers(1, 20)))]
-    kept = data.draw(st.sets(st.sampled_from(range(len(log)))))
-    new = followed(log, data.draw(joinings(log)), kept)
-    assert [each for each in new if each.data in kept] == [log[at] for at in sorted(kept)]
-    assert len({each.data for each in new}) == len(new)
-
-
-# --- one thing at a time --------------------------------------------------------------------------------------------
 
 
 def test_a_first_join_asks_for_everything() -> None:
@@ -153,6 +63,30 @@ def test_a_block_that_comes_again_is_skipped() -> None:
 
 def test_a_last_event_that_comes_again_is_skipped() -> None:
     assert said(taken(Cursor(), events("ab") + events("abc d")[1:])) == "abcd"
+
+
+def test_what_was_received_but_not_kept_is_passed_over() -> None:
+    cursor = Cursor()
+    taken(cursor, events("axb"))
+    assert said(taken(cursor, events("abc"))) == "c"
+
+
+def test_what_was_received_before_a_connection_was_made_does_not_jump_on_it() -> None:
+    cursor = Cursor()
+    taken(cursor, events("ab"))
+    assert said(taken(cursor, events("aba"))) == "a"
+
+
+def test_what_was_held_back_when_the_connection_was_lost_is_told_by_the_next_one() -> None:
+    cursor = Cursor()
+    assert said(taken(cursor, events("aba"))) == "ab"
+    assert said(taken(cursor, events("abacdc e"))) == "acdce"
+
+
+def test_what_was_held_back_is_told_when_the_stream_jumps_further_back() -> None:
+    cursor = Cursor()
+    assert said(taken(cursor, events("a bcb"))) == "abc"
+    assert said(cursor.take(event(0, "a"))) == "b"
 
 
 def test_an_equal_event_in_a_millisecond_is_told_when_the_next_one_does_not_repeat() -> None:
@@ -193,6 +127,24 @@ def test_what_could_have_been_a_jump_and_was_none_is_a_gap() -> None:
     assert not cursor.gap
     assert cursor.take(event(1, "b")) == []
     assert cursor.gap
+
+
+def test_a_jump_within_a_millisecond_after_one_that_was_none_is_told_twice() -> None:
+    assert said(taken(Cursor(), events("aa bc") + events("aa bcd")[3:])) == "abccd"
+
+
+def test_of_a_millisecond_a_thousand_events_are_remembered() -> None:
+    log, cursor = [event(0, number) for number in range(1_100)], Cursor()
+    assert taken(cursor, log) == log
+    assert taken(cursor, log) == log[1_025:]
+    assert cursor.take(log[1_000]) == [log[1_000]]
+
+
+def test_of_ids_of_unknown_form_a_thousand_are_remembered() -> None:
+    log, cursor = [Received("messages", "same", f"x{number}y") for number in range(1_100)], Cursor()
+    assert taken(cursor, log) == log
+    assert taken(cursor, log[100:]) == []
+    assert taken(cursor, log[:1]) == log[:1]
 
 
 def test_a_replay_that_begins_with_what_is_known_has_no_gap() -> None:
