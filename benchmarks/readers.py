@@ -24,6 +24,7 @@ from .timing import timed_async
 TOKENS = 500
 MANY = 100
 _ROUNDS = 7
+_LIVE, _BURST = 3.5, 0.3
 _TURNS = 8
 """Turns of the event loop between two events of a live run: every reader has had the one before the next comes."""
 
@@ -41,9 +42,6 @@ def rows() -> Iterator[Row]:
     for pace, paced, bound in (("live", _paced, _LIVE), ("in bursts", again, _BURST)):
         for form, formed in forms.items():
             yield _row(f"{pace}: {form}", parts, paced, formed, bound)
-
-
-_LIVE, _BURST = 2.0, 0.3
 
 
 def _row(
