@@ -21,6 +21,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..translator import Cancelled, Ending, Failed, Finished
+from .failures import stored_error
 from .idle import Ended
 
 ACTIVE = frozenset({"pending", "running"})
@@ -75,5 +76,5 @@ def _interrupts(state: Mapping[str, Any]) -> list[Any]:
 
 
 def _task_error(state: Mapping[str, Any]) -> Any:
-    errors = [task["error"] for task in state.get("tasks") or () if task.get("error")]
+    errors = [stored_error(task["error"]) for task in state.get("tasks") or () if task.get("error")]
     return errors[0] if errors else None

@@ -11,6 +11,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from typing import Any, Final
 
@@ -25,6 +26,7 @@ Event = dict[str, Any]
 INTERNAL: Final = "internal_error"
 
 _LONGEST = 512
+_EXCEPTION = re.compile(r"(\w+)\((.*)\)", re.DOTALL)
 _UNFIT = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 """Controls and half characters: no storage, header or log takes them."""
 _UNFIT_IN_URL = re.compile(r"[/\\?#%]|\A\.+\Z")
@@ -64,6 +66,21 @@ def code_of(error: BaseException) -> str:
             return LOST
         case _:
             return INTERNAL
+
+
+def stored_error(error: Any) -> Any:
+    """A task's error as checkpoints keep it, which is what `repr` gives, taken apart; anything else as it is."""
+    if not isinstance(error, str):
+        return error
+    match = _EXCEPTION.fullmatch(error)
+    if match is None:
+        return error
+    name, given = match.groups()
+    try:
+        message = ast.literal_eval(given) if given else ""
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        message = given
+    return {"error": name, "message": str(message)}
 
 
 def checked_thread_id(value: Any, *, in_url: bool = True) -> str:

@@ -19,8 +19,6 @@ stands. So what is remembered counts if the checkpoint is of that run, or older 
 
 from __future__ import annotations
 
-import ast
-import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -28,6 +26,7 @@ from typing import Any
 from langgraph.types import PregelTask, StateSnapshot
 
 from ..translator import Cancelled, Ending, Failed, Finished
+from .failures import stored_error
 from .idle import Ended, written_as
 from .runs import Remembered
 
@@ -37,7 +36,6 @@ UNFINISHED = Failed(
 """The end of a run of which only that is known."""
 
 _WRITTEN = frozenset({"update", "fork"})
-_EXCEPTION = re.compile(r"(\w+)\((.*)\)", re.DOTALL)
 
 
 def ended(state: StateSnapshot, remembered: Remembered | None, *, stops: bool) -> Ended:
@@ -96,22 +94,8 @@ def _failed(state: StateSnapshot) -> Ending | None:
 
 def _failures(tasks: Iterable[PregelTask]) -> list[Any]:
     """The errors of tasks that were not cancelled."""
-    errors = [_read(task.error) for task in tasks if task.error is not None]
+    errors = [stored_error(task.error) for task in tasks if task.error is not None]
     return [error for error in errors if error != {"error": "CancelledError", "message": ""}]
-
-
-def _read(error: Any) -> Any:
-    if not isinstance(error, str):
-        return error
-    match = _EXCEPTION.fullmatch(error)
-    if match is None:
-        return error
-    name, given = match.groups()
-    try:
-        message = ast.literal_eval(given) if given else ""
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        message = given
-    return {"error": name, "message": str(message)}
 
 
 def _is_newest(remembered: Remembered, state: StateSnapshot) -> bool:

@@ -14,7 +14,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from ..translator import Options, Translator
+from ..translator import Cancelled, Options, Translator
 from ..translator.openings import LOST
 from .attach import attached
 from .ended import ACTIVE, ended, is_of
@@ -22,7 +22,7 @@ from .idle import Ended, PastErrors, told_idle, written_as
 from .reader import Reader
 from .sources import Platform
 from .thread import Answered, Look, PlatformThread
-from .told import Batches, tell
+from .told import Batches, closing, tell
 
 Event = dict[str, Any]
 
@@ -70,6 +70,8 @@ class PlatformTelling:
         """Runs that were told to their end, or are none of the reader's."""
         self._checkpoint_id: str | None = None
         """The newest checkpoint that was told, as far as it is known."""
+        self.joined: str | None = None
+        """The run that was joined when it was told last what is."""
         self._has_looked = False
         self._platform = platform
         self._options = options
@@ -85,6 +87,7 @@ class PlatformTelling:
         first are told too. Nothing for a thread that the platform does not know, or on which nothing was ever written,
         or of which all was told.
         """
+        self.joined = None
         while (look := await self.thread.look(run_id)) is not None:
             active = look.active
             if active is not None and (self.has_told(str(active["run_id"])) or not joins(active)):
@@ -92,12 +95,14 @@ class PlatformTelling:
             self._has_looked = self._has_looked or self._first_seen(look, active)
             if active is None:
                 for run in self._missed(look):
-                    yield tell(await self._past(look, run))
+                    if events := await self._past(look, run):
+                        yield tell(events)
                 if events := await self._written(look):
                     yield tell(events)
                 return
-            async for batch in self._attached(active):
-                yield batch
+            async with closing(self._attached(active)) as batches:
+                async for batch in batches:
+                    yield batch
             if run_id is not None or not follow or self.is_lost:
                 return
 
@@ -125,9 +130,11 @@ class PlatformTelling:
         return self._options or await self._platform.options((run or {}).get("assistant_id"), self.thread.policy)
 
     async def _attached(self, run: Answered) -> Batches:
-        self.ended(str(run["run_id"]))
-        async for batch in attached(self.thread, run, self.reader, await self._chosen(run)):
-            yield batch
+        self.joined = str(run["run_id"])
+        self.ended(self.joined)
+        async with closing(attached(self.thread, run, self.reader, await self._chosen(run))) as batches:
+            async for batch in batches:
+                yield batch
 
     def _first_seen(self, look: Look, active: Answered | None) -> bool:
         """Of the runs that were over before the first look, all but the last are none of the reader's."""
@@ -145,12 +152,16 @@ class PlatformTelling:
         return [run for run in reversed(look.recent) if not _is_active(run) and not self.has_told(str(run["run_id"]))]
 
     async def _past(self, look: Look, run: Answered) -> list[Event]:
-        """A run that is over."""
-        last, values = await self.thread.ended_as(look, run), look.state.get("values") or {}
+        """A run that is over. Of one that was cancelled before it had begun, nothing, if it is not the last."""
+        last = await self.thread.ended_as(look, run)
+        self.ended(last.run_id)
         if is_of(look.state, last.run_id):
             self._checkpoint_id = look.checkpoint_id
-        self.ended(last.run_id)
-        return self._idle(last if last.values is not None else replace(last, values=values), await self._chosen(run))
+        if last.values is None:
+            if run is not look.last and isinstance(last.ending, Cancelled):
+                return []
+            last = replace(last, values=look.state.get("values") or {})
+        return self._idle(last, await self._chosen(run))
 
     async def _written(self, look: Look) -> list[Event]:
         """What somebody wrote who is no run."""

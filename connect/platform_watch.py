@@ -29,7 +29,7 @@ from .joined import Joined, followed
 from .lookahead import SILENCE, Lookahead, Silence
 from .platform import PlatformTelling, is_due, is_going
 from .thread import NOT_FOUND
-from .told import Batches, tell
+from .told import Batches, closing, tell
 from .wire import Cut, PlatformError, Received
 
 Event = dict[str, Any]
@@ -60,16 +60,18 @@ async def watched(telling: PlatformTelling, poll: float = POLL) -> Batches:
             told = _polled(telling, poll)
         else:
             told = _Following(telling, notices).told()
-        async for batch in told:
-            yield batch
+        async with closing(told) as batches:
+            async for batch in batches:
+                yield batch
     finally:
         await notices.aclose()
 
 
 async def _polled(telling: PlatformTelling, poll: float) -> Batches:
     while not telling.is_lost:
-        async for batch in telling.told_now(joins=is_due):
-            yield batch
+        async with closing(telling.told_now(joins=is_due)) as batches:
+            async for batch in batches:
+                yield batch
         await asyncio.sleep(poll)
 
 
@@ -82,15 +84,16 @@ class _Following:
         self._run: Translator | None = None
         """The run that is told."""
         self._passed: str | None = None
-        """The run that is passed over: it was told."""
+        """The run that is passed over, up to its end: it was told."""
         self._look_until: float | None = None
         """When the thread is to be looked at, if it is."""
 
     async def told(self) -> Batches:
         """What is, and what comes."""
         try:
-            async for batch in self._looked():
-                yield batch
+            async with closing(self._looked()) as batches:
+                async for batch in batches:
+                    yield batch
             while not self._telling.is_lost:
                 notice = await self._next()
                 if isinstance(notice, Received):
@@ -100,8 +103,9 @@ class _Following:
                 if events:
                     yield tell(events)
                 if not isinstance(notice, Received):
-                    async for batch in self._looked():
-                        yield batch
+                    async with closing(self._looked()) as batches:
+                        async for batch in batches:
+                            yield batch
                     self._hand_over()
         except (Cut, PlatformError) as error:
             if self._run is None:
@@ -112,15 +116,17 @@ class _Following:
         """What comes next; silence if the thread is to be looked at."""
         if self._look_until is None or self._run is not None:
             return await self._notices.next()
-        if asyncio.get_running_loop().time() > self._look_until:
+        if self._passed is None and asyncio.get_running_loop().time() > self._look_until:
             return SILENCE
         return await self._notices.next(_HINT_PAUSE)
 
     async def _looked(self) -> Batches:
         """The thread as it is, and the run that is going on; those that come after it are the stream's to tell."""
         self._look_until = None
-        async for batch in self._telling.told_now(joins=is_going, follow=False):
-            yield batch
+        async with closing(self._telling.told_now(joins=is_going, follow=False)) as batches:
+            async for batch in batches:
+                yield batch
+        self._passed = self._telling.joined
 
     async def _left(self) -> list[Event]:
         """After a gap: the end of a run that ended meanwhile."""

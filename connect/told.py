@@ -7,7 +7,8 @@ reader gets of each, a model or a frame, is made when the first one asks, and ke
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable
-from typing import Any
+from contextlib import AbstractAsyncContextManager, aclosing
+from typing import Any, TypeVar, cast
 
 from ag_ui.core import BaseEvent
 
@@ -15,6 +16,7 @@ from ..translator import encode, model
 from ..translator.dialect import spoken
 
 Event = dict[str, Any]
+_Item = TypeVar("_Item")
 
 _ESTIMATE = 160
 """Bytes around the text of an event that carries one piece of text."""
@@ -67,3 +69,9 @@ Batches = AsyncIterator[Batch]
 def tell(events: Iterable[Event]) -> Batch:
     """Events that are ready together."""
     return [Told(event) for event in events]
+
+
+def closing(items: AsyncIterator[_Item]) -> AbstractAsyncContextManager[AsyncIterator[_Item]]:
+    """A generator, closed at the end of the block: `async for` alone leaves one that is given up to the collector, and
+    with it the connection that it reads."""
+    return aclosing(cast(Any, items))

@@ -61,7 +61,7 @@ TASK_CANCELLED = {"id": "t", "error": "CancelledError()", "interrupts": []}
             state(next=["n"], tasks=[{"error": "KeyError('x')"}]),
             IDLE,
             "error",
-            Failed("KeyError('x')"),
+            Failed({"error": "KeyError", "message": "x"}),
             False,
             id="failed-in-task",
         ),
