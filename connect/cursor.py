@@ -6,7 +6,7 @@ What servers do (measured on `langgraph dev`, read in the source of others):
   `<milliseconds>-<number>` (LangGraph Platform), `<run>_event_<number>` (Aegra).
 - A join sends what was kept after an id, then what comes. `langgraph dev` begins to listen before it sends what it
   kept: what came meanwhile is sent again. So at most once in a connection the stream *jumps* back, then goes on
-  without a break. It cannot jump behind what was received before the connection was made.
+  without a break.
 - Not all is kept: `error` is not, nor is `messages/partial`.
 
 States of a connection:
@@ -98,8 +98,6 @@ class Cursor:
         self._place: _Place | None = None
         self._known: list[int] = []
         """The events of the newest id, in order."""
-        self._earlier = 0
-        """How many of them were taken before this connection: the stream cannot jump to one of these."""
         self._next = 0
         """`rewound`, `repeating`: how many of them came again."""
         self._is_covered = False
@@ -124,7 +122,7 @@ class Cursor:
     def connected(self) -> None:
         """The stream was joined, after `resume_id`. What was held back comes again."""
         self._state = "kept" if self._is_fresh else "rewound"
-        self._earlier, self._next = len(self._known), 0
+        self._next = 0
         self._is_covered = self._was_guessed = False
         self._forget_guesses()
 
@@ -155,7 +153,7 @@ class Cursor:
         elif self._state == "repeating" or (self._state == "kept" and self._is_past_kept(place, waited)):
             self._state = "live"
         self._newest, self._place = received.id, place
-        self._known, self._earlier, self._next = [entry], 0, 0
+        self._known, self._next = [entry], 0
         return [*new, received]
 
     def _older(self) -> list[Received]:
@@ -242,7 +240,7 @@ class Cursor:
         """The known events that may be repeated after this one, if it is repeated itself."""
         if self._state == "live" or len(self._known) > _MOST:
             return set()
-        at = self._guesses if self._state == "guessing" else range(self._earlier, len(self._known))
+        at = self._guesses if self._state == "guessing" else range(len(self._known))
         return {each + 1 for each in at if each < len(self._known) and self._known[each] == entry}
 
     def _decided(self, coming: deque[_Event]) -> list[Received]:

@@ -71,10 +71,10 @@ def test_what_was_received_but_not_kept_is_passed_over() -> None:
     assert said(taken(cursor, events("abc"))) == "c"
 
 
-def test_what_was_received_before_a_connection_was_made_does_not_jump_on_it() -> None:
+def test_what_was_received_before_a_connection_was_made_may_come_twice_on_it() -> None:
     cursor = Cursor()
     taken(cursor, events("ab"))
-    assert said(taken(cursor, events("aba"))) == "a"
+    assert said(taken(cursor, events("ab") + events("abc"))) == "c"
 
 
 def test_what_was_held_back_when_the_connection_was_lost_is_told_by_the_next_one() -> None:
