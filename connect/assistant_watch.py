@@ -18,7 +18,7 @@ from .patience import Policy
 from .platform import PlatformTelling, is_due
 from .sources import Platform, is_assistant_id
 from .thread import answer
-from .told import Batches
+from .told import Batches, closing
 
 _THREADS = 100
 """Threads that are looked through each time, those first that changed last."""
@@ -48,8 +48,9 @@ async def assistant_watched(
             seen[thread_id] = before
             if thread.get("status") == "busy" or changed > before.changed:
                 before.telling = before.telling or telling_of(thread_id, before.changed)
-                async for batch in before.telling.told_now(joins=is_due):
-                    yield batch
+                async with closing(before.telling.told_now(joins=is_due)) as batches:
+                    async for batch in batches:
+                        yield batch
                 if before.telling.is_lost:
                     return
             before.changed = changed

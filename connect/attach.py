@@ -3,7 +3,7 @@
 The order of things, and why:
 
 1. Join the stream, then read the thread's state: what falls between the two comes twice, never not at all.
-2. Tell the state at once.
+2. Tell the state at once; to who holds something already, when the replay is folded.
 3. Where the server keeps the run's events and the state may hold some of it, *fold* what is replayed without a pause
    into a view of its own, then bring the reader to that view. Otherwise go on from the state. What of a stream may be
    cut (a live one, or a replay that has lost its beginning) is muted by `latecomer`, and mended by the next `values` or
@@ -27,7 +27,7 @@ from .latecomer import Latecomer
 from .lookahead import Lookahead, Silence
 from .reader import Reader
 from .thread import Answered, PlatformThread
-from .told import Batches, tell
+from .told import Batches, closing, tell
 from .wire import Cut, PlatformError, Received
 
 Event = dict[str, Any]
@@ -84,8 +84,9 @@ class _Attachment:
         notices = Lookahead(joined(self._thread, self._run_id, replays=self._replays))
         try:
             try:
-                async for events in self._followed(notices):
-                    yield tell(events)
+                async with closing(self._followed(notices)) as followed:
+                    async for events in followed:
+                        yield tell(events)
                 ended = await self._thread.ended(self._run_id)
             except (Cut, PlatformError, UnreadablePartError) as error:
                 ended = broken_off(self._run_id, error)
@@ -99,7 +100,7 @@ class _Attachment:
         fold_until: float | None = None
         while True:
             try:
-                notice = await notices.next(FOLD_PAUSE if self._is_folding and fold_until else None)
+                notice = await notices.next((FOLD_PAUSE if fold_until else FOLD_MOST) if self._is_folding else None)
             except StopAsyncIteration:
                 return
             if isinstance(notice, Joined):
@@ -126,6 +127,8 @@ class _Attachment:
         self._is_folding = self._replays and _has_begun(state, self._run_id)
         if not self._is_folding:
             self._translator, self._may_be_behind = shown, not self._replays
+        elif self._reader.view.knows_messages:
+            return []  # what it holds of a message in the middle is not taken back for the moment of folding
         return self._reader.join(shown.view)
 
     def _fed(self, received: Received) -> list[Event]:

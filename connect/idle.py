@@ -76,15 +76,15 @@ def told_idle(
     To a reader that is in this very run it is told without its start; one that is in another is told first that this
     one's end was lost.
     """
-    is_inside = reader.view.live
-    view = ClientView(version=options.protocol_version) if is_inside else reader.view
+    joins = reader.view.live or reader.view.knows_messages
+    view = ClientView(version=options.protocol_version) if joins else reader.view
     run = Translator(thread_id, ended.run_id, options, view)
     events = run.start() + run.feed(("values", ended.values or {}))
     if ended.stopped:
         events += run.feed(("updates", {"__interrupt__": ()}))
     events.sort(key=lambda event: _FIRST.get(event["type"], 2))
     events += run.finish(ended.ending)
-    if is_inside:
+    if joins:
         events = reader.join(run.view)
     return _mild(events, thread_id, ended.run_id) if past_errors == "custom" else events
 

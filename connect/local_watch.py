@@ -32,7 +32,7 @@ from .reader import Reader
 from .run import Run
 from .runs import agent_of, has_checkpointer
 from .sources import Local
-from .told import Batches, tell
+from .told import Batches, closing, tell
 
 Event = dict[str, Any]
 
@@ -64,8 +64,9 @@ async def watched_local(
     try:
         while not watch.is_over:
             if run is not None:
-                async for batch in watch.run(run):
-                    yield batch
+                async with closing(watch.run(run)) as batches:
+                    async for batch in batches:
+                        yield batch
             elif events := await watch.news():
                 yield tell(events)
             try:

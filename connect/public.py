@@ -7,9 +7,8 @@ Here: what callers give, checked, and errors as the stream's. Never here: what i
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable
-from contextlib import aclosing
 from datetime import datetime
-from typing import Any, cast
+from typing import Any
 
 from ag_ui.core import BaseEvent
 
@@ -26,7 +25,7 @@ from .reader import Reader
 from .sources import Local, Platform, Source, source_of
 from .streams import frames, models
 from .thread import PlatformThread
-from .told import Batches, tell
+from .told import Batches, closing, tell
 from .wire import Cut, PlatformError
 
 HEARTBEAT = 15.0
@@ -166,8 +165,9 @@ async def _connected(
             return connect_local(source, thread, reader, options, run_id=run, past_errors=past_errors)
         return _telling(source, thread, reader, options, past_errors, patience).told_now(run)
 
-    async for batch in _safely(reader, options, told):
-        yield batch
+    async with closing(_safely(reader, options, told)) as batches:
+        async for batch in batches:
+            yield batch
 
 
 async def _watched(
@@ -194,8 +194,9 @@ async def _watched(
             return watched(telling_of(thread_id), poll)
         return assistant_watched(source, assistant_id, telling_of, policy=patience or Policy(), poll=poll)
 
-    async for batch in _safely(reader, options, told, watches=True):
-        yield batch
+    async with closing(_safely(reader, options, told, watches=True)) as batches:
+        async for batch in batches:
+            yield batch
 
 
 def _telling(
@@ -217,7 +218,7 @@ async def _safely(
     """The batches; what the caller or the platform got wrong as `RUN_ERROR`, if no run's end was told before it. One
     that watches is told it after a run's end too, unless that is an error already: clients take none after one."""
     try:
-        async with aclosing(cast(Any, told())) as batches:
+        async with closing(told()) as batches:
             async for batch in batches:
                 yield batch
     except (PlatformError, Cut, InvalidIdError) as error:
