@@ -47,7 +47,7 @@ async def cron(
         await client.crons.delete(made["cron_id"])
 
 
-@pytest.mark.parametrize("how", [{}, FULL, {**FULL, "stream_resumable": False}], ids=["default", "kept", "not kept"])
+@pytest.mark.parametrize("how", [{}, FULL], ids=["by default", "kept"])
 async def test_each_tick_on_a_thread_is_told_as_a_run(
     client: LangGraphClient, gate: Gates, agui_client: AguiClient, how: dict[str, Any]
 ) -> None:

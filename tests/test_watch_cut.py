@@ -13,13 +13,14 @@ from fixtures.gated import FIRST, SECOND
 
 from .agui_client import AguiClient
 from .backend import Backend
+from .dev_server import MortalServer
 from .gates import Gates, gates
 from .platform_runs import FULL, Started, started
 from .proxy import Way, proxied
 from .watching import ending, streamed, watching
 
 TOKENS: dict[str, Any] = {**FULL, "stream_resumable": False}
-QUICK = Policy(first=0.01, most=0.05, tries=200)
+QUICK = Policy(first=0.01, most=0.05, tries=2000)
 SOON = Policy(first=0.01, most=0.01, tries=3)
 
 
@@ -136,6 +137,29 @@ async def test_a_server_that_is_gone_for_good_is_an_error_and_the_end(
             assert watcher.events[-1]["code"] == "lost"
             answer = agui_client.play(watcher.events, version=watcher.version, mode="connect")
             assert answer.accepted
+
+
+async def test_a_run_that_a_restarted_server_executes_again_is_one_run(
+    mortal_server: MortalServer, gate: Gates, agui_client: AguiClient
+) -> None:
+    async with Backend("dev", mortal_server.url).client() as client:
+        gate.hold("second 2")
+        thread = Started(client, (await client.threads.create())["thread_id"], "")
+        async with watching(client, thread.thread_id, patience=QUICK) as watchers:
+            run = await thread.next("gated_chat", gate, **TOKENS)
+            await gate.reached("second 2")
+            await watchers.says("Alpha beta ")
+            await mortal_server.kill()
+            await gate.left("second 2")
+            await mortal_server.start()
+            await gate.reached("second 2", times=2)
+            gate.open("*")
+            assert ending(await watchers.told(run.run_id)) == "success"
+            after = await thread.next("gated_chat", gate, **TOKENS)
+            assert streamed(await watchers.told(after.run_id)) == FIRST + SECOND
+            assert watchers.first.ended == [run.run_id, after.run_id]
+            watchers.assert_holds(agui_client, await values_of(run))
+            watchers.assert_shows_beginnings(agui_client, (FIRST, SECOND))
 
 
 # --- servers that do not stream threads -------------------------------------------------------------------------------

@@ -12,10 +12,10 @@ from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 from langgraph_sdk.errors import NotFoundError
 
-from fixtures.gated import FAST_WORDS, FIRST, SECOND
+from fixtures.gated import FIRST, SECOND
 
 from .agui_client import AguiClient
-from .gates import Gates, gates
+from .gates import Gates, asked, gates
 from .platform_runs import FULL, Started, started
 from .watching import ending, streamed, watching
 
@@ -55,19 +55,16 @@ async def values_of(run: Started) -> Any:
 # --- runs that come ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("how", HOW)
-async def test_a_run_that_comes_is_told_from_its_start_to_its_end(
+@pytest.mark.parametrize("how", ["values alone", "by default"])
+async def test_a_run_without_tokens_is_told_from_its_start_to_its_end(
     client: LangGraphClient, gate: Gates, agui_client: AguiClient, how: str
 ) -> None:
-    before = await idle(client, gate)
-    async with watching(client, before.thread_id) as watchers:
-        await watchers.told(before.run_id)
-        run = await before.next("gated_chat", gate, **HOW[how])
+    thread = await thread_of(client)
+    async with watching(client, thread.thread_id) as watchers:
+        run = await thread.next("gated_chat", gate, **HOW[how])
         told = await watchers.told(run.run_id)
-        assert ending(told) == "success"
-        assert watchers.first.ended == [before.run_id, run.run_id]
+        assert (ending(told), streamed(told)) == ("success", FIRST + SECOND)
         watchers.assert_holds(agui_client, await values_of(run))
-    assert streamed(told) == (FIRST + SECOND)
 
 
 @pytest.mark.parametrize("how", ["kept", "not kept"])
@@ -108,20 +105,13 @@ async def test_a_run_that_asks_and_the_one_that_answers_are_two_runs(
         watchers.assert_holds(agui_client, await values_of(thread))
 
 
-async def test_a_run_that_fails_ends_in_its_error(client: LangGraphClient, gate: Gates) -> None:
-    thread = await thread_of(client)
-    async with watching(client, thread.thread_id) as watchers:
-        run = await thread.next("gated_raising", gate, **TOKENS)
-        assert ending(await watchers.told(run.run_id)) == "ValueError"
-
-
-async def test_after_a_run_that_failed_the_next_is_told(
+async def test_a_run_that_fails_ends_in_its_error_and_the_next_is_told(
     client: LangGraphClient, gate: Gates, agui_client: AguiClient
 ) -> None:
     thread = await thread_of(client)
     async with watching(client, thread.thread_id) as watchers:
         failing = await thread.next("gated_raising", gate, **TOKENS)
-        await watchers.told(failing.run_id)
+        assert ending(await watchers.told(failing.run_id)) == "ValueError"
         run = await thread.next("gated_chat", gate, **TOKENS)
         assert ending(await watchers.told(run.run_id)) == "success"
         watchers.assert_holds(agui_client, await values_of(run))
@@ -142,22 +132,19 @@ async def test_a_run_that_is_cancelled_ends_as_cancelled(
         watchers.assert_holds(agui_client, await values_of(after))
 
 
-@pytest.mark.parametrize("strategy", ["interrupt", "rollback", "enqueue"])
-async def test_a_run_that_comes_while_another_goes_on_is_told_after_it(
+@pytest.mark.parametrize("strategy", ["interrupt", "rollback"])
+async def test_a_run_that_takes_anothers_place_is_told_after_it(
     client: LangGraphClient, gate: Gates, agui_client: AguiClient, strategy: str
 ) -> None:
     gate.hold("a second 2")
-    before = await idle(client, gate)
-    async with watching(client, before.thread_id) as watchers:
-        first = await before.next("gated_chat", gate, run="a", **TOKENS)
+    thread = await thread_of(client)
+    async with watching(client, thread.thread_id) as watchers:
+        first = await thread.next("gated_chat", gate, run="a", **TOKENS)
         await gate.reached("a second 2")
         await watchers.says("Alpha beta ")
-        second = await before.next("gated_chat", gate, run="b", multitask_strategy=strategy, **TOKENS)
-        if strategy == "enqueue":
-            gate.open("a second 2")
-        ends = [ending(await watchers.told(run.run_id)) for run in (first, second)]
-        assert ends == ["success" if strategy == "enqueue" else "cancelled", "success"]
-        assert watchers.first.ended == [before.run_id, first.run_id, second.run_id]
+        second = await thread.next("gated_chat", gate, run="b", multitask_strategy=strategy, **TOKENS)
+        assert [ending(await watchers.told(run.run_id)) for run in (first, second)] == ["cancelled", "success"]
+        assert watchers.first.ended == [first.run_id, second.run_id]
         watchers.assert_holds(agui_client, await values_of(second))
 
 
@@ -174,11 +161,12 @@ async def test_three_runs_in_a_row_are_three_runs(
 
 
 async def test_a_fast_run_is_told_whole(client: LangGraphClient, gate: Gates, agui_client: AguiClient) -> None:
-    thread = await thread_of(client)
+    thread, words = await thread_of(client), 400
     async with watching(client, thread.thread_id) as watchers:
-        run = await thread.next("gated_fast", gate, **TOKENS)
-        assert streamed(await watchers.told(run.run_id)).count("w") == FAST_WORDS
-        watchers.assert_holds(agui_client, await values_of(run))
+        config = gate.config(words=words)
+        run = await client.runs.create(thread.thread_id, "gated_fast", input=asked(), config=config, **TOKENS)
+        assert streamed(await watchers.told(run["run_id"])).count("w") == words
+        watchers.assert_holds(agui_client, await values_of(thread))
 
 
 # --- what was there before --------------------------------------------------------------------------------------------
