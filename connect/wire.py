@@ -60,11 +60,13 @@ class Received(NamedTuple):
 
 
 class Cut(Exception):  # noqa: N818 - nothing is wrong yet: it is tried again
-    """A connection could not be made, or was lost, or brought what can't be read; `reason` says which."""
+    """A connection could not be made, or was lost, or brought what can't be read; `reason` says which. `is_silence`: it
+    stood, but nothing came any more."""
 
-    def __init__(self, reason: str) -> None:
+    def __init__(self, reason: str, *, is_silence: bool = False) -> None:
         super().__init__(reason)
         self.reason = reason
+        self.is_silence = is_silence
 
 
 class PlatformError(Exception):
@@ -189,7 +191,7 @@ async def _events(response: httpx.Response, stall: float) -> AsyncGenerator[Rece
                 if event.data or event.event != "message":
                     yield Received(event.event, _parsed(event.data), event.id or None)
     except httpx.RequestError as error:
-        raise Cut(_reason(error, stall)) from error
+        raise Cut(_reason(error, stall), is_silence=isinstance(error, httpx.ReadTimeout)) from error
 
 
 def _parsed(data: str) -> Any:

@@ -11,7 +11,7 @@ from .agui_client import VERSIONS, AguiClient
 from .fault_server import Answer, End, dropped, event, refused, sse
 from .guests import Guest, played
 from .recorded_run import Recorded
-from .scripted_connects import AT_ONCE, Desk, assert_refused, desk
+from .scripted_connects import AT_ONCE, Desk, assert_refused, assert_whole, desk
 from .scripted_platform import Broken, ScriptedPlatform
 from .told import left_open
 
@@ -158,3 +158,27 @@ async def test_sse_says_it_as_well(recorded_chat: Recorded, agui_client: AguiCli
     assert b'"unauthorized"' in frames
     assert b"secret" not in frames
     assert agui_client.play(frames=frames, mode="connect").warnings == []
+
+
+async def test_a_watch_outlives_any_number_of_connections_that_stood(recorded_chat: Recorded, at: Desk) -> None:
+    platform = ScriptedPlatform(recorded_chat, present=26)
+    platform.is_over = True
+    platform.instead = {"follow": [sse([b": heartbeat\r\n\r\n"])]}
+    at.open(platform)
+    guest = Guest("1.0.0", None)
+    listens = asyncio.create_task(
+        guest.hear(watch(at.client, platform.thread_id, patience=Policy(first=0, most=0, tries=3)))
+    )
+    await at.server.came(60)
+    listens.cancel()
+    await asyncio.gather(listens, return_exceptions=True)
+    assert guest.kinds[-1] == "RUN_FINISHED"
+
+
+async def test_a_run_that_is_silent_for_long_outlives_them_too(
+    recorded_chat: Recorded, agui_client: AguiClient, at: Desk
+) -> None:
+    platform = ScriptedPlatform(recorded_chat)
+    platform.streams = [Broken(at=4000, end=End.CLEAN)] * 20
+    guest = await at.told(platform, patience=Policy(first=0, most=0, tries=3))
+    assert_whole(agui_client, guest, platform)
