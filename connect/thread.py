@@ -63,10 +63,17 @@ class PlatformThread:
     async def look(self, run_id: str | None = None) -> Look | None:
         """How the thread stands; with `run_id`, as if this were its only run. None if there is no such thread.
 
-        The runs are asked for first: the state of one that was over by then is its last.
+        The runs are asked for first: the state of one that was over by then is its last. If the state turns out to be
+        that of a run which came after they were asked for, it is looked again.
 
         Raises `PlatformError` (404) if the thread has no run of this id.
         """
+        look = await self._look(run_id)
+        if run_id is None and look is not None and await self._was_overtaken(look):
+            look = await self._look(None)
+        return look
+
+    async def _look(self, run_id: str | None) -> Look | None:
         found = await (self._runs() if run_id is None else self._one_run(run_id))
         if found is None:
             return None
@@ -75,6 +82,13 @@ class PlatformThread:
             asked_state = asked.create_task(self._found(self.state))
         thread, state = asked_thread.result(), asked_state.result()
         return None if thread is None or state is None else Look(thread, state, *found)
+
+    async def _was_overtaken(self, look: Look) -> bool:
+        """Whether the state is that of a run which is not among those of the look. (A copied thread's is that of a run
+        on another thread.)"""
+        maker = (look.state.get("metadata") or {}).get("run_id")
+        known = [run["run_id"] for run in (look.active, *look.recent) if run is not None]
+        return maker is not None and maker not in known and await self.run(str(maker)) is not None
 
     async def state(self) -> Answered:
         """The thread's newest state."""

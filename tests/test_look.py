@@ -1,0 +1,34 @@
+"""A look at a platform's thread takes several questions, and the thread does not stand still between them."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from .fault_server import answered, refused
+from .recorded_run import Recorded
+from .scripted_connects import Desk, desk
+from .scripted_platform import ScriptedPlatform
+
+
+@pytest.fixture
+async def at() -> AsyncIterator[Desk]:
+    async with desk() as opened:
+        yield opened
+
+
+async def test_a_run_that_came_and_went_after_the_runs_were_asked_for_is_told_as_that_run(
+    recorded_chat: Recorded, at: Desk
+) -> None:
+    platform = ScriptedPlatform(recorded_chat, present=len(recorded_chat.events))
+    platform.is_over, platform.instead = True, {"runs": [answered([]), None]}
+    guest = await at.told(platform)
+    assert (guest.run_ids, guest.end) == ([platform.run_id], "success")
+
+
+async def test_a_copied_thread_whose_state_is_of_a_run_elsewhere_is_told_by_its_checkpoint(
+    recorded_chat: Recorded, at: Desk
+) -> None:
+    platform = ScriptedPlatform(recorded_chat, present=len(recorded_chat.events))
+    platform.is_over, platform.instead = True, {"runs": [answered([])], "run": [refused(404, "Run not found")]}
+    guest = await at.told(platform)
+    assert guest.run_ids == [f"checkpoint-{recorded_chat.states[-1]['checkpoint']['checkpoint_id']}"]
