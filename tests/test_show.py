@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, ToolMessage
 from langchain_core.messages.tool import tool_call_chunk
-from langgraph_agui.translator import ClientView, Translator, TranslatorMisuseError
+from langgraph_agui.translator import ClientView, Failed, Translator, TranslatorMisuseError
 from langgraph_agui.translator.agui_messages import shown as shown_as
 from langgraph_agui.translator.channels import channels
 
@@ -161,6 +161,15 @@ def test_the_stream_decides_in_the_end() -> None:
     run.feed(values(ASKED, count=3))
     run.finish()
     assert (said(run), run.view.state) == ([("asked", "?")], {"count": 3})
+
+
+def test_what_was_shown_and_is_not_in_newer_values_goes() -> None:
+    run = live()
+    run.show(shown(HumanMessage("?", id="read once")))
+    run.feed(chunk("Hello "))
+    run.show(shown(HumanMessage("?", id="read twice")))
+    run.finish(Failed(ValueError("broken off")))
+    assert said(run) == [("read twice", "?"), ("lc_run--1", "Hello ")]
 
 
 def test_a_client_that_holds_more_keeps_it() -> None:

@@ -67,6 +67,8 @@ class History:
         self._standing = _Standing()
         self._equal: dict[str, Event] = {}
         """Messages after those that stand, that the client is known to hold as the checkpoint does."""
+        self._lent: set[str] = set()
+        """Ids that the client has from messages learned beside the stream; no values of the stream came since."""
         self.kept: set[str] = set()
         """Ids that are the client's to keep: of subagents' speech, nodes' activities, what it cannot be made to
         drop."""
@@ -109,6 +111,7 @@ class History:
         so that what the client holds may still be saved, and nothing is dropped. A channel that no node wrote and that
         is the same object is not looked at.
         """
+        self._lent = set()
         if self._is_written or opening or messages is not self._last:
             self._last, self._is_written = messages, False
             if self._stored.read(messages) < self._standing.messages:
@@ -128,12 +131,18 @@ class History:
         """Tells messages that were learned beside the stream, in the middle of a superstep.
 
         `apart` is told what they are for the client, and says which of the ids that streamed stay as the client has
-        them, and which are to go since their message stands there under another id.
+        them, and which are to go since their message stands there under another id. What came this way the last time,
+        and did not stream, goes if it is not in these: a message without an id gets a new one with each reading of a
+        superstep that is not over.
         """
         if self._stored.read(messages) < self._standing.messages:
             self._judge_all()
-        stays, gone = apart(by_id(wire for stored in self._stored.all for wire in stored.wires))
-        self._mend(unsaved, opening=opening, going_on=True, beside=_Beside(stays, gone))
+        wires = by_id(wire for stored in self._stored.all for wire in stored.wires)
+        stays, gone = apart(wires)
+        held = set(self._view.order)
+        left = {item for item in self._lent.intersection(held).difference(wires, unsaved) if not self._stays(item, ())}
+        self._mend(unsaved, opening=opening, going_on=True, beside=_Beside(stays, gone | left))
+        self._lent = {item for item in wires if item in self._lent or item not in held}
         self._last, self._is_written = messages, True  # whatever the stream brings next is looked at
 
     def judged(self, unsaved: Collection[str]) -> None:

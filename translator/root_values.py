@@ -11,8 +11,9 @@ Rules:
 2. Shown values (a checkpoint that somebody read) are all told, one after the other, until the stream brings some. Then
    they are newer only if their conversation holds the last message of the stream's, and behind it messages that never
    were there. Others, edited messages and all, are the stream's to tell: it goes on.
-3. Shown values take nothing back: what the client has beside them may be saved yet, or is dropped at the stream's next
-   values. Nor is the state told of first ones that lack messages which the client is known to hold.
+3. Shown values take nothing back but what earlier ones brought: what the client has beside them may be saved yet, or
+   is dropped at the stream's next values. Nor is the state told of first ones that lack messages which the client is
+   known to hold.
 4. Values of the stream whose conversation ends before that of shown ones are older, until some catch up. They are not
    told, unless the run ends with them.
 """

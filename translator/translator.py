@@ -150,8 +150,9 @@ class Translator:
 
         `values`: as of a root `values` part; None is nothing. Tells what the client lacks of them, messages and state.
         What streams goes on, or is made whole and closed if they hold it whole: then no chunk of it is told any more.
-        Nothing is taken back or dropped. Older values than the stream's last tell nothing, and nor does what cannot
-        be known to be newer (see `root_values`). Raises `TranslatorMisuseError` before the start and after the end.
+        Nothing is dropped but what was shown before, never streamed, and is not in them. Older values than the stream's
+        last tell nothing, and nor does what cannot be known to be newer (see `root_values`). Raises
+        `TranslatorMisuseError` before the start and after the end.
         """
         self._expect("live")
         if values is None:
