@@ -26,7 +26,7 @@ from .joined import Joined, joined
 from .latecomer import Latecomer
 from .lookahead import Lookahead, Silence
 from .reader import Reader
-from .thread import Answered, PlatformThread
+from .thread import Answered, PlatformThread, tells_how
 from .told import Batches, closing, tell
 from .wire import Cut, PlatformError, Received
 
@@ -48,9 +48,8 @@ def attached(thread: PlatformThread, run: Answered, reader: Reader, options: Opt
 
 
 def replays(run: Answered) -> bool:
-    """Whether the server keeps this run's events: by its `kwargs`; where runs have none (Aegra), it always does."""
-    kwargs = run.get("kwargs")
-    return bool(kwargs.get("resumable")) if isinstance(kwargs, Mapping) and kwargs else True
+    """Whether the server keeps this run's events: as the run says; where runs do not say it, it always does."""
+    return bool(run["kwargs"].get("resumable")) if tells_how(run) else True
 
 
 def broken_off(run_id: str, error: Cut | PlatformError | UnreadablePartError) -> Ended:

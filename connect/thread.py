@@ -23,6 +23,14 @@ Answered = Mapping[str, Any]
 
 NOT_FOUND = 404
 _FEW = 20
+_PAGES = 5
+
+
+def tells_how(run: Answered) -> bool:
+    """Whether a run says how it was started. Where runs do not (Aegra), the server keeps the events of all of them, and
+    refuses to look for states by their metadata."""
+    kwargs = run.get("kwargs")
+    return isinstance(kwargs, Mapping) and bool(kwargs)
 
 
 class Look(NamedTuple):
@@ -113,7 +121,7 @@ class PlatformThread:
         """How one of the runs of a look ended."""
         state, thread, run_id = look.state, look.thread, str(run["run_id"])
         if not is_of(state, run_id):
-            state, thread = await self._state_after(run_id) or state, {}
+            state, thread = await self._state_after(run) or state, {}
         return ended(run, state, thread, run_id=run_id)
 
     async def cancel(self, run_id: str | None) -> None:
@@ -135,11 +143,26 @@ class PlatformThread:
 
         return bool(await answer(stopped, self.policy, hurries=False))  # it takes what the run takes to stop
 
-    async def _state_after(self, run_id: str) -> Answered | None:
+    async def _state_after(self, run: Answered) -> Answered | None:
         """The newest state that this run made; None if it made none, or none is left."""
-        which = {"run_id": run_id}
-        found = await self._asked(lambda: self.client.threads.get_history(self.id, limit=1, metadata=which))
-        return found[0] if found else None
+        run_id = str(run["run_id"])
+        if tells_how(run):
+            found = await self._states(1, metadata={"run_id": run_id})
+            return found[0] if found else None
+        before: Any = None
+        for _ in range(_PAGES):
+            found = await self._states(_FEW, before=before)
+            made = [state for state in found if (state.get("metadata") or {}).get("run_id") == run_id]
+            if made:
+                return made[0]
+            if len(found) < _FEW:
+                break
+            before = found[-1]["checkpoint"]
+        return None
+
+    async def _states(self, limit: int, **which: Any) -> list[Answered]:
+        """States of the thread, the newest first."""
+        return list(await self._asked(lambda: self.client.threads.get_history(self.id, limit=limit, **which)))
 
     async def _thread(self) -> Answered:
         thread: Answered = await self._asked(lambda: self.client.threads.get(self.id))

@@ -7,9 +7,14 @@ import pytest
 
 from .aegra_server import running_aegra_server
 from .agui_client import AguiClient
-from .backend import BACKENDS, Backend
+from .backend import BACKENDS, Backend, is_left_out
 from .dev_server import GRAPHS, MortalServer, mortal_dev_server, running_dev_server
 from .recorded_run import Recorded, recorded
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leaves out what is said not to be on a backend."""
+    items[:] = [item for item in items if not is_left_out(item)]
 
 
 @pytest.fixture(scope="session")
@@ -33,7 +38,7 @@ def aegra_server() -> Iterator[str]:
         yield url
 
 
-@pytest.fixture(params=BACKENDS)
+@pytest.fixture(scope="module", params=BACKENDS)
 def backend(request: pytest.FixtureRequest) -> Backend:
     """Every server that can be started here, one after the other."""
     return Backend(request.param, request.getfixturevalue(f"{request.param}_server"))

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from .agui_client import AguiClient
-from .backend import Backend
+from .backend import Backend, cases, on
 from .fidelity import conversation
 from .guests import assert_holds
 from .platform_runs import FULL
@@ -19,6 +19,13 @@ CASES = {
     **{f"{graph}, kept": (graph, KEPT) for graph in STOPS},
     **{f"{graph}, not kept": (graph, NOT_KEPT) for graph in STOPS},
 }
+ON_AEGRA = [
+    *("gated_chat, kept", "gated_chat, not kept", "gated_agent, kept", "gated_parallel, kept"),
+    *("gated_asking_twice, kept", "gated_stopping, kept", "gated_raising, kept"),
+]
+AEGRA = dict.fromkeys(CASES.keys() - set(ON_AEGRA), "keeps every run, and these graphs say nothing that others do not")
+"""What would say nothing new on Aegra."""
+NAMES = cases(CASES, aegra=AEGRA)
 ENDS = {
     "gated_asking": "interrupt",
     "gated_asking_twice": "interrupt",
@@ -30,12 +37,12 @@ ENDS = {
 
 
 @pytest.fixture(scope="module")
-def visits(dev_server: str) -> dict[str, Any]:
+def visits(backend: Backend) -> dict[str, Any]:
     """A visited run for each case, all made at once."""
-    return asyncio.run(all_visited(Backend("dev", dev_server), CASES))
+    return asyncio.run(all_visited(backend, on(backend, CASES, aegra=AEGRA)))
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", NAMES)
 def test_whoever_comes_to_a_run_ends_with_what_the_thread_holds(
     visits: dict[str, Any], name: str, agui_client: AguiClient
 ) -> None:
@@ -45,14 +52,14 @@ def test_whoever_comes_to_a_run_ends_with_what_the_thread_holds(
         assert_holds(agui_client, guest, visit.values)
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", NAMES)
 def test_whoever_comes_to_a_run_is_told_its_end_under_its_id(visits: dict[str, Any], name: str) -> None:
     visit = made(visits, name)
     told = {(guest.end, *guest.run_ids) for guest in visit.guests}
     assert told == {(ENDS.get(visit.graph, "success"), visit.run_id)}
 
 
-@pytest.mark.parametrize("name", [name for name in CASES if name.endswith(", kept")])
+@pytest.mark.parametrize("name", cases([name for name in CASES if name.endswith(", kept")], aegra=AEGRA))
 def test_whoever_comes_to_a_run_that_is_kept_ends_as_if_it_had_watched(visits: dict[str, Any], name: str) -> None:
     visit = made(visits, name)
     watched = visit.watcher.view
@@ -61,6 +68,6 @@ def test_whoever_comes_to_a_run_that_is_kept_ends_as_if_it_had_watched(visits: d
         assert guest.view.state == watched.state
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", NAMES)
 def test_nothing_is_ever_shown_cut(visits: dict[str, Any], name: str) -> None:
     assert [guest.cut for guest in made(visits, name).guests if guest.cut] == []

@@ -9,7 +9,7 @@ import pytest
 from langgraph_sdk.client import LangGraphClient
 
 from .agui_client import VERSIONS, AguiClient
-from .backend import Backend
+from .backend import Backend, cases, on
 from .gates import asked, gates
 from .guests import Guests, assert_holds
 from .platform_runs import started
@@ -27,20 +27,24 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     for graph, kept in RUNS
     for mode in MODES
 }
+ON_AEGRA = [
+    *(f"gated_chat, {mode}, kept" for mode in ("values", "messages-tuple", "updates", "events")),
+    "gated_asking, values, kept",
+    "gated_raising, messages-tuple, not kept",
+    "gated_raising, events, not kept",
+]
+AEGRA = dict.fromkeys(CASES.keys() - set(ON_AEGRA), "keeps every run, and streams these modes as it does others")
+"""What would say nothing new on Aegra."""
+NAMES = cases(CASES, aegra=AEGRA)
 
 
 @pytest.fixture(scope="module")
-def visits(dev_server: str) -> dict[str, Any]:
+def visits(backend: Backend) -> dict[str, Any]:
     """A visited run for each case, all made at once."""
-    return asyncio.run(all_visited(Backend("dev", dev_server), CASES))
+    return asyncio.run(all_visited(backend, on(backend, CASES, aegra=AEGRA)))
 
 
-@pytest.fixture
-def server(dev_server: str) -> Backend:
-    return Backend("dev", dev_server)
-
-
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", NAMES)
 def test_whatever_is_streamed_the_end_is_what_the_thread_holds(
     visits: dict[str, Any], name: str, agui_client: AguiClient
 ) -> None:
@@ -49,14 +53,14 @@ def test_whatever_is_streamed_the_end_is_what_the_thread_holds(
         assert_holds(agui_client, guest, visit.values)
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", NAMES)
 def test_whatever_is_streamed_the_end_is_the_runs(visits: dict[str, Any], name: str) -> None:
     visit = made(visits, name)
     told = {(guest.end, *guest.run_ids) for guest in visit.guests}
     assert told == {(ENDS[visit.graph], visit.run_id)}
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", NAMES)
 def test_whatever_is_streamed_nothing_is_shown_cut(visits: dict[str, Any], name: str) -> None:
     assert [guest.cut for guest in made(visits, name).guests if guest.cut] == []
 
@@ -71,9 +75,9 @@ async def commanded(client: LangGraphClient, thread_id: str, graph: str, config:
 
 @pytest.mark.parametrize("graph", ["gated_chat", "gated_agent", "gated_asking", "gated_raising", "gated_writer"])
 async def test_a_run_of_the_newer_protocol_ends_with_what_the_thread_holds(
-    server: Backend, agui_client: AguiClient, graph: str
+    backend: Backend, agui_client: AguiClient, graph: str
 ) -> None:
-    async with gates() as gate, server.client() as client, Guests(client) as guests:
+    async with gates() as gate, backend.client() as client, Guests(client) as guests:
         gate.hold("first 3", "call 3", "percent 50")
         thread_id = (await client.threads.create())["thread_id"]
         run_id = await commanded(client, thread_id, graph, gate.config())
@@ -93,10 +97,10 @@ async def test_a_run_of_the_newer_protocol_ends_with_what_the_thread_holds(
 
 @pytest.mark.parametrize("subgraphs", [True, False])
 async def test_without_its_subgraphs_a_run_ends_with_what_the_thread_holds(
-    server: Backend, agui_client: AguiClient, subgraphs: bool
+    backend: Backend, agui_client: AguiClient, subgraphs: bool
 ) -> None:
     modes: Any = {"stream_mode": ["values", "messages-tuple"], "stream_subgraphs": subgraphs, "stream_resumable": True}
-    async with gates() as gate, server.client() as client, Guests(client) as guests:
+    async with gates() as gate, backend.client() as client, Guests(client) as guests:
         gate.hold("inside 3")
         run = await started(client, "gated_subgraph", gate, **modes)
         await gate.reached("inside 3")

@@ -14,19 +14,17 @@ from langgraph_sdk.client import LangGraphClient
 from fixtures.gated import FIRST
 
 from .agui_client import VERSIONS, AguiClient
-from .backend import Backend
+from .backend import Backend, not_on
 from .gates import Gates, gates
 from .guests import Guests, assert_holds
 from .platform_runs import FULL, Started, started
 
 KEPT: dict[str, Any] = FULL
 NOT_KEPT: dict[str, Any] = {**FULL, "stream_resumable": False}
-EITHER = pytest.mark.parametrize("how", [KEPT, NOT_KEPT], ids=["kept", "not kept"])
-
-
-@pytest.fixture
-def server(dev_server: str) -> Backend:
-    return Backend("dev", dev_server)
+EITHER = pytest.mark.parametrize(
+    "how",
+    [pytest.param(KEPT, id="kept"), pytest.param(NOT_KEPT, id="not kept", marks=not_on(aegra="keeps every run"))],
+)
 
 
 async def held(client: LangGraphClient, gate: Gates, point: str, **how: Any) -> Started:
@@ -93,9 +91,9 @@ async def while_it_looks(client: LangGraphClient, thread_id: str) -> None:
     "leaves", [after_the_first_event, while_nothing_comes, before_anything_was_asked, while_it_looks]
 )
 async def test_a_reader_that_leaves_stops_nothing_and_leaves_nothing(
-    server: Backend, how: Any, leaves: Callable[[LangGraphClient, str], Awaitable[None]]
+    backend: Backend, how: Any, leaves: Callable[[LangGraphClient, str], Awaitable[None]]
 ) -> None:
-    async with gates() as gate, server.client() as client, server.client() as theirs:
+    async with gates() as gate, backend.client() as client, backend.client() as theirs:
         run = await held(client, gate, "second 2", **how)
         before = asyncio.all_tasks()
         await leaves(theirs, run.thread_id)
@@ -112,9 +110,9 @@ async def test_a_reader_that_leaves_stops_nothing_and_leaves_nothing(
 
 @pytest.mark.parametrize("version", VERSIONS)
 async def test_a_client_that_comes_back_in_mid_message_is_told_the_rest_of_it(
-    server: Backend, agui_client: AguiClient, version: str
+    backend: Backend, agui_client: AguiClient, version: str
 ) -> None:
-    async with gates() as gate, server.client() as client, Guests(client) as guests:
+    async with gates() as gate, backend.client() as client, Guests(client) as guests:
         run = await held(client, gate, "first 3", **KEPT)
         first = guests.connect(run.thread_id, version)
         await first.sees("One two three ")
@@ -134,9 +132,9 @@ async def test_a_client_that_comes_back_in_mid_message_is_told_the_rest_of_it(
 
 
 async def test_a_client_that_comes_back_after_another_run_is_told_that_one_alone(
-    server: Backend, agui_client: AguiClient
+    backend: Backend, agui_client: AguiClient
 ) -> None:
-    async with gates() as gate, server.client() as client, Guests(client) as guests:
+    async with gates() as gate, backend.client() as client, Guests(client) as guests:
         await (before := await started(client, "gated_fast", gate)).end()
         view = (await guests.connect(before.thread_id).over()).view.copy()
         await (run := await before.next("gated_chat", gate)).end()
@@ -149,8 +147,8 @@ async def test_a_client_that_comes_back_after_another_run_is_told_that_one_alone
 # --- models and frames ------------------------------------------------------------------------------------------------
 
 
-async def test_frames_hold_the_same_events(server: Backend) -> None:
-    async with gates() as gate, server.client() as client:
+async def test_frames_hold_the_same_events(backend: Backend) -> None:
+    async with gates() as gate, backend.client() as client:
         run = await started(client, "gated_agent", gate)
         await run.end()
         models = [
@@ -162,8 +160,8 @@ async def test_frames_hold_the_same_events(server: Backend) -> None:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_frames_with_heartbeats_are_accepted(server: Backend, agui_client: AguiClient, version: str) -> None:
-    async with gates() as gate, server.client() as client:
+async def test_frames_with_heartbeats_are_accepted(backend: Backend, agui_client: AguiClient, version: str) -> None:
+    async with gates() as gate, backend.client() as client:
         run = await held(client, gate, "second 2", **KEPT)
         frames: list[bytes] = []
         told: Any = connect_sse(client, run.thread_id, heartbeat=0.05)
@@ -181,9 +179,9 @@ async def test_frames_with_heartbeats_are_accepted(server: Backend, agui_client:
 
 @EITHER
 async def test_readers_that_come_at_any_moment_to_a_fast_run_end_alike(
-    server: Backend, agui_client: AguiClient, how: Any
+    backend: Backend, agui_client: AguiClient, how: Any
 ) -> None:
-    async with gates() as gate, server.client() as client, Guests(client) as guests:
+    async with gates() as gate, backend.client() as client, Guests(client) as guests:
         gate.hold("fast start")
         run = await started(client, "gated_fast", gate, **how)
         await gate.reached("fast start")
@@ -205,8 +203,8 @@ async def test_readers_that_come_at_any_moment_to_a_fast_run_end_alike(
 
 
 @EITHER
-async def test_channels_beyond_the_output_schema_are_never_told(server: Backend, how: Any) -> None:
-    async with gates() as gate, server.client() as client, Guests(client) as guests:
+async def test_channels_beyond_the_output_schema_are_never_told(backend: Backend, how: Any) -> None:
+    async with gates() as gate, backend.client() as client, Guests(client) as guests:
         gate.hold("first 3", "second 2")
         run = await started(client, "gated_narrow", gate, **how)
         came = [guests.connect(run.thread_id, options=None)]
@@ -223,9 +221,16 @@ async def test_channels_beyond_the_output_schema_are_never_told(server: Backend,
 
 
 @pytest.mark.parametrize(
-    ("thread_id", "code"), [("", "invalid_thread_id"), ("a/b", "invalid_thread_id"), ("no-uuid", "invalid")]
+    ("thread_id", "code"),
+    [
+        ("", "invalid_thread_id"),
+        ("a/b", "invalid_thread_id"),
+        pytest.param("no-uuid", "invalid", marks=not_on(aegra="takes any id, and just does not know it")),
+    ],
 )
-async def test_a_thread_id_that_can_be_none_is_an_error_with_a_code(server: Backend, thread_id: str, code: str) -> None:
-    async with server.client() as client, Guests(client) as guests:
+async def test_a_thread_id_that_can_be_none_is_an_error_with_a_code(
+    backend: Backend, thread_id: str, code: str
+) -> None:
+    async with backend.client() as client, Guests(client) as guests:
         guest = await guests.connect(thread_id).over()
     assert [(event["type"], event["code"]) for event in guest.events] == [("RUN_ERROR", code)]

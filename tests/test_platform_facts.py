@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx
 import pytest
-from langgraph_sdk.errors import ConflictError, NotFoundError, UnprocessableEntityError
+from langgraph_sdk.errors import ConflictError, InternalServerError, NotFoundError, UnprocessableEntityError
 
 from .backend import Backend
 from .dev_server import MortalServer
@@ -238,6 +238,22 @@ async def test_an_update_of_the_state_is_a_checkpoint_of_no_run(backend: Backend
         assert after["checkpoint_id"] != before["checkpoint_id"]
         assert before["metadata"]["run_id"] == run.run_id
         assert (after["metadata"]["source"], after["metadata"].get("run_id")) == ("update", None)
+
+
+async def test_states_are_found_by_the_run_that_made_them_on_the_platform_only(backend: Backend) -> None:
+    async with gates() as gate, backend.client() as client:
+        first = await started(client, "gated_chat", gate)
+        await first.end()
+        second = await first.next("gated_chat", gate)
+        await second.end()
+        states: Any = await client.threads.get_history(first.thread_id, limit=20)
+        assert [state["metadata"]["run_id"] for state in states] == [second.run_id] * 4 + [first.run_id] * 4
+        asked = client.threads.get_history(first.thread_id, limit=1, metadata={"run_id": first.run_id})
+        if backend.name == "aegra":
+            with pytest.raises(InternalServerError):
+                await asked
+        else:
+            assert [state["checkpoint"] for state in await asked] == [states[4]["checkpoint"]]
 
 
 async def test_schemas_are_asked_for_by_the_id_of_an_assistant(backend: Backend) -> None:
