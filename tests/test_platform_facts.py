@@ -242,10 +242,8 @@ async def test_an_update_of_the_state_is_a_checkpoint_of_no_run(backend: Backend
 
 async def test_states_are_found_by_the_run_that_made_them_on_the_platform_only(backend: Backend) -> None:
     async with gates() as gate, backend.client() as client:
-        first = await started(client, "gated_chat", gate)
-        await first.end()
-        second = await first.next("gated_chat", gate)
-        await second.end()
+        await (first := await started(client, "gated_chat", gate)).end()
+        await (second := await first.next("gated_chat", gate)).end()
         states: Any = await client.threads.get_history(first.thread_id, limit=20)
         assert [state["metadata"]["run_id"] for state in states] == [second.run_id] * 4 + [first.run_id] * 4
         asked = client.threads.get_history(first.thread_id, limit=1, metadata={"run_id": first.run_id})
