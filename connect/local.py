@@ -19,7 +19,7 @@ from ..translator import Options
 from ..translator import events as agui
 from ..translator.failure import failure
 from .idle import Ended, PastErrors, told_idle
-from .local_ended import ended, needs_stops
+from .local_ended import ended, ended_unsaved, needs_stops
 from .reader import Reader
 from .run import Run
 from .runs import Remembered, RunNotFoundError, agent_of, has_checkpointer
@@ -94,7 +94,7 @@ async def found(source: Local, thread_id: str) -> Run | Ended | None:
 async def _idle(graph: Graph, thread_id: str, last: Remembered | None) -> Ended | None:
     state = await graph.aget_state({"configurable": {"thread_id": thread_id}})
     if state.metadata is None and state.created_at is None:
-        return None
+        return ended_unsaved(last)
     return await ended_at(graph, state, last)
 
 

@@ -14,7 +14,8 @@ A checkpoint does not say how its run ended. What tells, the first that does:
 | none of these | unknown: it was killed, or another process runs it. `RUN_ERROR`, code `unfinished` |
 
 A run that failed, or was cancelled, before it wrote a checkpoint left the one it began with, in which another run's id
-stands. So what is remembered counts if the checkpoint is of that run, or older than it.
+stands. So what is remembered counts if the checkpoint is of that run, or older than it. If it left none at all, what is
+remembered is all there is (`ended_unsaved`).
 """
 
 from __future__ import annotations
@@ -51,6 +52,14 @@ def ended(state: StateSnapshot, remembered: Remembered | None, *, stops: bool) -
         ending = Finished(_pending(state), state.values)
     is_input = _metadata(state).get("source") == "input"
     return Ended(run_id, state.values, ending, stopped, checkpoint_id=_checkpoint_id(state), is_input=is_input)
+
+
+def ended_unsaved(remembered: Remembered | None) -> Ended | None:
+    """How the last run ended of a thread without a checkpoint: of one that failed, or was cancelled, before it wrote
+    any. None for a thread that nobody knows, or that was deleted."""
+    if remembered is None or isinstance(remembered.ending, Finished):
+        return None
+    return Ended(remembered.run_id, {}, remembered.ending)
 
 
 def needs_stops(state: StateSnapshot, remembered: Remembered | None) -> bool:

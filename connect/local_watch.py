@@ -128,7 +128,7 @@ class _Watch:
 
     async def _looked(self, is_first: bool) -> list[Event]:
         mark = await self._newest()
-        if mark is None or mark == self._mark:
+        if mark == self._mark and not is_first:
             return []
         now = await found(self._source, self._thread_id)
         if now is None or isinstance(now, Run):  # it is among the starts

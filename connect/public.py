@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable
 from datetime import datetime
-from typing import Any
+from typing import Any, get_args
 
 from ag_ui.core import BaseEvent
 
@@ -51,10 +51,11 @@ def connect(
     `patience`: how long a platform that can't be reached is waited for.
 
     An unknown thread is an empty stream. What goes wrong is told as `RUN_ERROR`, after what was open is closed; nothing
-    raises but `TypeError`, at once, for a source that is none. Closing the iterator frees the connection and stops no
-    run.
+    raises but `TypeError` and `ValueError`, at once, for a source that is none and for options of another kind. Closing
+    the iterator frees the connection and stops no run.
     """
     asked = source_of(source)
+    _check(options, view, past_errors, patience)
     version = _version(options)
     return models(_connected(asked, thread_id, run_id, options, view, past_errors, patience), version)
 
@@ -68,11 +69,13 @@ def connect_sse(
     view: ClientView | None = None,
     past_errors: PastErrors = "error",
     patience: Policy | None = None,
-    heartbeat: float = HEARTBEAT,
+    heartbeat: float | None = HEARTBEAT,
 ) -> AsyncGenerator[bytes, None]:
     """The same as SSE frames; what is ready together in one piece, and a comment after `heartbeat` seconds of
-    silence."""
+    silence (None: never)."""
     asked = source_of(source)
+    _check(options, view, past_errors, patience)
+    _check_seconds("heartbeat", heartbeat)
     version = _version(options)
     return frames(_connected(asked, thread_id, run_id, options, view, past_errors, patience), version, heartbeat)
 
@@ -96,9 +99,11 @@ def watch(
 
     `assistant_id` in place of `thread_id`, on a platform: every run of this assistant (its id, or its graph's name),
     on whatever thread; for stateless crons, which make a thread for each run. One run is told at a time.
-    Ends only in `RUN_ERROR`, when the source is gone for good. Raises `TypeError` at once for a source that is none,
-    and for both or neither of the two ids.
+    Ends only in `RUN_ERROR`, when the source is gone for good. Raises at once as `connect` does, and `TypeError` for
+    both or neither of the two ids.
     """
+    _check(options, view, past_errors, patience)
+    _check_seconds("poll", poll)
     told = _watched(
         _asked(source, thread_id, assistant_id), thread_id, assistant_id, options, view, past_errors, patience, poll
     )
@@ -115,10 +120,13 @@ def watch_sse(
     past_errors: PastErrors = "error",
     patience: Policy | None = None,
     poll: float = POLL,
-    heartbeat: float = HEARTBEAT,
+    heartbeat: float | None = HEARTBEAT,
 ) -> AsyncGenerator[bytes, None]:
     """The same as SSE frames; what is ready together in one piece, and a comment after `heartbeat` seconds of
-    silence."""
+    silence (None: never)."""
+    _check_seconds("heartbeat", heartbeat)
+    _check(options, view, past_errors, patience)
+    _check_seconds("poll", poll)
     told = _watched(
         _asked(source, thread_id, assistant_id), thread_id, assistant_id, options, view, past_errors, patience, poll
     )
@@ -140,6 +148,21 @@ async def cancel(source: Any, thread_id: str, run_id: str | None = None) -> None
         await cancel_local(asked, thread, run)
     else:
         await PlatformThread(asked.client, thread, Policy()).cancel(run)
+
+
+def _check(options: Any, view: Any, past_errors: Any, patience: Any) -> None:
+    """Raises `TypeError` or `ValueError` for what would be misread, or found out in the middle of a stream."""
+    kinds = (("options", options, Options), ("view", view, ClientView), ("patience", patience, Policy))
+    for name, given, kind in kinds:
+        if given is not None and not isinstance(given, kind):
+            raise TypeError(f"{name}: expected {kind.__name__} or None, got {type(given).__name__}")
+    if past_errors not in get_args(PastErrors):
+        raise ValueError(f"past_errors: expected 'error' or 'custom', got {past_errors!r}")
+
+
+def _check_seconds(name: str, seconds: float | None) -> None:
+    if seconds is not None and not seconds > 0:
+        raise ValueError(f"{name}: expected more than 0 seconds, got {seconds!r}")
 
 
 def _version(options: Options | None) -> str | None:

@@ -30,6 +30,7 @@ from langgraph.pregel import Pregel
 
 from ..translator import PROTOCOL_VERSION, STREAM_MODES, ClientView, Ending, Failed, Options, Translator
 from ..translator.failure import failure
+from .failures import checked_run_id, checked_thread_id
 from .run import OnDisconnect, Run
 from .shown import options_for
 from .starts import Starts
@@ -134,8 +135,8 @@ class Runs:
         """Cancels what runs and waits for its end; forgets what lingers; ends all `starts`."""
         for starts in list(self._starts):
             starts.close()
-        for run in list(self._live.values()):
-            await run.cancel()
+        while self._live:  # one may start meanwhile
+            await asyncio.gather(*(run.cancel() for run in self._live.values()))
         for key in list(self._lingering):
             self._forget(key)
 
@@ -169,7 +170,12 @@ _defaults: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Runs] = weakref.
 
 def default_runs() -> Runs:
     """The registry that is used where none is given: the event loop's. Raises `RuntimeError` outside of one."""
-    return _defaults.setdefault(asyncio.get_running_loop(), Runs())
+    loop = asyncio.get_running_loop()
+    if loop not in _defaults:
+        for ended in [each for each in _defaults if each.is_closed()]:
+            del _defaults[ended]  # what lingers in a registry holds its loop
+        _defaults[loop] = Runs()
+    return _defaults[loop]
 
 
 def start(
@@ -196,8 +202,8 @@ def start(
     away.
 
     Raises `RunConflictError` if a run is running on the thread, `ValueError` for a config without the thread id it
-    needs, `TypeError` for what is no compiled graph, `RuntimeError` outside of an event loop. What the graph raises
-    becomes the run's end, never an exception here.
+    needs or with an id that can be none (as `connect` refuses it), `TypeError` for what is no compiled graph,
+    `RuntimeError` outside of an event loop. What the graph raises becomes the run's end, never an exception here.
     """
     return (default_runs() if runs is None else runs).start(
         graph,
@@ -231,8 +237,13 @@ def _configured(graph: Graph, config: Mapping[str, Any] | None, run_id: str | No
         if has_checkpointer(graph):
             raise ValueError('expected config={"configurable": {"thread_id": ...}}: the graph has a checkpointer')
         thread_id = uuid.uuid4()
+    thread_id = checked_thread_id(str(thread_id), in_url=False)
     wanted = run_id or configurable.get("run_id") or given.get("run_id") or uuid.uuid4()
-    given["configurable"] = {**configurable, "thread_id": str(thread_id), "run_id": str(wanted)}
+    given["configurable"] = {
+        **configurable,
+        "thread_id": thread_id,
+        "run_id": checked_run_id(str(wanted), in_url=False),
+    }
     return cast(RunnableConfig, given)
 
 

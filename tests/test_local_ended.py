@@ -150,6 +150,30 @@ async def test_a_run_that_ended_before_it_wrote_a_checkpoint_is_the_last_one_all
     assert last.get("code") == "ValueError" if how == "failed" else last["outcome"]["type"] == "interrupt"
 
 
+@pytest.mark.parametrize("how", ["failed", "cancelled"])
+@pytest.mark.parametrize("version", VERSIONS)
+async def test_a_run_that_left_a_new_thread_without_a_checkpoint_is_told_all_the_same(
+    how: str, version: str, agui_client: AguiClient
+) -> None:
+    graph = quick(InMemorySaver())
+    async with Runs() as runs:
+        run = runs.start(graph, HELLO, {**on("t"), "recursion_limit": -1 if how == "failed" else 25}, run_id="r")
+        await (run.wait() if how == "failed" else run.cancel())
+        listener = await connected(Local(graph, runs=runs), run_id="r", version=version)
+    assert played(agui_client, listener, version).accepted
+    last = listener.events[-1]
+    wanted = "ValueError" if how == "failed" else "cancelled"
+    assert wanted in (last.get("code"), last.get("outcome", {}).get("type"))
+
+
+async def test_a_deleted_thread_is_unknown_again() -> None:
+    graph = quick(saver := InMemorySaver())
+    async with Runs() as runs:
+        await runs.start(graph, HELLO, on("t")).wait()
+        await saver.adelete_thread("t")
+        assert not (await connected(Local(graph, runs=runs))).events
+
+
 async def test_what_is_remembered_does_not_count_when_the_thread_went_on_elsewhere() -> None:
     graph = FIXTURES["node_raises"].build(checkpointer := InMemorySaver())
     async with Runs() as runs:

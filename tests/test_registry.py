@@ -6,7 +6,9 @@ import weakref
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command
+from langgraph_agui.connect import InvalidRunIdError, InvalidThreadIdError
 from langgraph_agui.connect.run import Run
 from langgraph_agui.connect.runs import RunConflictError, Runs, default_runs, start
 from langgraph_agui.translator import ClientView, Failed
@@ -14,12 +16,30 @@ from langgraph_agui.translator import ClientView, Failed
 from fixtures import FIXTURES
 
 from .listening import Listener, held, turns
-from .paced import HELLO, Point, asking, on, quick, speaking, waiting
+from .paced import HELLO, Graph, Point, asking, on, quick, speaking, waiting
 
 
 async def listened(run: Run, view: ClientView | None = None) -> Listener:
     listener = Listener(view)
     return await listener.hear(run.attach(listener.reader))
+
+
+class Cleaning:
+    """A graph that takes its time to stop: `stopping` is set when it is told to, and it stops when `cleaned` is."""
+
+    def __init__(self) -> None:
+        self.reached, self.stopping, self.cleaned = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def _node(self, state: MessagesState) -> None:
+        self.reached.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self.stopping.set()
+            await self.cleaned.wait()
+
+    def graph(self) -> Graph:
+        return StateGraph(MessagesState).add_node("cleans", self._node).add_edge(START, "cleans").compile()
 
 
 # --- the registry -----------------------------------------------------------------------------------------------------
@@ -226,3 +246,57 @@ def test_each_event_loop_has_a_default_registry_of_its_own() -> None:
 
     one, other = asyncio.run(registries()), asyncio.run(registries())
     assert (one[1], other[1], one[0] is other[0]) == (True, True, False)
+
+
+def test_an_event_loop_that_has_ended_is_not_kept_by_what_lingers_in_its_registry() -> None:
+    graph = quick()
+
+    async def ran() -> weakref.ref[asyncio.AbstractEventLoop]:
+        await start(graph, HELLO, on("t")).wait()
+        return weakref.ref(asyncio.get_running_loop())
+
+    ended = [asyncio.run(ran()) for _ in range(2)]
+    gc.collect()
+    assert ended[0]() is None
+
+
+async def test_closing_the_registry_stops_all_runs_at_once() -> None:
+    points = [Cleaning(), Cleaning()]
+    runs = Runs()
+    for name, point in zip("tu", points, strict=True):
+        runs.start(point.graph(), HELLO, on(name))
+        await point.reached.wait()
+    closing = asyncio.create_task(runs.aclose())
+    for point in points:
+        await point.stopping.wait()  # none has cleaned up yet
+    for point in points:
+        point.cleaned.set()
+    await closing
+
+
+async def test_a_run_that_starts_while_the_registry_closes_is_stopped_too() -> None:
+    point, late = Cleaning(), speaking(Point())
+    runs = Runs()
+    runs.start(point.graph(), HELLO, on("t"))
+    await point.reached.wait()
+    closing = asyncio.create_task(runs.aclose())
+    await point.stopping.wait()
+    run = runs.start(late, HELLO, on("t"))
+    point.cleaned.set()
+    await closing
+    assert run.status == "cancelled"
+
+
+@pytest.mark.parametrize(
+    ("ids", "error"),
+    [
+        ({"thread_id": "\ud800"}, InvalidThreadIdError),
+        ({"thread_id": "x" * 513}, InvalidThreadIdError),
+        ({"thread_id": "t", "run_id": "\ud800"}, InvalidRunIdError),
+    ],
+)
+async def test_an_id_that_connect_would_refuse_is_refused_by_start(
+    ids: dict[str, str], error: type[ValueError]
+) -> None:
+    with pytest.raises(error):
+        start(quick(), HELLO, {"configurable": ids})

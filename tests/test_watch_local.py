@@ -61,6 +61,19 @@ async def test_runs_are_told_one_after_the_other(runs: Runs, agui_client: AguiCl
         await holds(watchers, agui_client, graph)
 
 
+async def test_a_run_that_left_a_new_thread_without_a_checkpoint_is_told_to_who_comes_late(
+    runs: Runs, agui_client: AguiClient
+) -> None:
+    graph = quick(InMemorySaver())
+    await runs.start(graph, HELLO, on("t"), run_id="r").cancel()
+    async with watching(Local(graph, runs=runs), "t", poll=POLL) as watchers:
+        assert ending(await watchers.told("r")) == "cancelled"
+        runs.start(graph, HELLO, on("t"), run_id="next")
+        await watchers.told("next")
+        assert watchers.first.ended == ["r", "next"]
+        await holds(watchers, agui_client, graph)
+
+
 async def test_a_run_is_told_while_it_goes_on(runs: Runs, agui_client: AguiClient) -> None:
     graph = speaking(point := Point(), InMemorySaver())
     async with watching(Local(graph, runs=runs), "t", poll=POLL) as watchers:
