@@ -10,12 +10,13 @@
 # The live tests also run on Aegra, in .venv-aegra, where Python >= 3.12 and PostgreSQL are at hand.
 #
 # A step is done again only when what it depends on has changed. PYTHON=/path/to/python chooses the interpreter;
-# PYTEST_ARGS goes to pytest.
+# PYTEST_ARGS goes to pytest, which runs the test files in WORKERS processes at once.
 
 VENV ?= .venv
 PYTHON ?= $(shell for name in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	$$name -c '$(NEW_ENOUGH)' 2>/dev/null && echo $$name && break; done)
 PYTEST_ARGS ?=
+WORKERS ?= 2
 ARGS ?=
 
 NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
@@ -58,7 +59,7 @@ types: $(VENV)/.dev
 
 unit: $(VENV)/.dev $(NODE_MODULES) $(AEGRA)
 	$(if $(AEGRA),,@echo 'no Python >= 3.12 or no PostgreSQL here: the live tests leave Aegra out')
-	$(PYTEST) $(PYTEST_ARGS)
+	$(PYTEST) --numprocesses $(WORKERS) --dist loadfile $(PYTEST_ARGS)
 
 client: $(NODE_MODULES)
 	cd tests/client && PATH="$(BIN):$$PATH" node --test
