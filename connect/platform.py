@@ -49,6 +49,11 @@ def _time(written: Any) -> datetime:
     return datetime.fromisoformat(str(written))
 
 
+def _told_as(thread: Answered) -> Answered:
+    """What stands for the run of a thread that has none, but was written or copied: whose graph it is, it says."""
+    return {"assistant_id": (thread.get("metadata") or {}).get("graph_id")}
+
+
 class PlatformTelling:
     """What one reader has been told of a platform's thread, and is told next.
 
@@ -169,7 +174,7 @@ class PlatformTelling:
             return []
         self._checkpoint_id = look.checkpoint_id
         last = ended(None, look.state, look.thread, run_id=written_as(str(look.checkpoint_id)))
-        return self._idle(last, await self._chosen(look.last))
+        return self._idle(last, await self._chosen(look.last or _told_as(look.thread)))
 
     def _idle(self, last: Ended, options: Options) -> list[Event]:
         return told_idle(self.reader, self.thread.id, last, options, self._past_errors)

@@ -74,7 +74,7 @@ class Platform:
 
         `assistant_id`: the assistant of the run that is told. `policy`: how long a server that can't be reached is
         waited for. All channels, where the server has no schemas; raises `PlatformError` and `Cut` where it does not
-        say, because then nothing may be shown.
+        say, or does not know the assistant it was given, because then nothing may be shown.
         """
         wanted = self.assistant_id if is_assistant_id(self.assistant_id) else assistant_id or self.assistant_id
         if wanted is None:
@@ -83,18 +83,27 @@ class Platform:
             try:
                 schemas = await self._schemas(wanted, policy or Policy())
             except PlatformError as error:
-                if error.status not in _HAS_NONE:
+                if error.status not in _HAS_NONE or (wanted == self.assistant_id and await self._is_unknown(policy)):
                     raise
                 return Options()  # what it gives out is all that is known
             self._options[wanted] = options_for_schemas(schemas)
         return self._options[wanted]
+
+    async def _is_unknown(self, policy: Policy | None) -> bool:
+        """Whether the server has assistants, but not the one that was given: it has no schemas of any."""
+        try:
+            return bool(await answer(lambda: self.client.assistants.search(limit=1), policy or Policy()))
+        except PlatformError as error:
+            if error.status not in _HAS_NONE:
+                raise
+            return False
 
     async def _schemas(self, wanted: str, policy: Policy) -> Mapping[str, Any] | None:
         """The schemas of an assistant, or of the first one of a graph: servers have them by the assistant's id only."""
         if not is_assistant_id(wanted):
             found = await answer(lambda: self.client.assistants.search(graph_id=wanted, limit=1), policy)
             if not found:
-                return None
+                raise PlatformError(NOT_FOUND, f"There is no assistant of a graph {wanted!r}.")
             wanted = str(found[0]["assistant_id"])
         return await answer(lambda: self.client.assistants.get_schemas(wanted), policy)
 

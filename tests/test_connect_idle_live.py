@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 
 import pytest
+from langgraph_agui.connect import Platform, PlatformError
 from langgraph_sdk.client import LangGraphClient
 
 from .agui_client import VERSIONS, AguiClient
@@ -263,6 +264,23 @@ async def test_without_options_the_channels_of_the_output_schema_are_shown(backe
         run = await ran("gated_narrow")(client, gate)
     narrow = await told(backend, run.thread_id, options=None)
     assert (narrow.view.state["shown"], narrow.view.state.get("hidden")) == ("for all to see", None)
+
+
+async def test_without_options_and_runs_those_of_the_threads_graph_are_shown(backend: Backend) -> None:
+    async with backend.client() as client:
+        thread_id = (await client.threads.create(graph_id="gated_narrow"))["thread_id"]
+        written = {"shown": "for all to see", "hidden": "for nobody"}
+        await client.threads.update_state(thread_id, written, as_node="fill")
+    narrow = await told(backend, thread_id, options=None)
+    assert (narrow.view.state["shown"], narrow.view.state.get("hidden")) == ("for all to see", None)
+
+
+@pytest.mark.parametrize("name", [UNKNOWN, "no_such_graph"])
+async def test_of_an_assistant_that_the_server_does_not_know_nothing_may_be_shown(backend: Backend, name: str) -> None:
+    async with backend.client() as client:
+        with pytest.raises(PlatformError) as refusal:
+            await Platform(client, name).options()
+    assert refusal.value.code == "not_found"
 
 
 @pytest.mark.parametrize("name", cases(["well", "asks", "failed", "cancelled"], aegra=AEGRA))
