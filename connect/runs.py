@@ -238,7 +238,7 @@ def _configured(graph: Graph, config: Mapping[str, Any] | None, run_id: str | No
             raise ValueError('expected config={"configurable": {"thread_id": ...}}: the graph has a checkpointer')
         thread_id = uuid.uuid4()
     thread_id = checked_thread_id(str(thread_id), in_url=False)
-    wanted = run_id or configurable.get("run_id") or given.get("run_id") or uuid.uuid4()
+    wanted = run_id if run_id is not None else configurable.get("run_id") or given.get("run_id") or uuid.uuid4()
     given["configurable"] = {
         **configurable,
         "thread_id": thread_id,

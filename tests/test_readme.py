@@ -124,6 +124,13 @@ async def test_the_recipe_tells_a_reloaded_page_the_run_that_is_going_on(agui_cl
     assert ids(played.messages) == await stored(graph)
 
 
+@pytest.mark.parametrize("wrong", [{"threadId": ""}, {"threadId": " "}, {"runId": ""}])
+async def test_the_recipe_refuses_ids_that_can_be_none(wrong: dict[str, str]) -> None:
+    async with serving(Conversation(FIXTURES["interrupt_in_node"]).graph) as client:
+        answer = await client.post("/agent", json=WIRE | {"messages": [QUESTION]} | wrong)
+    assert answer.status_code == 422
+
+
 async def test_the_recipe_refuses_a_second_run_and_stops_the_first() -> None:
     graph = GATED["gated_chat"](InMemorySaver())
     async with gates() as gate, serving(graph) as client:

@@ -300,3 +300,8 @@ async def test_an_id_that_connect_would_refuse_is_refused_by_start(
 ) -> None:
     with pytest.raises(error):
         start(quick(), HELLO, {"configurable": ids})
+
+
+async def test_a_run_id_that_is_empty_is_none_to_connect_to_and_is_refused() -> None:
+    with pytest.raises(InvalidRunIdError):
+        start(quick(), HELLO, on("t"), run_id="")
