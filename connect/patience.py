@@ -21,7 +21,8 @@ class Policy:
     most. `tries`: how many in a row may fail. `stall`: seconds in which a question must be answered, and after which an
     event stream without a byte counts as lost. Raises `ValueError` for what is no such number.
 
-    As it stands, a platform that is gone is given up after 16 to 33 seconds of pauses, and what each try takes.
+    As it stands, a platform that is gone is given up after 16 to 33 seconds of pauses, and what each try takes: the
+    SDK's client tries a refused connection for more than seven seconds.
     """
 
     first: float = 0.25

@@ -11,7 +11,7 @@ from ..translator import Options
 
 
 def options_for(graph: Pregel[Any, Any, Any, Any], **choices: Any) -> Options:
-    """The options that show the channels of a compiled graph's output schema, and no other.
+    """The options that show the channels of a compiled graph's output schema, and no other; the conversation always.
 
     `choices` are fields of `Options`, which win. Raises `TypeError` for what is no compiled graph, `InvalidOptionError`
     as `Options` does. (A platform's graphs are asked by `connect` itself.)
