@@ -8,7 +8,7 @@ Rules:
 - What has ended unseen is closed as it ended, if that is known.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from . import events
@@ -25,23 +25,27 @@ LOST = "lost"
 """The code of the error that ends, for a reader, a run whose end it can no longer be told."""
 NOT_SEEN = "How this ended was not seen."
 
+_KINDS = (
+    ("TEXT_MESSAGE", "messageId", "texts"),
+    ("TOOL_CALL", "toolCallId", "calls"),
+    ("REASONING_MESSAGE", "messageId", "reasonings"),
+    ("REASONING", "messageId", "spans"),
+)
+"""What is open by an id: the kind of its events, where they have the id, and the field of `Open`."""
+_STARTS = {f"{kind}_START": (name, field) for kind, name, field in _KINDS}
+_ENDS = {f"{kind}_END": (name, field) for kind, name, field in _KINDS}
+
 
 # --- closing ----------------------------------------------------------------------------------------------------------
 
 
 def closed(reader: Open, now: Open) -> list[Event]:
     """Closings of what the reader has open and `now` has not; subagents that ended get their own end later."""
-    kinds: tuple[tuple[str, str, Mapping[str, Event], Mapping[str, Event]], ...] = (
-        ("TEXT_MESSAGE_END", "messageId", reader.texts, now.texts),
-        ("TOOL_CALL_END", "toolCallId", reader.calls, now.calls),
-        ("REASONING_MESSAGE_END", "messageId", reader.reasonings, now.reasonings),
-        ("REASONING_END", "messageId", reader.spans, now.spans),
-    )
     told: list[Event] = [
         {"type": kind, name: key, **_tag(event)}
-        for kind, name, opened, still in kinds
-        for key, event in opened.items()
-        if key not in still
+        for kind, (name, field) in _ENDS.items()
+        for key, event in getattr(reader, field).items()
+        if key not in getattr(now, field)
     ]
     told += [events.step_finished(name, owner) for owner, name in reader.steps if (owner, name) not in now.steps]
     told += [
@@ -95,26 +99,9 @@ def unmarked(event: Event, *names: str) -> Event:
 def fitting(told: Iterable[Event], reader: Open, now: Open) -> Iterator[Event]:
     """Events that tell whole messages, without starts of what the reader has open and ends of what is to stay open."""
     for event in told:
-        match event["type"]:
-            case "TEXT_MESSAGE_START":
-                fits = event["messageId"] not in reader.texts
-            case "TEXT_MESSAGE_END":
-                fits = event["messageId"] not in now.texts
-            case "TOOL_CALL_START":
-                fits = event["toolCallId"] not in reader.calls
-            case "TOOL_CALL_END":
-                fits = event["toolCallId"] not in now.calls
-            case "REASONING_START":
-                fits = event["messageId"] not in reader.spans
-            case "REASONING_END":
-                fits = event["messageId"] not in now.spans
-            case "REASONING_MESSAGE_START":
-                fits = event["messageId"] not in reader.reasonings
-            case "REASONING_MESSAGE_END":
-                fits = event["messageId"] not in now.reasonings
-            case _:
-                fits = True
-        if fits:
+        named = _STARTS.get(event["type"]) or _ENDS.get(event["type"])
+        opened = reader if event["type"] in _STARTS else now
+        if named is None or event[named[0]] not in getattr(opened, named[1]):
             yield event
 
 
