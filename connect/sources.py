@@ -73,8 +73,9 @@ class Platform:
         """The options when none are given: the channels of the assistant's output schema; asked for once.
 
         `assistant_id`: the assistant of the run that is told. `policy`: how long a server that can't be reached is
-        waited for. All channels, where the server has no schemas; raises `PlatformError` and `Cut` where it does not
-        say, or does not know the assistant it was given, because then nothing may be shown.
+        waited for. All channels, where the server has no schemas; none, where it has, but not (any more) of the run's
+        assistant. Raises `PlatformError` and `Cut` where it does not say, or does not know the assistant that it was
+        given, because then nothing may be shown.
         """
         wanted = self.assistant_id if is_assistant_id(self.assistant_id) else assistant_id or self.assistant_id
         if wanted is None:
@@ -83,14 +84,18 @@ class Platform:
             try:
                 schemas = await self._schemas(wanted, policy or Policy())
             except PlatformError as error:
-                if error.status not in _HAS_NONE or (wanted == self.assistant_id and await self._is_unknown(policy)):
+                if error.status not in _HAS_NONE:
                     raise
-                return Options()  # what it gives out is all that is known
+                if not await self._has_assistants(policy):
+                    return Options()  # what it gives out is all that is known
+                if wanted == self.assistant_id:
+                    raise
+                return Options(state_include=frozenset())
             self._options[wanted] = options_for_schemas(schemas)
         return self._options[wanted]
 
-    async def _is_unknown(self, policy: Policy | None) -> bool:
-        """Whether the server has assistants, but not the one that was given: it has no schemas of any."""
+    async def _has_assistants(self, policy: Policy | None) -> bool:
+        """Whether the server has assistants: then it has their schemas, but not those of one that is unknown."""
         try:
             return bool(await answer(lambda: self.client.assistants.search(limit=1), policy or Policy()))
         except PlatformError as error:

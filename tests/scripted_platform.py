@@ -82,12 +82,14 @@ class ScriptedPlatform:
     def answers(self) -> dict[str, list[Scripted]]:
         """What it says, by path."""
         thread, run = f"/threads/{self.thread_id}", f"/threads/{self.thread_id}/runs/{self.run_id}"
-        schemas = f"/assistants/{self.recorded.runs[0]['assistant_id']}/schemas"
+        assistant = self.recorded.runs[0]["assistant_id"]
+        schemas = f"/assistants/{assistant}/schemas"
         questions: dict[str, tuple[str, Callable[[Asked], Answer]]] = {
             "thread": (thread, lambda _: answered(self.recorded.threads[self.is_over])),
             "state": (f"{thread}/state", lambda _: answered(self.state())),
             "runs": (f"{thread}/runs", self._listed),
             "run": (run, lambda _: answered(self._run())),
+            "assistants": ("/assistants/search", lambda _: answered([{"assistant_id": assistant}])),
             "schemas": (schemas, lambda _: answered(self.recorded.schemas)),
             "stream": (f"{run}/stream", self._stream),
             "follow": (f"{thread}/stream", lambda _: gone()),

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from .fault_server import answered, refused
+from .fault_server import Answer, answered, refused
 from .recorded_run import Recorded
 from .scripted_connects import Desk, desk
 from .scripted_platform import ScriptedPlatform
@@ -32,3 +32,20 @@ async def test_a_copied_thread_whose_state_is_of_a_run_elsewhere_is_told_by_its_
     platform.is_over, platform.instead = True, {"runs": [answered([])], "run": [refused(404, "Run not found")]}
     guest = await at.told(platform)
     assert guest.run_ids == [f"checkpoint-{recorded_chat.states[-1]['checkpoint']['checkpoint_id']}"]
+
+
+@pytest.mark.parametrize(
+    ("assistants", "shown"),
+    [
+        pytest.param(refused(404), {"draft": "not for all"}, id="a server without schemas"),
+        pytest.param(answered([{"assistant_id": "another"}]), {}, id="an assistant that was deleted"),
+    ],
+)
+async def test_what_an_unknown_assistant_would_show_is_not_guessed(
+    recorded_chat: Recorded, at: Desk, assistants: Answer, shown: dict[str, str]
+) -> None:
+    states = [{**each, "values": {**each["values"], "draft": "not for all"}} for each in recorded_chat.states]
+    platform = ScriptedPlatform(recorded_chat._replace(states=states), present=len(recorded_chat.events))
+    platform.is_over, platform.instead = True, {"schemas": [refused(404)], "assistants": [assistants]}
+    guest = await at.told(platform, options=None)
+    assert (guest.view.state, guest.end) == (shown, "success")
