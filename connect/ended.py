@@ -22,13 +22,12 @@ from typing import Any
 
 from ..translator import Cancelled, Ending, Failed, Finished
 from .failures import stored_error
-from .idle import Ended
+from .idle import Ended, was_written
 
 ACTIVE = frozenset({"pending", "running"})
 """The statuses of a run that has not ended."""
 
 _FAILED = frozenset({"error", "timeout"})
-_WRITTEN = frozenset({"update", "fork"})
 
 
 def ended(run: Mapping[str, Any] | None, state: Mapping[str, Any], thread: Mapping[str, Any], *, run_id: str) -> Ended:
@@ -41,7 +40,7 @@ def ended(run: Mapping[str, Any] | None, state: Mapping[str, Any], thread: Mappi
         return Ended(run_id, None, _by_status(run, thread={}, state={}) or Finished())
     values = state.get("values") or {}
     interrupts = _interrupts(state)
-    written = (state.get("metadata") or {}).get("source") in _WRITTEN
+    written = was_written(state.get("metadata"))
     if run is not None and not written and not (interrupts and run.get("status") not in _FAILED):
         ending = _by_status(run, thread, state)
         if ending is not None:

@@ -43,6 +43,11 @@ def written_as(checkpoint_id: str) -> str:
     return f"checkpoint-{checkpoint_id}"
 
 
+def was_written(metadata: Mapping[str, Any] | None) -> bool:
+    """Whether a checkpoint with this metadata is no run's, but somebody's who wrote the state (`update_state`)."""
+    return (metadata or {}).get("source") in ("update", "fork")
+
+
 def told_end(run: Translator, ended: Ended) -> list[Event]:
     """The events that end a run which was followed: what its stream did not show of the thread, and the end."""
     if ended.is_undone:

@@ -28,15 +28,13 @@ from langgraph.types import PregelTask, StateSnapshot
 
 from ..translator import Cancelled, Ending, Failed, Finished
 from .failures import stored_error
-from .idle import Ended, written_as
+from .idle import Ended, was_written, written_as
 from .runs import Remembered
 
 UNFINISHED = Failed(
     {"error": "unfinished", "message": "The thread's last run did not come to its end, or goes on in another process."}
 )
 """The end of a run of which only that is known."""
-
-_WRITTEN = frozenset({"update", "fork"})
 
 
 def ended(state: StateSnapshot, remembered: Remembered | None, *, stops: bool) -> Ended:
@@ -76,7 +74,7 @@ def _ending(state: StateSnapshot, last: Remembered | None, stops: bool) -> tuple
     if last is not None:
         # langgraph 1.0 does not show a task's second question as pending: then all that is known is that it waits
         return last.ending, last.is_stopped or last.is_interrupted
-    if _metadata(state).get("source") in _WRITTEN:
+    if was_written(state.metadata):
         return Finished(), False
     failed = _failed(state)
     if failed is not None:

@@ -18,7 +18,7 @@ from ..translator import Cancelled, Options, Translator
 from ..translator.openings import LOST
 from .attach import attached
 from .ended import ACTIVE, ended, is_of
-from .idle import Ended, PastErrors, told_idle, written_as
+from .idle import Ended, PastErrors, told_idle, was_written, written_as
 from .reader import Reader
 from .sources import Platform
 from .thread import Answered, Look, PlatformThread
@@ -97,7 +97,8 @@ class PlatformTelling:
             active = look.active
             if active is not None and (self.has_told(str(active["run_id"])) or not joins(active)):
                 active = None
-            self._has_looked = self._has_looked or self._first_seen(look, active)
+            if not self._has_looked:
+                self._see_first(look, active)
             if active is None:
                 for run in self._missed(look):
                     if events := await self._past(look, run):
@@ -141,8 +142,9 @@ class PlatformTelling:
             async for batch in batches:
                 yield batch
 
-    def _first_seen(self, look: Look, active: Answered | None) -> bool:
-        """Of the runs that were over before the first look, all but the last are none of the reader's."""
+    def _see_first(self, look: Look, active: Answered | None) -> None:
+        """The first look. Of the runs that were over before it, all but the last are none of the reader's."""
+        self._has_looked = True
         over = [run for run in look.recent if not _is_active(run)]
         known = over if active is not None else over[1:]
         if self._since is not None:
@@ -150,7 +152,6 @@ class PlatformTelling:
             if look.checkpoint_id is not None and _time(look.state["created_at"]) <= self._since:
                 self._checkpoint_id = look.checkpoint_id
         self._told.extend(str(run["run_id"]) for run in known)
-        return True
 
     def _missed(self, look: Look) -> list[Answered]:
         """The runs that are over and were not told, the oldest first."""
@@ -170,7 +171,8 @@ class PlatformTelling:
 
     async def _written(self, look: Look) -> list[Event]:
         """What somebody wrote who is no run."""
-        if look.checkpoint_id in (None, self._checkpoint_id) or not (not look.recent or look.was_written):
+        is_written = was_written(look.state.get("metadata"))
+        if look.checkpoint_id in (None, self._checkpoint_id) or (look.recent and not is_written):
             return []
         self._checkpoint_id = look.checkpoint_id
         last = ended(None, look.state, look.thread, run_id=written_as(str(look.checkpoint_id)))

@@ -54,11 +54,6 @@ class Look(NamedTuple):
         found = self.state.get("checkpoint_id") or (self.state.get("checkpoint") or {}).get("checkpoint_id")
         return None if found is None else str(found)
 
-    @property
-    def was_written(self) -> bool:
-        """Whether the newest checkpoint is no run's, but somebody's who wrote the state (`update_state`)."""
-        return (self.state.get("metadata") or {}).get("source") in ("update", "fork")
-
 
 class PlatformThread:
     """One thread of a platform. Raises `PlatformError` for what the server refuses, `Cut` when it stays away."""
