@@ -1,7 +1,7 @@
 """Fixtures every test may ask for."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
@@ -9,6 +9,7 @@ from .aegra_server import running_aegra_server
 from .agui_client import AguiClient
 from .backend import BACKENDS, Backend, is_left_out
 from .dev_server import GRAPHS, MortalServer, mortal_dev_server, running_dev_server
+from .gates import Gates, gates
 from .recorded_run import Recorded, recorded
 
 
@@ -55,6 +56,13 @@ def mortal_server() -> Iterator[MortalServer]:
 def recorded_chat(dev_server: str) -> Recorded:
     """A run of the gated chat as a real server told it."""
     return asyncio.run(recorded(dev_server))
+
+
+@pytest.fixture
+async def gate() -> AsyncIterator[Gates]:
+    """The gates of this test's gated graphs; nothing is held until it says so."""
+    async with gates() as gate:
+        yield gate
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,7 @@ from langgraph_sdk.client import LangGraphClient
 from fixtures.gated import FIRST, SECOND
 
 from .agui_client import AguiClient
-from .gates import Gates, gates
+from .gates import Gates
 from .platform_runs import FULL, started
 from .watching import ending, streamed, watching
 
@@ -21,12 +21,6 @@ POLL = 0.05
 async def client(dev_server: str) -> AsyncIterator[LangGraphClient]:
     async with get_client(url=dev_server) as client:
         yield client
-
-
-@pytest.fixture
-async def gate() -> AsyncIterator[Gates]:
-    async with gates() as gate:
-        yield gate
 
 
 async def assistant(client: LangGraphClient, graph: str) -> str:

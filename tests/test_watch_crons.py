@@ -11,7 +11,7 @@ from langgraph_sdk.client import LangGraphClient
 from fixtures.gated import FIRST, SECOND
 
 from .agui_client import AguiClient
-from .gates import Gates, asked, gates
+from .gates import Gates, asked
 from .platform_runs import FULL, Started
 from .watching import ending, streamed, watching
 
@@ -22,12 +22,6 @@ EVERY_SECOND = "* * * * * *"
 async def client(dev_server: str) -> AsyncIterator[LangGraphClient]:
     async with get_client(url=dev_server) as client:
         yield client
-
-
-@pytest.fixture
-async def gate() -> AsyncIterator[Gates]:
-    async with gates() as gate:
-        yield gate
 
 
 @asynccontextmanager

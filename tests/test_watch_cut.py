@@ -14,7 +14,7 @@ from fixtures.gated import FIRST, SECOND
 from .agui_client import AguiClient
 from .backend import Backend
 from .dev_server import MortalServer
-from .gates import Gates, gates
+from .gates import Gates
 from .platform_runs import FULL, Started, started
 from .proxy import Way, proxied
 from .watching import ending, streamed, watching
@@ -41,12 +41,6 @@ async def cuttable(way: Way) -> AsyncIterator[LangGraphClient]:
     """A client whose connections can be cut."""
     async with LangGraphClient(httpx.AsyncClient(base_url=way.url)) as client:
         yield client
-
-
-@pytest.fixture
-async def gate() -> AsyncIterator[Gates]:
-    async with gates() as gate:
-        yield gate
 
 
 async def values_of(run: Started) -> Any:

@@ -15,7 +15,7 @@ from langgraph_sdk.errors import NotFoundError
 from fixtures.gated import FIRST, SECOND
 
 from .agui_client import AguiClient
-from .gates import Gates, asked, gates
+from .gates import Gates, asked
 from .platform_runs import FULL, Started, started
 from .watching import ending, streamed, watching
 
@@ -28,12 +28,6 @@ HOW = {"kept": FULL, "not kept": TOKENS, "values alone": {"stream_mode": ["value
 async def client(dev_server: str) -> AsyncIterator[LangGraphClient]:
     async with get_client(url=dev_server) as client:
         yield client
-
-
-@pytest.fixture
-async def gate() -> AsyncIterator[Gates]:
-    async with gates() as gate:
-        yield gate
 
 
 async def thread_of(client: LangGraphClient) -> Started:
