@@ -30,7 +30,7 @@ INSTALL_FLAGS ?=
 # With CI=true in the environment, what would be skipped fails: see tests/no_skips.py.
 PYTEST := $(RUN) -m pytest -p tests.no_skips
 NODE_MODULES := tests/client/node_modules/.package-lock.json
-MODULES := $(sort $(wildcard translator/*.py connect/*.py))
+MODULES := $(sort $(wildcard translator/*.py connect/*.py connect/*/*.py))
 CHECKED := $(wildcard tests fixtures benchmarks examples)
 
 # Aegra needs a newer Python than we do; pyenv has shims on PATH for versions that are installed, but not chosen.

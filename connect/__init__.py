@@ -4,12 +4,14 @@
 process that outlives its readers, `cancel` stops one for real. See each for its rules.
 """
 
-from .failures import InvalidIdError, InvalidRunIdError, InvalidThreadIdError
+from .failures import InvalidIdError, InvalidInputError, InvalidRunIdError, InvalidThreadIdError, RunConflictError
 from .idle import PAST_ERROR, PastErrors
+from .intake import Intake, Prepared
 from .patience import Policy
 from .public import cancel, connect, connect_sse, watch, watch_sse
+from .public_run import run, run_sse
 from .run import Run
-from .runs import RunConflictError, RunNotFoundError, Runs, start
+from .runs import RunNotFoundError, Runs, start
 from .shown import options_for
 from .sources import Local, Platform
 from .wire import Cut, PlatformError
@@ -17,7 +19,9 @@ from .wire import Cut, PlatformError
 __all__ = [
     "PAST_ERROR",
     "Cut",
+    "Intake",
     "InvalidIdError",
+    "InvalidInputError",
     "InvalidRunIdError",
     "InvalidThreadIdError",
     "Local",
@@ -25,6 +29,7 @@ __all__ = [
     "Platform",
     "PlatformError",
     "Policy",
+    "Prepared",
     "Run",
     "RunConflictError",
     "RunNotFoundError",
@@ -33,6 +38,8 @@ __all__ = [
     "connect",
     "connect_sse",
     "options_for",
+    "run",
+    "run_sse",
     "start",
     "watch",
     "watch_sse",

@@ -3,7 +3,9 @@
 | code | what happened |
 |---|---|
 | `invalid_thread_id`, `invalid_run_id` | the caller's id can be none |
-| `unauthorized`, `forbidden`, `not_found`, `conflict`, `invalid` | the platform's 401, 403, 404, 409, 400 and 422 |
+| `invalid_input` | a client's input can't be run |
+| `conflict` | a run is running on the thread; or the platform's 409 |
+| `unauthorized`, `forbidden`, `not_found`, `invalid` | the platform's 401, 403, 404, 400 and 422 |
 | `platform_error` | anything else it refused with |
 | `lost` | the platform could not be reached, or not again |
 | `internal_error` | something nobody foresaw |
@@ -24,6 +26,7 @@ from .wire import Cut, PlatformError
 Event = dict[str, Any]
 
 INTERNAL: Final = "internal_error"
+CONFLICT: Final = "conflict"
 
 _LONGEST = 512
 _EXCEPTION = re.compile(r"(\w+)\((.*)\)", re.DOTALL)
@@ -31,6 +34,19 @@ _UNFIT = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 """Controls and half characters: no storage, header or log takes them."""
 _UNFIT_IN_URL = re.compile(r"[/\\?#%]|\A\.+\Z")
 """What would make another path of the one an id is put into."""
+
+
+class RunConflictError(RuntimeError):
+    """A run was to start on a thread on which one is running; the message names both."""
+
+    code = CONFLICT
+
+
+class InvalidInputError(ValueError):
+    """A client's input that can't be run; the message says what was expected and what came, without what anybody said
+    in it."""
+
+    code = "invalid_input"
 
 
 class InvalidIdError(ValueError):
@@ -60,7 +76,7 @@ def failed(error: BaseException, options: Options) -> Event:
 def code_of(error: BaseException) -> str:
     """The code of an error, as in the table above."""
     match error:
-        case PlatformError() | InvalidIdError():
+        case PlatformError() | InvalidIdError() | InvalidInputError() | RunConflictError():
             return error.code
         case Cut():
             return LOST

@@ -30,17 +30,13 @@ from langgraph.pregel import Pregel
 
 from ..translator import PROTOCOL_VERSION, STREAM_MODES, ClientView, Ending, Failed, Options, Translator
 from ..translator.failure import failure
-from .failures import checked_run_id, checked_thread_id
+from .failures import RunConflictError, checked_run_id, checked_thread_id
 from .run import OnDisconnect, Run
 from .shown import options_for
 from .starts import Starts
 
 Graph = Pregel[Any, Any, Any, Any]
 _Key = tuple[Hashable, str]
-
-
-class RunConflictError(RuntimeError):
-    """A run was to start on a thread on which one is running; the message names both."""
 
 
 class RunNotFoundError(LookupError):

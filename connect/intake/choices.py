@@ -1,0 +1,73 @@
+"""What an owner of a graph lets a client's input do: `Intake`, and what a hook adds to one run: `Prepared`."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+from ag_ui.core import RunAgentInput
+
+from ..run import OnDisconnect
+
+Busy = Literal["reject", "queue", "cancel"]
+"""What becomes of a run that is to start on a thread on which one is running: it is refused, it waits, or it takes the
+other's place. On a platform the multitask strategies `reject`, `enqueue` and `interrupt`."""
+Shortened = Literal["continue", "fork"]
+"""What is meant by an input that brings something new and lacks what the thread holds: a client that lost something, so
+that its thread goes on; or one that took it back, so that the thread forks where the two part."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """What an owner's hook adds to one run."""
+
+    config: Mapping[str, Any] = field(default_factory=dict)
+    """Put over the intake's own, `configurable` key by key."""
+    context: Any = None
+    """The graph's runtime context; put over the intake's own, key by key where both are mappings."""
+    values: Mapping[str, Any] = field(default_factory=dict)
+    """Written to channels as a node would write them: through their reducers."""
+
+
+Prepare = Callable[[RunAgentInput], Prepared | Awaitable[Prepared]]
+
+
+def rejected(value: Any) -> Any:
+    """What a cancelled interrupt is resumed with: of LangChain's approval middleware, a rejection of each of its
+    requests; of any other, None."""
+    requests = value.get("action_requests") if isinstance(value, Mapping) else None
+    if not isinstance(requests, list | tuple):
+        return None
+    return {"decisions": [{"type": "reject", "message": "The user did not answer."} for _ in requests]}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Intake:
+    """What is taken from a client, and how its runs are started. Raises `ValueError` for choices that there are not."""
+
+    state: Collection[str] = frozenset()
+    """The channels that the client's state is written to: replaced, not reduced. Never the messages."""
+    prepare: Prepare | None = None
+    """What is done with an input before it is run, and the only way for its `forwardedProps` to a graph. May be async;
+    raise `InvalidInputError` to refuse."""
+    config: Mapping[str, Any] = field(default_factory=dict)
+    """The config of every run: `recursion_limit`, `tags`, `configurable`, ..."""
+    context: Any = None
+    """The runtime context of every run."""
+    busy: Busy = "reject"
+    """What becomes of a second run on a thread."""
+    shortened: Shortened = "continue"
+    """What is meant by something new from a client that lacks some of what the thread holds. `fork` is for front ends
+    that give an edited message a new id, and always send all they hold."""
+    on_cancelled: Callable[[Any], Any] = rejected
+    """What an interrupt that the user cancelled is resumed with, given the value it was raised with."""
+    on_disconnect: OnDisconnect = "continue"
+    """What becomes of a run when its last reader goes away."""
+
+    def __post_init__(self) -> None:
+        for name, kind in (("busy", Busy), ("shortened", Shortened), ("on_disconnect", OnDisconnect)):
+            if getattr(self, name) not in get_args(kind):
+                raise ValueError(f"{name}: expected one of {get_args(kind)}, got {getattr(self, name)!r}")
+        if isinstance(self.state, str):
+            raise ValueError(f"state: expected a collection of channels, got the text {self.state!r}")

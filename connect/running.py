@@ -1,0 +1,34 @@
+"""An input of a client as a run: `begin`. Which kind of run is `intake`'s to say; how it is told, `run`'s and
+`attach`'s."""
+
+from __future__ import annotations
+
+from ag_ui.core import RunAgentInput
+
+from ..translator import Options
+from .idle import PastErrors
+from .intake import Intake
+from .local_run import begin_local
+from .patience import Policy
+from .sources import Local, Source
+from .told import Batches
+
+
+async def begin(
+    source: Source,
+    given: RunAgentInput,
+    *,
+    options: Options | None,
+    intake: Intake,
+    patience: Policy | None = None,
+    past_errors: PastErrors = "error",
+) -> Batches:
+    """Starts the run that an input asks for, and gives what the client that asked is told, to its end.
+
+    Raises, before anything is told: `RunConflictError` where a run is running and the intake rejects a second one,
+    `InvalidIdError` and `InvalidInputError` for an input that can't be run, `PlatformError` and `Cut` for what the
+    platform answers.
+    """
+    if isinstance(source, Local):
+        return await begin_local(source, given, options, intake, past_errors)
+    raise NotImplementedError
