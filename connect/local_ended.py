@@ -47,7 +47,7 @@ def ended(state: StateSnapshot, remembered: Remembered | None, *, stops: bool) -
     run_id = _run_id(state) if last is None else last.run_id
     ending, stopped = _ending(state, last, stops)
     if isinstance(ending, Finished):
-        ending = Finished(_pending(state), state.values)
+        ending = Finished(pending(state), state.values)
     is_input = _metadata(state).get("source") == "input"
     return Ended(run_id, state.values, ending, stopped, checkpoint_id=_checkpoint_id(state), is_input=is_input)
 
@@ -69,7 +69,7 @@ def _ending(state: StateSnapshot, last: Remembered | None, stops: bool) -> tuple
     """The ending, and whether it is a static breakpoint's."""
     if last is not None and isinstance(last.ending, Failed):
         return last.ending, False
-    if _pending(state):
+    if pending(state):
         return Finished(), False
     if last is not None:
         # langgraph 1.0 does not show a task's second question as pending: then all that is known is that it waits
@@ -84,7 +84,7 @@ def _ending(state: StateSnapshot, last: Remembered | None, stops: bool) -> tuple
     return (Finished(), True) if stops else (UNFINISHED, False)
 
 
-def _pending(state: StateSnapshot) -> list[Any]:
+def pending(state: StateSnapshot) -> list[Any]:
     """The interrupts that wait. langgraph 1.0 also lists those of tasks that have been answered and are done; there a
     task that has only been answered has an empty result. One that failed was answered too: it asks nothing more."""
     waiting = [task for task in state.tasks if task.result is None or (type(task.result) is dict and not task.result)]

@@ -18,11 +18,11 @@ import asyncio
 import uuid
 import weakref
 from collections import OrderedDict
-from collections.abc import Hashable, Mapping
+from collections.abc import Coroutine, Hashable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from types import TracebackType
-from typing import Any, cast, get_args
+from typing import Any, TypeVar, cast, get_args
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -37,6 +37,7 @@ from .starts import Starts
 
 Graph = Pregel[Any, Any, Any, Any]
 _Key = tuple[Hashable, str]
+_Made = TypeVar("_Made")
 
 
 class RunNotFoundError(LookupError):
@@ -71,6 +72,7 @@ class Runs:
         self._lingering: OrderedDict[_Key, tuple[Run, asyncio.TimerHandle]] = OrderedDict()
         self._remembered: OrderedDict[_Key, Remembered] = OrderedDict()
         self._starts: weakref.WeakKeyDictionary[Starts, _Key] = weakref.WeakKeyDictionary()
+        self._owned: set[asyncio.Task[Any]] = set()
 
     async def __aenter__(self) -> Runs:
         return self
@@ -90,8 +92,9 @@ class Runs:
         agent: str | None = None,
         on_disconnect: OnDisconnect = "continue",
         context: Any = None,
+        parent_run_id: str | None = None,
     ) -> Run:
-        """Starts a run that goes on whoever reads it; see `start`."""
+        """Starts a run that goes on whoever reads it; see `start`. `parent_run_id`: as `RUN_STARTED` tells it."""
         if not isinstance(graph, Pregel):
             raise TypeError(f"start: expected a compiled graph, got {type(graph).__name__}")
         if on_disconnect not in get_args(OnDisconnect):
@@ -102,7 +105,9 @@ class Runs:
         if key in self._live:
             raise RunConflictError(f"thread {thread_id!r} has a run that is running, {self._live[key].run_id!r}")
         options = replace(options or options_for(graph), protocol_version=PROTOCOL_VERSION)
-        translator = Translator(thread_id, run_id, options, _seed(graph, options, view))
+        translator = Translator(
+            thread_id, run_id, options, _seed(graph, options, view), parent_run_id=parent_run_id
+        )
         parts = graph.astream(input, configured, context=context, stream_mode=STREAM_MODES, subgraphs=True)
         run = Run(parts, translator, key[0], on_disconnect, has_checkpointer=has_checkpointer(graph), over=self._over)
         self._forget(key)
@@ -127,14 +132,34 @@ class Runs:
         self._starts[starts] = (agent, thread_id)
         return starts
 
+    def going(self, agent: Hashable, thread_id: str) -> Run | None:
+        """The run that is running on a thread."""
+        return self._live.get((agent, thread_id))
+
+    def own(self, work: Coroutine[Any, Any, _Made]) -> asyncio.Task[_Made]:
+        """Does work that belongs to no request (a run that waits for another's end): it goes on if nobody waits for it,
+        and is cancelled with the registry."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._owned.add(task)
+        task.add_done_callback(self._disown)
+        return task
+
     async def aclose(self) -> None:
         """Cancels what runs and waits for its end; forgets what lingers; ends all `starts`."""
         for starts in list(self._starts):
             starts.close()
+        for task in list(self._owned):
+            task.cancel()
+        await asyncio.gather(*self._owned, return_exceptions=True)
         while self._live:  # one may start meanwhile
             await asyncio.gather(*(run.cancel() for run in self._live.values()))
         for key in list(self._lingering):
             self._forget(key)
+
+    def _disown(self, task: asyncio.Task[Any]) -> None:
+        self._owned.discard(task)
+        if not task.cancelled():
+            task.exception()  # whoever waits for it is told
 
     def _over(self, run: Run, ending: Ending) -> None:
         key = (run.agent, run.thread_id)

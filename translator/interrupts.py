@@ -23,6 +23,8 @@ from .events import Event, custom
 from .namespaces import Namespace
 from .plain import freeze, plain, text
 
+BREAKPOINT = "-breakpoint"
+"""What the id of a static breakpoint ends with, after the run's id."""
 OpenCalls = Mapping[str, tuple[str, Any]]
 """Unanswered tool calls of the conversation: id to name and arguments."""
 
@@ -66,7 +68,7 @@ class Interrupts:
     def told(self, run_id: str, calls: OpenCalls, owner: Any) -> list[Event]:
         """AG-UI `Interrupt` items. `owner` gives the subagent run of a namespace."""
         if not self._found:
-            return [{"id": f"{run_id}-breakpoint", "reason": "langgraph:breakpoint"}]
+            return [{"id": f"{run_id}{BREAKPOINT}", "reason": "langgraph:breakpoint"}]
         return [_told(key, *found, calls, owner(found[0])) for key, found in self._found.items()]
 
 

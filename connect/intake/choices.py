@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from inspect import isawaitable
 from typing import Any, Literal, get_args
 
 from ag_ui.core import RunAgentInput
@@ -71,3 +72,15 @@ class Intake:
                 raise ValueError(f"{name}: expected one of {get_args(kind)}, got {getattr(self, name)!r}")
         if isinstance(self.state, str):
             raise ValueError(f"state: expected a collection of channels, got the text {self.state!r}")
+
+
+async def prepared(intake: Intake, given: RunAgentInput) -> Prepared:
+    """What the owner's hook adds to a run. Raises what it raises, and `TypeError` for what is no `Prepared`."""
+    if intake.prepare is None:
+        return Prepared()
+    made = intake.prepare(given)
+    if isawaitable(made):
+        made = await made
+    if not isinstance(made, Prepared):
+        raise TypeError(f"prepare: expected Prepared, got {type(made).__name__}")
+    return made

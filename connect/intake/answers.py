@@ -1,0 +1,122 @@
+"""A client's answers to what a thread waits for: `answers`. Which run they make, `plan` says.
+
+Rules:
+
+1. `resume` entries answer interrupts by id. One that names nothing that waits is passed over, with a line in the log: it
+   was answered already, in another tab perhaps. What no entry names goes on waiting.
+2. A cancelled entry answers with what the owner says (`Intake.on_cancelled`), given the interrupt's value.
+3. A breakpoint has nothing to be told: resolved, the run goes on; cancelled, what is left of it is dropped.
+4. Older CopilotKit clients answer in `forwardedProps.command.resume`, one interrupt at a time; which, where several
+   wait, `interruptEvent` says by the value that they were shown, or the answer itself by being an object of their ids.
+   A text is read as JSON where it is any, as `ag-ui-langgraph` reads it. `resume` wins over it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+from ag_ui.core import ResumeEntry, RunAgentInput
+
+from ...translator.interrupts import BREAKPOINT
+from ...translator.plain import plain
+from ..failures import InvalidInputError
+from .standing import Standing
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """What of a client's answers has a question."""
+
+    values: Mapping[str, Any] = field(default_factory=dict)
+    """By interrupt id, what each is resumed with."""
+    goes_on: bool | None = None
+    """At a breakpoint: whether the run is to go on. None: nothing was said."""
+
+    def __bool__(self) -> bool:
+        return bool(self.values) or self.goes_on is not None
+
+
+def is_answering(given: RunAgentInput) -> bool:
+    """Whether an input means to answer something."""
+    return bool(given.resume) or _command(given) is not None
+
+
+def answers(given: RunAgentInput, standing: Standing, on_cancelled: Callable[[Any], Any]) -> Answers:
+    """The answers in an input to what a thread waits for.
+
+    Raises `InvalidInputError` where several interrupts wait and one answer does not say which it is for.
+    """
+    if given.resume:
+        return _entries(given.resume, standing, on_cancelled)
+    command = _command(given)
+    return Answers() if command is None else _by_command(command, standing)
+
+
+def id_of(interrupt: Any) -> str:
+    """The id of an interrupt, an object or its JSON."""
+    return str(interrupt.get("id") if isinstance(interrupt, Mapping) else interrupt.id)
+
+
+def _value_of(interrupt: Any) -> Any:
+    return interrupt.get("value") if isinstance(interrupt, Mapping) else interrupt.value
+
+
+def _entries(entries: list[ResumeEntry], standing: Standing, on_cancelled: Callable[[Any], Any]) -> Answers:
+    waiting = {id_of(interrupt): interrupt for interrupt in standing.interrupts}
+    found: dict[str, Any] = {}
+    goes_on: bool | None = None
+    for entry in entries:
+        if entry.interrupt_id in waiting:
+            cancelled = entry.status == "cancelled"
+            found[entry.interrupt_id] = (
+                on_cancelled(_value_of(waiting[entry.interrupt_id])) if cancelled else entry.payload
+            )
+        elif standing.is_stopped and entry.interrupt_id.endswith(BREAKPOINT):
+            goes_on = entry.status == "resolved"
+        else:
+            _log.warning("an answer is passed over: nothing waits under its interrupt id")
+    return Answers(found, goes_on)
+
+
+def _command(given: RunAgentInput) -> Mapping[str, Any] | None:
+    """What an older client puts in place of `resume`."""
+    forwarded = given.forwarded_props
+    command = forwarded.get("command") if isinstance(forwarded, Mapping) else None
+    return command if isinstance(command, Mapping) and command.get("resume") is not None else None
+
+
+def _by_command(command: Mapping[str, Any], standing: Standing) -> Answers:
+    answer = _parsed(command["resume"])
+    if standing.is_stopped and not standing.interrupts:
+        return Answers(goes_on=True)
+    if not standing.interrupts:
+        _log.warning("an answer is passed over: nothing waits")
+        return Answers()
+    ids = [id_of(interrupt) for interrupt in standing.interrupts]
+    if isinstance(answer, Mapping) and answer and set(answer) <= set(ids):
+        return Answers(dict(answer))
+    if len(ids) == 1:
+        return Answers({ids[0]: answer})
+    shown = plain(_parsed(command.get("interruptEvent")))
+    meant = [id_of(each) for each in standing.interrupts if plain(_value_of(each)) == shown]
+    if not meant:
+        raise InvalidInputError(
+            f"{len(ids)} interrupts wait; expected `resume` entries with their ids, got one answer that does not say "
+            "which it is for"
+        )
+    return Answers({meant[0]: answer})
+
+
+def _parsed(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    try:
+        return orjson.loads(value)
+    except ValueError:
+        return value

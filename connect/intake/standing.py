@@ -1,0 +1,29 @@
+"""How a thread stands when an input comes: `Standing`. Read off a checkpoint or a platform's answer by whoever reads
+those; never reads one itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """A thread at one moment."""
+
+    messages: Sequence[Any] = ()
+    """What it holds of the conversation: LangChain messages, or their JSON."""
+    values: Mapping[str, Any] = field(default_factory=dict)
+    """Its channels."""
+    interrupts: Sequence[Any] = ()
+    """What waits for an answer: LangGraph's interrupts, or their JSON."""
+    is_stopped: bool = False
+    """Whether it stands at a static breakpoint."""
+    is_unfinished: bool = False
+    """Whether its last run left work undone: it failed, was cancelled, or killed."""
+
+    @property
+    def waits(self) -> bool:
+        """Whether it waits for somebody."""
+        return bool(self.interrupts) or self.is_stopped
