@@ -1,0 +1,95 @@
+// The same agent without CopilotKit's user interface: its hooks, and elements of our own. One file of 0.8 MB.
+
+import { CopilotKitContext, CopilotKitCoreReact } from "@copilotkit/react-core/v2/context";
+import { useAgent, useInterrupt } from "@copilotkit/react-core/v2/headless";
+import { useEffect, useState, type FormEvent } from "react";
+import { createRoot } from "react-dom/client";
+
+import { AGENT, RUNTIME_URL, THREAD } from "./page";
+import { PlanView, Question, useMap } from "./plan";
+
+const copilotkit = new CopilotKitCoreReact({ runtimeUrl: RUNTIME_URL, runtimeTransport: "rest" });
+
+function DayPlanner() {
+  const { agent, isReady } = useAgent({ agentId: AGENT });
+  const place = useMap();
+  const question = useInterrupt({ agentId: AGENT, renderInChat: false, render: (asked) => <Question {...asked} /> });
+  const errors = useErrors();
+
+  // What the chat component does by itself: ask the server what this thread holds, and follow what runs on it.
+  useEffect(() => {
+    if (!isReady) return;
+    agent.threadId = THREAD;
+    void copilotkit.connectAgent({ agent });
+  }, [agent, isReady]);
+
+  const send = (content: string) => {
+    agent.addMessage({ id: crypto.randomUUID(), role: "user", content });
+    void copilotkit.runAgent({ agent });
+  };
+
+  return (
+    <main>
+      <p role="status" aria-label="run">
+        {!isReady ? "connecting" : agent.isRunning ? "running" : "idle"}
+      </p>
+      <ol aria-label="conversation">
+        {agent.messages.map((message) => (
+          <li key={message.id} data-role={message.role}>
+            {typeof message.content === "string" && <span>{message.content}</span>}
+            {message.role === "assistant" &&
+              message.toolCalls?.map((call) => (
+                <code key={call.id}>
+                  {call.function.name} {call.function.arguments}
+                </code>
+              ))}
+          </li>
+        ))}
+      </ol>
+      {question}
+      <PlanView plan={agent.state} />
+      <pre aria-label="state">{JSON.stringify(agent.state, null, 2)}</pre>
+      {place && <p aria-label="map">On the map: {place}</p>}
+      {errors.map((error, place) => (
+        <p role="alert" key={place}>
+          {error}
+        </p>
+      ))}
+      <Composer send={send} />
+      <button disabled={!agent.isRunning} onClick={() => copilotkit.stopAgent({ agent })}>
+        Stop
+      </button>
+    </main>
+  );
+}
+
+function Composer({ send }: { send: (content: string) => void }) {
+  const [draft, setDraft] = useState("");
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (draft.trim()) send(draft);
+    setDraft("");
+  };
+  return (
+    <form onSubmit={submit}>
+      <input aria-label="message" value={draft} onChange={(event) => setDraft(event.target.value)} />
+      <button>Send</button>
+    </form>
+  );
+}
+
+/** What CopilotKit's own chat would tell in a toast. */
+function useErrors(): string[] {
+  const [errors, setErrors] = useState<string[]>([]);
+  useEffect(() => {
+    const listening = copilotkit.subscribe({ onError: ({ error }) => setErrors((told) => [...told, error.message]) });
+    return () => listening.unsubscribe();
+  }, []);
+  return errors;
+}
+
+createRoot(document.getElementById("root")!).render(
+  <CopilotKitContext.Provider value={{ copilotkit, executingToolCallIds: new Set() }}>
+    <DayPlanner />
+  </CopilotKitContext.Provider>,
+);
