@@ -1,1 +1,25 @@
-"""The command `langgraph-agui`: the one folder that imports typer, rich and uvicorn."""
+"""The command `langgraph-agui`: the one folder that imports typer, rich and uvicorn.
+
+Here: what is asked for on the command line, graphs found as LangGraph's own tools find them, and what a person is
+shown. Never here: what a client is answered (`connect.serve`), or how a run is told (`connect`).
+Nothing of the extra is imported before `main` is called, so that it can say which extra is missing.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import NoReturn
+
+_EXTRA = frozenset({"typer", "rich", "starlette", "uvicorn", "dotenv"})
+
+
+def main() -> NoReturn:
+    """The console script. Exits with 2 for words that can't be meant, with 1 for what did not work, saying why."""
+    try:
+        from .commands import run
+
+        sys.exit(run())
+    except ModuleNotFoundError as missing:
+        if missing.name not in _EXTRA:
+            raise
+        sys.exit(f"langgraph-agui: {missing.name} is not installed: pip install 'langgraph-agui[serve]'")

@@ -1,0 +1,46 @@
+"""What the command cannot do, as one line and an exit code: `Misuse` (2) and `Failure` (1). No printing here."""
+
+from __future__ import annotations
+
+import re
+import traceback
+from pathlib import Path
+from typing import ClassVar
+
+_LONGEST = 400
+
+
+class Refusal(Exception):  # noqa: N818 - most are no error of anybody's
+    """The command ends; the message is all that is said of it, in one line."""
+
+    exit_code: ClassVar[int] = 1
+
+
+class Misuse(Refusal):
+    """What was asked for can't be meant, or is not there: a file, a name, an option that goes with no other."""
+
+    exit_code = 2
+
+
+class Failure(Refusal):
+    """What was asked for was tried and did not work: a graph that can't be imported, a port in use, a lost server."""
+
+
+def brief(error: BaseException) -> str:
+    """An error as one line: its kind and the beginning of what it says."""
+    said = re.sub(r"\s+", " ", str(error)).strip()
+    if len(said) > _LONGEST:
+        said = f"{said[:_LONGEST]}…"
+    return f"{type(error).__name__}: {said}" if said else type(error).__name__
+
+
+def place(error: BaseException, below: Path) -> str:
+    """Where an error comes from, as the deepest line of a file below this folder; empty if it is from elsewhere."""
+    if isinstance(error, SyntaxError) and error.filename:
+        return f" ({Path(error.filename).name}, line {error.lineno})"
+    inside = [each for each in traceback.extract_tb(error.__traceback__) if _is_below(Path(each.filename), below)]
+    return f" ({Path(inside[-1].filename).name}, line {inside[-1].lineno})" if inside else ""
+
+
+def _is_below(file: Path, folder: Path) -> bool:
+    return file.is_relative_to(folder) and "site-packages" not in file.parts

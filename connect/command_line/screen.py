@@ -1,0 +1,198 @@
+"""Shows AG-UI events to a person as they come: `Screen`, on a `Console` of rich.
+
+On a terminal what is streamed grows on one line; into a pipe each line goes out whole, when it is. Only what an event
+says is used, and what was shown before: a snapshot shows what in it is new. No graph, no translation, no wire here.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable
+from datetime import datetime
+from typing import Final
+
+from ag_ui.core import (
+    BaseEvent,
+    CustomEvent,
+    MessagesSnapshotEvent,
+    ReasoningMessageContentEvent,
+    ReasoningMessageEndEvent,
+    RunErrorEvent,
+    RunFinishedEvent,
+    RunFinishedInterruptOutcome,
+    RunStartedEvent,
+    StateDeltaEvent,
+    StateSnapshotEvent,
+    StepFinishedEvent,
+    StepStartedEvent,
+    TextMessageContentEvent,
+    TextMessageEndEvent,
+    ToolCallArgsEvent,
+    ToolCallEndEvent,
+    ToolCallResultEvent,
+    ToolCallStartEvent,
+)
+from rich.console import Console
+from rich.text import Text
+
+from ...translator import ClientView
+from .wording import as_json, changes, message_line, operation_line, text
+
+_STYLES: Final = {
+    "text": "green",
+    "reasoning": "dim",
+    "tool call": "yellow",
+    "tool result": "yellow",
+    "state": "magenta",
+    "message": "blue",
+    "run error": "red",
+    "interrupt": "bold",
+}
+"""How lines look, by their label; what is not named is of minor interest."""
+_MINOR: Final = "dim"
+_LABEL_WIDTH: Final = 19
+_INDENT: Final = "\n" + " " * (_LABEL_WIDTH + 2)
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+"""What would be obeyed by a terminal, from whoever wrote the text."""
+
+
+def console(*, stderr: bool = False) -> Console:
+    """The console of this process; colours only on a terminal, and not where NO_COLOR is set."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")  # a terminal that lacks a character ends no watch
+    return Console(stderr=stderr, highlight=False, markup=False, emoji=False, soft_wrap=True)
+
+
+class Screen:
+    """Says events on a console, one reader's from beginning to end. `now`: the clock beside a run's start and end."""
+
+    def __init__(self, out: Console, now: Callable[[], datetime] = datetime.now) -> None:
+        self._out = out
+        self._now = now
+        self._held = ClientView()
+        self._tools: dict[str, str] = {}
+        """The names of the tools called, by call."""
+        self._growing: dict[tuple[str, str], str] = {}
+        """What is unfinished, by label and id: on a terminal the one on the last line, else what waits to be whole."""
+
+    def show(self, event: BaseEvent) -> None:
+        """Shows one event; starts and ends of what is shown while it grows say nothing more."""
+        if isinstance(event, StateSnapshotEvent | MessagesSnapshotEvent):
+            self._show_snapshot(event)
+            return
+        self._held.apply(event)
+        match event:
+            case TextMessageContentEvent():
+                self._grow("text", event.message_id, event.delta)
+            case ReasoningMessageContentEvent():
+                self._grow("reasoning", event.message_id, event.delta)
+            case ToolCallStartEvent():
+                self._tools[event.tool_call_id] = event.tool_call_name
+                self._grow("tool call", event.tool_call_id, f"{event.tool_call_name} ")
+            case ToolCallArgsEvent():
+                self._grow("tool call", event.tool_call_id, event.delta)
+            case TextMessageEndEvent():
+                self._whole("text", event.message_id)
+            case ReasoningMessageEndEvent():
+                self._whole("reasoning", event.message_id)
+            case ToolCallEndEvent():
+                self._whole("tool call", event.tool_call_id)
+            case ToolCallResultEvent():
+                self._line("tool result", f"{self._tool(event.tool_call_id)} {text(event.content)}")
+            case StateDeltaEvent():
+                for operation in event.delta:
+                    self._line("state", operation_line(operation))
+            case StepStartedEvent():
+                self._line("step started", event.step_name)
+            case StepFinishedEvent():
+                self._line("step finished", event.step_name)
+            case RunStartedEvent():
+                self._line("run started", f"{event.run_id} in thread {event.thread_id}  {self._time()}")
+            case RunFinishedEvent():
+                self._finished(event)
+            case RunErrorEvent():
+                self._line("run error", f"{event.message}{f' ({event.code})' if event.code else ''}  {self._time()}")
+            case CustomEvent():
+                self._line("custom", f"{event.name} {as_json(event.value)}")
+            case _ if not event.type.value.endswith(("_START", "_END")):
+                said = event.model_dump(exclude={"type"}, exclude_none=True, mode="json")
+                self._line(event.type.value.lower().replace("_", " "), as_json(said))
+
+    def say(self, remark: str) -> None:
+        """Ends what is open, and says something that no event says."""
+        self.rest()
+        self._write(f"\n{remark}\n")
+
+    def rest(self) -> None:
+        """Ends what is open: no more of it comes."""
+        if self._out.is_terminal:
+            self._end_line()
+        for label, of in list(self._growing):
+            self._whole(label, of)
+
+    def _show_snapshot(self, event: StateSnapshotEvent | MessagesSnapshotEvent) -> None:
+        """Shows what in a snapshot is otherwise than it was."""
+        state, held = self._held.state, {message["id"]: message for message in self._held.messages}
+        self._held.apply(event)
+        for change in changes(state, self._held.state):
+            self._line("state", change)
+        for message in self._held.messages:
+            if held.get(message["id"]) != message:
+                self._line("message", message_line(message))
+
+    def _finished(self, event: RunFinishedEvent) -> None:
+        outcome = event.outcome
+        if isinstance(outcome, RunFinishedInterruptOutcome):
+            for interrupt in outcome.interrupts:
+                said = interrupt.model_dump(exclude={"id"}, exclude_none=True, mode="json", by_alias=True)
+                self._line("interrupt", f"{interrupt.id} {as_json(said)}")
+        if event.result is not None:
+            self._line("result", as_json(event.result))
+        self._line("run finished", f"{outcome.type if outcome else ''}  {self._time()}".strip())
+
+    def _time(self) -> str:
+        return f"{self._now():%H:%M:%S}"
+
+    def _tool(self, call: str) -> str:
+        return self._tools.get(call, call)
+
+    def _grow(self, label: str, of: str, more: str) -> None:
+        """Adds to what `of` says."""
+        if not self._out.is_terminal:
+            self._growing[label, of] = self._growing.get((label, of), "") + more
+            return
+        if (label, of) not in self._growing:
+            self._end_line()
+            self._growing[label, of] = ""
+            self._begin(label)
+        self._write(more.replace("\n", _INDENT), _STYLES.get(label, _MINOR))
+
+    def _whole(self, label: str, of: str) -> None:
+        """Nothing is added to it any more: it is ended on a terminal, and said elsewhere."""
+        said = self._growing.pop((label, of), None)
+        if said is not None and self._out.is_terminal:
+            self._write("\n")
+        elif said is not None:
+            self._line(label, said.rstrip() if label == "tool call" else said)
+
+    def _line(self, label: str, content: str) -> None:
+        if self._out.is_terminal:
+            self._end_line()
+        self._begin(label)
+        self._write(content.replace("\n", _INDENT), _STYLES.get(label, _MINOR))
+        self._write("\n")
+
+    def _end_line(self) -> None:
+        """On a terminal: ends the line that grows; what comes to it later begins another."""
+        if self._growing:
+            self._growing.clear()
+            self._write("\n")
+
+    def _begin(self, label: str) -> None:
+        self._write(f"{label:>{_LABEL_WIDTH}}  ", "dim")
+
+    def _write(self, content: str, style: str = "") -> None:
+        harmless = _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", content)
+        self._out.print(Text(harmless, style), end="")

@@ -1,0 +1,48 @@
+"""What is said when a server has started: where each agent is, and the two lines of React that talk to it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from ipaddress import ip_address
+
+
+def address(host: str, port: int) -> str:
+    """The URL under which a server on this host and port is found from this machine."""
+    if host in ("0.0.0.0", "::", ""):
+        host = "localhost"
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def react(url: str, agent: str) -> tuple[str, str]:
+    """The two lines of a React page that show a chat with an agent; the thread is named, so that a reload finds it."""
+    chat = f'<CopilotChat agentId={json.dumps(agent)} threadId="my-thread" />'
+    return (
+        'import { CopilotChat, CopilotKitProvider } from "@copilotkit/react-core/v2";',
+        f"<CopilotKitProvider runtimeUrl={json.dumps(url)} useSingleEndpoint={{false}}>{chat}</CopilotKitProvider>",
+    )
+
+
+def welcome(url: str, agents: Sequence[str], *, origins: Sequence[str], threads: str) -> Iterator[str]:
+    """The lines of it. `threads`: what becomes of them."""
+    for agent in agents:
+        yield f"{agent}  {url}/{agent}"
+    yield ""
+    yield "In a React page (npm install @copilotkit/react-core):"
+    for line in react(url, agents[0]):
+        yield f"  {line}"
+    yield ""
+    yield threads
+    if not origins:
+        yield "Pages of other origins are kept out; let one in with --origin http://localhost:5173"
+
+
+def open_door(host: str) -> str | None:
+    """What is to be said of a host that is not of this machine alone."""
+    if host == "localhost":
+        return None
+    try:
+        is_own = ip_address(host).is_loopback
+    except ValueError:
+        is_own = False
+    return None if is_own else f"{host}: whoever reaches this port can run these agents and read their threads."
