@@ -57,7 +57,7 @@ def connect(
     asked = source_of(source)
     _check(options, view, past_errors, patience)
     version = _version(options)
-    return models(_connected(asked, thread_id, run_id, options, view, past_errors, patience), version)
+    return models(connected(asked, thread_id, run_id, options, view, past_errors, patience), version)
 
 
 def connect_sse(
@@ -77,7 +77,7 @@ def connect_sse(
     _check(options, view, past_errors, patience)
     _check_seconds("heartbeat", heartbeat)
     version = _version(options)
-    return frames(_connected(asked, thread_id, run_id, options, view, past_errors, patience), version, heartbeat)
+    return frames(connected(asked, thread_id, run_id, options, view, past_errors, patience), version, heartbeat)
 
 
 def watch(
@@ -104,7 +104,7 @@ def watch(
     """
     _check(options, view, past_errors, patience)
     _check_seconds("poll", poll)
-    told = _watched(
+    told = watching(
         _asked(source, thread_id, assistant_id), thread_id, assistant_id, options, view, past_errors, patience, poll
     )
     return models(told, _version(options))
@@ -127,7 +127,7 @@ def watch_sse(
     _check_seconds("heartbeat", heartbeat)
     _check(options, view, past_errors, patience)
     _check_seconds("poll", poll)
-    told = _watched(
+    told = watching(
         _asked(source, thread_id, assistant_id), thread_id, assistant_id, options, view, past_errors, patience, poll
     )
     return frames(told, _version(options), heartbeat)
@@ -169,7 +169,7 @@ def _version(options: Options | None) -> str | None:
     return (options or Options()).protocol_version
 
 
-async def _connected(
+async def connected(
     source: Source,
     thread_id: str,
     run_id: str | None,
@@ -178,6 +178,7 @@ async def _connected(
     past_errors: PastErrors,
     patience: Policy | None,
 ) -> Batches:
+    """What `connect` tells, in batches; the arguments are checked already."""
     reader = Reader(options or Options(), view)
 
     def told() -> Batches:
@@ -193,7 +194,7 @@ async def _connected(
             yield batch
 
 
-async def _watched(
+async def watching(
     source: Source,
     thread_id: str | None,
     assistant_id: str | None,
@@ -203,6 +204,7 @@ async def _watched(
     patience: Policy | None,
     poll: float,
 ) -> Batches:
+    """What `watch` tells, in batches; the arguments are checked already."""
     reader = Reader(options or Options(), view)
 
     def told() -> Batches:

@@ -105,9 +105,7 @@ class Runs:
         if key in self._live:
             raise RunConflictError(f"thread {thread_id!r} has a run that is running, {self._live[key].run_id!r}")
         options = replace(options or options_for(graph), protocol_version=PROTOCOL_VERSION)
-        translator = Translator(
-            thread_id, run_id, options, _seed(graph, options, view), parent_run_id=parent_run_id
-        )
+        translator = Translator(thread_id, run_id, options, _seed(graph, options, view), parent_run_id=parent_run_id)
         parts = graph.astream(input, configured, context=context, stream_mode=STREAM_MODES, subgraphs=True)
         run = Run(parts, translator, key[0], on_disconnect, has_checkpointer=has_checkpointer(graph), over=self._over)
         self._forget(key)
@@ -135,6 +133,16 @@ class Runs:
     def going(self, agent: Hashable, thread_id: str) -> Run | None:
         """The run that is running on a thread."""
         return self._live.get((agent, thread_id))
+
+    @property
+    def running(self) -> int:
+        """How many runs are running."""
+        return len(self._live)
+
+    async def stop(self, agent: Hashable) -> None:
+        """Cancels what runs of one agent, and waits for its end."""
+        while found := [run for run in self._live.values() if run.agent == agent]:
+            await asyncio.gather(*(run.cancel() for run in found))
 
     def own(self, work: Coroutine[Any, Any, _Made]) -> asyncio.Task[_Made]:
         """Does work that belongs to no request (a run that waits for another's end): it goes on if nobody waits for it,

@@ -69,6 +69,12 @@ class Platform:
         self.assistant_id = assistant_id
         self._options: dict[str, Options] = {}
 
+    def through(self, client: LangGraphClient) -> Platform:
+        """The same, by another client. What it said of its graphs' schemas is not asked for again."""
+        same = Platform(client, self.assistant_id)
+        same._options = self._options
+        return same
+
     async def options(self, assistant_id: str | None = None, policy: Policy | None = None) -> Options:
         """The options when none are given: the channels of the assistant's output schema; asked for once.
 

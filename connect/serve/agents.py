@@ -1,0 +1,101 @@
+"""What is served: `Agent`, and the names that agents may have. Never how a request reaches one."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ag_ui.core import AgentCapabilities, RunAgentInput
+from starlette.requests import Request
+
+from ...translator import Options
+from ..intake import Intake
+from ..patience import Policy
+from ..sources import Platform, Source, source_of
+from .forwarded import checked_names, forwarded
+
+RESERVED = ("health", "info", "watch")
+"""Names that are routes. `agent` is none: what is below `/agent/` is longer than what is below an agent's name, and it
+is what LangGraph's own templates call their graph."""
+DEFAULT = "default"
+"""The name of a single agent that was given none; CopilotKit asks for it where a page names no other."""
+
+_NAME = re.compile(r"[^/\\\x00-\x20\x7f?#%]{1,128}")
+
+IntakeOf = Callable[[Request], Intake | Awaitable[Intake]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Agent:
+    """A graph as it is served. Raises `TypeError` and `ValueError` for what can't be served so.
+
+    Of one that is given as its source alone, all the rest is as it stands here.
+    """
+
+    source: Any
+    """A compiled graph, a `Local`, or what stands for a platform: see `connect`."""
+    name: str | None = None
+    """What people call it; None: the name under which it is served."""
+    description: str | None = None
+    """What it is good for, in a sentence."""
+    options: Options | None = None
+    """How its runs are told; None shows the channels of its output schema. The protocol version is the client's."""
+    intake: Intake | IntakeOf = field(default_factory=Intake)
+    """What of an input reaches the graph; may be made for each request, from who asks."""
+    capabilities: AgentCapabilities | None = None
+    """What clients are told it can do; None: what can be seen of it."""
+    patience: Policy | None = None
+    """How long a platform that can't be reached is waited for."""
+    headers: tuple[str, ...] = ()
+    """The names of the request's headers that are sent on to the platform. No other is."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "source", source_of(self.source))
+        object.__setattr__(self, "headers", checked_names(self.headers))
+        if self.headers and not isinstance(self.source, Platform):
+            raise ValueError("headers: expected none for a graph of this process: they are sent on to a platform")
+        if not (isinstance(self.intake, Intake) or callable(self.intake)):
+            raise TypeError(f"intake: expected an Intake or what makes one, got {type(self.intake).__name__}")
+
+    def source_for(self, request: Request) -> Source:
+        """The source, as whoever asks sees it."""
+        source: Source = self.source
+        return forwarded(source, request.headers, self.headers) if isinstance(source, Platform) else source
+
+    async def intake_for(self, request: Request) -> Intake:
+        """What is taken from whoever asks."""
+        if isinstance(self.intake, Intake):
+            return self.intake
+        made = self.intake(request)
+        return await made if inspect.isawaitable(made) else made
+
+    async def options_for(self, source: Source, version: str | None) -> Options:
+        """How it is told to a client of this protocol version. Raises as `Platform.options`."""
+        if self.options is not None:
+            options = self.options
+        elif isinstance(source, Platform):
+            options = await source.options(policy=self.patience)
+        else:
+            options = await source.options()
+        return replace(options, protocol_version=version)
+
+
+def agents_of(given: Any) -> dict[str, Agent]:
+    """The agents by their names: of a mapping its own, of a single one `default`. Raises `TypeError`, `ValueError`."""
+    named = given if isinstance(given, Mapping) else {DEFAULT: given}
+    if not named:
+        raise ValueError("agents: expected one at least")
+    for name in named:
+        if not isinstance(name, str) or not _NAME.fullmatch(name) or not name.strip("."):
+            raise ValueError(f"agents: {name!r} can't be in a URL's path, so it can be no agent's name")
+        if name in RESERVED:
+            raise ValueError(f"agents: {name!r} is a route of its own ({', '.join(RESERVED)} are): choose another name")
+    return {name: each if isinstance(each, Agent) else Agent(source=each) for name, each in named.items()}
+
+
+def version_of(given: RunAgentInput) -> str | None:
+    """The protocol version an input declares."""
+    return given.protocol_version or None

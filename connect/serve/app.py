@@ -1,0 +1,116 @@
+"""The app: `agui_app`. Here: what is put together. Never here: what any part of it does."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from http import HTTPStatus
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from ..public import HEARTBEAT
+from ..runs import agent_of
+from ..sources import Local
+from .agents import agents_of
+from .closing import Closing
+from .limits import Limits
+from .plain import Plain
+from .refusals import Refusal, refused
+from .routing import routes
+from .service import Authorize, Service
+
+
+def agui_app(
+    agents: Any,
+    *,
+    authorize: Authorize | None = None,
+    limits: Limits | None = None,
+    origins: Sequence[str] = (),
+    heartbeat: float | None = HEARTBEAT,
+    grace: float = 5.0,
+) -> Starlette:
+    """An app that puts graphs behind AG-UI: to run, or to mount into another.
+
+    `agents`: by their names in the URL, each an `Agent`, or what `connect` takes as a source; or a single one, which is
+    called `default`. `authorize`: who may do what; None lets everybody do everything. `limits`: how much is taken.
+    `origins`: from which pages of other origins browsers may ask (`"*"`: any); none means none. `heartbeat`: seconds of
+    silence after which a comment is sent (None: never). `grace`: seconds that streams are left when the server ends.
+
+    Raises `TypeError` and `ValueError` for what can't be served so. `app.state.closing` is its end: see `Closing`.
+    """
+    _check(origins, heartbeat, grace)
+    closing = Closing(grace)
+    service = Service(agents_of(agents), authorize, limits or Limits(), heartbeat, closing)
+    app = Starlette(
+        routes=_routes(service),
+        middleware=_middleware(origins),
+        exception_handlers={HTTPException: _elsewhere(service)},
+        lifespan=_lifespan(service),
+    )
+    app.router.redirect_slashes = False
+    app.state.closing, app.state.service = closing, service
+    return app
+
+
+def _routes(service: Service) -> list[Route]:
+    plain = Plain(service)
+
+    async def single(request: Request) -> Response:
+        if service.only is None:
+            message = f"There are several agents, POST /{{agent}} asks one: {', '.join(service.agents)}."
+            raise Refusal(HTTPStatus.NOT_FOUND, "agent_expected", message)
+        return await plain.run(request, service.only)
+
+    return [*routes(service.closing, "/", POST=single), *plain.routes()]
+
+
+def _middleware(origins: Sequence[str]) -> list[Middleware]:
+    if not origins:
+        return []
+    methods, headers = ["GET", "POST", "OPTIONS"], ["*"]
+    return [Middleware(CORSMiddleware, allow_origins=list(origins), allow_methods=methods, allow_headers=headers)]
+
+
+def _elsewhere(service: Service) -> Any:
+    """What answers a path that is no route."""
+
+    async def answer(request: Request, error: Exception) -> Response:
+        if isinstance(error, HTTPException) and error.status_code == HTTPStatus.NOT_FOUND:
+            names = ", ".join(service.agents)
+            message = (
+                "There is nothing here. There are: POST /{agent}, /{agent}/connect and /{agent}/stop, "
+                f"GET /watch/{{thread}} and /health; the agents are: {names}."
+            )
+            error = Refusal(HTTPStatus.NOT_FOUND, "not_found", message)
+        return refused(error)
+
+    return answer
+
+
+def _lifespan(service: Service) -> Any:
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        service.closing.reopen()
+        yield
+        await service.closing.aclose()
+        for agent in service.agents.values():
+            if isinstance(agent.source, Local):
+                await agent.source.runs.stop(agent_of(agent.source.graph, agent.source.agent))
+
+    return lifespan
+
+
+def _check(origins: Sequence[str], heartbeat: float | None, grace: float) -> None:
+    if isinstance(origins, str):
+        raise ValueError(f"origins: expected several, such as ['https://example.org'], got the text {origins!r}")
+    if heartbeat is not None and not heartbeat > 0:
+        raise ValueError(f"heartbeat: expected more than 0 seconds, got {heartbeat!r}")
+    if not grace >= 0:
+        raise ValueError(f"grace: expected 0 seconds or more, got {grace!r}")

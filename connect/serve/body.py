@@ -1,0 +1,129 @@
+"""A request's body as JSON, and as an input: how much of it is read, and what is said of one that is none.
+
+Never here: what an input does. Nothing of what was sent is in what is said of it, but the names of AG-UI's own fields.
+"""
+
+from __future__ import annotations
+
+import re
+from http import HTTPStatus
+from typing import Any
+
+import orjson
+from ag_ui.core import RunAgentInput
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+from starlette.requests import Request
+
+from .limits import Limits
+from .refusals import Refusal
+
+_JSON = re.compile(r"application/(?:[\w.+-]+\+)?json\s*(?:;.*)?", re.IGNORECASE)
+_NAME = re.compile(r"[A-Za-z][\w-]{0,40}")
+_MOST_SAID = 3
+_EXPECTED = "Input should be "
+"""How pydantic begins what it says of a value's type, which is all it says then."""
+
+
+async def read(request: Request, limits: Limits) -> Any:
+    """What the body's JSON says; None for an empty body. Raises `Refusal`.
+
+    A body that says it is something else is refused: a page of another origin may send that without being asked.
+    """
+    kind = request.headers.get("content-type", "")
+    if not _JSON.fullmatch(kind):
+        message = "Expected a body of JSON, and the header Content-Type: application/json."
+        raise Refusal(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", message)
+    raw = await _bytes(request, limits.body)
+    if not raw:
+        return None
+    try:
+        found = orjson.loads(raw)
+    except orjson.JSONDecodeError as error:
+        message = f"The body is no JSON: {error.msg} (line {error.lineno}, column {error.colno})."
+        raise Refusal(HTTPStatus.BAD_REQUEST, "invalid_json", message) from None
+    _check_depth(found, limits.depth)
+    return found
+
+
+def checked_input(found: Any, limits: Limits) -> RunAgentInput:
+    """The input that a body is; raises `Refusal`, which names the field that is none, and what it should be."""
+    if isinstance(found, dict) and isinstance(found.get("messages"), list) and len(found["messages"]) > limits.messages:
+        raise _invalid(f"messages: expected {limits.messages} at most, got {len(found['messages'])}.")
+    try:
+        return RunAgentInput.model_validate(found)
+    except ValidationError as error:
+        wrong = error.errors(include_url=False, include_context=True, include_input=False)
+        said = [f"{_path(each)}: {_expected(each)}" for each in wrong[:_MOST_SAID]]
+        if len(wrong) > _MOST_SAID:
+            said.append(f"and {len(wrong) - _MOST_SAID} more")
+        raise _invalid("Expected an AG-UI RunAgentInput: " + "; ".join(said) + ".") from None
+
+
+def text_of(found: Any, name: str) -> str | None:
+    """A field of a body that is a text, if it is there. Raises `Refusal`."""
+    if found is None:
+        return None
+    if not isinstance(found, dict):
+        raise _invalid("Expected a JSON object.")
+    value = found.get(name)
+    if value is not None and not isinstance(value, str):
+        raise _invalid(f"{name}: expected a text.")
+    return value
+
+
+async def _bytes(request: Request, most: int) -> bytes:
+    """The body; what its headers say of its length is believed only where that is too much."""
+    said = request.headers.get("content-length", "")
+    if said.isdecimal() and int(said[:_DIGITS]) > most:
+        raise _too_large(most)
+    read = bytearray()
+    async for piece in request.stream():
+        read += piece
+        if len(read) > most:
+            raise _too_large(most)
+    return bytes(read)
+
+
+_DIGITS = 18
+"""Digits of a length that are looked at: more than any is as long as."""
+
+
+def _too_large(most: int) -> Refusal:
+    return Refusal(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large", f"The body is larger than {most} bytes.")
+
+
+def _check_depth(found: Any, most: int) -> None:
+    level = [found] if isinstance(found, dict | list) else []
+    depth = 0
+    while level:
+        depth += 1
+        if depth > most:
+            raise _invalid(f"The body's JSON is nested deeper than {most} levels.")
+        level = [
+            inner
+            for outer in level
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+            if isinstance(inner, dict | list)
+        ]
+
+
+def _invalid(message: str) -> Refusal:
+    return Refusal(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid_input", message)
+
+
+def _path(wrong: ErrorDetails) -> str:
+    """Where the field is: `messages.0.content`; what the client itself named is left out."""
+    parts = [str(part) if isinstance(part, int) or _NAME.fullmatch(part) else "..." for part in wrong["loc"]]
+    return ".".join(parts) or "the body"
+
+
+def _expected(wrong: ErrorDetails) -> str:
+    if wrong["type"] == "missing":
+        return "is missing"
+    if wrong["type"] == "union_tag_invalid":
+        return f"expected one of {wrong.get('ctx', {}).get('expected_tags')}"
+    if wrong["type"] in ("model_type", "model_attributes_type", "dict_type"):
+        return "expected an object"
+    message = wrong["msg"]
+    return f"expected {message.removeprefix(_EXPECTED)}" if message.startswith(_EXPECTED) else "is not as expected"

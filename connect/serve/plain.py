@@ -1,0 +1,91 @@
+"""Plain AG-UI over HTTP: the routes that a stock client, a bare `EventSource` and a load balancer ask.
+
+    POST /{agent}          a RunAgentInput, and the run as an event stream; POST / where there is one agent
+    POST /{agent}/connect  a RunAgentInput: what the thread holds and what runs on it, to its end
+    POST /{agent}/stop     {"threadId", "runId"?}, {"stopped": bool}
+    GET /watch/{thread}    the thread, and every run of it; ?agent= where there are several
+    GET /health            {"status": "ok"}
+
+Here: what of a request is what. Never here: what is done with it (`service`).
+"""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from ...translator import ClientView
+from .body import checked_input, read, text_of
+from .refusals import Refusal, said
+from .routing import routes
+from .service import Service
+
+
+class Plain:
+    """The routes of one app."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
+    def routes(self) -> list[Route]:
+        """All of them; those of agents last, for they take what the others leave."""
+        closing = self._service.closing
+        found = routes(closing, "/health", GET=self._health)
+        found += routes(closing, "/watch/{thread:path}", GET=self._watch)
+        found += routes(closing, "/{agent}/connect", POST=self._connect)
+        found += routes(closing, "/{agent}/stop", POST=self._stop)
+        found += routes(closing, "/{agent}", POST=self._run)
+        return found
+
+    async def run(self, request: Request, name: str) -> Response:
+        """A run of an agent, as the body asks for."""
+        self._service.agent(name)
+        return await self._service.run(request, name, checked_input(await self._body(request), self._service.limits))
+
+    async def _run(self, request: Request) -> Response:
+        return await self.run(request, _agent(request))
+
+    async def _connect(self, request: Request) -> Response:
+        name = _agent(request)
+        self._service.agent(name)
+        given = checked_input(await self._body(request), self._service.limits)
+        version = given.protocol_version
+        view = ClientView(given.messages, given.state, version)
+        return await self._service.connect(request, name, given.thread_id, view=view, version=version)
+
+    async def _stop(self, request: Request) -> Response:
+        name = _agent(request)
+        self._service.agent(name)
+        found = await self._body(request)
+        thread_id, run_id = text_of(found, "threadId"), text_of(found, "runId")
+        if thread_id is None:
+            message = 'Expected {"threadId": ..., "runId": ...}; without a run id, what goes on is stopped.'
+            raise Refusal(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid_input", message)
+        return said({"stopped": await self._service.stop(request, name, thread_id, run_id)})
+
+    async def _watch(self, request: Request) -> Response:
+        name = request.query_params.get("agent") or self._service.only
+        if name is None:
+            message = f"Expected ?agent= and one of {', '.join(self._service.agents)}."
+            raise Refusal(HTTPStatus.BAD_REQUEST, "agent_expected", message)
+        return await self._service.watch(request, name, _thread(request))
+
+    async def _health(self, request: Request) -> Response:
+        return said({"status": "ok"})
+
+    async def _body(self, request: Request) -> object:
+        return await read(request, self._service.limits)
+
+
+def _agent(request: Request) -> str:
+    return str(request.path_params["agent"])
+
+
+def _thread(request: Request) -> str:
+    """The thread's id, which may have slashes in it; one that ends the path as it was written is none of it."""
+    thread = str(request.path_params["thread"])
+    raw: bytes = request.scope.get("raw_path") or b""
+    return thread.removesuffix("/") if raw.partition(b"?")[0].endswith(b"/") else thread

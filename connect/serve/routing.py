@@ -1,0 +1,57 @@
+"""Routes whose every answer is ours: wrong methods, errors, and the end of the server. Never what a route does.
+
+A path is taken with and without a slash at its end: a redirect would lose a body on its way, or its credentials.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from http import HTTPStatus
+
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from .closing import Closing, Ended
+from .refusals import Refusal, refused, shutting_down
+
+Endpoint = Callable[[Request], Awaitable[Response]]
+
+
+def routes(closing: Closing, path: str, **by_method: Endpoint) -> list[Route]:
+    """The routes of one path; `by_method`: what answers a method."""
+    endpoint = _ByMethod(closing, by_method)
+    paths = [path] if path.endswith(":path}") else sorted({path.rstrip("/") or "/", path.rstrip("/") + "/"})
+    return [Route(each, endpoint) for each in paths]
+
+
+class _ByMethod:
+    """What answers the requests for one path."""
+
+    def __init__(self, closing: Closing, by_method: dict[str, Endpoint]) -> None:
+        self._closing = closing
+        self._by_method = by_method
+        if "GET" in by_method:
+            self._by_method = {**by_method, "HEAD": by_method["GET"]}
+        self._allow = {"Allow": ", ".join([*self._by_method, "OPTIONS"])}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        response = await self._answer(Request(scope, receive, send))
+        await response(scope, receive, send)
+
+    async def _answer(self, request: Request) -> Response:
+        if request.method == "OPTIONS":
+            return Response(None, HTTPStatus.NO_CONTENT, self._allow)
+        try:
+            if request.method not in self._by_method:
+                message = f"{request.method} is not answered here, but {self._allow['Allow']}."
+                raise Refusal(HTTPStatus.METHOD_NOT_ALLOWED, "method_not_allowed", message, self._allow)
+            async with self._closing.opened():
+                return await self._by_method[request.method](request)
+        except Ended:
+            return refused(shutting_down())
+        except ClientDisconnect:
+            return Response(None, HTTPStatus.BAD_REQUEST)  # nobody hears it
+        except Exception as error:
+            return refused(error)

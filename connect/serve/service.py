@@ -1,0 +1,173 @@
+"""What every dialect of HTTP does with an agent: `Service` runs, connects, watches and stops. Never paths or bodies.
+
+Each asks at the door first: is there such an agent, can the thread's id be one, may whoever asks see it, is there room.
+Only then is anything read of the thread. What stands in the way is raised, and answered as in `refusals`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractContextManager, ExitStack
+from http import HTTPStatus
+from typing import Any
+
+from ag_ui.core import RunAgentInput
+from starlette.requests import Request
+from starlette.responses import Response
+
+from ...translator import PROTOCOL_VERSION, ClientView
+from ..failures import checked_run_id, checked_thread_id
+from ..idle import PastErrors
+from ..platform_watch import POLL
+from ..public import cancel, connected, watching
+from ..running import begin
+from ..sources import Platform, Source
+from ..told import Batches
+from .agents import Agent
+from .closing import Closing
+from .limits import Limits, Places
+from .refusals import Refusal
+from .stream import EventStream
+
+Authorize = Callable[[Request, str, str], bool | Awaitable[bool]]
+"""Whether this request may do what it asks for with this agent and this thread: True lets it in. Anything else is 403;
+or raise Starlette's (or FastAPI's) `HTTPException`. It must not wait without `await`, nor read the request's body."""
+
+Adapt = Callable[[Batches], Batches]
+"""What a dialect makes of the batches before they are told."""
+
+_ENDS_HERE = "The server is shutting down, and with it this run."
+_GOES_ON = "The server that told this run is shutting down. The run goes on: connect to it again."
+
+_log = logging.getLogger(__name__)
+
+
+class Service:
+    """The agents of one app, and its doors. `app.state.service` is the app's."""
+
+    def __init__(
+        self,
+        agents: Mapping[str, Agent],
+        authorize: Authorize | None,
+        limits: Limits,
+        heartbeat: float | None,
+        closing: Closing,
+    ) -> None:
+        self.agents = dict(agents)
+        self.limits = limits
+        self.closing = closing
+        self.places = Places(limits, [agent.source for agent in agents.values()])
+        self._authorize = authorize
+        self._heartbeat = heartbeat
+
+    @property
+    def only(self) -> str | None:
+        """The name of the agent, if there is one alone."""
+        return next(iter(self.agents)) if len(self.agents) == 1 else None
+
+    def agent(self, name: str) -> Agent:
+        """The agent of this name; raises `Refusal` (404), naming those that there are."""
+        if name not in self.agents:
+            message = f"There is no such agent. There are: {', '.join(self.agents)}."
+            raise Refusal(HTTPStatus.NOT_FOUND, "unknown_agent", message)
+        return self.agents[name]
+
+    async def admit(self, request: Request, name: str, thread_id: str) -> tuple[Agent, Source]:
+        """The agent, and its source as whoever asks sees it, if they may be asked about this thread."""
+        agent = self.agent(name)
+        checked_thread_id(thread_id, in_url=isinstance(agent.source, Platform))
+        if self._authorize is not None:
+            allowed: object = self._authorize(request, name, thread_id)
+            if inspect.isawaitable(allowed):
+                allowed = await allowed
+            if allowed is not True:
+                if allowed is not False:
+                    _log.warning("authorize gave %s, which lets nobody in: return True to", type(allowed).__name__)
+                raise Refusal(HTTPStatus.FORBIDDEN, "forbidden", "You may not do this with this agent and thread.")
+        return agent, agent.source_for(request)
+
+    async def run(
+        self,
+        request: Request,
+        name: str,
+        given: RunAgentInput,
+        *,
+        past_errors: PastErrors = "error",
+        adapt: Adapt | None = None,
+    ) -> Response:
+        """Starts the run an input asks for, and tells it. A run that has started goes on when its client leaves, as the
+        agent's intake says; one that leaves before that has asked all the same."""
+        agent, source = await self.admit(request, name, given.thread_id)
+        checked_run_id(given.run_id, in_url=isinstance(source, Platform))
+        with ExitStack() as places:
+            places.enter_context(self.places.reader())
+            place = places.enter_context(ExitStack())
+            place.enter_context(self.places.run())
+            options = await agent.options_for(source, given.protocol_version)
+            intake = await agent.intake_for(request)
+            batches = await begin(
+                source, given, options=options, intake=intake, patience=agent.patience, past_errors=past_errors
+            )
+            if not isinstance(source, Platform):
+                place.close()  # the registry counts it from here on
+            return self._told(batches, source, given.protocol_version, places.pop_all(), adapt)
+
+    async def connect(
+        self,
+        request: Request,
+        name: str,
+        thread_id: str,
+        *,
+        view: ClientView | None = None,
+        version: str | None = PROTOCOL_VERSION,
+        run_id: str | None = None,
+        past_errors: PastErrors = "error",
+        adapt: Adapt | None = None,
+    ) -> Response:
+        """Tells what the thread holds and what runs on it, to its end. `view`: what the client holds."""
+        agent, source = await self.admit(request, name, thread_id)
+        with ExitStack() as places:
+            places.enter_context(self.places.reader())
+            options = await agent.options_for(source, version)
+            batches = connected(source, thread_id, run_id, options, view, past_errors, agent.patience)
+            return self._told(batches, source, version, places.pop_all(), adapt)
+
+    async def watch(self, request: Request, name: str, thread_id: str) -> Response:
+        """Tells what the thread holds, and from then on every run of it, for as long as the client stays."""
+        agent, source = await self.admit(request, name, thread_id)
+        with ExitStack() as places:
+            places.enter_context(self.places.reader())
+            options = await agent.options_for(source, PROTOCOL_VERSION)
+            batches = watching(source, thread_id, None, options, None, "error", agent.patience, POLL)
+            return self._told(batches, source, PROTOCOL_VERSION, places.pop_all(), None, stays=True)
+
+    async def stop(self, request: Request, name: str, thread_id: str, run_id: str | None = None) -> bool:
+        """Stops a run, or what goes on on the thread; whether there was such a run to stop."""
+        _, source = await self.admit(request, name, thread_id)
+        try:
+            await cancel(source, thread_id, run_id)
+        except LookupError:
+            return False
+        return True
+
+    def _told(
+        self,
+        batches: Batches,
+        source: Source,
+        version: str | None,
+        place: AbstractContextManager[Any],
+        adapt: Adapt | None,
+        *,
+        stays: bool = False,
+    ) -> EventStream:
+        return EventStream(
+            batches if adapt is None else adapt(batches),
+            self.closing,
+            version=version,
+            heartbeat=self._heartbeat,
+            message=_GOES_ON if isinstance(source, Platform) else _ENDS_HERE,
+            place=place,
+            stays=stays,
+        )

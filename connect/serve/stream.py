@@ -1,0 +1,169 @@
+"""The answer that is an event stream: `EventStream`. Never which events, but the one that ends a stream that is cut.
+
+- It is told in the request's own task. When its reader leaves, or the server ends, that is interrupted at whatever it
+  waits for, and all that it reads from is closed at once.
+- It keeps nothing: a piece is asked for when the one before it has been taken by the server, which takes no more than
+  its own buffer holds. So a reader that does not read holds up its stream, and only that.
+- A reader that is told a run when the server ends is told that it will not see its end: what is open is closed, and
+  `RUN_ERROR`, code `shutdown`, says so. A run of this process ends with it; a platform's goes on. One that was told a
+  run's end already is told nothing.
+- One that does not read when the server ends can't be told anything: it finds its stream broken off.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AbstractContextManager, aclosing, asynccontextmanager, suppress
+from typing import Any
+
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from ...translator import events as agui
+from ...translator.opened import Open
+from ...translator.opened import Opened as InRun
+from ...translator.openings import closed
+from ..streams import frames
+from ..told import Batch, Batches, tell
+from .closing import Closing, Ended, Opened
+
+HEADERS = {
+    "Content-Type": "text/event-stream; charset=utf-8",
+    "Cache-Control": "no-store, no-transform",
+    "X-Accel-Buffering": "no",
+}
+SHUTDOWN = "shutdown"
+"""The code of the `RUN_ERROR` that ends a stream when the server ends."""
+
+_GOODBYE = 1.0
+"""Seconds in which a reader has to take the last that it is told."""
+
+
+class Noted:
+    """Batches as they are, and what whoever was told them has open.
+
+    Closing it closes what it reads from, even if it was never read: a generator that was never entered does nothing
+    when it is closed, so it is entered then, and given no time.
+    """
+
+    def __init__(self, batches: Batches) -> None:
+        self._batches = batches
+        self._in_run = InRun()
+        self.is_begun = False
+        """Whether anything was asked for."""
+        self.last = ""
+        """The kind of the event that was told last."""
+
+    @property
+    def is_between(self) -> bool:
+        """Whether no run is being told."""
+        return self._in_run.run_id is None
+
+    def __aiter__(self) -> Noted:
+        return self
+
+    async def __anext__(self) -> Batch:
+        self.is_begun = True
+        batch = await anext(self._batches)
+        for told in batch:
+            self._in_run.note(told.event)
+            self.last = told.event["type"]
+        return batch
+
+    def farewell(self, message: str) -> Batch:
+        """What ends the run that is told before its end."""
+        return tell([*closed(self._in_run.read(), Open()), agui.run_error(message, SHUTDOWN)])
+
+    async def aclose(self) -> None:
+        """Closes what is read."""
+        if not self.is_begun:
+            with suppress(StopAsyncIteration, TimeoutError):
+                async with asyncio.timeout(0):
+                    await anext(self)
+        if (aclose := getattr(self._batches, "aclose", None)) is not None:
+            await aclose()
+
+
+class EventStream(Response):
+    """Batches, told to one reader as they come.
+
+    `version`: the protocol version of its client. `stays`: whether it is told one run after the other, and so can go
+    between two of them. `message`: what it is told when the server ends. `place`: left when the stream is over.
+    """
+
+    def __init__(
+        self,
+        batches: Batches,
+        closing: Closing,
+        *,
+        version: str | None,
+        heartbeat: float | None,
+        message: str,
+        place: AbstractContextManager[Any],
+        stays: bool = False,
+    ) -> None:
+        super().__init__(None, headers=HEADERS)
+        del self.headers["content-length"]
+        self._batches = Noted(batches)
+        self._closing = closing
+        self._version = version
+        self._heartbeat = heartbeat
+        self._message = message
+        self._place = place
+        self._stays = stays
+        self._is_sending = False
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Tells all there is, to the end, or until the reader leaves, or the server ends."""
+        with self._place:
+            async with aclosing(self._batches):
+                try:
+                    async with self._closing.opened(self._is_idle) as opened, _leaving(receive, opened):
+                        await self._tell(scope, send)
+                except Ended as ended:
+                    if ended.is_cut and not self._is_sending:
+                        await self._say_goodbye(send)
+
+    def _is_idle(self) -> bool:
+        return self._stays and self._batches.is_between and not self._is_sending
+
+    async def _tell(self, scope: Scope, send: Send) -> None:
+        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        if scope["method"] != "HEAD":
+            async with aclosing(frames(self._batches, self._version, self._heartbeat)) as pieces:
+                async for piece in pieces:
+                    await self._send(send, piece)
+                    if self._closing.has_begun and self._is_idle():
+                        break
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _send(self, send: Send, piece: bytes) -> None:
+        self._is_sending = True
+        await send({"type": "http.response.body", "body": piece, "more_body": True})
+        self._is_sending = False
+
+    async def _say_goodbye(self, send: Send) -> None:
+        last = b""
+        if not self._batches.is_between or not (self._stays or self._batches.last):
+            last = b"".join(told.frame(self._version) for told in self._batches.farewell(self._message))
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_GOODBYE):
+                await send({"type": "http.response.body", "body": last, "more_body": False})
+
+
+@asynccontextmanager
+async def _leaving(receive: Receive, opened: Opened) -> AsyncIterator[None]:
+    """Ends what is open when its client leaves."""
+
+    async def left() -> None:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        opened.end(is_cut=False)
+
+    task = asyncio.create_task(left())
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.wait((task,))

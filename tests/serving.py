@@ -1,0 +1,87 @@
+"""Real servers for apps: uvicorn, over real sockets. Never here: what an app answers.
+
+`served(app)` is one in this event loop, so that a test sees the tasks and runs that its requests make; the app ends as
+uvicorn ends it. `app_process(target)` is one in a process of its own, started as `uvicorn module:app` is, to be ended
+by a signal, or killed.
+"""
+
+import asyncio
+import socket
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import uvicorn
+
+from .server_process import ServerProcess, free_port
+
+_WITHIN = 20.0
+
+
+class Served(uvicorn.Server):
+    """An app that is served, at `url`."""
+
+    def __init__(self, app: Any, **settings: Any) -> None:
+        quiet = {"log_config": None, "access_log": False, "lifespan": "on", "timeout_graceful_shutdown": 10}
+        super().__init__(uvicorn.Config(app, **{**quiet, **settings}))
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._socket.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}"
+        self._is_up = asyncio.Event()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """As uvicorn does it, and says so."""
+        await super().startup(sockets)
+        self._is_up.set()
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator["Served"]:
+        """Serves for as long as the block lasts."""
+        task = asyncio.create_task(self._serve([self._socket]))
+        try:
+            async with asyncio.timeout(_WITHIN):
+                await self._is_up.wait()
+            yield self
+        finally:
+            self.should_exit = True
+            await task
+
+    @property
+    def connections(self) -> int:
+        """How many connections are open."""
+        return len(self.server_state.connections)
+
+    def client(self, **settings: Any) -> httpx.AsyncClient:
+        """A client for it. Close it before the server."""
+        return httpx.AsyncClient(base_url=self.url, timeout=_WITHIN, trust_env=False, **settings)
+
+
+@asynccontextmanager
+async def served(app: Any, **settings: Any) -> AsyncIterator[Served]:
+    """The app, served in this event loop for as long as the block lasts. `settings`: of uvicorn.
+
+    At the end all that is open is ended first, as a signal would do it.
+    """
+    async with Served(app, **settings).running() as server:
+        yield server
+        closing = getattr(app.state, "closing", None)
+        if closing is not None:
+            await closing.aclose()
+
+
+@contextmanager
+def app_process(target: str, *options: str, environment: Mapping[str, str] | None = None) -> Iterator[ServerProcess]:
+    """A process that serves `module:app`; it has answered `/health`. Killed at the end of the block, if it still is."""
+    port = free_port()
+    command = [sys.executable, "-m", "uvicorn", target, "--port", str(port), *options]
+    with tempfile.TemporaryDirectory() as folder:
+        process = ServerProcess(command, Path(folder), environment or {}, port, "/health")
+        process.start()
+        try:
+            yield process
+        finally:
+            process.kill()
