@@ -1,7 +1,8 @@
 # Needs make and Python >= 3.11; everything else goes into $(VENV), and tests/client/node_modules.
 #
 #   make demo            an agent on a scripted model, its AG-UI events printed live, and a reader that leaves in
-#                        mid-sentence and comes back (ARGS=--json: the wire)
+#                        mid-sentence and comes back (ARGS=--json: the wire); then it is served, on a terminal until
+#                        Ctrl-C
 #   make test            every check: lint, types, pytest, and the real @ag-ui/client in Node
 #   make bench           the benchmark, the peer beside it (ARGS='--only replay': a part of it)
 #   make test-versions   pytest on the oldest versions pyproject.toml admits, and on the newest
@@ -111,7 +112,7 @@ $(VENV)/.modules: FORCE | $(VENV)/.created
 
 $(VENV)/.installed: pyproject.toml $(VENV)/.modules | $(VENV)/.created
 	@echo 'installing the package into $(VENV)'
-	@$(INSTALL) --config-settings editable_mode=strict --editable '.[demo]'
+	@$(INSTALL) --config-settings editable_mode=strict --editable '.[demo,serve]'
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml | $(VENV)/.installed

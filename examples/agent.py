@@ -54,7 +54,10 @@ def day_planner(pause: float = 0.025) -> CompiledStateGraph[Any, Any, Any, Any]:
 
     tools: list[BaseTool] = [look_up_weather, add_stop]
     agent = create_agent(
-        ScriptedChatModel(turns=[_LOOK, _PLAN, _ANSWER], pause=pause), tools, state_schema=Day, name="planner"
+        ScriptedChatModel(turns=[_LOOK, _PLAN, _ANSWER, _THATS_ALL], pause=pause),
+        tools,
+        state_schema=Day,
+        name="planner",
     )
     graph = StateGraph(Day)
     graph.add_node("set_out", _set_out)
@@ -93,3 +96,7 @@ _ANSWER = says(
     "Your day in Lisbon: Belém Tower at half past nine while the sky is clear, Tram 28 through Alfama after lunch, and "
     "the Tile Museum when the rain comes. 26 of your 40 euros; the rest is for custard tarts."
 ) + counts(236, 49)
+_THATS_ALL = says("That was the whole script; ask again in another thread.")
+
+graph = day_planner()
+"""The graph as it is served: `langgraph-agui serve examples.agent:graph`."""

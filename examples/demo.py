@@ -1,56 +1,62 @@
 """Runs the agent beside this file and shows the AG-UI events it becomes: `python -m examples.demo [--json]`.
 
-Its reader goes away in mid-sentence and comes back; in the end it is compared with one that watched from the start.
-With `--json`, what a client would read that stays: the frames of the event stream, as they are.
+Its reader goes away in mid-sentence and comes back; then it is compared with one that watched from the start. In the
+end the agent is served: until Ctrl-C on a terminal, or with `--serve`; else for one run.
+With `--json`, what a client would read that stays: the frames of the event stream, as they are, and nothing more.
 """
 
 import argparse
 import asyncio
 import contextlib
-import os
 import signal
 import sys
 import time
+from collections.abc import Callable
 
 from ag_ui.core import BaseEvent, TextMessageContentEvent
 from langgraph_agui.connect import start
+from langgraph_agui.connect.command_line.screen import Screen, console
 from langgraph_agui.translator import STREAM_MODES, ClientView, encode, translate_sse
 
 from .agent import QUESTION, day_planner
 from .reading import is_equal, read
-from .screen import Screen
+from .serving import serve, serve_one_run
 
 THREAD, RUN = "lisbon", "run-1"
 ASKED = {"messages": [{"role": "user", "content": QUESTION, "id": "question"}]}
 
 
-async def show_wire(pause: float) -> bool:
+async def show_wire(pause: float) -> None:
     """The run as frames."""
     parts = day_planner(pause).astream(ASKED, stream_mode=STREAM_MODES, subgraphs=True)
     async for frame in translate_sse(parts, thread_id=THREAD, run_id=RUN):
         sys.stdout.buffer.write(frame)
         sys.stdout.buffer.flush()
-    return True
 
 
 async def show_events(pause: float) -> bool:
     """The run as a person may read it, and a few lines about all of it; whether both readers hold the same."""
-    screen = Screen(sys.stdout, colour=sys.stdout.isatty() and "NO_COLOR" not in os.environ)
+    out = console()
     shown: list[BaseEvent] = []
 
-    def show(event: BaseEvent) -> None:
-        shown.append(event)
-        screen.show(event)
+    def show_on(screen: Screen) -> Callable[[BaseEvent], None]:
+        def show(event: BaseEvent) -> None:
+            shown.append(event)
+            screen.show(event)
+
+        return show
 
     began = time.perf_counter()
     graph = day_planner(pause)
     start(graph, ASKED, {"configurable": {"thread_id": THREAD}}, run_id=RUN)
     async with asyncio.TaskGroup() as readers:
         watching = readers.create_task(read(graph, THREAD))
-        await read(graph, THREAD, show, until=in_mid_sentence)
+        screen = Screen(out)
+        await read(graph, THREAD, show_on(screen), until=in_mid_sentence)
         screen.say("The reader is gone, in mid-sentence. The run goes on, and the reader comes back with nothing:")
         await asyncio.sleep(20 * pause)
-        came_back = await read(graph, THREAD, show)
+        screen = Screen(out)  # nothing was shown to who has nothing
+        came_back = await read(graph, THREAD, show_on(screen))
     watched = watching.result()
     took, size = time.perf_counter() - began, sum(len(encode(event)) for event in shown)
     screen.say(verdict(watched, came_back))
@@ -72,16 +78,23 @@ def verdict(watched: ClientView, came_back: ClientView) -> str:
 
 
 def main() -> None:
-    """Reads the command line and runs the agent once; exits with 1 if the readers differ in the end."""
+    """Reads the command line, runs the agent, and serves it; exits with 1 if readers differ, or it can't be served."""
     asked = argparse.ArgumentParser(prog="python -m examples.demo", description="Shows a run as AG-UI events.")
     asked.add_argument("--json", action="store_true", help="print the frames of the event stream")
     asked.add_argument("--pause", type=float, default=0.025, metavar="SECONDS", help="between two tokens")
+    asked.add_argument("--serve", action="store_true", help="serve the agent until Ctrl-C, whoever reads this")
     choices = asked.parse_args()
     if hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough, as in `| head`, is no error
     with contextlib.suppress(KeyboardInterrupt):
-        is_right = asyncio.run((show_wire if choices.json else show_events)(choices.pause))
-        sys.exit(0 if is_right else 1)
+        if choices.json:
+            asyncio.run(show_wire(choices.pause))
+            return
+        is_right = asyncio.run(show_events(choices.pause))
+        print("\nThe same agent, served:\n", flush=True)
+        if is_right and (choices.serve or (sys.stdin.isatty() and sys.stdout.isatty())):
+            serve()
+        sys.exit(0 if serve_one_run() and is_right else 1)
 
 
 if __name__ == "__main__":

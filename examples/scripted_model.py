@@ -47,7 +47,8 @@ def counts(spent: int, said: int) -> Turn:
 
 
 class ScriptedChatModel(BaseChatModel):
-    """Answers the n-th time with the n-th turn, n being the number of its answers in the conversation."""
+    """Answers the n-th time with the n-th turn, n being the number of its answers in the conversation; and when there
+    are no more, with the last."""
 
     turns: list[Any]
     """The turns (`list[AIMessageChunk]`)."""
@@ -78,7 +79,8 @@ class ScriptedChatModel(BaseChatModel):
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> AsyncIterator[ChatGenerationChunk]:
-        for chunk in self.turns[sum(isinstance(message, AIMessage) for message in messages)]:
+        said = sum(isinstance(message, AIMessage) for message in messages)
+        for chunk in self.turns[min(said, len(self.turns) - 1)]:
             await asyncio.sleep(self.pause)
             yield ChatGenerationChunk(message=chunk.model_copy(deep=True))
 

@@ -1,0 +1,173 @@
+"""The command `serve`: from what was asked for to a server that runs until it is told to stop. Never what it answers:
+that is `connect.serve`."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+import signal
+import socket
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import uvicorn
+
+from ..intake import Intake
+from ..serve import Agent, agui_app
+from ..sources import Local
+from .graphs import built, imported
+from .platforms import platform_agents, reached
+from .project import project_of, read_project
+from .refusals import Failure, Misuse, brief
+from .screen import console
+from .targets import is_url
+from .threads import kept_threads
+from .welcome import address, open_door, welcome
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Served:
+    """What is to be served, and how, as it was asked for."""
+
+    targets: Sequence[str]
+    config: Path | None
+    host: str
+    port: int
+    origins: Sequence[str]
+    sqlite: Path | None
+    busy: Literal["reject", "queue", "cancel"]
+    state: Sequence[str]
+    grace: float
+    log_level: str
+    api_key: str | None
+
+
+async def serve_until_stopped(asked: Served) -> None:
+    """Serves until a signal comes. Raises `Misuse` and `Failure` for what can't be served, before anybody is let in."""
+    server_url = _server_of(asked)
+    logging.basicConfig(level=asked.log_level.upper(), format="%(levelname)s %(name)s: %(message)s")
+    with _listening(asked.host, asked.port) as listening:
+        async with AsyncExitStack() as lifetime:
+            if server_url is None:
+                agents = await _own_agents(asked, lifetime)
+            else:
+                agents = await _platform_agents(asked, server_url, lifetime)
+            app = agui_app(agents, origins=asked.origins, grace=asked.grace)
+            url = address(asked.host, listening.getsockname()[1])
+            lines = welcome(url, list(agents), origins=asked.origins, threads=_threads(asked, server_url))
+            said = [*filter(None, [open_door(asked.host)]), *lines]
+            await _Server(_config(app, asked), lambda: _say(said), app.state.closing.begin).serve([listening])
+
+
+def _server_of(asked: Served) -> str | None:
+    """The URL of the server whose agents are served; None: they are graphs of this process."""
+    urls = [each for each in asked.targets if is_url(each)]
+    if not urls:
+        return None
+    if len(asked.targets) > 1:
+        raise Misuse("serve: expected graphs, or the URL of one server")
+    if asked.sqlite is not None:
+        raise Misuse("--sqlite is for graphs of your own; a server keeps its threads itself")
+    return urls[0]
+
+
+async def _own_agents(asked: Served, lifetime: AsyncExitStack) -> Mapping[str, Agent]:
+    if asked.targets and asked.config is not None:
+        raise Misuse("serve: expected graphs, or --config, not both")
+    project = project_of(asked.targets) if asked.targets else read_project(asked.config)
+    project.enter()
+    # In a thread, where a module may start an event loop of its own.
+    found = [(each, await asyncio.to_thread(imported, project, each)) for each in project.targets]
+    threads = await lifetime.enter_async_context(kept_threads(asked.sqlite))
+    agents: dict[str, Agent] = {}
+    for target, value in found:
+        source = Local(await built(target, value, threads, lifetime), agent=target.name)
+        agents[target.name] = _agent(source, target.description, asked)
+    return agents
+
+
+async def _platform_agents(asked: Served, url: str, lifetime: AsyncExitStack) -> Mapping[str, Agent]:
+    client = await lifetime.enter_async_context(reached(url, asked.api_key))
+    found = await platform_agents(client)
+    return {name: _agent(source, description, asked) for name, (source, description) in found.items()}
+
+
+def _agent(source: Any, description: str, asked: Served) -> Agent:
+    return Agent(source=source, description=description or None, intake=Intake(state=frozenset(asked.state), busy=asked.busy))
+
+
+def _threads(asked: Served, server_url: str | None) -> str:
+    if server_url is not None:
+        return f"Threads are those of {server_url}."
+    if asked.sqlite is not None:
+        return f"Threads are kept in {asked.sqlite}."
+    return "Threads are in memory and die with this process; keep them with --sqlite FILE."
+
+
+@contextmanager
+def _listening(host: str, port: int) -> Iterator[socket.socket]:
+    """The socket, bound before any graph is imported: whether the port is free is known at once."""
+    try:
+        family, *_, where = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+        listening = socket.socket(family, socket.SOCK_STREAM)
+    except OSError as error:
+        raise Misuse(f"--host {host}: {brief(error)}") from error
+    with listening:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listening.bind(where)
+        except OSError as error:
+            if error.errno == errno.EADDRINUSE:
+                raise Failure(f"port {port} is in use: take another with --port, or any with --port 0") from error
+            raise Failure(f"{host}:{port} can't be listened on: {brief(error)}") from error
+        yield listening
+
+
+def _config(app: Any, asked: Served) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        log_level=asked.log_level,
+        log_config=None,
+        access_log=asked.log_level in ("info", "debug"),
+        lifespan="on",
+        timeout_graceful_shutdown=int(asked.grace) + 1,
+    )
+
+
+class _Server(uvicorn.Server):
+    """Says when it has started; stopped by a signal it ends its streams first, and then returns, as from any call."""
+
+    def __init__(self, config: uvicorn.Config, has_started: Callable[[], None], ends: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._has_started = has_started
+        self._ends = ends
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self._has_started()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._ends()  # the server waits for open streams, and would wait for ever
+        await super().shutdown(sockets)
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Both signals ask for the end; the server's own way would raise them again when it is over, and what was
+        entered for the graphs would not be left."""
+        before = {each: signal.signal(each, self.handle_exit) for each in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for each, handler in before.items():
+                signal.signal(each, handler)
+
+
+def _say(lines: Sequence[str]) -> None:
+    out = console(stderr=True)
+    for line in lines:
+        out.print(line)
