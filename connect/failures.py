@@ -104,19 +104,20 @@ def checked_thread_id(value: Any, *, in_url: bool = True) -> str:
 
     `in_url`: whether it is to be part of a URL's path, as a platform's are; a local thread may be called `a/b`.
     """
-    if (reason := _unfit("thread id", value, in_url)) is not None:
+    if (reason := unfit("thread id", value, in_url)) is not None:
         raise InvalidThreadIdError(reason)
     return str(value)
 
 
 def checked_run_id(value: Any, *, in_url: bool = True) -> str:
     """`value`, if it can be a run's id; raises `InvalidRunIdError`. As `checked_thread_id`."""
-    if (reason := _unfit("run id", value, in_url)) is not None:
+    if (reason := unfit("run id", value, in_url)) is not None:
         raise InvalidRunIdError(reason)
     return str(value)
 
 
-def _unfit(what: str, value: Any, in_url: bool) -> str | None:
+def unfit(what: str, value: Any, in_url: bool) -> str | None:
+    """Why `value` can be no id, in a sentence that calls it `what`; None if it can be one. As `checked_thread_id`."""
     if value is None or value == "":
         return f"There is no {what}."
     if not isinstance(value, str):

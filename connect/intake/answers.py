@@ -2,8 +2,8 @@
 
 Rules:
 
-1. `resume` entries answer interrupts by id. One that names nothing that waits is passed over, with a line in the log: it
-   was answered already, in another tab perhaps. What no entry names goes on waiting.
+1. `resume` entries answer interrupts by id. One that names nothing that waits is passed over, with a line in the log:
+   it was answered already, in another tab perhaps. What no entry names goes on waiting.
 2. A cancelled entry answers with what the owner says (`Intake.on_cancelled`), given the interrupt's value.
 3. A breakpoint has nothing to be told: resolved, the run goes on; cancelled, what is left of it is dropped.
 4. Older CopilotKit clients answer in `forwardedProps.command.resume`, one interrupt at a time; which, where several

@@ -1,0 +1,40 @@
+"""New messages, with a result for every tool call that comes before them: `completed`. Models refuse a conversation in
+which an answer to a call is missing, or stands elsewhere than right after the call, or belongs to none."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+
+from .messages import left_unanswered, unanswered
+
+_log = logging.getLogger(__name__)
+
+
+def completed(held: Sequence[Any], new: Iterable[BaseMessage]) -> list[BaseMessage]:
+    """The messages that go in after those that are held: results right after their calls, in the calls' order, and one
+    that says so for each call that nobody answered before the conversation went on."""
+    items = list(new)
+    results = {message.tool_call_id: message for message in items if isinstance(message, ToolMessage)}
+    said = [message for message in items if not isinstance(message, ToolMessage)]
+    told = list(_answered(dict(unanswered(held)), results, goes_on=bool(items)))
+    for place, message in enumerate(said):
+        told.append(message)
+        if isinstance(message, AIMessage):
+            calls = {str(call["id"]): call["name"] for call in message.tool_calls if call["id"]}
+            told += _answered(calls, results, goes_on=place + 1 < len(said) or bool(calls.keys() & results.keys()))
+    if results:
+        _log.warning("%d tool results are passed over: no call waits for them", len(results))
+    return told
+
+
+def _answered(calls: Mapping[str, str], results: dict[str, ToolMessage], *, goes_on: bool) -> Iterator[BaseMessage]:
+    for call_id, name in calls.items():
+        result = results.pop(call_id, None)
+        if result is not None:
+            yield result
+        elif goes_on:
+            yield left_unanswered(call_id, name)

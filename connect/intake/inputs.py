@@ -1,0 +1,57 @@
+"""What goes into a graph with a run: `going_in`. New messages, completed; what the owner's hook adds; and the client's
+state, tools and context, where they have a place (`places`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from ag_ui.core import Message, RunAgentInput
+from langchain_core.runnables import RunnableConfig
+
+from .choices import Intake, Prepared
+from .completed import completed
+from .messages import taken
+from .places import Places, context_of, written
+from .standing import Standing
+
+
+@dataclass(frozen=True, slots=True)
+class Going:
+    """What a run is started with."""
+
+    values: dict[str, Any] = field(default_factory=dict)
+    """What is written to channels."""
+    context: Any = None
+    """The graph's runtime context."""
+
+
+def going_in(
+    given: RunAgentInput,
+    new: Sequence[Message] | None,
+    standing: Standing,
+    places: Places,
+    intake: Intake,
+    added: Prepared,
+) -> Going:
+    """What goes in with an input.
+
+    `new`: the messages that begin a turn; None for a run that goes on. `standing`: the thread where the run starts.
+    """
+    values = {**written(places, given, intake, standing.values), **added.values}
+    if new is not None and places.messages_key is not None:
+        values[places.messages_key] = completed(standing.messages, taken(new))
+    context = added.context if added.context is not None else intake.context
+    if isinstance(added.context, Mapping) and isinstance(intake.context, Mapping):
+        context = {**intake.context, **added.context}
+    return Going(values, context_of(places, given, context))
+
+
+def merged(*configs: Mapping[str, Any]) -> RunnableConfig:
+    """Configs, the later over the earlier, their `configurable` key by key."""
+    config: dict[str, Any] = {}
+    for each in configs:
+        configurable = {**(config.get("configurable") or {}), **(each.get("configurable") or {})}
+        config = {**config, **each, "configurable": configurable}
+    return cast(RunnableConfig, config)

@@ -1,0 +1,241 @@
+"""A client's messages on their way into a graph: `taken`; and what a thread's own messages say to the planning: their
+ids, whether one is what the client sends, which calls wait. No I/O, and never which of the messages are new (`plan`).
+
+What is taken of each role:
+
+| role | is taken | stays outside |
+|---|---|---|
+| user | text; media by its source, with the name of the file | other metadata, other kinds of parts |
+| system, developer | text | |
+| assistant | text, calls whose arguments are an object; nothing of a message that says neither | other calls |
+| tool | text and media; as an error if it says why it failed (`error`) | what its metadata says of its status |
+| reasoning, activity | nothing | |
+
+Of all of them the id, which must be one, and the name. Outside stays what only a server may say: encrypted values and
+signatures, metadata, whatever AG-UI has no field for, and all that a subagent said (it is no part of a thread). So
+nothing that comes in can be read as a removal or as an overwrite by a reducer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, TypeGuard
+
+import orjson
+from ag_ui.core import AssistantMessage, Message, ToolCall
+from ag_ui.core import ToolMessage as ToolResult
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langgraph.graph.message import REMOVE_ALL_MESSAGES
+
+from ...translator import to_agui_messages, to_langchain_messages
+from ...translator.agui_messages import id_of
+from ...translator.content import fields, kind_of
+from ...translator.media import part_of
+from ...translator.plain import plain
+from ..failures import InvalidInputError, unfit
+
+Wire = dict[str, Any]
+
+_SAME_ROLE: Final[Mapping[str, tuple[str, ...]]] = {
+    "user": ("user",),
+    "assistant": ("assistant",),
+    "tool": ("tool",),
+    "system": ("system", "developer"),
+    "developer": ("system", "developer"),
+}
+"""By the role of what is sent, the roles of what is held; those that speak, and no others."""
+_SOURCE_FIELDS: Final = ("type", "value", "mimeType", "provider")
+_FILE_NAMES: Final = ("filename", "title")
+_UNANSWERED: Final = "This call was not run: the user went on without it."
+
+
+def taken(messages: Sequence[Message]) -> list[BaseMessage]:
+    """The LangChain messages that go into a graph, with the client's ids; see the table above.
+
+    A message that comes twice is taken once. Raises `InvalidInputError` for an id that can be none, and for one that
+    stands for two messages; it names their places in `messages`.
+    """
+    wires: dict[str, tuple[int, Wire]] = {}
+    for place, message in enumerate(messages):
+        if message.role not in _SAME_ROLE or message.subagent_run_id is not None:
+            continue
+        _check_id(message.id, place)
+        wire = _allowed(message)
+        first, same = wires.setdefault(message.id, (place, wire))
+        if same != wire:
+            raise InvalidInputError(f"messages[{place}] has the id of messages[{first}], and says something else")
+    told = to_langchain_messages([wire for _, wire in wires.values()])
+    return [message for message in map(_without_broken_calls, told) if _speaks(message)]
+
+
+def same_content(stored: Any, sent: Message) -> bool:
+    """Whether a client's message says what a thread's message, an object or its JSON, says to a client.
+
+    Ids, names and metadata do not count; nor does whether a text is one part or several, or how media is written down.
+    Calls that a client does not hold may have been hidden from it; a result may have been cut.
+    """
+    kinds = _SAME_ROLE.get(sent.role, ())
+    held = next((message for message in to_agui_messages([stored]) if message.role in kinds), None)
+    if held is None:
+        return False
+    if isinstance(sent, ToolResult):
+        return _is_result(held.content, sent)
+    if isinstance(sent, AssistantMessage) and isinstance(held, AssistantMessage):
+        calls = [_said_call(call) for call in held.tool_calls or ()]
+        if any(_said_call(call) not in calls for call in sent.tool_calls or ()):
+            return False
+    return _said(held.content) == _said(sent.content)
+
+
+def ids_of(held: Sequence[Any]) -> list[str]:
+    """The ids under which a client knows a thread's messages, objects or their JSON."""
+    return [id_of(fields(message), place) for place, message in enumerate(held)]
+
+
+def unanswered(held: Sequence[Any]) -> list[tuple[str, str]]:
+    """The calls, by id and name, that wait for a result: those of the last assistant message of a thread that no result
+    follows, if no user has spoken since. Only there can a result still go in, right after its call.
+
+    A call whose arguments are broken waits too: some providers send it to their model again, and then miss its result.
+    """
+    results: set[str] = set()
+    for message in reversed(held):
+        view = fields(message)
+        match kind_of(view):
+            case "tool":
+                results.add(str(view.get("tool_call_id")))
+            case "human":
+                return []
+            case "ai":
+                return [(call_id, name) for call_id, name in _calls(view) if call_id not in results]
+            case "chat" if view.get("role") in ("user", "human"):
+                return []
+    return []
+
+
+def left_unanswered(call_id: str, name: str) -> ToolMessage:
+    """The result of a call that nobody answered before the conversation went on: that it was not run. The same call
+    gives the same message."""
+    return ToolMessage(_UNANSWERED, tool_call_id=call_id, name=name, id=f"{call_id}-unanswered", status="error")
+
+
+def as_json(message: BaseMessage) -> dict[str, Any]:
+    """A message as a platform takes it, which makes an equal one of it. For messages that come from here."""
+    told: dict[str, Any] = {"type": message.type, "content": message.content, "id": message.id}
+    if isinstance(message, AIMessage) and message.tool_calls:
+        told["tool_calls"] = message.tool_calls
+    if isinstance(message, ToolMessage):
+        told |= {"tool_call_id": message.tool_call_id, "status": message.status}
+    for name in ("name", "additional_kwargs"):
+        if value := getattr(message, name):
+            told[name] = value
+    return told
+
+
+def _check_id(message_id: str, place: int) -> None:
+    what = f"id of messages[{place}]"
+    if (reason := unfit(what, message_id, in_url=False)) is not None:
+        raise InvalidInputError(reason)
+    if message_id == REMOVE_ALL_MESSAGES:
+        raise InvalidInputError(f"The {what} is one that LangGraph keeps for itself.")
+
+
+def _allowed(message: Message) -> Wire:
+    """What may be taken of a message, in its wire form."""
+    wire: Wire = {"id": message.id, "role": message.role}
+    if not isinstance(message, ToolResult) and (name := getattr(message, "name", None)):
+        wire["name"] = name
+    wire["content"] = _allowed_content(message.content)
+    if isinstance(message, ToolResult):
+        wire |= {"toolCallId": message.tool_call_id, "error": message.error}
+    if isinstance(message, AssistantMessage):
+        wire["toolCalls"] = [_allowed_call(call) for call in message.tool_calls or () if call.id]
+    return wire
+
+
+def _allowed_call(call: ToolCall) -> Wire:
+    function = {"name": call.function.name, "arguments": call.function.arguments}
+    return {"id": call.id, "type": "function", "function": function}
+
+
+def _allowed_content(content: Any) -> str | list[Wire]:
+    if not isinstance(content, list):
+        return content or ""
+    return [_allowed_part(part.model_dump(by_alias=True)) for part in content] or ""
+
+
+def _allowed_part(part: Wire) -> Wire:
+    if part["type"] == "text":
+        return {"type": "text", "text": part["text"]}
+    told = {"type": part["type"], "source": {key: part["source"].get(key) for key in _SOURCE_FIELDS}}
+    given = part.get("metadata")
+    names = {key: given[key] for key in _FILE_NAMES if isinstance(given.get(key), str)} if _is_object(given) else {}
+    return {**told, "metadata": names} if names else told
+
+
+def _is_object(value: Any) -> TypeGuard[Mapping[str, Any]]:
+    return isinstance(value, Mapping)
+
+
+def _without_broken_calls(message: BaseMessage) -> BaseMessage:
+    """A call whose arguments are no object: nobody can run it, and a platform has no words for it."""
+    return message.model_copy(update={"invalid_tool_calls": []}) if isinstance(message, AIMessage) else message
+
+
+def _speaks(message: BaseMessage) -> bool:
+    return not isinstance(message, AIMessage) or bool(message.content or message.tool_calls)
+
+
+def _is_result(held: Any, sent: ToolResult) -> bool:
+    """Whether a client sends a result that is held: whole, cut, or with its parts as text, as older clients hold it."""
+    mine, theirs = _said(held), _said(sent.content)
+    if mine == theirs or (isinstance(held, list) and mine == _said(_parsed(sent.content))):
+        return True
+    is_cut = _is_object(sent.metadata) and sent.metadata.get("truncated") is True
+    return is_cut and _text(mine).startswith(_text(theirs))
+
+
+def _said(content: Any) -> list[Any]:
+    """What a content says: texts, joined where nothing is between them, and media, each by its kind and its source."""
+    parts = content if isinstance(content, list) else [{"type": "text", "text": content or ""}]
+    said: list[Any] = []
+    for part in filter(_is_object, plain(parts)):
+        text = part.get("text") if part.get("type") == "text" else None
+        if isinstance(text, str) and said and isinstance(said[-1], str):
+            said[-1] += text
+        elif isinstance(text, str):
+            said += [text] if text else []
+        elif (told := part_of(part)) is not None:
+            said.append((told["type"], told["source"]))
+    return said
+
+
+def _parsed(text: Any) -> Any:
+    try:
+        return orjson.loads(text)
+    except ValueError:
+        return text
+
+
+def _text(said: list[Any]) -> str:
+    return "".join(item for item in said if isinstance(item, str))
+
+
+def _said_call(call: ToolCall) -> tuple[str, str, Any]:
+    return call.id, call.function.name, _parsed(call.function.arguments or "{}")
+
+
+def _calls(view: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """The calls of a stored assistant message that have an id and a name."""
+    kwargs = view.get("additional_kwargs")
+    given = [call for field in ("tool_calls", "invalid_tool_calls") for call in _listed(view.get(field))]
+    for call in given or (_listed(kwargs.get("tool_calls")) if _is_object(kwargs) else ()):
+        if _is_object(call):
+            function = call.get("function")
+            call_id, name = call.get("id"), (function if _is_object(function) else call).get("name")
+            if isinstance(call_id, str) and isinstance(name, str) and call_id and name:
+                yield call_id, name
+
+
+def _listed(value: Any) -> Sequence[Any]:
+    return value if isinstance(value, list | tuple) else ()

@@ -1,0 +1,192 @@
+"""Which kind of run an input asks for: `plan`, by how its thread stands. Pure; never how such a run is started.
+
+    waits for an answer --some answered--> Resume     (`more`: new messages are run after it)
+                        --breakpoint-----> GoOn, or Drop where it was cancelled
+                        --no answer------> Wait       nothing runs; it is told what waits
+    else                --an edit--------> Fork       from the checkpoint before it, if it is one: see `history`
+                        --something new--> Begin      or Fork, where the owner says that what is left out was taken back
+                        --nothing new----> Again      a shortened list that ends in a question: the answer is made anew
+                                         > GoOn       the last run left work undone: it is tried again
+                                         > Nothing    only an answer came, that has no question any more
+                                         > Begin      a graph can do something without being told anything
+
+What is new (a client sends all it holds, and may hold less than the thread, or what the thread has removed):
+
+1. To a thread that holds no message everything is new, also what an assistant said: a conversation may be brought.
+2. Otherwise, what users, systems and developers say after the last message that the thread knows, and that an assistant
+   said: what stands before was there once, and was removed; or it is the half answer of a run that broke off.
+3. A tool's result is new, wherever it stands, if its call waits for one. Others were made by the client: not taken.
+4. A message under a known id with other content is an edit, if the thread never held it so. Only users' are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ag_ui.core import Message, RunAgentInput
+
+from ...translator.agui_messages import id_of
+from ...translator.content import fields
+from .answers import Answers, answers, is_answering
+from .choices import Intake
+from .messages import same_content, unanswered
+from .standing import Standing
+
+_SAID = ("user", "system", "developer")
+_ASKS = ("user", "tool")
+
+
+@dataclass(frozen=True, slots=True)
+class Begin:
+    """A turn from the graph's start, with these messages."""
+
+    messages: Sequence[Message] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Resume:
+    """The run that waits goes on, with these answers, by interrupt id."""
+
+    values: dict[str, Any]
+    more: bool = False
+    """Whether the input has new messages too: a run of their own, when this one has ended well."""
+
+
+@dataclass(frozen=True, slots=True)
+class GoOn:
+    """What the last run left undone is done."""
+
+    more: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """What the last run left undone is given up."""
+
+    more: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Nothing runs: the thread waits for an answer."""
+
+    message_ids: tuple[str, ...] = ()
+    """The new messages, which wait with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing:
+    """Nothing runs: what was asked for is done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fork:
+    """A turn with these messages, from the newest checkpoint without the message `before`."""
+
+    before: str
+    messages: Sequence[Message] = ()
+    edited: Message | None = None
+    """The message that is an edit, if the thread never held it so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """A turn is run again, from the oldest checkpoint at which the message `after` is the last."""
+
+    after: str
+
+
+Plan = Begin | Resume | GoOn | Drop | Wait | Nothing | Fork | Again
+
+
+def plan(given: RunAgentInput, standing: Standing, intake: Intake, *, unedited: Collection[str] = ()) -> Plan:
+    """What kind of run the input asks for.
+
+    `unedited`: ids of messages whose content differs, but is one the thread held once. Raises `InvalidInputError` where
+    an answer does not say to which of several questions it belongs.
+    """
+    sent = _Sent(given.messages, standing)
+    if standing.waits:
+        return _answered(answers(given, standing, intake.on_cancelled), sent)
+    edited = sent.edited(unedited)
+    if edited is not None:
+        return Fork(edited.id, [edited, *sent.new_after(edited)], edited)
+    if sent.new:
+        parted = sent.parted() if intake.shortened == "fork" else None
+        return Begin(sent.new) if parted is None else Fork(parted, sent.new)
+    again = None if is_answering(given) else sent.shortened()
+    if again is not None:
+        return Again(again)
+    if standing.is_unfinished:
+        return GoOn()
+    return Nothing() if is_answering(given) else Begin()
+
+
+def _answered(found: Answers, sent: _Sent) -> Plan:
+    more = bool(sent.new)
+    if found.values:
+        return Resume(dict(found.values), more)
+    if found.goes_on is not None:
+        return GoOn(more) if found.goes_on else Drop(more)
+    return Wait(tuple(message.id for message in sent.new))
+
+
+class _Sent:
+    """What a client sent, beside what the thread holds."""
+
+    def __init__(self, messages: Sequence[Message], standing: Standing) -> None:
+        self._held = {id_of(fields(message), place): message for place, message in enumerate(standing.messages)}
+        self._sent = [message for message in messages if message.role not in ("reasoning", "activity")]
+        self._calls = {call_id for call_id, _ in unanswered(standing.messages)}
+        self.new = self._new()
+        """What is new, in the client's order."""
+
+    def edited(self, unedited: Collection[str]) -> Message | None:
+        """The first message of a user that is held with other content."""
+        for message in self._sent:
+            held = self._held.get(message.id)
+            is_other = held is not None and message.id not in unedited and not same_content(held, message)
+            if is_other and message.role == "user":
+                return message
+        return None
+
+    def new_after(self, edited: Message) -> list[Message]:
+        """What users say after an edited message that is new as well."""
+        return [message for message in self.new if message.role in _SAID and self._place(message) > self._place(edited)]
+
+    def shortened(self) -> str | None:
+        """The id of the question that the client's list ends with, where the thread's has gone on after it."""
+        last = next((message for message in reversed(self._sent) if message.role not in ("system", "developer")), None)
+        if last is None or last.role not in _ASKS or last.id not in self._held:
+            return None
+        return None if self._after(last.id) is None else last.id
+
+    def parted(self) -> str | None:
+        """The id of the first message that the thread holds and the client does not, after all that both do."""
+        known = [message.id for message in self._sent if message.id in self._held]
+        return self._after(known[-1]) if known else next(iter(self._held), None)
+
+    def _new(self) -> list[Message]:
+        if not self._held:
+            return list(self._sent)
+        known = [place for place, each in enumerate(self._sent) if each.id in self._held or each.role == "assistant"]
+        since = known[-1] + 1 if known else 0
+        return [message for place, message in enumerate(self._sent) if self._is_new(message, place >= since)]
+
+    def _is_new(self, message: Message, is_last: bool) -> bool:
+        if message.id in self._held:
+            return False
+        if message.role == "tool":
+            return message.tool_call_id in self._calls
+        return is_last and message.role in _SAID
+
+    def _after(self, message_id: str) -> str | None:
+        """The id of the message that the thread holds after this one."""
+        ids = list(self._held)
+        place = ids.index(message_id) + 1
+        return ids[place] if place < len(ids) else None
+
+    def _place(self, message: Message) -> int:
+        return next(place for place, each in enumerate(self._sent) if each is message)

@@ -1,0 +1,42 @@
+"""What a client is told whose input runs nothing: that its thread waits for an answer (`told_waiting`), or how it
+stands (`told_unchanged`). No I/O."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from ag_ui.core import RunAgentInput
+
+from ..translator import Finished, Options, Translator
+from .idle import Ended, PastErrors, told_idle
+from .intake.answers import id_of
+from .intake.plan import Wait
+from .intake.standing import Standing
+from .reader import Reader
+
+Event = dict[str, Any]
+
+INTERRUPT_PENDING = "interrupt_pending"
+"""The custom event that says why an input was not run: `interruptIds` wait for an answer, and `messageIds`, the new
+messages of the input, with them. The client keeps those, and they go in with the next input after the answer."""
+
+
+def told_waiting(given: RunAgentInput, wait: Wait, standing: Standing, options: Options, reader: Reader) -> list[Event]:
+    """A run that says what the thread waits for, and changes nothing of what the client holds."""
+    run = Translator(given.thread_id, given.run_id, options, reader.view, parent_run_id=given.parent_run_id)
+    ids = [id_of(interrupt) for interrupt in standing.interrupts]
+    what = {"interruptIds": ids, "messageIds": list(wait.message_ids)}
+    events = run.start()
+    events += run.feed(("custom", {"name": INTERRUPT_PENDING, "value": what}))
+    if standing.is_stopped and not standing.interrupts:
+        events += run.feed(("updates", {"__interrupt__": ()}))
+    return events + run.finish(Finished(tuple(standing.interrupts)))
+
+
+def told_unchanged(
+    given: RunAgentInput, ended: Ended | None, options: Options, reader: Reader, past_errors: PastErrors
+) -> list[Event]:
+    """A run that changes nothing: what of the thread the client lacks, and how its last run ended."""
+    now = Ended(given.run_id, {}, Finished()) if ended is None else replace(ended, run_id=given.run_id)
+    return told_idle(reader, given.thread_id, now, options, past_errors)

@@ -1,0 +1,190 @@
+"""Inputs to threads that wait for an answer, in a graph of this process."""
+
+from typing import Any
+
+import pytest
+from langchain.agents import create_agent
+from langchain.agents.middleware import HumanInTheLoopMiddleware
+from langchain_core.tools import tool
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph_agui.translator import Options
+
+from fixtures.models import ScriptedModel
+from fixtures.scripts import call, end, text
+
+from .agui_client import VERSIONS, AguiClient
+from .chats import Graph, asking, stopping
+from .chatting import Chat, types_of
+
+ON: Any = {"configurable": {"thread_id": "t"}}
+
+
+async def said(graph: Graph) -> list[str]:
+    return [str(message.content) for message in (await graph.aget_state(ON)).values["messages"]]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+async def test_an_answer_resumes_the_run(agui_client: AguiClient, version: str) -> None:
+    graph = asking("really?")
+    chat = Chat(agui_client, graph, version=version)
+    await chat.says("go")
+    await chat.answers("yes")
+    assert (await said(graph), chat.interrupts) == (["go", "really? yes"], [])
+
+
+async def test_a_resumed_run_may_have_the_interrupted_ones_id(agui_client: AguiClient) -> None:
+    graph = asking("really?")
+    chat = Chat(agui_client, graph)
+    await chat.says("go", runId="same")
+    await chat.answers("yes", runId="same")
+    assert await said(graph) == ["go", "really? yes"]
+
+
+async def test_several_questions_are_answered_at_once(agui_client: AguiClient) -> None:
+    graph = asking("really?", "surely?")
+    chat = Chat(agui_client, graph)
+    await chat.says("go")
+    await chat.answers("yes", "no")
+    assert sorted(await said(graph)) == ["go", "really? yes", "surely? no"]
+
+
+async def test_of_several_questions_one_may_be_answered(agui_client: AguiClient) -> None:
+    graph = asking("really?", "surely?")
+    chat = Chat(agui_client, graph)
+    await chat.says("go")
+    waiting = chat.interrupts[1]["id"]
+    await chat.answers("yes")
+    assert [interrupt["id"] for interrupt in chat.interrupts] == [waiting]
+
+
+async def test_a_cancelled_question_is_answered_with_nothing(agui_client: AguiClient) -> None:
+    graph = asking("really?")
+    chat = Chat(agui_client, graph)
+    await chat.says("go")
+    await chat.answers(...)
+    assert await said(graph) == ["go", "really? None"]
+
+
+async def test_a_cancelled_approval_rejects_the_call(agui_client: AguiClient) -> None:
+    called: list[str] = []
+
+    @tool
+    def delete(name: str) -> str:
+        """Deletes something."""
+        called.append(name)
+        return "deleted"
+
+    model = ScriptedModel(
+        turns=[[*call("delete", {"name": "all"}, "call-1"), *end("tool_calls")], [*text("Left."), *end()]]
+    )
+    approval = HumanInTheLoopMiddleware(interrupt_on={"delete": True})
+    graph: Any = create_agent(model, [delete], middleware=[approval], checkpointer=InMemorySaver())
+    chat = Chat(agui_client, graph)
+    await chat.says("clean up")
+    await chat.answers(...)
+    assert (called, chat.texts[-1], chat.interrupts) == ([], "Left.", [])
+
+
+@pytest.mark.parametrize("answer", ["yes", '"yes"'])
+async def test_older_clients_answer_in_forwarded_props(agui_client: AguiClient, answer: str) -> None:
+    graph = asking("really?")
+    chat = Chat(agui_client, graph, version=VERSIONS[1], options=Options(interrupts="legacy"))
+    await chat.says("go")
+    await chat.runs(forwardedProps={"command": {"resume": answer, "interruptEvent": "really?"}})
+    assert await said(graph) == ["go", "really? yes"]
+
+
+async def test_an_older_clients_answer_goes_to_the_question_it_was_shown(agui_client: AguiClient) -> None:
+    graph = asking("really?", "surely?")
+    chat = Chat(agui_client, graph, version=VERSIONS[1], options=Options(interrupts="legacy"))
+    await chat.says("go")
+    await chat.runs(forwardedProps={"command": {"resume": "no", "interruptEvent": "surely?"}})
+    state = await graph.aget_state(ON)
+    assert [interrupt.value for interrupt in state.interrupts] == ["really?"]
+
+
+async def test_an_answer_to_one_of_several_must_say_to_which(agui_client: AguiClient) -> None:
+    chat = Chat(agui_client, asking("really?", "surely?"), version=VERSIONS[1], options=Options(interrupts="legacy"))
+    await chat.says("go")
+    events = await chat.runs(forwardedProps={"command": {"resume": "no"}})
+    assert [(event["type"], event["code"]) for event in events] == [("RUN_ERROR", "invalid_input")]
+
+
+async def test_a_message_without_an_answer_is_told_what_waits(agui_client: AguiClient) -> None:
+    chat = Chat(agui_client, asking("really?"))
+    await chat.says("go")
+    waiting = chat.interrupts
+    events = await chat.says("hello?", "u2")
+    assert (types_of(events), chat.interrupts) == (["RUN_STARTED", "CUSTOM", "RUN_FINISHED"], waiting)
+
+
+async def test_it_is_told_which_messages_wait_for_what(agui_client: AguiClient) -> None:
+    chat = Chat(agui_client, asking("really?"))
+    await chat.says("go")
+    ids = [interrupt["id"] for interrupt in chat.interrupts]
+    events = await chat.says("hello?", "u2")
+    assert (events[1]["name"], events[1]["value"]) == ("interrupt_pending", {"interruptIds": ids, "messageIds": ["u2"]})
+
+
+async def test_a_message_that_waits_stays_with_the_client(agui_client: AguiClient) -> None:
+    chat = Chat(agui_client, asking("really?"))
+    await chat.says("go")
+    await chat.says("hello?", "u2")
+    assert chat.texts == ["go", "hello?"]
+
+
+async def test_a_message_that_waited_is_run_after_the_answer(agui_client: AguiClient) -> None:
+    graph = asking("really?")
+    chat = Chat(agui_client, graph)
+    await chat.says("go")
+    await chat.says("hello?", "u2")
+    events = await chat.answers("yes")
+    assert (await said(graph), chat.texts, types_of(events).count("RUN_STARTED")) == (
+        ["go", "really? yes", "hello?"],
+        ["go", "really? yes", "hello?"],
+        2,
+    )
+
+
+async def test_a_question_that_was_answered_elsewhere_is_not_asked_again(agui_client: AguiClient) -> None:
+    graph = asking("really?")
+    chat, other = Chat(agui_client, graph), Chat(agui_client, graph)
+    await chat.says("go")
+    other.messages, other.interrupts = list(chat.messages), chat.interrupts
+    await chat.answers("yes")
+    await other.answers("no")
+    assert (await said(graph), other.texts, other.interrupts) == (["go", "really? yes"], ["go", "really? yes"], [])
+
+
+async def test_a_breakpoint_is_passed(agui_client: AguiClient) -> None:
+    chat = Chat(agui_client, stopping())
+    await chat.says("go")
+    await chat.answers(None)
+    assert (chat.texts, chat.interrupts) == (["go", "at last: go"], [])
+
+
+async def test_a_breakpoint_that_was_told_again_is_passed(agui_client: AguiClient) -> None:
+    chat = Chat(agui_client, stopping())
+    await chat.says("go")
+    await chat.says("hello?", "u2")
+    events = await chat.answers(None)
+    assert (chat.texts[:2], types_of(events).count("RUN_STARTED")) == (["go", "at last: go"], 2)
+
+
+async def test_a_cancelled_breakpoint_drops_what_is_left(agui_client: AguiClient) -> None:
+    graph = stopping()
+    chat = Chat(agui_client, graph)
+    await chat.says("go")
+    await chat.answers(...)
+    state = await graph.aget_state(ON)
+    assert (state.next, chat.texts, chat.interrupts) == ((), ["go"], [])
+
+
+async def test_after_a_cancelled_breakpoint_the_conversation_goes_on(agui_client: AguiClient) -> None:
+    graph = stopping()
+    chat = Chat(agui_client, graph)
+    await chat.says("go")
+    await chat.answers(...)
+    await chat.says("again", "u2")
+    await chat.answers(None)
+    assert await said(graph) == ["go", "again", "at last: again"]
