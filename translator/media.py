@@ -131,7 +131,7 @@ def _nested_source(source: Mapping[str, Any], block: Mapping[str, Any]) -> dict[
             told["provider"] = source["provider"]
         return told
     if kind == "url" and isinstance(value := _first(source, "value", "url"), str):
-        return _with_mime({"type": "url", "value": value}, mime)
+        return _url(value, mime)
     data = _first(source, "value", "data", "bytes")
     return _data(data, mime) if isinstance(data, str | bytes | bytearray) else None
 
