@@ -19,7 +19,9 @@ from ..public import HEARTBEAT
 from ..runs import agent_of
 from ..sources import Local
 from .agents import agents_of
+from .body import read
 from .closing import Closing
+from .copilotkit import CopilotKit, is_envelope
 from .limits import Limits
 from .plain import Plain
 from .refusals import Refusal, refused
@@ -60,22 +62,33 @@ def agui_app(
 
 
 def _routes(service: Service) -> list[Route]:
-    plain = Plain(service)
+    plain, copilotkit = Plain(service), CopilotKit(service)
 
     async def single(request: Request) -> Response:
+        found = await read(request, service.limits)
+        if is_envelope(found):
+            return await copilotkit.opened(request, found)
         if service.only is None:
             message = f"There are several agents, POST /{{agent}} asks one: {', '.join(service.agents)}."
             raise Refusal(HTTPStatus.NOT_FOUND, "agent_expected", message)
-        return await plain.run(request, service.only)
+        return await plain.asked(request, service.only, found)
 
-    return [*routes(service.closing, "/", POST=single), *plain.routes()]
+    return [*routes(service.closing, "/", POST=single), *copilotkit.routes(), *plain.routes()]
 
 
 def _middleware(origins: Sequence[str]) -> list[Middleware]:
     if not origins:
         return []
-    methods, headers = ["GET", "POST", "OPTIONS"], ["*"]
-    return [Middleware(CORSMiddleware, allow_origins=list(origins), allow_methods=methods, allow_headers=headers)]
+    return [
+        Middleware(
+            CORSMiddleware,
+            allow_origins=list(origins),
+            allow_methods=["GET", "POST"],
+            allow_headers=["*"],
+            allow_credentials="*" not in origins,  # whoever is named may send the user's cookies; anybody may not
+            expose_headers=["Retry-After"],
+        )
+    ]
 
 
 def _elsewhere(service: Service) -> Any:

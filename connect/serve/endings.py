@@ -28,10 +28,8 @@ from typing import Any
 
 from ag_ui.core import RunAgentInput
 
-from ...translator import Options
 from ...translator import events as agui
 from ...translator.dialect import CANCELLED_MESSAGE
-from ..failures import failed
 from ..told import Batch, Batches, Told, closing, tell
 
 Event = dict[str, Any]
@@ -42,8 +40,8 @@ ABORT = "abort"
 """The code of an end that the client does not show as a failure."""
 
 
-def needs_an_end(given: RunAgentInput) -> bool:
-    """Whether a client that keeps the interrupts it answers until a `RUN_FINISHED` comes answers some."""
+def answers(given: RunAgentInput) -> bool:
+    """Whether this is an answer to interrupts, by a client that keeps them until a `RUN_FINISHED` comes."""
     return given.protocol_version is None and bool(given.resume)
 
 
@@ -51,23 +49,21 @@ async def readable(batches: Batches, given: RunAgentInput, stands: Stands) -> Ba
     """A run's batches, with ends that the client that asked for it can go on from. `stands`: asked after a bad end."""
     if given.protocol_version is not None:
         mended = batches
-    elif given.resume:
-        mended = _answered(batches, given, stands)
     else:
-        mended = _stopped(batches)
+        mended = _answered(batches, given, stands) if answers(given) else _stopped(batches)
     async with closing(mended) as told:
         async for batch in told:
             yield batch
 
 
-async def unbegun(error: BaseException, given: RunAgentInput, stands: Stands) -> Batches:
-    """What is told in place of a run that was to answer interrupts and could not be begun: why, and what the thread
-    holds; a run that goes on there is followed to its end."""
+async def unbegun(why: Event, standing: Batches, given: RunAgentInput, stands: Stands) -> Batches:
+    """What is told in place of a run that was to answer interrupts and could not be begun: why, and then `standing`:
+    what the thread holds, and what goes on there."""
 
     async def told() -> Batches:
-        yield tell([failed(error, Options())])
-        async with closing(stands()) as standing:
-            async for batch in standing:
+        yield tell([why])
+        async with closing(standing) as batches:
+            async for batch in batches:
                 yield batch
 
     async with closing(_answered(told(), given, stands)) as batches:
@@ -120,10 +116,7 @@ class _End:
                 self.is_bad = True
             case "RUN_FINISHED":
                 self.is_free, self.is_bad = True, _is_cancelled(event)
-                if self.is_bad:
-                    return Told(
-                        agui.run_finished(event["threadId"], event["runId"], None, None, event.get("usage", ()))
-                    )
+                return Told(_plain(event)) if self.is_bad else told
         return told
 
     def again(self, outcome: Event | None) -> Batch:
@@ -144,6 +137,10 @@ async def _pending(stands: Stands, run_id: str) -> Event | None:
                     outcome: Event | None = event.get("outcome")
                     return outcome if outcome is not None and outcome["type"] == "interrupt" else None
     return None
+
+
+def _plain(event: Event) -> Event:
+    return {name: value for name, value in event.items() if name != "outcome"}
 
 
 def _is_cancelled(event: Event) -> bool:

@@ -20,7 +20,7 @@ from starlette.routing import Route
 from ...translator import ClientView
 from .body import checked_input, read, text_of
 from .refusals import Refusal, said
-from .routing import routes
+from .routing import routes, thread_of
 from .service import Service
 
 
@@ -40,13 +40,14 @@ class Plain:
         found += routes(closing, "/{agent}", POST=self._run)
         return found
 
-    async def run(self, request: Request, name: str) -> Response:
-        """A run of an agent, as the body asks for."""
-        self._service.agent(name)
-        return await self._service.run(request, name, checked_input(await self._body(request), self._service.limits))
+    async def asked(self, request: Request, name: str, found: object) -> Response:
+        """A run of an agent, as a body asks for."""
+        return await self._service.run(request, name, checked_input(found, self._service.limits))
 
     async def _run(self, request: Request) -> Response:
-        return await self.run(request, _agent(request))
+        name = _agent(request)
+        self._service.agent(name)
+        return await self.asked(request, name, await self._body(request))
 
     async def _connect(self, request: Request) -> Response:
         name = _agent(request)
@@ -71,7 +72,7 @@ class Plain:
         if name is None:
             message = f"Expected ?agent= and one of {', '.join(self._service.agents)}."
             raise Refusal(HTTPStatus.BAD_REQUEST, "agent_expected", message)
-        return await self._service.watch(request, name, _thread(request))
+        return await self._service.watch(request, name, thread_of(request))
 
     async def _health(self, request: Request) -> Response:
         return said({"status": "ok"})
@@ -82,10 +83,3 @@ class Plain:
 
 def _agent(request: Request) -> str:
     return str(request.path_params["agent"])
-
-
-def _thread(request: Request) -> str:
-    """The thread's id, which may have slashes in it; one that ends the path as it was written is none of it."""
-    thread = str(request.path_params["thread"])
-    raw: bytes = request.scope.get("raw_path") or b""
-    return thread.removesuffix("/") if raw.partition(b"?")[0].endswith(b"/") else thread

@@ -56,7 +56,7 @@ def shutting_down() -> Refusal:
 
 def refused(error: Exception) -> Response:
     """The answer to a request that raised this. What nobody foresaw is logged, and told as nothing but that."""
-    refusal = _refusal_of(error)
+    refusal = refusal_of(error)
     if refusal is None:
         _log.error("A request was ended by an error that nobody foresaw.", exc_info=error)
         refusal = Refusal(HTTPStatus.INTERNAL_SERVER_ERROR, INTERNAL, _CAME_TO_NOTHING)
@@ -68,7 +68,8 @@ def said(what: Mapping[str, Any], status: int = HTTPStatus.OK, headers: Mapping[
     return Response(orjson.dumps(what), status, {"Cache-Control": "no-store", **(headers or {})}, "application/json")
 
 
-def _refusal_of(error: Exception) -> Refusal | None:
+def refusal_of(error: Exception) -> Refusal | None:
+    """What a request is refused with that raised this; None for what nobody foresaw."""
     match error:
         case Refusal():
             return error

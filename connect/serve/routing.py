@@ -26,6 +26,13 @@ def routes(closing: Closing, path: str, **by_method: Endpoint) -> list[Route]:
     return [Route(each, endpoint) for each in paths]
 
 
+def thread_of(request: Request) -> str:
+    """The thread's id, which may have slashes in it; one that ends the path as it was written is none of it."""
+    thread = str(request.path_params["thread"])
+    raw: bytes = request.scope.get("raw_path") or b""
+    return thread.removesuffix("/") if raw.partition(b"?")[0].endswith(b"/") else thread
+
+
 class _ByMethod:
     """What answers the requests for one path."""
 

@@ -1,0 +1,198 @@
+"""What CopilotKit's client asks for, so that a page needs no Node runtime between itself and the graphs.
+
+    GET /info                         the agents, and what each can do
+    POST /agent/{agent}/run           a RunAgentInput, and the run as an event stream
+    POST /agent/{agent}/connect       the same: what the thread holds and what runs on it, to its end
+    POST /agent/{agent}/stop/{thread} stops what runs on the thread; the body may be empty
+    POST /                            all of these in an envelope: {"method": "agent/run", "params": {...}, "body": ...}
+
+Here: what of a request is what. Never here: what is done with it (`service`), and how runs end for it (`endings`).
+
+As its client of 1.74 was watched doing it:
+
+- A page that names no agent asks for `default`: that is also the name of an agent that is served alone.
+- Pages connect once or twice when they are loaded, and let go of the first. What failed before is told as a custom
+  event: the client shows every `RUN_ERROR` as if it had happened now.
+- A page connects with what it shows, or with a part of it (`messageFilter`), so it is told all that the thread holds.
+- An answer to an interrupt comes under the run id of the run that asked. Run ids may come again.
+- A page that was loaded in the middle of a run stops it without knowing its id; on a platform no page knows it. So
+  what is stopped is what runs on the thread.
+- To make suggestions (`useConfigureSuggestions`) it asks for a run of a new thread, in which the model is to call a
+  tool of its own. Graphs choose their tools themselves, would do what they always do, and leave a thread each time.
+  So such a run is told as over, and nothing is run; suggestions that a page itself gives need none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from http import HTTPStatus
+from importlib.metadata import version
+from typing import Any, Final
+
+from ag_ui.core import RunAgentInput
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from ...translator import encode
+from ...translator import events as agui
+from ..public import connected
+from ..told import Batches, closing
+from .agents import DEFAULT
+from .body import checked_input, read, text_of
+from .capabilities import described
+from .endings import answers, readable, unbegun
+from .refusals import Refusal, refusal_of, said
+from .routing import routes, thread_of
+from .service import Service
+from .stream import HEADERS
+
+_SUGGESTS: Final = "copilotkitSuggest"
+_KEPT_OUT = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND)
+"""Refusals after which there is nothing to be told of the thread."""
+
+_Method = Callable[[Request, str, Any, Any], Awaitable[Response]]
+
+
+class CopilotKit:
+    """The routes of one app."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
+    def routes(self) -> list[Route]:
+        """All of them, but that of the envelope."""
+        ends = self._service.closing
+        found = routes(ends, "/info", GET=self._info)
+        found += routes(ends, "/agent/{agent}/run", POST=self._run)
+        found += routes(ends, "/agent/{agent}/connect", POST=self._connect)
+        found += routes(ends, "/agent/{agent}/stop/{thread:path}", POST=self._stop)
+        return found
+
+    async def opened(self, request: Request, envelope: dict[str, Any]) -> Response:
+        """What an envelope asks for. Raises `Refusal` for one that asks for nothing there is."""
+        method, params, body = envelope["method"], envelope.get("params"), envelope.get("body")
+        if method == "info":
+            return self._described()
+        name, thread_id = text_of(params, "agentId"), text_of(params, "threadId")
+        if name is None:
+            raise _invalid('params: expected {"agentId": ...}.')
+        match method:
+            case "agent/run":
+                return await self._started(request, name, body)
+            case "agent/connect":
+                return await self._connected(request, name, body)
+            case "agent/stop" if thread_id is not None:
+                return await self._stopped(request, name, thread_id)
+            case "agent/stop":
+                raise _invalid('params: expected {"agentId": ..., "threadId": ...}.')
+        raise _invalid("method: expected one of info, agent/run, agent/connect, agent/stop.")
+
+    async def _info(self, request: Request) -> Response:
+        return self._described()
+
+    async def _run(self, request: Request) -> Response:
+        return await self._started(request, request.path_params["agent"], await self._body(request))
+
+    async def _connect(self, request: Request) -> Response:
+        return await self._connected(request, request.path_params["agent"], await self._body(request))
+
+    async def _stop(self, request: Request) -> Response:
+        await self._body(request)
+        return await self._stopped(request, request.path_params["agent"], thread_of(request))
+
+    def _described(self) -> Response:
+        agents = {name: described(name, agent) for name, agent in self._service.agents.items()}
+        only = self._service.only
+        if only is not None:
+            agents.setdefault(DEFAULT, agents[only])
+        told = {"version": version("langgraph-agui"), "mode": "sse", "agents": agents}
+        return said({**told, "audioFileTranscriptionEnabled": False, "telemetryDisabled": True})
+
+    async def _started(self, request: Request, asked: str, body: Any) -> Response:
+        name = self._named(asked)
+        given = checked_input(body, self._service.limits)
+        if _is_suggestion(given):
+            return _over(given)
+        stands = self._stands(request, name, given)
+        try:
+            return await self._service.run(
+                request, name, given, past_errors="custom", adapt=lambda batches: readable(batches, given, stands)
+            )
+        except Exception as error:
+            refusal = refusal_of(error)
+            if refusal is None or refusal.status in _KEPT_OUT or not answers(given):
+                raise
+            why = agui.run_error(refusal.message, refusal.code)
+        return await self._service.connect(
+            request,
+            name,
+            given.thread_id,
+            version=None,
+            past_errors="custom",
+            adapt=lambda standing: unbegun(why, standing, given, stands),
+        )
+
+    async def _connected(self, request: Request, asked: str, body: Any) -> Response:
+        name = self._named(asked)
+        given = checked_input(body, self._service.limits)
+        return await self._service.connect(
+            request,
+            name,
+            given.thread_id,
+            version=given.protocol_version,
+            past_errors="custom",
+            adapt=lambda batches: readable(batches, given, self._stands(request, name, given)),
+        )
+
+    async def _stopped(self, request: Request, asked: str, thread_id: str) -> Response:
+        return said({"stopped": await self._service.stop(request, self._named(asked), thread_id)})
+
+    def _named(self, asked: str) -> str:
+        """The name of the agent that a page asks for; raises `Refusal` if there is none."""
+        only = self._service.only
+        name = only if asked == DEFAULT and only is not None else asked
+        self._service.agent(name)
+        return name
+
+    def _stands(self, request: Request, name: str, given: RunAgentInput) -> Callable[[], Batches]:
+        """What a run that ended badly is asked for at its end: the thread as it stands."""
+
+        async def told() -> Batches:
+            agent = self._service.agent(name)
+            source = agent.source_for(request)
+            options = await agent.options_for(source, given.protocol_version)
+            standing = connected(source, given.thread_id, None, options, None, "custom", agent.patience)
+            async with closing(standing) as batches:
+                async for batch in batches:
+                    yield batch
+
+        return told
+
+    async def _body(self, request: Request) -> Any:
+        return await read(request, self._service.limits)
+
+
+def is_envelope(found: Any) -> bool:
+    """Whether a body is an envelope, and not the input of a run, which shares its URL where there is one agent."""
+    return isinstance(found, dict) and isinstance(found.get("method"), str) and "threadId" not in found
+
+
+def _is_suggestion(given: RunAgentInput) -> bool:
+    props = given.forwarded_props
+    choice = props.get("toolChoice") if isinstance(props, dict) else None
+    function = choice.get("function") if isinstance(choice, dict) else None
+    return isinstance(function, dict) and function.get("name") == _SUGGESTS
+
+
+def _over(given: RunAgentInput) -> Response:
+    """A run in which nothing happened."""
+    told = [
+        agui.run_started(given.thread_id, given.run_id, given.protocol_version),
+        agui.run_finished(given.thread_id, given.run_id, {"type": "success"}),
+    ]
+    return Response(b"".join(map(encode, told)), headers=HEADERS)
+
+
+def _invalid(message: str) -> Refusal:
+    return Refusal(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid_input", message)
