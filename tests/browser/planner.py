@@ -1,0 +1,82 @@
+"""The agent that the browser tests talk to. What the user says decides what it does; each model's pace is the gates'.
+
+talk     eight words (points `talk 0`, `talk 1`, ...)
+plan     a tool that adds a stop to the state
+map      a tool of the browser; its result is answered
+book     asks (an interrupt); says what was answered (`booked 0`, ...)
+overbook asks, and fails when it is answered (`overbooked 0`, ...)
+fail     says two words and fails
+"""
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.types import interrupt
+
+from fixtures.fixture import Checkpointer, Graph
+from fixtures.gated import GatedModel
+from fixtures.scripts import call, end, text
+
+STOP = {"Belém Tower": {"at": "09:30", "cost": 10}}
+_BROKEN = ValueError("the booking office is closed")
+
+_TURNS: dict[str, list[Any]] = {
+    "talk": [*text("One two three four five six seven eight."), *end()],
+    "plan": [*text("Let me see. "), *call("add_stop", {"name": "Belém Tower"}, "call-stop"), *end("tool_calls")],
+    "planned": [*text("It is in the plan."), *end()],
+    "map": [*text("Look here. "), *call("show_on_map", {"place": "Belém Tower"}, "call-map"), *end("tool_calls")],
+    "mapped": [*text("You can see it on the map."), *end()],
+    "booked": [*text("It is booked for you now."), *end()],
+    "refused": [*text("It is not booked."), *end()],
+    "overbooked": [*text("I call them. "), _BROKEN],
+    "fail": [*text("I try. "), _BROKEN],
+}
+
+
+class Planned(MessagesState):
+    """What the page is shown."""
+
+    stops: Annotated[dict[str, Any], lambda held, new: {**held, **new}]
+    answer: str
+
+
+def _turn(messages: Sequence[BaseMessage]) -> str:
+    """What comes next, read off the conversation."""
+    asked = next(place for place in reversed(range(len(messages))) if isinstance(messages[place], HumanMessage))
+    said = str(messages[asked].content)
+    is_answered = any(isinstance(message, ToolMessage) for message in messages[asked:])
+    return {"plan": "planned", "map": "mapped"}[said] if is_answered else said
+
+
+def planner(checkpointer: Checkpointer) -> Graph:
+    """The graph; where it waits is told by its model's points."""
+
+    def model(name: str) -> GatedModel:
+        return GatedModel(turns=[_TURNS[name]], names=[name], turn_of=lambda messages: 0)
+
+    async def speak(state: Planned) -> dict[str, Any]:
+        turn = _turn(state["messages"])
+        if turn in ("book", "overbook"):
+            turn = "overbooked" if turn == "overbook" else "booked" if state["answer"] else "refused"
+        return {"messages": [await model(turn).ainvoke(state["messages"])]}
+
+    async def ask(state: Planned) -> dict[str, Any]:
+        return {"answer": interrupt({"question": "Shall I book the tower?"}) or ""}
+
+    async def add_stop(state: Planned) -> dict[str, Any]:
+        return {"stops": STOP, "messages": [ToolMessage("Belém Tower is in the plan.", tool_call_id="call-stop")]}
+
+    def first(state: Planned) -> Literal["ask", "speak"]:
+        return "ask" if _turn(state["messages"]) in ("book", "overbook") else "speak"
+
+    def after(state: Planned) -> str:
+        last = state["messages"][-1]
+        calls = last.tool_calls if isinstance(last, AIMessage) else []
+        return "add_stop" if any(each["name"] == "add_stop" for each in calls) else END
+
+    graph = StateGraph(Planned).add_node("speak", speak).add_node("ask", ask).add_node("add_stop", add_stop)
+    graph.add_conditional_edges(START, first, ["ask", "speak"]).add_edge("ask", "speak")
+    graph.add_conditional_edges("speak", after, ["add_stop", END]).add_edge("add_stop", "speak")
+    return graph.compile(checkpointer=checkpointer)

@@ -1,0 +1,26 @@
+"""Serves the planner: `python -m tests.browser.server PORT DATABASE ORIGIN GATE`, as somebody would who has one agent.
+
+The threads are in a SQLite file, so that the server may be killed and started again; the pages of `ORIGIN` may ask it.
+"""
+
+import asyncio
+import sys
+
+import uvicorn
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+from langgraph_agui.connect import Intake
+from langgraph_agui.connect.serve import Agent, agui_app
+
+from .planner import planner
+
+
+async def serve(port: int, database: str, origin: str, gate: int) -> None:
+    """Serves until it is told to stop."""
+    async with AsyncSqliteSaver.from_conn_string(database) as saver:
+        gated = Intake(config={"configurable": {"gate": {"port": gate, "run": ""}}})
+        app = agui_app({"planner": Agent(source=planner(saver), intake=gated)}, origins=[origin])
+        await uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="warning")).serve()
+
+
+if __name__ == "__main__":
+    asyncio.run(serve(int(sys.argv[1]), sys.argv[2], sys.argv[3], int(sys.argv[4])))
