@@ -1,16 +1,17 @@
-"""Real servers for apps: uvicorn, over real sockets. Never here: what an app answers.
+"""Real servers for apps: uvicorn, over real sockets; and what is posted to them. Never here: what an app answers.
 
-`served(app)` is one in this event loop, so that a test sees the tasks and runs that its requests make; the app ends as
-uvicorn ends it. `app_process(target)` is one in a process of its own, started as `uvicorn module:app` is, to be ended
-by a signal, or killed.
+`served(app)` is one in this event loop, so that a test sees the tasks and runs that its requests make; at its end the
+app ends. `app_process(target)` is one in a process of its own, started as `uvicorn module:app` is, to be ended by a
+signal, or killed.
 """
 
 import asyncio
+import json
 import socket
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import aclosing, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,8 @@ import uvicorn
 
 from .server_process import ServerProcess, free_port
 
-_WITHIN = 20.0
+WITHIN = 20.0
+"""Seconds in which an answer has to come."""
 
 
 class Served(uvicorn.Server):
@@ -43,7 +45,7 @@ class Served(uvicorn.Server):
         """Serves for as long as the block lasts."""
         task = asyncio.create_task(self._serve([self._socket]))
         try:
-            async with asyncio.timeout(_WITHIN):
+            async with asyncio.timeout(WITHIN):
                 await self._is_up.wait()
             yield self
         finally:
@@ -57,7 +59,7 @@ class Served(uvicorn.Server):
 
     def client(self, **settings: Any) -> httpx.AsyncClient:
         """A client for it. Close it before the server."""
-        return httpx.AsyncClient(base_url=self.url, timeout=_WITHIN, trust_env=False, **settings)
+        return httpx.AsyncClient(base_url=self.url, timeout=WITHIN, trust_env=False, **settings)
 
 
 @asynccontextmanager
@@ -85,3 +87,40 @@ def app_process(target: str, *options: str, environment: Mapping[str, str] | Non
             yield process
         finally:
             process.kill()
+
+
+def posted(thread_id: str, *said: str, run_id: str = "run-1", **more: Any) -> dict[str, Any]:
+    """An input in which the user says this; `more`: other fields, by their wire names."""
+    messages = [{"id": f"{thread_id}-{place}", "role": "user", "content": text} for place, text in enumerate(said)]
+    return {"threadId": thread_id, "runId": run_id, "messages": messages, "protocolVersion": "1.0", **more}
+
+
+def events_of(body: str | bytes) -> list[dict[str, Any]]:
+    """The events of a whole event stream."""
+    text = body if isinstance(body, str) else body.decode()
+    frames = [frame for frame in text.split("\n\n") if frame and not frame.startswith(":")]
+    return [json.loads(frame.removeprefix("data: ")) for frame in frames]
+
+
+def kinds_of(body: str | bytes) -> list[str]:
+    """The kinds of those events."""
+    return [event["type"] for event in events_of(body)]
+
+
+async def told(response: httpx.Response) -> AsyncIterator[dict[str, Any]]:
+    """The events of an event stream, as they come."""
+    kept = ""
+    async with aclosing(response.aiter_text()) as pieces:  # type: ignore[type-var]
+        async for piece in pieces:
+            *frames, kept = (kept + piece).split("\n\n")
+            for frame in frames:
+                if not frame.startswith(":"):
+                    yield json.loads(frame.removeprefix("data: "))
+
+
+async def until(events: AsyncIterator[dict[str, Any]], kind: str) -> dict[str, Any]:
+    """The next event of this kind; raises AssertionError if the stream ends before."""
+    async for event in events:
+        if event["type"] == kind:
+            return event
+    raise AssertionError(f"the stream ended without {kind}")

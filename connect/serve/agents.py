@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ag_ui.core import AgentCapabilities, RunAgentInput
+from ag_ui.core import AgentCapabilities
 from starlette.requests import Request
 
 from ...translator import Options
@@ -94,8 +94,3 @@ def agents_of(given: Any) -> dict[str, Agent]:
         if name in RESERVED:
             raise ValueError(f"agents: {name!r} is a route of its own ({', '.join(RESERVED)} are): choose another name")
     return {name: each if isinstance(each, Agent) else Agent(source=each) for name, each in named.items()}
-
-
-def version_of(given: RunAgentInput) -> str | None:
-    """The protocol version an input declares."""
-    return given.protocol_version or None

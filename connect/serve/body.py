@@ -21,6 +21,8 @@ from .refusals import Refusal
 _JSON = re.compile(r"application/(?:[\w.+-]+\+)?json\s*(?:;.*)?", re.IGNORECASE)
 _NAME = re.compile(r"[A-Za-z][\w-]{0,40}")
 _MOST_SAID = 3
+_DIGITS = 18
+"""Digits of a length that are looked at: no body is as long as the rest says."""
 _EXPECTED = "Input should be "
 """How pydantic begins what it says of a value's type, which is all it says then."""
 
@@ -51,13 +53,16 @@ def checked_input(found: Any, limits: Limits) -> RunAgentInput:
     if isinstance(found, dict) and isinstance(found.get("messages"), list) and len(found["messages"]) > limits.messages:
         raise _invalid(f"messages: expected {limits.messages} at most, got {len(found['messages'])}.")
     try:
-        return RunAgentInput.model_validate(found)
+        given = RunAgentInput.model_validate(found)
     except ValidationError as error:
         wrong = error.errors(include_url=False, include_context=True, include_input=False)
         said = [f"{_path(each)}: {_expected(each)}" for each in wrong[:_MOST_SAID]]
         if len(wrong) > _MOST_SAID:
             said.append(f"and {len(wrong) - _MOST_SAID} more")
         raise _invalid("Expected an AG-UI RunAgentInput: " + "; ".join(said) + ".") from None
+    if given.protocol_version == "":
+        raise _invalid("protocolVersion: expected a version such as 1.0, or none.")
+    return given
 
 
 def text_of(found: Any, name: str) -> str | None:
@@ -83,10 +88,6 @@ async def _bytes(request: Request, most: int) -> bytes:
         if len(read) > most:
             raise _too_large(most)
     return bytes(read)
-
-
-_DIGITS = 18
-"""Digits of a length that are looked at: more than any is as long as."""
 
 
 def _too_large(most: int) -> Refusal:

@@ -166,4 +166,4 @@ async def _leaving(receive: Receive, opened: Opened) -> AsyncIterator[None]:
         yield
     finally:
         task.cancel()
-        await asyncio.wait((task,))
+        await asyncio.gather(task, return_exceptions=True)
