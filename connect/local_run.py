@@ -23,7 +23,7 @@ from ag_ui.core import RunAgentInput
 from langgraph.constants import END
 from langgraph.types import Command, StateSnapshot
 
-from ..translator import ClientView, Options
+from ..translator import ClientView, Failed, Options
 from ..translator import events as agui
 from ..translator.channels import channels
 from ..translator.failure import failure
@@ -119,15 +119,11 @@ class _Beginning:
 
     async def _begin(self) -> Batches:
         try:
-            read = await self._read()
-            wanted = plan(self._given, read.standing, self._intake)
-            if isinstance(wanted, Fork | Again):
-                read, wanted = await self._forked(wanted, read)
+            read, wanted = await self._planned()
         except InvalidInputError:
             raise
         except Exception as error:  # whatever a checkpointer raises
-            told = agui.run_error(failure(error, self._options.error_detail).message, UNREADABLE)
-            return _once(told)
+            return _once(agui.run_error(failure(error, self._options.error_detail).message, UNREADABLE))
         if isinstance(wanted, Drop):
             await self._graph.aupdate_state(self._config, None, as_node=END)
             if wanted.more:
@@ -142,6 +138,22 @@ class _Beginning:
         if isinstance(wanted, Resume | GoOn) and wanted.more:
             return self._told_both(run, self._runs.own(self._when_ended(run)))
         return run.attach(self._reader)
+
+    async def _planned(self) -> tuple[_Read, Plan]:
+        """What is to be done, and the thread where it is done: now, or at an earlier checkpoint."""
+        now, unedited = await self._read(), list[str]()
+        while True:
+            wanted = plan(self._given, now.standing, self._intake, unedited=unedited)
+            if not isinstance(wanted, Fork | Again):
+                return now, wanted
+            search = await self._searched(wanted)
+            if search.found is not None:
+                return _at(search.found, now), wanted
+            if not (search.is_no_edit and isinstance(wanted, Fork)):
+                raise InvalidInputError(
+                    "the thread keeps no checkpoint from before the message that is to be run again"
+                )
+            unedited.append(wanted.before)
 
     async def _read(self) -> _Read:
         if not has_checkpointer(self._graph):
@@ -158,24 +170,19 @@ class _Beginning:
             interrupts=pending(state),
             is_stopped=ended.stopped,
             is_unfinished=bool(state.next),
+            has_failed=isinstance(ended.ending, Failed),
+            run_id=ended.run_id,
         )
         return _Read(standing, (state.metadata or {}).get("run_id"), ended)
 
-    async def _forked(self, wanted: Fork | Again, now: _Read) -> tuple[_Read, Plan]:
-        """Where the thread forks; or what is to be done if it does not, because nothing was edited."""
+    async def _searched(self, wanted: Fork | Again) -> Search:
         search = Search(wanted)
         async with closing(self._graph.aget_state_history(self._config)) as history:
             async for state in history:
                 search.feed(self._checkpoint(state))
                 if search.is_settled:
                     break
-        if search.is_no_edit and isinstance(wanted, Fork):
-            return now, plan(self._given, now.standing, self._intake, unedited=(wanted.before,))
-        if search.found is None:
-            raise InvalidInputError("the thread keeps no checkpoint from before the message that is to be run again")
-        found = search.found
-        standing = Standing(messages=found.messages, values=found.values, is_unfinished=found.is_unfinished)
-        return _Read(standing, found.run_id, now.ended, found.id), wanted
+        return search
 
     def _checkpoint(self, state: StateSnapshot) -> Checkpoint:
         values = channels(state.values) or {}
@@ -262,6 +269,12 @@ def _input(wanted: Plan, goes_in: Going) -> Any:
     if isinstance(wanted, Resume):
         return Command(resume=wanted.values, update=goes_in.values or None)
     return Command(update=goes_in.values) if goes_in.values else None
+
+
+def _at(found: Checkpoint, now: _Read) -> _Read:
+    """The thread as it was at an earlier checkpoint."""
+    standing = Standing(messages=found.messages, values=found.values, is_unfinished=found.is_unfinished)
+    return _Read(standing, found.run_id, now.ended, found.id)
 
 
 def _free(run_id: str, last: str | None) -> str:

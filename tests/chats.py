@@ -94,6 +94,20 @@ def asking(*questions: str, checkpointer: Checkpointer = None) -> Graph:
     return graph.compile(checkpointer or InMemorySaver())
 
 
+def asking_then_failing_once(checkpointer: Checkpointer = None) -> Graph:
+    """Asks, and raises the first time it is answered."""
+    tries: list[int] = []
+
+    def answer(state: Notes) -> dict[str, Any]:
+        answered = interrupt("really?")
+        tries.append(1)
+        if len(tries) == 1:
+            raise ValueError("not yet")
+        return {"messages": [AIMessage(f"try {len(tries)}: {answered}")]}
+
+    return _compiled(answer, checkpointer or InMemorySaver())
+
+
 def calling(checkpointer: Checkpointer = None, *names: str) -> Graph:
     """Calls tools that a front end has (`names`, or `paint`), and says what their results were. The last message must
     not leave a call open, as models have it."""

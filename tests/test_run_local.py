@@ -277,3 +277,32 @@ async def test_a_graph_without_a_checkpointer_is_given_the_whole_conversation(ag
     await chat.says("one")
     await chat.says("two")
     assert chat.texts == ["one", "1: one", "two", "2: two"]
+
+
+async def test_several_messages_that_the_graph_rewrote_are_no_edits(agui_client: AguiClient) -> None:
+    graph = rewriting()
+    chat = Chat(agui_client, graph)
+    await chat.says("my name")
+    await chat.says("my address")
+    chat.messages[0]["content"], chat.messages[2]["content"] = "my name", "my address"
+    await chat.says("and then", "u3")
+    assert (await said(graph))[1::2] == ["heard my name", "heard my address", "heard and then"]
+
+
+async def test_a_client_that_lost_the_end_of_an_answer_is_told_it(agui_client: AguiClient) -> None:
+    graph = counting()
+    chat = Chat(agui_client, graph)
+    await chat.says("one")
+    chat.messages[-1]["content"] = "1: o"
+    await chat.runs()
+    assert (chat.texts, await said(graph)) == (["one", "1: one"], ["one", "1: one"])
+
+
+async def test_a_request_that_comes_again_when_it_is_done_is_told_what_came_of_it(agui_client: AguiClient) -> None:
+    graph = counting()
+    chat = Chat(agui_client, graph)
+    await chat.says("one", runId="same")
+    answer = chat.messages[-1]["id"]
+    chat.messages = chat.messages[:1]
+    await chat.runs(runId="same")
+    assert [message["id"] for message in chat.messages][1:] == [answer]

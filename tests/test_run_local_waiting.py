@@ -1,19 +1,25 @@
 """Inputs to threads that wait for an answer, in a graph of this process."""
 
+import asyncio
 from typing import Any
 
 import pytest
 from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware
+from langchain_core.messages import AIMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.types import interrupt
+from langgraph_agui.connect import Local, Runs, cancel
 from langgraph_agui.translator import Options
 
 from fixtures.models import ScriptedModel
 from fixtures.scripts import call, end, text
 
+from . import paced
 from .agui_client import VERSIONS, AguiClient
-from .chats import Graph, asking, stopping
+from .chats import Graph, asking, asking_then_failing_once, stopping
 from .chatting import Chat, types_of
 
 ON: Any = {"configurable": {"thread_id": "t"}}
@@ -188,3 +194,44 @@ async def test_after_a_cancelled_breakpoint_the_conversation_goes_on(agui_client
     await chat.says("again", "u2")
     await chat.answers(None)
     assert await said(graph) == ["go", "again", "at last: again"]
+
+
+def asking_then_waiting(point: paced.Point) -> Graph:
+    """Asks in one node, and waits in the next."""
+
+    def ask(state: MessagesState) -> dict[str, Any]:
+        return {"messages": [AIMessage(f"really? {interrupt('really?')}")]}
+
+    async def wait(state: MessagesState) -> dict[str, Any]:
+        await point.passing()
+        return {"messages": [AIMessage("waited")]}
+
+    graph = StateGraph(MessagesState).add_node("ask", ask).add_node("wait", wait)
+    return graph.add_edge(START, "ask").add_edge("ask", "wait").compile(InMemorySaver())
+
+
+async def test_a_late_answer_does_not_start_what_was_stopped(agui_client: AguiClient) -> None:
+    point = paced.Point()
+    async with Runs() as runs:
+        source = Local(asking_then_waiting(point), runs=runs)
+        chat, other = Chat(agui_client, source), Chat(agui_client, source)
+        await chat.says("go")
+        other.messages, other.interrupts = list(chat.messages), chat.interrupts
+        resumed = asyncio.get_running_loop().create_task(chat.answers("yes"))
+        await point.reached.wait()
+        await cancel(source, "t")
+        await resumed
+        point.reached.clear()
+        await other.answers("no")
+        assert not point.reached.is_set()
+
+
+async def test_an_answer_that_failed_is_tried_again(agui_client: AguiClient) -> None:
+    graph = asking_then_failing_once()
+    chat = Chat(agui_client, graph)
+    await chat.says("go")
+    asked = chat.interrupts
+    events = await chat.answers("yes")
+    chat.interrupts = asked
+    await chat.answers("yes")
+    assert (events[-1]["type"], await said(graph)) == ("RUN_ERROR", ["go", "try 2: yes"])

@@ -7,7 +7,8 @@
                         --something new--> Begin      or Fork, where the owner says that what is left out was taken back
                         --nothing new----> Again      a shortened list that ends in a question: the answer is made anew
                                          > GoOn       the last run left work undone: it is tried again
-                                         > Nothing    only an answer came, that has no question any more
+                                         > Nothing    all is done: an answer without a question, a request that came
+                                                      again, a client that lacks the end of what it was told
                                          > Begin      a graph can do something without being told anything
 
 What is new (a client sends all it holds, and may hold less than the thread, or what the thread has removed):
@@ -116,12 +117,17 @@ def plan(given: RunAgentInput, standing: Standing, intake: Intake, *, unedited: 
     if sent.new:
         parted = sent.parted() if intake.shortened == "fork" else None
         return Begin(sent.new) if parted is None else Fork(parted, sent.new)
-    again = None if is_answering(given) else sent.shortened()
+    return _nothing_new(given, sent, standing)
+
+
+def _nothing_new(given: RunAgentInput, sent: _Sent, standing: Standing) -> Plan:
+    answering = is_answering(given)
+    again = None if answering else sent.shortened()
     if again is not None:
-        return Again(again)
-    if standing.is_unfinished:
+        return Nothing() if given.run_id == standing.run_id else Again(again)
+    if standing.is_unfinished and (standing.has_failed or not answering):
         return GoOn()
-    return Nothing() if is_answering(given) else Begin()
+    return Nothing() if answering or sent.is_behind() else Begin()
 
 
 def _answered(found: Answers, sent: _Sent) -> Plan:
@@ -162,6 +168,13 @@ class _Sent:
         if last is None or last.role not in _ASKS or last.id not in self._held:
             return None
         return None if self._after(last.id) is None else last.id
+
+    def is_behind(self) -> bool:
+        """Whether the client lacks the end of what the thread holds, or of its last message."""
+        last = next((message for message in reversed(self._sent) if message.id in self._held), None)
+        if last is None:
+            return False
+        return self._after(last.id) is not None or not same_content(self._held[last.id], last)
 
     def parted(self) -> str | None:
         """The id of the first message that the thread holds and the client does not, after all that both do."""

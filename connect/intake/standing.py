@@ -22,6 +22,10 @@ class Standing:
     """Whether it stands at a static breakpoint."""
     is_unfinished: bool = False
     """Whether its last run left work undone: it failed, was cancelled, or killed."""
+    has_failed: bool = False
+    """Whether its last run failed."""
+    run_id: str | None = None
+    """The id of its last run, as clients know it."""
 
     @property
     def waits(self) -> bool:
