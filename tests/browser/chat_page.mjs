@@ -50,6 +50,13 @@ export class ChatPage {
     return this.page.getByRole("alert").allInnerTexts();
   }
 
+  /** The same conversation once more. */
+  async inAnotherTab() {
+    const page = await this.page.context().newPage();
+    await page.goto(this.page.url());
+    return new ChatPage(page);
+  }
+
   /** The chat takes a message, and the agent answers it to the end. */
   async isUsable() {
     await this.is("idle");

@@ -75,9 +75,9 @@ export class Stage {
   /** Runs a test on a page with a thread of its own; keeps a screenshot, and fails on anything the page complained of. */
   async visit(t, { page: name = "headless", expected = [] }, play) {
     const context = await this.browser.newContext({ viewport: { width: 1000, height: 700 } });
+    context.setDefaultTimeout(WITHIN);
+    const complaints = this.#heard(context);
     const page = await context.newPage();
-    page.setDefaultTimeout(WITHIN);
-    const complaints = heard(page);
     try {
       await page.goto(`${this.origin}/${name}.html`);
       await play(page);
@@ -92,6 +92,21 @@ export class Stage {
       await context.close();
     }
   }
+
+  /** What the pages say that they should not say, or ask of somebody else. */
+  #heard(context) {
+    const complaints = [];
+    context.on("console", (said) => {
+      if (["error", "warning"].includes(said.type())) complaints.push(`${said.type()}: ${said.text()}`);
+    });
+    context.on("weberror", (error) => complaints.push(`uncaught: ${error.error()}`));
+    context.on("request", (request) => {
+      const { origin, protocol } = new URL(request.url());
+      const ours = [this.origin, "http://localhost:8000"].includes(origin);
+      if (!ours && protocol !== "data:" && protocol !== "blob:") complaints.push(`asked ${origin}`);
+    });
+    return complaints;
+  }
 }
 
 /** Waits until a condition holds; it is looked at again and again. */
@@ -101,15 +116,6 @@ export async function until(condition, failure) {
     if (Date.now() > end) throw new Error(typeof failure === "function" ? await failure() : failure);
     await new Promise((resume) => setTimeout(resume, 30));
   }
-}
-
-function heard(page) {
-  const complaints = [];
-  page.on("console", (said) => {
-    if (["error", "warning"].includes(said.type())) complaints.push(`${said.type()}: ${said.text()}`);
-  });
-  page.on("pageerror", (error) => complaints.push(`uncaught: ${error}`));
-  return complaints;
 }
 
 async function servedPages() {

@@ -59,6 +59,12 @@ scenario("an interrupt is shown and answered", async (chat) => {
   await chat.isUsable();
 });
 
+scenario("no message can be sent while a question is open", async (chat, page) => {
+  await chat.say("book");
+  await chat.question.waitFor();
+  assert.ok(await page.getByLabel("message").isDisabled());
+});
+
 scenario("an interrupt is there after a reload, and can be answered", async (chat, page) => {
   await chat.say("book");
   await chat.question.waitFor();
@@ -166,3 +172,47 @@ scenario("the conversation is there when the server has been started again", asy
   await chat.reads("talk", WHOLE);
   await chat.isUsable();
 });
+
+scenario("one tab stops what the other one started, and both are usable", async (chat, page) => {
+  stage.gates.hold("talk 3");
+  await chat.say("talk");
+  await chat.shows("One two three");
+  const other = await chat.inAnotherTab();
+  await other.shows("One two three");
+  await other.press("Stop");
+  await chat.is("idle");
+  await other.is("idle");
+  assert.deepEqual([await chat.errors(), await other.errors()], [[], []]);
+  stage.gates.open("talk 3");
+  await other.isUsable();
+  await chat.isUsable();
+});
+
+scenario("a question that another tab has answered leaves this one usable, and shows what came of it", async (chat) => {
+  await chat.say("book");
+  await chat.question.waitFor();
+  const other = await chat.inAnotherTab();
+  await other.question.waitFor();
+  stage.gates.hold("booked 2");
+  await chat.press("Approve");
+  await chat.shows("It is");
+  await other.press("Cancel");
+  await other.shows("It is");
+  stage.gates.open("booked 2");
+  await other.reads("book", "It is booked for you now.");
+  await other.isUsable();
+});
+
+scenario("a conversation whose server was killed in mid-answer is usable after a reload", async (chat, page) => {
+  stage.gates.hold("talk 3");
+  await chat.say("talk");
+  await chat.shows("One two three");
+  await stage.stopServer("SIGKILL");
+  await page.getByRole("alert").first().waitFor();
+  await stage.startServer();
+  stage.gates.open("talk 3");
+  await page.reload();
+  await chat.reads("talk");
+  assert.deepEqual(await chat.errors(), []);
+  await chat.isUsable();
+}, { expected: [/ERR_INCOMPLETE_CHUNKED_ENCODING/, /network error/] });

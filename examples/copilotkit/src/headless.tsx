@@ -55,7 +55,7 @@ function DayPlanner() {
           {error}
         </p>
       ))}
-      <Composer send={send} />
+      <Composer send={send} disabled={Boolean(question)} />
       <button disabled={!agent.isRunning} onClick={() => copilotkit.stopAgent({ agent })}>
         Stop
       </button>
@@ -63,7 +63,8 @@ function DayPlanner() {
   );
 }
 
-function Composer({ send }: { send: (content: string) => void }) {
+/** While a question is open the client sends no message: the thread waits for the answer. */
+function Composer({ send, disabled }: { send: (content: string) => void; disabled: boolean }) {
   const [draft, setDraft] = useState("");
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -72,8 +73,13 @@ function Composer({ send }: { send: (content: string) => void }) {
   };
   return (
     <form onSubmit={submit}>
-      <input aria-label="message" value={draft} onChange={(event) => setDraft(event.target.value)} />
-      <button>Send</button>
+      <input
+        aria-label="message"
+        value={draft}
+        disabled={disabled}
+        onChange={(event) => setDraft(event.target.value)}
+      />
+      <button disabled={disabled}>Send</button>
     </form>
   );
 }

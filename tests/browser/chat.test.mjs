@@ -1,0 +1,83 @@
+// CopilotKit's own chat, as `examples/copilotkit/src/chat.tsx` sets it up, in a real browser against the real server.
+
+import { after, before, test } from "node:test";
+
+import { Stage, until } from "./harness.mjs";
+
+const WHOLE = "One two three four five six seven eight.";
+
+let stage;
+before(async () => (stage = await Stage.set()));
+after(() => stage?.strike());
+
+const scenario = (name, play, options = {}) =>
+  test(`chat: ${name}`, (t) => stage.visit(t, { page: "index", ...options }, (page) => play(new Chat(page), page)));
+
+/** CopilotKit's chat, as a person sees it. */
+class Chat {
+  constructor(page) {
+    this.page = page;
+    this.button = page.getByTestId("copilot-send-button");
+    this.question = page.getByLabel("question");
+  }
+
+  async say(text) {
+    await this.page.getByTestId("copilot-chat-textarea").fill(text);
+    await this.button.click();
+  }
+
+  /** Returns when these are the agent's answers so far, and no others. */
+  async answers(...expected) {
+    const answers = () => this.page.getByTestId("copilot-assistant-message").allInnerTexts();
+    await until(async () => {
+      const said = (await answers()).map((text) => text.trim()).filter(Boolean);
+      return said.length === expected.length && said.every((text, place) => text === expected[place]);
+    }, async () => `expected ${JSON.stringify(expected)}, got ${JSON.stringify(await answers())}`);
+  }
+}
+
+scenario("text is shown while it is said, and a reload goes on with it", async (chat, page) => {
+  stage.gates.hold("talk 3");
+  await chat.say("talk");
+  await chat.answers("One two three");
+  await page.reload();
+  await chat.answers("One two three");
+  stage.gates.open("talk 3");
+  await chat.answers(WHOLE);
+  await chat.say("talk");
+  await chat.answers(WHOLE, WHOLE);
+});
+
+scenario("a question is there after a reload, and is answered", async (chat, page) => {
+  await chat.say("book");
+  await chat.question.getByText("Shall I book the tower?").waitFor();
+  await page.reload();
+  await chat.question.getByRole("button", { name: "Approve" }).click();
+  await chat.answers("It is booked for you now.");
+});
+
+scenario("a tool of the browser is called, and its result goes on with the run", async (chat, page) => {
+  await chat.say("map");
+  await page.getByText("On the map: Belém Tower").waitFor();
+  await chat.answers("Look here.", "You can see it on the map.");
+});
+
+scenario("the state shows beside the chat while the run goes on", async (chat, page) => {
+  stage.gates.hold("planned 0");
+  await chat.say("plan");
+  await page.getByLabel("plan").getByText("09:30 Belém Tower, 10 €").waitFor();
+  await chat.answers("Let me see.");
+  stage.gates.open("planned 0");
+  await chat.answers("Let me see.", "It is in the plan.");
+});
+
+scenario("stop stops the graph", async (chat) => {
+  stage.gates.hold("talk 3");
+  await chat.say("talk");
+  await chat.answers("One two three");
+  await chat.button.click();
+  await stage.gates.left("talk 3");
+  stage.gates.open("talk 3");
+  await chat.say("talk");
+  await chat.answers(WHOLE);
+});
