@@ -25,12 +25,14 @@ WITHIN = 20.0
 
 
 class Served(uvicorn.Server):
-    """An app that is served, at `url`."""
+    """An app that is served, at `url`. `buffer`: bytes that the kernel keeps for a reader that does not read."""
 
-    def __init__(self, app: Any, **settings: Any) -> None:
+    def __init__(self, app: Any, *, buffer: int | None = None, **settings: Any) -> None:
         quiet = {"log_config": None, "access_log": False, "lifespan": "on", "timeout_graceful_shutdown": 10}
         super().__init__(uvicorn.Config(app, **{**quiet, **settings}))
         self._socket = socket.create_server(("127.0.0.1", 0))
+        if buffer is not None:
+            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, buffer)
         self.port: int = self._socket.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
         self._is_up = asyncio.Event()
@@ -64,7 +66,7 @@ class Served(uvicorn.Server):
 
 @asynccontextmanager
 async def served(app: Any, **settings: Any) -> AsyncIterator[Served]:
-    """The app, served in this event loop for as long as the block lasts. `settings`: of uvicorn.
+    """The app, served in this event loop for as long as the block lasts. `settings`: as for `Served`, or uvicorn's own.
 
     At the end all that is open is ended first, as a signal would do it.
     """
