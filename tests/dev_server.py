@@ -1,7 +1,7 @@
 """Starts real `langgraph dev` servers that serve the fixtures, and stops them again.
 
 On a free port, in a directory of its own; nothing is left behind. `running_dev_server` is one in memory;
-`MortalServer` is one that a test may kill and start again.
+`MortalServer` is one that a test may kill and start again; `running_project` serves somebody else's folder.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from fixtures.gated import GATED
 
 from .server_process import ServerProcess, ServerStartError, free_port
 
-__all__ = ["GRAPHS", "MortalServer", "ServerStartError", "mortal_dev_server", "running_dev_server"]
+__all__ = ["GRAPHS", "MortalServer", "ServerStartError", "mortal_dev_server", "running_dev_server", "running_project"]
 
 GRAPHS = {name: f"fixtures.served:{name}" for name in SERVED} | {
     name: f"fixtures.served_gated:{name}" for name in GATED
@@ -73,14 +73,27 @@ def mortal_dev_server() -> Iterator[MortalServer]:
             process.kill()
 
 
+@contextmanager
+def running_project(folder: Path) -> Iterator[str]:
+    """The URL of a server of a project as it stands in this folder, with its `langgraph.json`."""
+    server = _project_server(folder, {"LANGGRAPH_DISABLE_FILE_PERSISTENCE": "true"})
+    server.start()
+    try:
+        yield server.url
+    finally:
+        server.stop()
+
+
 def _dev_server(
     names: Iterable[str], folder: Path, environment: Mapping[str, str], more: Mapping[str, Any] | None = None
 ) -> ServerProcess:
-    port = free_port()
-    config = folder / "langgraph.json"
-    config.write_text(
-        json.dumps({"dependencies": ["."], "graphs": {name: GRAPHS[name] for name in names}, **(more or {})})
-    )
+    project = {"dependencies": ["."], "graphs": {name: GRAPHS[name] for name in names}, **(more or {})}
+    (folder / "langgraph.json").write_text(json.dumps(project))
+    return _project_server(folder, environment)
+
+
+def _project_server(folder: Path, environment: Mapping[str, str]) -> ServerProcess:
+    port, config = free_port(), folder / "langgraph.json"
     command = [sys.executable, "-m", "langgraph_cli", "dev", "--config", str(config), "--port", str(port)]
     options = ["--no-browser", "--no-reload", "--allow-blocking", "--n-jobs-per-worker", "20"]
     quiet = {"LANGSMITH_TRACING": "false", "LANGGRAPH_CLI_NO_ANALYTICS": "1", "CRON_SCHEDULER_SLEEP_TIME": "1"}

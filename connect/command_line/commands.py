@@ -159,7 +159,7 @@ def run() -> int:
 def _run(doing: Coroutine[Any, Any, None], debug: bool) -> None:
     try:
         asyncio.run(doing)
-    except BrokenPipeError:
+    except (BrokenPipeError, ModuleNotFoundError):
         raise
     except Exception as error:
         if debug:

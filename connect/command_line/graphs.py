@@ -23,6 +23,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from langchain_core.runnables.config import ensure_config
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import StateGraph
 from langgraph.pregel import Pregel
@@ -72,8 +73,13 @@ async def built(target: Target, found: Any, threads: Threads, lifetime: AsyncExi
     except Exception as error:  # a graph that is not whole
         raise Failure(f"{target.written} can't be compiled: {brief(error)}") from error
     if not isinstance(graph, Pregel):
-        raise Failure(f"{target.written}: expected a graph, or a function that makes one, got {type(graph).__name__}")
+        raise _no_graph(target, graph)
     return _kept(graph, target.name, threads)
+
+
+def _no_graph(target: Target, found: Any) -> Failure:
+    got = f"the class {found.__name__}" if isinstance(found, type) else type(found).__name__
+    return Failure(f"{target.written}: expected a graph, or a function that makes one, got {got}")
 
 
 def _from_file(folder: Path, target: Target) -> ModuleType:
@@ -108,13 +114,16 @@ def _others(module: ModuleType) -> str:
 
 
 def _called(target: Target, factory: Callable[..., Any]) -> Any:
-    parameters = list(inspect.signature(factory).parameters.values())
+    try:
+        parameters = list(inspect.signature(factory).parameters.values())
+    except ValueError:  # a type of Python's own
+        raise _no_graph(target, factory) from None
     if len(parameters) > 1 or any("ServerRuntime" in str(each.annotation) for each in parameters):
         raise Failure(
             f"{target.written}: only LangGraph's own server has what this function asks for "
             f"({', '.join(each.name for each in parameters)}); expected no argument, or a config"
         )
-    return factory(**{each.name: {"configurable": {}} for each in parameters})
+    return factory(**{each.name: ensure_config() for each in parameters})
 
 
 async def _entered(made: Any, lifetime: AsyncExitStack) -> Any:

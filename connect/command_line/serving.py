@@ -8,25 +8,30 @@ import errno
 import logging
 import signal
 import socket
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 import uvicorn
 
+from ...translator import Options
 from ..intake import Intake
+from ..intake.places import places_of
 from ..serve import Agent, agui_app
-from ..sources import Local
+from ..sources import Local, Source
 from .graphs import built, imported
-from .platforms import platform_agents, reached
+from .platforms import input_channels, platform_agents, reached
 from .project import project_of, read_project
 from .refusals import Failure, Misuse, brief
 from .screen import console
 from .targets import is_url
 from .threads import kept_threads
 from .welcome import address, open_door, welcome
+
+MESSAGES: Final = Options().messages_key
+"""The channel of the conversation, which is no state."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +51,15 @@ class Served:
     api_key: str | None
 
 
+class _Found(NamedTuple):
+    """A graph that is to be served. `channels`: what its input can write; None if that is not known."""
+
+    name: str
+    source: Source
+    description: str
+    channels: frozenset[str] | None
+
+
 async def serve_until_stopped(asked: Served) -> None:
     """Serves until a signal comes. Raises `Misuse` and `Failure` for what can't be served, before anybody is let in."""
     server_url = _server_of(asked)
@@ -53,9 +67,10 @@ async def serve_until_stopped(asked: Served) -> None:
     with _listening(asked.host, asked.port) as listening:
         async with AsyncExitStack() as lifetime:
             if server_url is None:
-                agents = await _own_agents(asked, lifetime)
+                found = await _own_agents(asked, lifetime)
             else:
-                agents = await _platform_agents(asked, server_url, lifetime)
+                found = await _platform_agents(asked, server_url, lifetime)
+            agents = _agents(asked, found)
             app = agui_app(agents, origins=asked.origins, grace=asked.grace)
             url = address(asked.host, listening.getsockname()[1])
             lines = welcome(url, list(agents), origins=asked.origins, threads=_threads(asked, server_url))
@@ -75,29 +90,45 @@ def _server_of(asked: Served) -> str | None:
     return urls[0]
 
 
-async def _own_agents(asked: Served, lifetime: AsyncExitStack) -> Mapping[str, Agent]:
+async def _own_agents(asked: Served, lifetime: AsyncExitStack) -> list[_Found]:
     if asked.targets and asked.config is not None:
         raise Misuse("serve: expected graphs, or --config, not both")
     project = project_of(asked.targets) if asked.targets else read_project(asked.config)
     project.enter()
     # In a thread, where a module may start an event loop of its own.
-    found = [(each, await asyncio.to_thread(imported, project, each)) for each in project.targets]
+    variables = [(each, await asyncio.to_thread(imported, project, each)) for each in project.targets]
     threads = await lifetime.enter_async_context(kept_threads(asked.sqlite))
-    agents: dict[str, Agent] = {}
-    for target, value in found:
-        source = Local(await built(target, value, threads, lifetime), agent=target.name)
-        agents[target.name] = _agent(source, target.description, asked)
-    return agents
+    found = []
+    for target, variable in variables:
+        graph = await built(target, variable, threads, lifetime)
+        channels = places_of(graph, MESSAGES).channels
+        found.append(_Found(target.name, Local(graph, agent=target.name), target.description, channels))
+    return found
 
 
-async def _platform_agents(asked: Served, url: str, lifetime: AsyncExitStack) -> Mapping[str, Agent]:
+async def _platform_agents(asked: Served, url: str, lifetime: AsyncExitStack) -> list[_Found]:
     client = await lifetime.enter_async_context(reached(url, asked.api_key))
-    found = await platform_agents(client)
-    return {name: _agent(source, description, asked) for name, (source, description) in found.items()}
+    found = []
+    for name, (source, description) in (await platform_agents(client)).items():
+        channels = await input_channels(source) if asked.state else None
+        found.append(_Found(name, source, description, channels))
+    return found
 
 
-def _agent(source: Any, description: str, asked: Served) -> Agent:
-    return Agent(source=source, description=description or None, intake=Intake(state=frozenset(asked.state), busy=asked.busy))
+def _agents(asked: Served, found: Sequence[_Found]) -> dict[str, Agent]:
+    """The agents as they are served. A client writes those of the named channels that its agent has."""
+    wanted = frozenset(asked.state)
+    written = {each.name: wanted if each.channels is None else wanted & each.channels - {MESSAGES} for each in found}
+    for name in sorted(wanted - frozenset().union(*written.values())):
+        raise Misuse(f"--state {name}: no agent has such a channel for clients to write")
+    return {
+        each.name: Agent(
+            source=each.source,
+            description=each.description or None,
+            intake=Intake(state=written[each.name], busy=asked.busy),
+        )
+        for each in found
+    }
 
 
 def _threads(asked: Served, server_url: str | None) -> str:
