@@ -19,7 +19,7 @@ Rules:
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["RefusedError", "patched"]
+__all__ = ["RefusedError", "equal", "patched"]
 
 _INHERITED = frozenset(
     {
@@ -93,7 +93,7 @@ class _Patch:
 
     def test(self, operation: dict[str, Any]) -> None:
         keys, value = _pointer(operation, "path"), _value(operation)
-        if not _equal(self._read(keys), value):
+        if not equal(self._read(keys), value):
             raise RefusedError("test failed")
 
     def move(self, operation: dict[str, Any]) -> None:
@@ -250,12 +250,12 @@ def _int32(key: str) -> int:
     return ((int(float(key)) + 0x80000000) & 0xFFFFFFFF) - 0x80000000
 
 
-def _equal(left: Any, right: Any) -> bool:
+def equal(left: Any, right: Any) -> bool:
     """Equality of JSON values: unlike Python's, `true` is not 1 (`1.0` is `1` in both)."""
     if left is right:
         return True
     if isinstance(left, dict) and isinstance(right, dict):
-        return left.keys() == right.keys() and all(_equal(left[key], right[key]) for key in left)
+        return left.keys() == right.keys() and all(equal(left[key], right[key]) for key in left)
     if isinstance(left, list) and isinstance(right, list):
-        return len(left) == len(right) and all(map(_equal, left, right))
+        return len(left) == len(right) and all(map(equal, left, right))
     return isinstance(left, bool) == isinstance(right, bool) and bool(left == right)
