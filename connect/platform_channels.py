@@ -2,7 +2,8 @@
 that is made for it, and deleted again, is asked. Never what is written to a channel (`intake.places`).
 
 An overwrite is written to every channel, twice. One with a reducer takes it as what it is; a plain one keeps it as its
-value. One with a reducer that has no value to begin with keeps the first as well, and takes the second. No node runs.
+value. One with a reducer that has no value to begin with keeps the first as well, and takes the second. No node runs;
+conditional edges from the start do, and where one of them fails nothing is known.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ async def with_reducers(client: LangGraphClient, graph_id: str, places: Places, 
     except (PlatformError, Cut, LookupError, TypeError) as error:
         _log.warning("what channels of %r have reducers is not known: %s", graph_id, error)
         return places
-    reducers = {name for name in names if second.get(name) != _ASKED}
+    reducers = {name for name in names if name in second and second[name] != _ASKED}
     return replace(places, reducers=frozenset(reducers), begun=frozenset(n for n in reducers if first.get(n) != _ASKED))
 
 

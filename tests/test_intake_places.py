@@ -147,6 +147,22 @@ async def test_true_is_not_the_same_as_one() -> None:
     assert await thread.written(given({"label": True})) == {"label": True}
 
 
+@pytest.mark.newest
+async def test_a_channel_that_stores_its_changes_is_replaced() -> None:
+    from langgraph.channels.delta import DeltaChannel
+
+    def all_of(held: list[str], added: Any) -> list[str]:
+        return [*held, *(item for items in added for item in items)]
+
+    class Stored(TypedDict, total=False):
+        items: Annotated[list[str], DeltaChannel(all_of)]
+
+    thread = Thread(graph_of(Stored), "items")
+    for item in ("a", "b"):
+        await thread.written(given({"items": [item]}))
+    assert (await thread.held())["items"] == ["b"]
+
+
 @pytest.mark.parametrize("schema", [State, "pydantic", "dataclass"])
 async def test_a_schema_of_any_kind_is_replaced(schema: Any) -> None:
     class Modelled(BaseModel):
@@ -189,6 +205,11 @@ def test_the_conversation_cannot_be_named_as_state() -> None:
 
     with pytest.raises(ValueError, match="conversation"):
         written(places_of(graph_of(Talk), "talk"), given({"talk": []}), Intake(state={"talk"}), {})
+
+
+def test_messages_cannot_be_named_as_state_whatever_the_graph() -> None:
+    with pytest.raises(ValueError, match="conversation"):
+        Intake(state={"messages", "items"})
 
 
 def test_a_channel_that_the_graph_does_not_take_cannot_be_named() -> None:

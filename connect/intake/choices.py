@@ -72,6 +72,8 @@ class Intake:
                 raise ValueError(f"{name}: expected one of {get_args(kind)}, got {getattr(self, name)!r}")
         if isinstance(self.state, str):
             raise ValueError(f"state: expected a collection of channels, got the text {self.state!r}")
+        if "messages" in self.state:
+            raise ValueError("state: 'messages' is the conversation, which is no state")
 
 
 async def prepared(intake: Intake, given: RunAgentInput) -> Prepared:
