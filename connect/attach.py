@@ -10,6 +10,9 @@ The order of things, and why:
    by the end.
 4. A gap (a connection lost, and with it events): read the state again, and mute what was going on.
 5. The end of the stream proves nothing: the run and the thread are asked how it ended.
+
+Whoever asked for a run hears it from its first event on (`told_whole`): what the thread holds is in that, so nothing is
+told before it, and nothing folded. A gap is mended likewise.
 """
 
 from __future__ import annotations
@@ -26,7 +29,7 @@ from .joined import Joined, joined
 from .latecomer import Latecomer
 from .lookahead import Lookahead, Silence
 from .reader import Reader
-from .thread import Answered, PlatformThread, tells_how
+from .thread import Answered, PlatformThread, tells_how, told_id
 from .told import Batches, closing, tell
 from .wire import Cut, PlatformError, Received
 
@@ -47,6 +50,18 @@ def attached(thread: PlatformThread, run: Answered, reader: Reader, options: Opt
     return _Attachment(thread, run, reader, options).told()
 
 
+def told_whole(
+    thread: PlatformThread, run: Answered, reader: Reader, options: Options, *, parent_run_id: str | None = None
+) -> Batches:
+    """What the run says from its first event on, to its end, on top of what the reader holds. That it runs is told at
+    once.
+
+    `run`: as the server gives it, started so that its events are kept. As for errors, see `attached`.
+    """
+    whole = Translator(thread.id, told_id(run), options, reader.view, parent_run_id=parent_run_id)
+    return _Attachment(thread, run, reader, options, whole).told()
+
+
 def replays(run: Answered) -> bool:
     """Whether the server keeps this run's events: as the run says; where runs do not say it, it always does."""
     return bool(run["kwargs"].get("resumable")) if tells_how(run) else True
@@ -62,17 +77,29 @@ def broken_off(run_id: str, error: Cut | PlatformError | UnreadablePartError) ->
 
 
 class _Attachment:
-    """One reader's way along one run: joined, folding if there is something to fold, told live, over."""
+    """One reader's way along one run: joined, folding if there is something to fold, told live, over.
 
-    def __init__(self, thread: PlatformThread, run: Answered, reader: Reader, options: Options) -> None:
+    `whole`: a translator of the run, not yet started, for a reader that hears it from its first event on.
+    """
+
+    def __init__(
+        self,
+        thread: PlatformThread,
+        run: Answered,
+        reader: Reader,
+        options: Options,
+        whole: Translator | None = None,
+    ) -> None:
         self._thread = thread
         self._run_id = str(run["run_id"])
+        self._told_id = told_id(run)
         self._reader = reader
         self._options = options
         self._replays = replays(run)
         self._is_folding = False
         self._latecomer = Latecomer()
-        self._translator = self._begun()
+        self._whole = whole
+        self._translator = whole or self._begun()
         self._values: Any = None
         """The thread's values as they were read last, beside the stream; None before that."""
         self._may_be_behind = False
@@ -82,6 +109,8 @@ class _Attachment:
         """See `attached`."""
         notices = Lookahead(joined(self._thread, self._run_id, replays=self._replays))
         try:
+            if self._whole is not None:
+                yield tell(self._whole.start())
             try:
                 async with closing(self._followed(notices)) as followed:
                     async for events in followed:
@@ -113,7 +142,9 @@ class _Attachment:
                 yield events
 
     async def _joined(self, notice: Joined) -> list[Event]:
-        """A connection stands: what the thread holds now."""
+        """A connection stands: what the thread holds now, unless all of it is to come."""
+        if self._whole is not None and not notice.gap:
+            return []
         state = await self._thread.state()
         self._values = state.get("values") or {}
         if notice.gap:
@@ -162,7 +193,7 @@ class _Attachment:
     def _begun(self) -> Translator:
         """A translator of this run that has told nothing but its start, to nobody."""
         view = ClientView(version=self._options.protocol_version)
-        translator = Translator(self._thread.id, self._run_id, self._options, view)
+        translator = Translator(self._thread.id, self._told_id, self._options, view)
         translator.start()
         return translator
 

@@ -39,7 +39,7 @@ def ended(run: Mapping[str, Any] | None, state: Mapping[str, Any], thread: Mappi
     if run is not None and not is_of(state, run_id):
         return Ended(run_id, None, _by_status(run, thread={}, state={}) or Finished())
     values = state.get("values") or {}
-    interrupts = _interrupts(state)
+    interrupts = interrupts_of(state)
     written = was_written(state.get("metadata"))
     if run is not None and not written and not (interrupts and run.get("status") not in _FAILED):
         ending = _by_status(run, thread, state)
@@ -61,13 +61,23 @@ def _by_status(run: Mapping[str, Any], thread: Mapping[str, Any], state: Mapping
     return None
 
 
+def paused(run: Mapping[str, Any], state: Mapping[str, Any], thread: Mapping[str, Any]) -> Ended | None:
+    """How a thread's newest run ended that made no state: at what its thread waits for still. An answer to one of
+    several interrupts makes none. None if it ended otherwise."""
+    waiting = interrupts_of(state) if thread.get("status") == "interrupted" and not thread.get("error") else []
+    if not waiting or run.get("status") in _FAILED:
+        return None
+    return Ended(str(run["run_id"]), None, Finished(waiting))
+
+
 def is_of(state: Mapping[str, Any], run_id: str) -> bool:
     """Whether this run made the thread's newest state, or whether that can't be told."""
     maker = (state.get("metadata") or {}).get("run_id")
     return maker is None or maker == run_id
 
 
-def _interrupts(state: Mapping[str, Any]) -> list[Any]:
+def interrupts_of(state: Mapping[str, Any]) -> list[Any]:
+    """What of a thread's state waits for an answer."""
     found = list(state.get("interrupts") or ())
     if not found:
         found = [each for task in state.get("tasks") or () for each in task.get("interrupts") or ()]

@@ -21,7 +21,7 @@ from .ended import ACTIVE, ended, is_of
 from .idle import Ended, PastErrors, told_idle, was_written, written_as
 from .reader import Reader
 from .sources import Platform
-from .thread import Answered, Look, PlatformThread
+from .thread import Answered, Look, PlatformThread, told_id
 from .told import Batches, closing, tell
 
 Event = dict[str, Any]
@@ -88,11 +88,13 @@ class PlatformTelling:
     ) -> Batches:
         """What the thread holds, and the runs that are going on or waiting on it, to their end.
 
-        `run_id`: this run alone. `joins`: which active runs are waited for. `follow`: whether runs that come after the
-        first are told too. Nothing for a thread that the platform does not know, or on which nothing was ever written,
-        or of which all was told.
+        `run_id`: this run alone, by the platform's id or its client's. `joins`: which active runs are waited for.
+        `follow`: whether runs that come after the first are told too. Nothing for a thread that the platform does not
+        know, or on which nothing was ever written, or of which all was told.
         """
         self.joined = None
+        if run_id is not None:
+            run_id = await self.thread.run_id_of(run_id)
         while (look := await self.thread.look(run_id)) is not None:
             active = look.active
             if active is not None and (self.has_told(str(active["run_id"])) or not joins(active)):
@@ -115,8 +117,9 @@ class PlatformTelling:
     async def begun(self, run_id: str) -> Translator:
         """A translator for a run that is told from its first event on; whoever ends it says so by `ended`."""
         self._has_looked = True
-        run = None if self._options else await self.thread.run(run_id)
-        return Translator(self.thread.id, run_id, await self._chosen(run), self.reader.view)
+        run = await self.thread.run(run_id)
+        told = run_id if run is None else told_id(run)
+        return Translator(self.thread.id, told, await self._chosen(run), self.reader.view)
 
     def has_told(self, run_id: str) -> bool:
         """Whether this run was told to its end."""
@@ -167,7 +170,7 @@ class PlatformTelling:
             if run is not look.last and isinstance(last.ending, Cancelled):
                 return []
             last = replace(last, values=look.state.get("values") or {})
-        return self._idle(last, await self._chosen(run))
+        return self._idle(replace(last, run_id=told_id(run)), await self._chosen(run))
 
     async def _written(self, look: Look) -> list[Event]:
         """What somebody wrote who is no run."""

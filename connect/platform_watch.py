@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..translator import Translator, UnreadablePartError
 from .attach import broken_off
@@ -75,13 +75,21 @@ async def _polled(telling: PlatformTelling, poll: float) -> Batches:
         await asyncio.sleep(poll)
 
 
+class _Heard(NamedTuple):
+    """A run that is told while it goes on."""
+
+    id: str
+    """The platform's; it may be told under its client's."""
+    told: Translator
+
+
 class _Following:
     """A reader of a thread's stream: between runs, in one that is told, or in one that is passed over."""
 
     def __init__(self, telling: PlatformTelling, notices: Lookahead[Received | Joined]) -> None:
         self._telling = telling
         self._notices = notices
-        self._run: Translator | None = None
+        self._run: _Heard | None = None
         """The run that is told."""
         self._passed: str | None = None
         """The run that is passed over, up to its end: it was told."""
@@ -131,14 +139,14 @@ class _Following:
     async def _left(self) -> list[Event]:
         """After a gap: the end of a run that ended meanwhile."""
         run, self._passed = self._run, None
-        if run is None or await self._is_active(run.run_id):
+        if run is None or await self._is_active(run.id):
             return []
         self._run = None
         return await self._over(run)
 
     def _hand_over(self) -> None:
         """A run whose rest was told otherwise is not told here any more. (One that is to begin anew is.)"""
-        if self._run is not None and self._run.view is not self._telling.reader.view:
+        if self._run is not None and self._run.told.view is not self._telling.reader.view:
             self._run = None
 
     async def _heard(self, received: Received) -> list[Event]:
@@ -157,20 +165,20 @@ class _Following:
     async def _began(self, run_id: str, received: Received) -> list[Event]:
         """A run began, or began anew."""
         before, self._run, self._passed = self._run, None, None
-        if before is not None and before.run_id == run_id:
+        if before is not None and before.id == run_id:
             self._run = before
             return self._fed(before, received)
         events = [] if before is None else await self._over(before)
         if self._telling.has_told(run_id):
             self._passed = run_id
             return events
-        self._run = await self._telling.begun(run_id)
-        return events + self._run.start()
+        self._run = _Heard(run_id, await self._telling.begun(run_id))
+        return events + self._run.told.start()
 
     async def _done(self, run_id: str) -> list[Event]:
         """A run ended."""
         run, self._passed = self._run, None
-        if run is not None and run.run_id == run_id:
+        if run is not None and run.id == run_id:
             for _ in range(_OVER_TRIES):
                 if not await self._is_active(run_id):
                     break
@@ -181,24 +189,24 @@ class _Following:
             self._hint()
         return []
 
-    def _fed(self, run: Translator, received: Received) -> list[Event]:
+    def _fed(self, run: _Heard, received: Received) -> list[Event]:
         try:
-            return run.feed(received)
+            return run.told.feed(received)
         except UnreadablePartError as error:
             return self._broken_off(run, error)
 
-    async def _over(self, run: Translator) -> list[Event]:
+    async def _over(self, run: _Heard) -> list[Event]:
         """The end of a run, however it ended."""
-        self._telling.ended(run.run_id)
+        self._telling.ended(run.id)
         try:
-            return told_end(run, await self._telling.thread.ended(run.run_id))
+            return told_end(run.told, await self._telling.thread.ended(run.id))
         except (Cut, PlatformError) as error:
-            return told_end(run, broken_off(run.run_id, error))
+            return told_end(run.told, broken_off(run.id, error))
 
-    def _broken_off(self, run: Translator, error: Cut | PlatformError | UnreadablePartError) -> list[Event]:
-        self._run, self._passed = None, run.run_id
-        self._telling.ended(run.run_id)
-        return told_end(run, broken_off(run.run_id, error))
+    def _broken_off(self, run: _Heard, error: Cut | PlatformError | UnreadablePartError) -> list[Event]:
+        self._run, self._passed = None, run.id
+        self._telling.ended(run.id)
+        return told_end(run.told, broken_off(run.id, error))
 
     async def _is_active(self, run_id: str) -> bool:
         run = await self._telling.thread.run(run_id)

@@ -10,6 +10,7 @@ from .idle import PastErrors
 from .intake import Intake
 from .local_run import begin_local
 from .patience import Policy
+from .platform_run import begin_platform
 from .sources import Local, Source
 from .told import Batches
 
@@ -31,4 +32,4 @@ async def begin(
     """
     if isinstance(source, Local):
         return await begin_local(source, given, options, intake, past_errors)
-    raise NotImplementedError
+    return await begin_platform(source, given, options, intake, past_errors, patience)

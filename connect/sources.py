@@ -1,4 +1,5 @@
-"""Where runs are: `Local` and `Platform`, and what is taken as one. No I/O but asking for an assistant's schemas."""
+"""Where runs are: `Local` and `Platform`, and what is taken as one. No I/O but asking for what is
+known of an assistant's graph."""
 
 from __future__ import annotations
 
@@ -12,7 +13,9 @@ from langgraph.pregel.remote import RemoteGraph
 from langgraph_sdk.client import LangGraphClient, SyncLangGraphClient
 
 from ..translator import Options
+from .intake.places import Places, places_of_schemas
 from .patience import Policy
+from .platform_channels import with_reducers
 from .runs import Runs, default_runs
 from .shown import options_for, options_for_schemas
 from .thread import NOT_FOUND, answer
@@ -67,12 +70,13 @@ class Platform:
             raise TypeError(f"Platform: expected an asynchronous client of langgraph_sdk, got {_named(client)}")
         self.client = client
         self.assistant_id = assistant_id
-        self._options: dict[str, Options] = {}
+        self._schemas: dict[str, Mapping[str, Any] | None] = {}
+        self._places: dict[str, Places] = {}
 
     def through(self, client: LangGraphClient) -> Platform:
         """The same, by another client. What it said of its graphs' schemas is not asked for again."""
         same = Platform(client, self.assistant_id)
-        same._options = self._options
+        same._schemas, same._places = self._schemas, self._places
         return same
 
     async def options(self, assistant_id: str | None = None, policy: Policy | None = None) -> Options:
@@ -86,19 +90,42 @@ class Platform:
         wanted = self.assistant_id if is_assistant_id(self.assistant_id) else assistant_id or self.assistant_id
         if wanted is None:
             return Options()
-        if wanted not in self._options:
-            try:
-                schemas = await self._schemas(wanted, policy or Policy())
-            except PlatformError as error:
-                if error.status not in _HAS_NONE:
-                    raise
-                if not await self._has_assistants(policy):
-                    return Options()  # what it gives out is all that is known
-                if wanted == self.assistant_id:
-                    raise
-                return Options(state_include=frozenset())
-            self._options[wanted] = options_for_schemas(schemas)
-        return self._options[wanted]
+        try:
+            return options_for_schemas(await self.schemas(wanted, policy))
+        except PlatformError as error:
+            if error.status not in _HAS_NONE:
+                raise
+            if not await self._has_assistants(policy):
+                return Options()  # what it gives out is all that is known
+            if wanted == self.assistant_id:
+                raise
+            return Options(state_include=frozenset())
+
+    async def schemas(self, wanted: str, policy: Policy | None = None) -> Mapping[str, Any] | None:
+        """The schemas of an assistant, or of the first one of a graph; asked for once.
+
+        Raises `PlatformError` (404 for an assistant that is not there, and where there are no schemas) and `Cut`.
+        """
+        if wanted not in self._schemas:
+            self._schemas[wanted] = await self._asked(wanted, policy or Policy())
+        return self._schemas[wanted]
+
+    async def places(self, messages_key: str, policy: Policy, *, decided: bool = False) -> Places:
+        """Where a client's input goes in the assistant's graph. `decided`: and which of its channels have a reducer, as
+        far as the platform lets that be known; asked for once. Raises as `schemas` does, but for what is not there."""
+        try:
+            schemas = await self.schemas(str(self.assistant_id), policy) or {}
+        except PlatformError as error:
+            if error.status not in _HAS_NONE:
+                raise
+            schemas = {}
+        found = self._places.get(messages_key) or places_of_schemas(schemas, messages_key)
+        if decided and found.reducers is None:
+            graph_id = str(schemas.get("graph_id") or self.assistant_id)
+            found = await with_reducers(self.client, graph_id, found, policy)
+            if found.reducers is not None:
+                self._places[messages_key] = found
+        return found
 
     async def _has_assistants(self, policy: Policy | None) -> bool:
         """Whether the server has assistants: then it has their schemas, but not those of one that is unknown."""
@@ -109,8 +136,8 @@ class Platform:
                 raise
             return False
 
-    async def _schemas(self, wanted: str, policy: Policy) -> Mapping[str, Any] | None:
-        """The schemas of an assistant, or of the first one of a graph: servers have them by the assistant's id only."""
+    async def _asked(self, wanted: str, policy: Policy) -> Mapping[str, Any] | None:
+        """The schemas as the server has them: by an assistant's id only."""
         if not is_assistant_id(wanted):
             found = await answer(lambda: self.client.assistants.search(graph_id=wanted, limit=1), policy)
             if not found:

@@ -7,21 +7,27 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any, NamedTuple, TypeVar
 
+from langgraph.constants import END
 from langgraph_sdk.client import LangGraphClient
 
 from ..translator import Cancelled, Finished
-from .ended import ACTIVE, ended, is_of
+from .ended import ACTIVE, ended, is_of, paused
+from .failures import RunConflictError
 from .idle import Ended
 from .patience import Patience, Policy
+from .told import closing
 from .wire import Cut, PlatformError, asked
 
 _Answer = TypeVar("_Answer")
 Answered = Mapping[str, Any]
 
 NOT_FOUND = 404
+_CONFLICT = 409
+RUN_ID = "agui_run_id"
+"""Under which name a run's metadata have the id that its client asked for: platforms make run ids of their own."""
 _FEW = 20
 _PAGES = 5
 
@@ -31,6 +37,17 @@ def tells_how(run: Answered) -> bool:
     refuses to look for states by their metadata."""
     kwargs = run.get("kwargs")
     return isinstance(kwargs, Mapping) and bool(kwargs)
+
+
+def told_id(run: Answered) -> str:
+    """The id that a run is told under: its client's, or else the platform's. (Aegra shows no metadata of a run but
+    those of its config.)"""
+    for holder in (run, run.get("config")):
+        metadata = holder.get("metadata") if isinstance(holder, Mapping) else None
+        wanted = metadata.get(RUN_ID) if isinstance(metadata, Mapping) else None
+        if isinstance(wanted, str) and wanted:
+            return wanted
+    return str(run["run_id"])
 
 
 class Look(NamedTuple):
@@ -102,6 +119,38 @@ class PlatformThread:
         """A run of this thread; None if it has none of this id (any more)."""
         return await self._found(lambda: self._asked(lambda: self.client.runs.get(self.id, run_id)))
 
+    async def run_id_of(self, told: str) -> str:
+        """The platform's id of the run that is told under this id: the newest such, of the newest runs. The id itself
+        if there is none: then it is the platform's."""
+        runs = await self._listed(_FEW) or ()
+        return next((str(run["run_id"]) for run in runs if told_id(run) == told), told)
+
+    async def history(self) -> AsyncIterator[Answered]:
+        """The thread's states, of all branches, the newest first."""
+        before: Any = None
+        while True:
+            found = await self._states(_FEW, before=before)
+            for state in found:
+                yield state
+            if len(found) < _FEW:
+                return
+            before = found[-1]["checkpoint"]
+
+    async def drop(self) -> None:
+        """Gives up what the thread's last run left undone."""
+        await self._asked(lambda: self.client.threads.update_state(self.id, None, as_node=END))
+
+    async def start(self, assistant_id: str, **how: Any) -> Answered:
+        """Starts a run, as `runs.create` does. A connection that is lost meanwhile is not made again: it may have been
+        started. Raises `RunConflictError` where the server has another one that it may not start beside."""
+        try:
+            run: Answered = await asked(self.client.runs.create(self.id, assistant_id, **how))
+        except PlatformError as error:
+            if error.status == _CONFLICT:
+                raise RunConflictError(f"thread {self.id!r} has a run that is running") from error
+            raise
+        return run
+
     async def ended(self, run_id: str) -> Ended:
         """How a run ended that is not active any more. One that is gone was rolled back: its thread is as before it;
         where the thread is gone too, it went with it, as a stateless run's does."""
@@ -116,7 +165,10 @@ class PlatformThread:
         """How one of the runs of a look ended."""
         state, thread, run_id = look.state, look.thread, str(run["run_id"])
         if not is_of(state, run_id):
-            state, thread = await self._state_after(run) or state, {}
+            made = await self._state_after(run)
+            if made is None and run is look.last and (left := paused(run, state, thread)) is not None:
+                return left
+            state, thread = made or state, {}
         return ended(run, state, thread, run_id=run_id)
 
     async def cancel(self, run_id: str | None) -> None:
@@ -126,10 +178,15 @@ class PlatformThread:
             running, pending = await self._active()
             wanted = [str(run["run_id"]) for run in [*pending, *running]]
         else:
-            wanted = [run_id]
+            wanted = [await self.run_id_of(run_id)]
         stopped = [await self._found(lambda each=each: self._stopped(each)) for each in wanted]  # type: ignore[misc]
         if not any(stopped):
             raise LookupError(f"thread {self.id!r} has no run to stop" + (f" with the id {run_id!r}" if run_id else ""))
+
+    async def stop(self, run_id: str) -> None:
+        """Asks for a run's end, once, and waits for nothing: it may have ended, or the server be gone."""
+        with suppress(PlatformError, Cut):
+            await asked(self.client.runs.cancel(self.id, run_id, wait=False))
 
     async def _stopped(self, run_id: str) -> bool:
         async def stopped() -> bool:
@@ -144,15 +201,14 @@ class PlatformThread:
         if tells_how(run):
             found = await self._states(1, metadata={"run_id": run_id})
             return found[0] if found else None
-        before: Any = None
-        for _ in range(_PAGES):
-            found = await self._states(_FEW, before=before)
-            made = [state for state in found if (state.get("metadata") or {}).get("run_id") == run_id]
-            if made:
-                return made[0]
-            if len(found) < _FEW:
-                break
-            before = found[-1]["checkpoint"]
+        async with closing(self.history()) as states:
+            seen = 0
+            async for state in states:
+                if (state.get("metadata") or {}).get("run_id") == run_id:
+                    return state
+                seen += 1
+                if seen == _FEW * _PAGES:
+                    break
         return None
 
     async def _states(self, limit: int, **which: Any) -> list[Answered]:

@@ -1,0 +1,264 @@
+"""A client's input as a run of a platform: the thread is read, the run planned, started, and told from its first event
+on.
+
+Which run an input asks for, `intake.plan` says; what goes into the graph, `intake.inputs`; how a run is told, `attach`.
+Here is the order of things, and what servers are asked for (measured on `langgraph dev` and Aegra):
+
+1. A run that is active is looked for first. One with the input's own id is that very request, come again, and is told
+   from where it is. Any other is in the way, and the intake says what then.
+2. `queue`: the platform's queue keeps a run that nobody waits for any more. What it will find there is not known yet,
+   so it goes in as if nothing waited for an answer. Aegra has no queue, and lets runs run at once: there it is the
+   stream that waits, and plans when the other one has ended.
+3. `cancel`: the other one is stopped first, so that the plan is made of what it has left behind.
+4. Two that start in the same moment: `langgraph dev` answers 409 to one of them, which looks again. Aegra starts both.
+5. Servers take either a context or `configurable`, and give a graph the one for the other, cut to its context schema.
+   So what both say is put into `configurable`.
+6. Messages that came along with an answer belong to the request: if its reader has gone, they are not run, and the
+   client has them still.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+from ag_ui.core import RunAgentInput
+
+from ..translator import PLATFORM_STREAM_MODES, ClientView, Options
+from ..translator.plain import plain
+from .attach import attached, told_whole
+from .ended import ACTIVE
+from .failures import InvalidInputError, RunConflictError, checked_run_id, checked_thread_id
+from .idle import PastErrors
+from .intake import Intake
+from .intake.choices import Prepared, prepared
+from .intake.history import Search
+from .intake.inputs import going_in, merged
+from .intake.places import Places, undecided
+from .intake.plan import Again, Begin, Drop, Fork, GoOn, Nothing, Plan, Resume, Wait, plan
+from .intake.standing import Standing
+from .joined import joined
+from .patience import Policy
+from .platform_standing import asked_for, checkpoint_of, last_of, standing_of
+from .reader import Reader
+from .sources import Platform
+from .thread import RUN_ID, Answered, Look, PlatformThread, tells_how, told_id
+from .told import Batches, closing, tell
+from .waiting import told_unchanged, told_waiting
+
+Event = dict[str, Any]
+
+_STRATEGIES = {"reject": "reject", "queue": "enqueue", "cancel": "interrupt"}
+
+
+async def begin_platform(
+    source: Platform,
+    given: RunAgentInput,
+    options: Options | None,
+    intake: Intake,
+    past_errors: PastErrors,
+    patience: Policy | None,
+) -> Batches:
+    """See `running.begin`. Raises `InvalidInputError` for a platform without an assistant: it has nothing to run."""
+    thread = PlatformThread(source.client, checked_thread_id(given.thread_id), patience or Policy())
+    checked_run_id(given.run_id, in_url=False)
+    if source.assistant_id is None:
+        raise InvalidInputError("expected a Platform with an assistant_id to run something, got one without")
+    chosen = options or await source.options(policy=thread.policy)
+    chosen = replace(chosen, protocol_version=given.protocol_version)
+    view = ClientView(given.messages, given.state, given.protocol_version)
+    added = await prepared(intake, given)
+    return await _Beginning(source, thread, given, chosen, intake, added, past_errors, view).begun()
+
+
+class _Beginning:
+    """One input, on its way to a run."""
+
+    def __init__(
+        self,
+        source: Platform,
+        thread: PlatformThread,
+        given: RunAgentInput,
+        options: Options,
+        intake: Intake,
+        added: Prepared,
+        past_errors: PastErrors,
+        view: ClientView,
+    ) -> None:
+        self._source = source
+        self._thread = thread
+        self._given = given
+        self._options = options
+        self._intake = intake
+        self._added = added
+        self._past_errors = past_errors
+        self._reader = Reader(options, view)
+
+    async def begun(self) -> Batches:
+        """What the client is told; the run has started, or waits for another's end."""
+        while True:
+            look = await self._thread.look()
+            if look is None or look.active is None:
+                try:
+                    return await self._begin(look)
+                except RunConflictError:  # another one was faster
+                    continue
+            same = self._same(look)
+            if same is not None:
+                return attached(self._thread, same, self._reader, self._options)
+            if self._intake.busy == "reject":
+                raise RunConflictError(
+                    f"thread {self._thread.id!r} has a run that is running, {told_id(look.active)!r}; expected to be "
+                    "called when it has ended"
+                )
+            if self._intake.busy == "queue":
+                return await self._begin(look) if tells_how(look.active) else self._after(look.active)
+            with suppress(LookupError):  # it has ended by itself
+                await self._thread.cancel(None)
+
+    def _same(self, look: Look) -> Answered | None:
+        """The active run that this very request has started."""
+        for run in (look.active, *look.recent):
+            if run is not None and run.get("status") in ACTIVE and self._given.run_id in (told_id(run), run["run_id"]):
+                return run
+        return None
+
+    async def _begin(self, look: Look | None) -> Batches:
+        now = standing_of(look, self._options.messages_key)
+        at, wanted, checkpoint_id = await self._planned(now)
+        if isinstance(wanted, Drop):
+            await self._thread.drop()
+            if wanted.more:
+                return await self._following().begun()
+            wanted, look = Nothing(), await self._thread.look()
+        if isinstance(wanted, Wait):
+            return _once(told_waiting(self._given, wanted, now, self._options, self._reader))
+        if isinstance(wanted, Nothing):
+            return self._unchanged(look)
+        run = await self._started(wanted, at, checkpoint_id, is_queued=look is not None and look.active is not None)
+        return self._told(run, more=isinstance(wanted, Resume | GoOn) and wanted.more)
+
+    async def _planned(self, now: Standing) -> tuple[Standing, Plan, str | None]:
+        """What is to be done, and where: how the thread stands there, and the checkpoint, if it is not the newest."""
+        unedited: list[str] = []
+        while True:
+            wanted = plan(self._given, now, self._intake, unedited=unedited)
+            if not isinstance(wanted, Fork | Again):
+                return now, wanted, None
+            search = await self._searched(wanted)
+            if (found := search.found) is not None:
+                at = Standing(messages=found.messages, values=found.values, is_unfinished=found.is_unfinished)
+                return at, wanted, found.id
+            if not (search.is_no_edit and isinstance(wanted, Fork)):
+                raise InvalidInputError(
+                    "the thread keeps no checkpoint from before the message that is to be run again"
+                )
+            unedited.append(wanted.before)
+
+    async def _searched(self, wanted: Fork | Again) -> Search:
+        search = Search(wanted)
+        async with closing(self._thread.history()) as states:
+            async for state in states:
+                search.feed(checkpoint_of(state, self._options.messages_key))
+                if search.is_settled:
+                    break
+        return search
+
+    async def _started(
+        self, wanted: Begin | Resume | GoOn | Fork | Again, at: Standing, checkpoint_id: str | None, *, is_queued: bool
+    ) -> Answered:
+        new = wanted.messages if isinstance(wanted, Begin | Fork) else None
+        if is_queued and checkpoint_id is None:
+            at = replace(at, messages=())  # whether a call that waits now will wait then is not known
+        places = await self._places(at)
+        goes_in = going_in(self._given, new, at, places, self._intake, self._added)
+        return await self._thread.start(
+            str(self._source.assistant_id),
+            **asked_for(wanted, goes_in, checkpoint_id),
+            **self._configured(goes_in.context),
+            metadata={RUN_ID: self._given.run_id},
+            multitask_strategy=_STRATEGIES[self._intake.busy],
+            if_not_exists="create",
+            stream_mode=list(PLATFORM_STREAM_MODES),
+            stream_subgraphs=True,
+            stream_resumable=True,
+        )
+
+    async def _places(self, at: Standing) -> Places:
+        key, policy = self._options.messages_key, self._thread.policy
+        places = await self._source.places(key, policy)
+        if undecided(places, self._given, self._intake, at.values):
+            places = await self._source.places(key, policy, decided=True)
+        return places
+
+    def _configured(self, context: Any) -> dict[str, Any]:
+        config: dict[str, Any] = dict(merged(self._intake.config, self._added.config))
+        config["metadata"] = {**(config.get("metadata") or {}), RUN_ID: self._given.run_id}
+        context = plain(context)
+        if config["configurable"] and isinstance(context, Mapping):
+            config["configurable"] = {**config["configurable"], **context}
+            context = None
+        return {"config": config} if context is None else {"config": config, "context": context}
+
+    async def _told(self, run: Answered, *, more: bool) -> Batches:
+        """The run, to its end; `more`: and then what came along with it."""
+        is_over = False
+        options = replace(self._options, history="keep") if more else self._options  # what waits is not taken back
+        told = told_whole(self._thread, run, self._reader, options, parent_run_id=self._given.parent_run_id)
+        try:
+            async with closing(told) as batches:
+                async for batch in batches:
+                    yield batch
+            is_over = True
+        finally:
+            if not is_over and self._intake.on_disconnect == "cancel":
+                await self._thread.stop(str(run["run_id"]))
+        if more and await self._is_free():
+            async with closing(await self._following().begun()) as batches:
+                async for batch in batches:
+                    yield batch
+
+    async def _is_free(self) -> bool:
+        """Whether the run that was told ended well, and nothing waits for an answer."""
+        last = self._reader.view.terminal or {}
+        if last.get("type") != "RUN_FINISHED" or last.get("outcome", {}).get("type") == "cancelled":
+            return False
+        return not standing_of(await self._thread.look(), self._options.messages_key).waits
+
+    def _following(self) -> _Beginning:
+        """The same input without its answers, for the client as it is now."""
+        forwarded = self._given.forwarded_props
+        if isinstance(forwarded, Mapping):
+            forwarded = {name: value for name, value in forwarded.items() if name != "command"}
+        without = {"resume": None, "forwarded_props": forwarded, "run_id": f"{self._given.run_id}-messages"}
+        return _Beginning(
+            self._source,
+            self._thread,
+            self._given.model_copy(update=without),
+            self._options,
+            replace(self._intake, shortened="continue", busy="queue"),
+            self._added,
+            self._past_errors,
+            self._reader.view,
+        )
+
+    async def _after(self, run: Answered) -> Batches:
+        """What the client is told when another run has ended."""
+        async with closing(joined(self._thread, str(run["run_id"]), replays=False)) as notices:
+            async for _ in notices:
+                pass
+        async with closing(await self.begun()) as batches:
+            async for batch in batches:
+                yield batch
+
+    def _unchanged(self, look: Look | None) -> Batches:
+        if look is not None and look.active is not None:
+            return attached(self._thread, look.active, self._reader, self._options)
+        last = None if look is None else last_of(look)
+        return _once(told_unchanged(self._given, last, self._options, self._reader, self._past_errors))
+
+
+async def _once(events: list[Event]) -> Batches:
+    yield tell(events)
