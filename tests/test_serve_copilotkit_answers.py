@@ -158,3 +158,9 @@ async def test_an_older_clients_answer_goes_on(client: httpx.AsyncClient) -> Non
     command = {"resume": "yes", "interruptEvent": '{"question": "Shall I book the tower?"}'}
     events = events_of((await client.post(RUN, json=asked("t", "book", forwardedProps={"command": command}))).text)
     assert "booked" in "".join(event["delta"] for event in events if event["type"] == "TEXT_MESSAGE_CONTENT")
+
+
+async def test_an_older_client_of_the_plain_routes_is_freed_as_well(client: httpx.AsyncClient) -> None:
+    body = answered(await question(client, "overbook"), "overbook")
+    events = events_of((await client.post("/default", json=body)).text)
+    assert ends(events) == ["RUN_STARTED", "RUN_ERROR", "RUN_STARTED", "RUN_FINISHED"]

@@ -24,9 +24,9 @@ As its client of 1.74 was watched doing it:
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from functools import partial
 from http import HTTPStatus
-from importlib.metadata import version
+from importlib import metadata
 from typing import Any, Final
 
 from ag_ui.core import RunAgentInput
@@ -36,8 +36,6 @@ from starlette.routing import Route
 
 from ...translator import encode
 from ...translator import events as agui
-from ..public import connected
-from ..told import Batches, closing
 from .agents import DEFAULT
 from .body import checked_input, read, text_of
 from .capabilities import described
@@ -50,8 +48,6 @@ from .stream import HEADERS
 _SUGGESTS: Final = "copilotkitSuggest"
 _KEPT_OUT = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND)
 """Refusals after which there is nothing to be told of the thread."""
-
-_Method = Callable[[Request, str, Any, Any], Awaitable[Response]]
 
 
 class CopilotKit:
@@ -106,7 +102,7 @@ class CopilotKit:
         only = self._service.only
         if only is not None:
             agents.setdefault(DEFAULT, agents[only])
-        told = {"version": version("langgraph-agui"), "mode": "sse", "agents": agents}
+        told = {"version": metadata.version("langgraph-agui"), "mode": "sse", "agents": agents}
         return said({**told, "audioFileTranscriptionEnabled": False, "telemetryDisabled": True})
 
     async def _started(self, request: Request, asked: str, body: Any) -> Response:
@@ -114,11 +110,10 @@ class CopilotKit:
         given = checked_input(body, self._service.limits)
         if _is_suggestion(given):
             return _over(given)
-        stands = self._stands(request, name, given)
+        stands = partial(self._service.standing, request, name, given)
+        ends = partial(readable, given=given, stands=stands)
         try:
-            return await self._service.run(
-                request, name, given, past_errors="custom", adapt=lambda batches: readable(batches, given, stands)
-            )
+            return await self._service.run(request, name, given, past_errors="custom", adapt=ends)
         except Exception as error:
             refusal = refusal_of(error)
             if refusal is None or refusal.status in _KEPT_OUT or not answers(given):
@@ -130,19 +125,16 @@ class CopilotKit:
             given.thread_id,
             version=None,
             past_errors="custom",
-            adapt=lambda standing: unbegun(why, standing, given, stands),
+            adapt=partial(unbegun, why, given=given, stands=stands),
         )
 
     async def _connected(self, request: Request, asked: str, body: Any) -> Response:
         name = self._named(asked)
         given = checked_input(body, self._service.limits)
+        ends = partial(readable, given=given, stands=partial(self._service.standing, request, name, given))
+        version = given.protocol_version
         return await self._service.connect(
-            request,
-            name,
-            given.thread_id,
-            version=given.protocol_version,
-            past_errors="custom",
-            adapt=lambda batches: readable(batches, given, self._stands(request, name, given)),
+            request, name, given.thread_id, version=version, past_errors="custom", adapt=ends
         )
 
     async def _stopped(self, request: Request, asked: str, thread_id: str) -> Response:
@@ -154,20 +146,6 @@ class CopilotKit:
         name = only if asked == DEFAULT and only is not None else asked
         self._service.agent(name)
         return name
-
-    def _stands(self, request: Request, name: str, given: RunAgentInput) -> Callable[[], Batches]:
-        """What a run that ended badly is asked for at its end: the thread as it stands."""
-
-        async def told() -> Batches:
-            agent = self._service.agent(name)
-            source = agent.source_for(request)
-            options = await agent.options_for(source, given.protocol_version)
-            standing = connected(source, given.thread_id, None, options, None, "custom", agent.patience)
-            async with closing(standing) as batches:
-                async for batch in batches:
-                    yield batch
-
-        return told
 
     async def _body(self, request: Request) -> Any:
         return await read(request, self._service.limits)

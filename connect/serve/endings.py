@@ -1,6 +1,6 @@
 """Ends of runs as CopilotKit's client can go on from them. Never what is told before the end. No I/O of its own.
 
-That client (`@ag-ui/client` 0.0.59; it declares no protocol version) was watched doing this:
+That client, and `@ag-ui/client` 0.0.59 in it, which declares no protocol version, were watched doing this:
 
 1. It keeps the interrupts that it answers until a `RUN_FINISHED` comes. An answer that ends in anything else leaves a
    chat that takes no message until the page is loaded again.

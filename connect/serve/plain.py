@@ -11,6 +11,7 @@ Here: what of a request is what. Never here: what is done with it (`service`).
 
 from __future__ import annotations
 
+from functools import partial
 from http import HTTPStatus
 
 from starlette.requests import Request
@@ -19,6 +20,7 @@ from starlette.routing import Route
 
 from ...translator import ClientView
 from .body import checked_input, read, text_of
+from .endings import answers, readable
 from .refusals import Refusal, said
 from .routing import routes, thread_of
 from .service import Service
@@ -42,7 +44,9 @@ class Plain:
 
     async def asked(self, request: Request, name: str, found: object) -> Response:
         """A run of an agent, as a body asks for."""
-        return await self._service.run(request, name, checked_input(found, self._service.limits))
+        given = checked_input(found, self._service.limits)
+        ends = partial(readable, given=given, stands=partial(self._service.standing, request, name, given))
+        return await self._service.run(request, name, given, adapt=ends if answers(given) else None)
 
     async def _run(self, request: Request) -> Response:
         name = _agent(request)

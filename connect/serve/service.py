@@ -24,7 +24,7 @@ from ..platform_watch import POLL
 from ..public import cancel, connected, watching
 from ..running import begin
 from ..sources import Platform, Source
-from ..told import Batches
+from ..told import Batches, closing
 from .agents import Agent
 from .closing import Closing
 from .limits import Limits, Places
@@ -133,6 +133,16 @@ class Service:
             options = await agent.options_for(source, version)
             batches = connected(source, thread_id, run_id, options, view, past_errors, agent.patience)
             return self._told(batches, source, version, places.pop_all(), adapt)
+
+    async def standing(self, request: Request, name: str, given: RunAgentInput) -> Batches:
+        """What the thread of a run that was let in holds, past failures as customs: for who mends the run's end."""
+        agent = self.agent(name)
+        source = agent.source_for(request)
+        options = await agent.options_for(source, given.protocol_version)
+        told = connected(source, given.thread_id, None, options, None, "custom", agent.patience)
+        async with closing(told) as batches:
+            async for batch in batches:
+                yield batch
 
     async def watch(self, request: Request, name: str, thread_id: str) -> Response:
         """Tells what the thread holds, and from then on every run of it, for as long as the client stays."""
