@@ -11,10 +11,11 @@ from ag_ui.core import BaseEvent, RunAgentInput
 from ..translator import Options
 from .failures import InvalidIdError, InvalidInputError, RunConflictError, failed
 from .intake import Intake
+from .intake.places import check, places_of
 from .patience import Policy
 from .public import HEARTBEAT
 from .running import begin
-from .sources import Source, source_of
+from .sources import Local, Source, source_of
 from .streams import frames, models
 from .told import Batches, closing, tell
 from .wire import Cut, PlatformError
@@ -35,11 +36,12 @@ def run(
     schema. `intake`: what of the input reaches the graph, and how its runs are started. `patience`: how long a platform
     that can't be reached is waited for.
 
-    What goes wrong is told as `RUN_ERROR`; nothing raises but `TypeError`, at once, for arguments of another kind.
+    What goes wrong is told as `RUN_ERROR`; nothing raises but `TypeError`, at once, for arguments of another kind, and
+    `ValueError` for an intake that names channels which the graph's input does not have.
     Closing the iterator stops no run, unless the intake says so (`on_disconnect`).
     """
     asked = source_of(source)
-    _check(input, options, intake, patience)
+    _check(asked, input, options, intake, patience)
     return models(_run(asked, input, options, intake, patience), input.protocol_version)
 
 
@@ -55,17 +57,19 @@ def run_sse(
     """The same as SSE frames; what is ready together in one piece, and a comment after `heartbeat` seconds of silence
     (None: never)."""
     asked = source_of(source)
-    _check(input, options, intake, patience)
+    _check(asked, input, options, intake, patience)
     return frames(_run(asked, input, options, intake, patience), input.protocol_version, heartbeat)
 
 
-def _check(given: Any, options: Any, intake: Any, patience: Any) -> None:
+def _check(source: Source, given: Any, options: Any, intake: Any, patience: Any) -> None:
     if not isinstance(given, RunAgentInput):
         raise TypeError(f"input: expected RunAgentInput, got {type(given).__name__}")
     kinds = (("options", options, Options), ("intake", intake, Intake), ("patience", patience, Policy))
     for name, value, kind in kinds:
         if value is not None and not isinstance(value, kind):
             raise TypeError(f"{name}: expected {kind.__name__} or None, got {type(value).__name__}")
+    if isinstance(source, Local) and intake is not None:
+        check(places_of(source.graph, (options or Options()).messages_key), intake)
 
 
 async def _run(

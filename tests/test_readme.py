@@ -1,6 +1,7 @@
 """What the README says, done: its code runs, its links lead somewhere."""
 
 import asyncio
+import json
 import re
 from collections.abc import AsyncIterator, Iterable
 from contextlib import aclosing, asynccontextmanager
@@ -51,10 +52,10 @@ DECLARED = [("1.0.0", {"protocolVersion": "1.0"}), ("0.0.59", {})]
 
 
 @asynccontextmanager
-async def serving(graph: Any) -> AsyncIterator[httpx.AsyncClient]:
+async def serving(graph: Any, may_use: Any = None) -> AsyncIterator[httpx.AsyncClient]:
     """A client of what the README serves of a graph."""
-    transport = httpx.ASGITransport(block("serve").serve(graph))
-    async with httpx.AsyncClient(transport=transport, base_url="http://agent") as client:
+    transport = httpx.ASGITransport(block("served").served(graph, may_use))
+    async with httpx.AsyncClient(transport=transport, base_url="http://app/agui/planner") as client:
         yield client
 
 
@@ -74,49 +75,23 @@ async def test_the_wrap_tells_what_a_graph_does(conversation: Conversation) -> N
 
 
 @pytest.mark.parametrize(("version", "declared"), DECLARED)
-async def test_the_recipe_serves_a_client(
+async def test_the_mounted_app_serves_a_client(
     conversation: Conversation, agui_client: AguiClient, version: str, declared: dict[str, str]
 ) -> None:
     async with serving(conversation.graph) as client:
-        answer = await client.post("/agent", json=WIRE | declared | {"messages": [QUESTION]})
+        answer = await client.post("", json=WIRE | declared | {"messages": [QUESTION]})
     played = agui_client.play(frames=answer.content, version=version, messages=[QUESTION])
     assert played.accepted
     assert ids(played.messages) == await stored(conversation.graph)
 
 
-async def test_the_recipe_resumes_an_interrupted_run(agui_client: AguiClient) -> None:
-    body = WIRE | {"protocolVersion": "1.0", "messages": [QUESTION]}
-    async with serving(Conversation(FIXTURES["interrupt_in_node"]).graph) as client:
-        asked = agui_client.play(frames=(await client.post("/agent", json=body)).content, messages=[QUESTION])
-        (interrupt,) = asked.pending_interrupts
-        resume = [{"interruptId": interrupt["id"], "status": "resolved", "payload": "yes"}]
-        held = {"messages": asked.messages, "state": asked.state}
-        answer = await client.post("/agent", json=body | held | {"runId": "r-2", "resume": resume})
-    answered = agui_client.play(frames=answer.content, messages=asked.messages, state=asked.state)
-    assert (answered.accepted, answered.pending_interrupts) == (True, [])
-
-
-@pytest.mark.parametrize(("version", "declared"), DECLARED)
-async def test_the_recipe_tells_a_page_that_was_reloaded_what_the_thread_holds(
-    conversation: Conversation, agui_client: AguiClient, version: str, declared: dict[str, str]
-) -> None:
-    await conversation.run(conversation.fixture.turns[0])
-    thread_id = conversation.config["configurable"]["thread_id"]
-    async with serving(conversation.graph) as client:
-        answer = await client.post("/agent/connect", json=WIRE | declared | {"threadId": thread_id, "messages": []})
-    played = agui_client.play(frames=answer.content, version=version, mode="connect")
-    state = await conversation.graph.aget_state(conversation.config)
-    assert played.accepted
-    assert ids(played.messages) == ids(state.values["messages"])
-
-
-async def test_the_recipe_tells_a_reloaded_page_the_run_that_is_going_on(agui_client: AguiClient) -> None:
+async def test_the_mounted_app_tells_a_reloaded_page_the_run_that_is_going_on(agui_client: AguiClient) -> None:
     graph = GATED["gated_chat"](InMemorySaver())
     async with gates() as gate, serving(graph) as client:
         gate.hold("first 3")
         run = start(graph, asked(), gate.config("t"))
         await gate.reached("first 3")
-        reloaded = asyncio.create_task(client.post("/agent/connect", json=WIRE | {"messages": []}))
+        reloaded = asyncio.create_task(client.post("/connect", json=WIRE | {"messages": []}))
         await until(lambda: run.readers == 1)
         gate.open("first 3")
         played = agui_client.play(frames=(await reloaded).content, version="0.0.59", mode="connect")
@@ -124,23 +99,18 @@ async def test_the_recipe_tells_a_reloaded_page_the_run_that_is_going_on(agui_cl
     assert ids(played.messages) == await stored(graph)
 
 
-@pytest.mark.parametrize("wrong", [{"threadId": ""}, {"threadId": " "}, {"runId": ""}])
-async def test_the_recipe_refuses_ids_that_can_be_none(wrong: dict[str, str]) -> None:
-    async with serving(Conversation(FIXTURES["interrupt_in_node"]).graph) as client:
-        answer = await client.post("/agent", json=WIRE | {"messages": [QUESTION]} | wrong)
-    assert answer.status_code == 422
+async def test_the_mounted_app_lets_in_whom_it_is_told_to(conversation: Conversation) -> None:
+    async with serving(conversation.graph, lambda request, agent, thread: False) as client:
+        answer = await client.post("", json=WIRE | {"messages": [QUESTION]})
+    assert (answer.status_code, answer.json()["error"]) == (403, "forbidden")
 
 
-async def test_the_recipe_refuses_a_second_run_and_stops_the_first() -> None:
-    graph = GATED["gated_chat"](InMemorySaver())
-    async with gates() as gate, serving(graph) as client:
-        gate.hold("first 3")
-        run = start(graph, asked(), gate.config("t"))
-        await gate.reached("first 3")
-        assert (await client.post("/agent", json=WIRE | {"messages": [QUESTION]})).status_code == 409
-        for _ in range(2):
-            (await client.post("/agent/stop", json=WIRE | {"messages": []})).raise_for_status()
-        assert run.status == "cancelled"
+async def test_a_framework_of_ones_own_sends_frames(conversation: Conversation, agui_client: AguiClient) -> None:
+    body = json.dumps(WIRE | {"protocolVersion": "1.0", "messages": [QUESTION]}).encode()
+    frames = b"".join([piece async for piece in block("frames_of").frames_of(conversation.graph, body)])
+    played = agui_client.play(frames=frames, messages=[QUESTION])
+    assert played.accepted
+    assert ids(played.messages) == await stored(conversation.graph)
 
 
 # --- reconnect to a platform thread, watch cron runs ------------------------------------------------------------------

@@ -35,6 +35,6 @@ def _answered(calls: Mapping[str, str], results: dict[str, ToolMessage], *, goes
     for call_id, name in calls.items():
         result = results.pop(call_id, None)
         if result is not None:
-            yield result
+            yield result.model_copy(update={"name": name or None})  # some models want it; the call is not the client's
         elif goes_on:
             yield left_unanswered(call_id, name)

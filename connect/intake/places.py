@@ -91,6 +91,15 @@ def places_of_schemas(schemas: Mapping[str, Any] | None, messages_key: str) -> P
     return Places(_if_taken(messages_key, names), names, context=_properties(told.get("context_schema")) or frozenset())
 
 
+def check(places: Places, intake: Intake) -> None:
+    """Raises `ValueError` for channels in `Intake.state` that are none, or the conversation's."""
+    if places.messages_key in intake.state:
+        raise ValueError(f"Intake.state: {places.messages_key!r} is the conversation, which is no state")
+    lacking = sorted(set(intake.state) - places.channels) if places.channels is not None else []
+    if lacking:
+        raise ValueError(f"Intake.state: the graph's input has no channels {', '.join(map(repr, lacking))}")
+
+
 def written(places: Places, given: RunAgentInput, intake: Intake, held: Mapping[str, Any]) -> dict[str, Any]:
     """What an input writes to channels other than the conversation's; `held` are the thread's, objects or their JSON.
 
@@ -135,11 +144,7 @@ def _as_json(value: Any) -> Any:
 
 def _state(places: Places, given: RunAgentInput, intake: Intake) -> dict[str, Any]:
     """What of the client's state may be written."""
-    if places.messages_key in intake.state:
-        raise ValueError(f"Intake.state: {places.messages_key!r} is the conversation, which is no state")
-    lacking = sorted(set(intake.state) - places.channels) if places.channels is not None else []
-    if lacking:
-        raise ValueError(f"Intake.state: the graph's input has no channels {', '.join(map(repr, lacking))}")
+    check(places, intake)
     if not intake.state or given.state is None:
         return {}
     if not isinstance(given.state, Mapping):

@@ -13,8 +13,9 @@ from starlette.requests import Request
 
 from ...translator import Options
 from ..intake import Intake
+from ..intake.places import check, places_of
 from ..patience import Policy
-from ..sources import Platform, Source, source_of
+from ..sources import Local, Platform, Source, source_of
 from .forwarded import checked_names, forwarded
 
 RESERVED = ("health", "info", "watch")
@@ -59,6 +60,8 @@ class Agent:
             raise ValueError("headers: expected none for a graph of this process: they are sent on to a platform")
         if not (isinstance(self.intake, Intake) or callable(self.intake)):
             raise TypeError(f"intake: expected an Intake or what makes one, got {type(self.intake).__name__}")
+        if isinstance(self.intake, Intake) and isinstance(self.source, Local):
+            check(places_of(self.source.graph, (self.options or Options()).messages_key), self.intake)
 
     def source_for(self, request: Request) -> Source:
         """The source, as whoever asks sees it."""
