@@ -10,6 +10,7 @@ from .agui_client import AguiClient
 from .backend import BACKENDS, Backend, is_left_out
 from .dev_server import GRAPHS, MortalServer, mortal_dev_server, running_dev_server
 from .gates import Gates, gates
+from .live_client import LiveClients
 from .recorded_run import Recorded, recorded
 
 
@@ -23,6 +24,20 @@ def agui_client() -> Iterator[AguiClient]:
     """The real AG-UI clients, in one Node process for the whole session."""
     with AguiClient() as client:
         yield client
+
+
+@pytest.fixture(scope="session")
+def live_clients() -> Iterator[LiveClients]:
+    """The Node process of the real clients that ask running servers; ask for it by `live`."""
+    with LiveClients() as clients:
+        yield clients
+
+
+@pytest.fixture
+async def live(live_clients: LiveClients) -> AsyncIterator[LiveClients]:
+    """Real clients for running servers, for this test: none may warn or complain of anything. Ask for it last."""
+    async with live_clients.quiet() as clients:
+        yield clients
 
 
 @pytest.fixture(scope="session")

@@ -71,10 +71,12 @@ async def served(app: Any, **settings: Any) -> AsyncIterator[Served]:
     At the end all that is open is ended first, as a signal would do it.
     """
     async with Served(app, **settings).running() as server:
-        yield server
-        closing = getattr(app.state, "closing", None)
-        if closing is not None:
-            await closing.aclose()
+        try:
+            yield server
+        finally:
+            closing = getattr(app.state, "closing", None)
+            if closing is not None:
+                await closing.aclose()
 
 
 @contextmanager
