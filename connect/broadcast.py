@@ -34,6 +34,9 @@ MOST_BYTES = 4_000_000
 """Bytes of events that are kept for them; a single event may be larger."""
 BATCH = 256
 """Events a reader is handed at once."""
+BATCH_BYTES = 256_000
+"""Bytes of events that it is handed at once; a single event may be larger. It keeps them until it has taken them all:
+that is what is kept for each reader that does not read, besides the ring."""
 
 
 class Broadcast:
@@ -108,6 +111,8 @@ class Broadcast:
             return place.passed(tell(self._view.resync(place.opened.read())))
         start = place.at - self._first
         batch = self._ring[start : start + BATCH]
+        if self.kept > BATCH_BYTES:  # it may be too large; mostly it can't be
+            batch = _lightest(batch)
         place.at += len(batch)
         return place.passed(batch)
 
@@ -150,6 +155,16 @@ class _Place:
         for told in batch:
             note(told.event)
         return batch
+
+
+def _lightest(batch: Batch) -> Batch:
+    """As much of the beginning of a batch as a reader is handed at once."""
+    bytes_left = BATCH_BYTES
+    for place, told in enumerate(batch):
+        bytes_left -= told.size
+        if bytes_left < 0:
+            return batch[: place or 1]
+    return batch
 
 
 def _size(batch: list[Told]) -> int:

@@ -7,7 +7,7 @@ from contextlib import aclosing
 from typing import Any
 
 import pytest
-from langgraph_agui.connect.broadcast import Broadcast
+from langgraph_agui.connect.broadcast import BATCH_BYTES, Broadcast
 from langgraph_agui.connect.told import Told
 from langgraph_agui.translator import ClientView
 
@@ -50,6 +50,32 @@ class Live:
     def listen(self) -> tuple[Listener, AsyncGenerator[list[Told], None]]:
         listener = Listener()
         return listener, self.broadcast.told(listener.reader)
+
+
+async def test_a_reader_that_is_behind_is_handed_little_at_once() -> None:
+    live = Live()
+    listener, told = live.listen()
+    async with aclosing(told):
+        listener.take(await anext(told))
+        live.open()
+        live.say(*["x" * (BATCH_BYTES // 3)] * 9)
+        live.end()
+        async for batch in told:
+            listener.take(batch)
+    assert max(sum(each.size for each in batch) for batch in listener.batches) <= BATCH_BYTES
+    assert held(listener.view) == held(live.view)
+
+
+async def test_a_single_event_may_be_larger_than_what_is_handed_out_at_once() -> None:
+    live = Live()
+    listener, told = live.listen()
+    async with aclosing(told):
+        listener.take(await anext(told))
+        live.open()
+        live.say("x" * (BATCH_BYTES + 1), "y")
+        live.end()
+        await listener.hear(told)
+    assert held(listener.view) == held(live.view)
 
 
 async def test_a_reader_is_told_every_event_that_comes() -> None:
