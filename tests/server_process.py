@@ -65,6 +65,17 @@ class ServerProcess:
         """Ends it at once, without a chance to say goodbye."""
         self._end(signal.SIGKILL)
 
+    def send(self, number: signal.Signals) -> None:
+        """Sends it a signal, to it alone."""
+        if self._process is not None:
+            self._process.send_signal(number)
+
+    def wait(self, seconds: float) -> int:
+        """Waits for its end, and gives the status it ended with; raises TimeoutExpired."""
+        if self._process is None:
+            raise ServerStartError("it was never started")
+        return self._process.wait(seconds)
+
     @property
     def log(self) -> str:
         """The end of what it has logged."""

@@ -1,0 +1,38 @@
+"""Apps with the gated graphs, as a process serves them: `app`, and `mounted`, in which it is a part.
+
+Nothing but a server imports this module.
+
+A run is held at the gates that its request names: the header `x-gate` has their port.
+"""
+
+from typing import Any
+
+from fastapi import FastAPI
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph_agui.connect import Intake
+from langgraph_agui.connect.serve import Agent, agui_app
+from starlette.requests import Request
+
+from fixtures.gated import GATED
+
+
+def _intake(request: Request) -> Intake:
+    port = request.headers.get("x-gate")
+    config: Any = {"configurable": {"gate": {"port": int(port), "run": ""}}} if port else {}
+    return Intake(config=config)
+
+
+def _agents() -> dict[str, Agent]:
+    return {name: Agent(source=build(InMemorySaver()), intake=_intake) for name, build in GATED.items()}
+
+
+app = agui_app(_agents(), grace=1.0)
+
+mounted = FastAPI()
+mounted.mount("/agui", agui_app(_agents(), grace=1.0))
+
+
+@mounted.get("/health")
+async def health() -> str:
+    """The outer app's own."""
+    return "ok"
