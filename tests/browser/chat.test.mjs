@@ -81,3 +81,15 @@ scenario("stop stops the graph", async (chat) => {
   await chat.say("talk");
   await chat.answers(WHOLE);
 });
+
+scenario("a question that is open in one conversation is not asked in another", async (chat, page) => {
+  await chat.say("book");
+  await chat.question.waitFor();
+  await page.getByRole("button", { name: "New conversation" }).click();
+  await chat.question.waitFor({ state: "detached" });
+  await chat.say("talk");
+  await chat.answers(WHOLE);
+  await page.goBack();
+  await chat.question.getByRole("button", { name: "Approve" }).click();
+  await chat.answers("It is booked for you now.");
+});

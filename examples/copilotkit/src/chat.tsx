@@ -4,32 +4,44 @@ import { CopilotChat, CopilotKitProvider, useAgent, useInterrupt } from "@copilo
 import "@copilotkit/react-core/v2/styles.css";
 import { createRoot } from "react-dom/client";
 
-import { AGENT, RUNTIME_URL, THREAD } from "./page";
+import { AGENT, RUNTIME_URL, useThread } from "./page";
 import { PlanView, Question, useMap } from "./plan";
 
-function DayPlanner() {
+function DayPlanner({ thread }: { thread: string }) {
   const { agent } = useAgent({ agentId: AGENT });
   const place = useMap();
   useInterrupt({ agentId: AGENT, render: (question) => <Question {...question} /> });
   return (
-    <main style={{ display: "grid", gridTemplateColumns: "1fr 20rem", height: "100vh" }}>
-      <CopilotChat agentId={AGENT} threadId={THREAD} />
+    <>
+      <CopilotChat agentId={AGENT} threadId={thread} />
       <aside>
         <PlanView plan={agent.state} />
         {place && <p role="status">On the map: {place}</p>}
       </aside>
+    </>
+  );
+}
+
+function Page() {
+  const [thread, beginAnother] = useThread();
+  return (
+    <main style={{ display: "grid", gridTemplate: "auto 1fr / 1fr 20rem", height: "100vh" }}>
+      <button style={{ gridColumn: "1 / -1" }} onClick={beginAnother}>
+        New conversation
+      </button>
+      {/* Keyed by the thread, or a question that is open in one would be asked, and block the chat, in every other.
+          `useSingleEndpoint={false}` spares a guess at every load; errors are told here and nowhere else. */}
+      <CopilotKitProvider
+        key={thread}
+        runtimeUrl={RUNTIME_URL}
+        useSingleEndpoint={false}
+        enableInspector={false}
+        onError={({ error }) => console.error(error)}
+      >
+        <DayPlanner thread={thread} />
+      </CopilotKitProvider>
     </main>
   );
 }
 
-createRoot(document.getElementById("root")!).render(
-  // `useSingleEndpoint={false}` spares a guess at every load. CopilotKit's client never retries by itself: tell errors.
-  <CopilotKitProvider
-    runtimeUrl={RUNTIME_URL}
-    useSingleEndpoint={false}
-    enableInspector={false}
-    onError={({ error }) => console.error(error)}
-  >
-    <DayPlanner />
-  </CopilotKitProvider>,
-);
+createRoot(document.getElementById("root")!).render(<Page />);

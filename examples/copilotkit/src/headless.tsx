@@ -5,9 +5,10 @@ import { useAgent, useInterrupt } from "@copilotkit/react-core/v2/headless";
 import { useEffect, useState, type FormEvent } from "react";
 import { createRoot } from "react-dom/client";
 
-import { AGENT, RUNTIME_URL, THREAD } from "./page";
+import { AGENT, RUNTIME_URL, threadOfPage } from "./page";
 import { PlanView, Question, useMap } from "./plan";
 
+const THREAD = threadOfPage();
 const copilotkit = new CopilotKitCoreReact({ runtimeUrl: RUNTIME_URL, runtimeTransport: "rest" });
 
 function DayPlanner() {

@@ -1,20 +1,35 @@
 // Where the agent is served, which one it is, and which conversation this page shows.
 
-const asked = new URLSearchParams(location.search);
+import { useEffect, useState } from "react";
 
-/** What `langgraph-agui serve` prints. */
+/** Where `langgraph-agui serve` serves, unless it is told otherwise. */
 export const RUNTIME_URL: string = import.meta.env.VITE_AGUI_URL ?? "http://localhost:8000";
 
-/** The agent's name; a server with only one agent answers to `default` as well. */
-export const AGENT = asked.get("agent") ?? "default";
+/** The agent's name; one that is served alone is `default`. */
+export const AGENT = new URLSearchParams(location.search).get("agent") ?? "default";
 
 /**
- * The thread is named in the address of the page, so that a reload, a bookmark or a link comes back to it. Without an
- * explicit thread CopilotKit makes one up at every load, and never asks the server what it holds.
+ * The thread that the page's address names, so that a reload, a bookmark or a link comes back to it. Without an explicit
+ * thread CopilotKit makes one up at every load, and never asks the server what it holds.
  */
-export const THREAD = asked.get("thread") ?? crypto.randomUUID();
+export function threadOfPage(): string {
+  return new URLSearchParams(location.search).get("thread") ?? address(crypto.randomUUID(), history.replaceState);
+}
 
-if (!asked.has("thread")) {
-  asked.set("thread", THREAD);
-  history.replaceState(null, "", `?${asked}`);
+/** The thread that is shown, and a way to begin another; the browser's back button leads back. */
+export function useThread(): [string, () => void] {
+  const [thread, setThread] = useState(threadOfPage);
+  useEffect(() => {
+    const comeBack = () => setThread(threadOfPage());
+    addEventListener("popstate", comeBack);
+    return () => removeEventListener("popstate", comeBack);
+  }, []);
+  return [thread, () => setThread(address(crypto.randomUUID(), history.pushState))];
+}
+
+function address(thread: string, write: typeof history.pushState): string {
+  const asked = new URLSearchParams(location.search);
+  asked.set("thread", thread);
+  write.call(history, null, "", `?${asked}`);
+  return thread;
 }
