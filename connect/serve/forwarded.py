@@ -46,21 +46,22 @@ def checked_names(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def forwarded(platform: Platform, headers: Headers, names: tuple[str, ...]) -> Platform:
-    """The platform with those of a request's headers that are named, in place of the client's own of the same names.
+    """The platform with those of a request's headers that are named. The client's own of these names are not sent, also
+    where the request has none: whoever says nothing of himself must not be taken for the server.
 
     Its requests go through the given client's own connections. It holds nothing, so there is nothing to close.
     """
-    sent = [(name, value) for name, value in headers.raw if name.lower().decode("latin-1") in names]
-    if not sent:
+    if not names:
         return platform
     http: httpx.AsyncClient = platform.client.http.client
-    replaced = {name.lower() for name, _ in sent}
-    own = [(name, value) for name, value in http.headers.raw if name.lower() not in replaced]
+    named = {name.encode("latin-1") for name in names}
+    own = [(name, value) for name, value in http.headers.raw if name.lower() not in named]
+    sent = [(name, value) for name, value in headers.raw if name.lower() in named]
     client = httpx.AsyncClient(
         base_url=http.base_url,
         headers=[*own, *sent],
         timeout=http.timeout,
-        auth=None if b"authorization" in replaced else http.auth,
+        auth=None if b"authorization" in named else http.auth,
         event_hooks=http.event_hooks,
         transport=_Through(http),
         trust_env=False,
