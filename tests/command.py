@@ -22,14 +22,14 @@ _ENVIRONMENT = {"PYTHONWARNINGS": "error", "PYTHONPATH": str(ROOT)}
 
 
 def command(
-    *arguments: str, cwd: Path = ROOT, before: str | None = None, **environment: str
+    *arguments: str, cwd: Path = ROOT, before: str | None = None, **variables: str
 ) -> subprocess.CompletedProcess[str]:
     """The command, run to its end. `before`: Python that is run in its process first."""
     start = COMMAND if before is None else [sys.executable, "-c", f"{before}\n{_MAIN}"]
     return subprocess.run(
         [*start, *arguments],
         cwd=cwd,
-        env=_environment(environment),
+        env=environment(variables),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -44,7 +44,7 @@ def commands(several: Sequence[Sequence[str]], cwd: Path) -> list["subprocess.Co
     ran = subprocess.run(
         [sys.executable, "-m", "tests.forked_commands"],
         cwd=cwd,
-        env=_environment({}),
+        env=environment({}),
         input=json.dumps(several),
         capture_output=True,
         text=True,
@@ -78,12 +78,12 @@ class Serving:
 
 
 @contextmanager
-def serving(*arguments: str, cwd: Path = ROOT, **environment: str) -> Iterator[Serving]:
+def serving(*arguments: str, cwd: Path = ROOT, **variables: str) -> Iterator[Serving]:
     """The command `serve` on a free port, from the moment it has said where it is; stopped at the end of the block."""
     with subprocess.Popen(
         [*COMMAND, "serve", "--port", "0", *arguments],
         cwd=cwd,
-        env=_environment(environment),
+        env=environment(variables),
         stdin=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
@@ -119,7 +119,8 @@ def one_line(ran: "subprocess.CompletedProcess[str]") -> str:
 _MAIN = "from langgraph_agui.connect.command_line import main; main()"
 
 
-def _environment(more: Mapping[str, str]) -> dict[str, str]:
+def environment(more: Mapping[str, str]) -> dict[str, str]:
+    """What a command finds, wherever it is run: our packages; and no warning is passed over."""
     return {**os.environ, **_ENVIRONMENT, **more}
 
 

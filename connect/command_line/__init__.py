@@ -20,6 +20,7 @@ def main() -> NoReturn:
 
         sys.exit(run())
     except ModuleNotFoundError as missing:
-        if missing.name not in _EXTRA:
+        package = str(missing.name).partition(".")[0]
+        if package not in _EXTRA:
             raise
-        sys.exit(f"langgraph-agui: {missing.name} is not installed: pip install 'langgraph-agui[serve]'")
+        sys.exit(f"langgraph-agui: {package} is not installed: pip install 'langgraph-agui[serve]'")

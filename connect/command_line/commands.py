@@ -144,7 +144,8 @@ def watch(
 def run() -> int:
     """Does what the command line asks for; gives the exit code. Of what goes wrong one line is said, on stderr."""
     try:
-        return int(app(sys.argv[1:] or ["--help"], standalone_mode=False) or 0)
+        arguments = sys.argv[1:] or ["--help"]
+        return int(app(arguments, prog_name="langgraph-agui", standalone_mode=False) or 0)
     except _USAGE as error:
         return _complain(_said(error), 2)
     except Refusal as refusal:

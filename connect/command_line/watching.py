@@ -23,7 +23,7 @@ from .screen import Screen, console
 from .targets import is_url
 from .threads import kept_threads
 
-_PATIENCE: Final = Policy(tries=6)
+_PATIENCE: Final = Policy(first=1.0, tries=3)
 """Somebody looks on: a server that is gone is given up sooner than by those who only wait."""
 
 
