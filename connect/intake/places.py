@@ -57,6 +57,8 @@ OVERWRITE: Final = "__overwrite__"
 _NO_ARGUMENTS: Final[Mapping[str, Any]] = {"type": "object", "properties": {}}
 _CHANNELS: Final = ("tools", "copilotkit", "ag-ui")
 _FIELDS: Final = (*_CHANNELS, "ag_ui", "context")
+TOOLS: Final = frozenset({*_CHANNELS, "ag_ui"})
+"""Where the front end's tools are to be found, in the state or the context."""
 
 
 @dataclass(frozen=True, slots=True)

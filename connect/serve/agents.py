@@ -51,7 +51,8 @@ class Agent:
     patience: Policy | None = None
     """How long a platform that can't be reached is waited for."""
     headers: tuple[str, ...] = ()
-    """The names of the request's headers that are sent on to the platform. No other is."""
+    """The names of the request's headers that are sent on to the platform; no other is. The platform's client sends
+    none of these names by itself then, also where a request has none."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "source", source_of(self.source))

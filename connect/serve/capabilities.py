@@ -1,15 +1,40 @@
-"""What clients are told an agent can do, in AG-UI's words. Only what is certain is declared: what is left out is left
-open."""
+"""What clients are told an agent can do, in AG-UI's words. Pure: it looks at the graph, and asks nobody.
+
+Only what is certain is declared: what is left out is left open, and the owner may say more (`Agent.capabilities`). The
+names and schemas of tools are the owner's to tell.
+
+| declared | when |
+|---|---|
+| streaming | always |
+| snapshots and deltas of the state | as the options have it |
+| state that persists, interrupts | where threads are kept: on a platform, and by a checkpointer |
+| memory | the graph has a store |
+| tools | the graph runs some (a `ToolNode`), or takes those of a front end |
+| tools of the client | its state or context has a place for them |
+| approvals | LangChain's approval middleware is in it |
+| delegation | it runs deepagents' tool `task` |
+| no reasoning | the options leave it out |
+
+A platform's graph can't be looked at: of it only what all graphs there can do.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 from ag_ui.core import AgentCapabilities
+from langgraph.prebuilt import ToolNode
+from langgraph.pregel import Pregel
 
+from ...translator import Options
+from ..intake.places import TOOLS, places_of
 from ..runs import has_checkpointer
 from ..sources import Local
 from .agents import Agent
+
+_APPROVES = "HumanInTheLoopMiddleware."
+"""How the nodes of LangChain's approval middleware begin."""
+_DELEGATES = "task"
 
 
 def described(name: str, agent: Agent) -> dict[str, Any]:
@@ -19,20 +44,40 @@ def described(name: str, agent: Agent) -> dict[str, Any]:
 
 
 def capabilities(agent: Agent) -> dict[str, Any]:
-    """The agent's own capabilities as JSON, or else what can be seen of it: it streams, and where its threads are kept
-    they can be come back to, and questions answered."""
-    if agent.capabilities is not None:
-        return _json(agent.capabilities)
-    keeps = not isinstance(agent.source, Local) or has_checkpointer(agent.source.graph)
-    seen = {
-        "identity": {"type": "langgraph"},
-        "transport": {"streaming": True},
-        "state": {"snapshots": True, "deltas": True, "persistentState": keeps},
-        "humanInTheLoop": {"supported": keeps, "interrupts": keeps},
-    }
-    return _json(AgentCapabilities.model_validate(seen))
-
-
-def _json(declared: AgentCapabilities) -> dict[str, Any]:
+    """The agent's own capabilities as JSON, or else what can be seen of it."""
+    declared = agent.capabilities
+    if declared is None:
+        options = agent.options or Options()
+        graph = agent.source.graph if isinstance(agent.source, Local) else None
+        seen = _of_any(options, keeps=graph is None or has_checkpointer(graph))
+        if graph is not None:
+            _add(seen, graph, options)
+        declared = AgentCapabilities.model_validate(seen)
     found: dict[str, Any] = declared.model_dump(mode="json", by_alias=True, exclude_none=True)
     return found
+
+
+def _of_any(options: Options, *, keeps: bool) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "identity": {"type": "langgraph"},
+        "transport": {"streaming": True},
+        "state": {"snapshots": options.state != "none", "deltas": options.state == "deltas", "persistentState": keeps},
+        "humanInTheLoop": {"supported": keeps, "interrupts": keeps},
+    }
+    return found if options.reasoning else {**found, "reasoning": {"supported": False}}
+
+
+def _add(seen: dict[str, Any], graph: Pregel[Any, Any, Any, Any], options: Options) -> None:
+    """Adds what a graph of this process shows."""
+    if graph.store is not None:
+        seen["state"]["memory"] = True
+    if any(name.startswith(_APPROVES) for name in graph.nodes):
+        seen["humanInTheLoop"]["approvals"] = seen["humanInTheLoop"]["supported"]
+    places = places_of(graph, options.messages_key)
+    takes = not TOOLS.isdisjoint((places.channels or frozenset()) | places.context)
+    runs = [node.bound for node in graph.nodes.values() if isinstance(node.bound, ToolNode)]
+    names = {name for node in runs for name in node.tools_by_name}
+    if takes or names:
+        seen["tools"] = {"supported": True, "clientProvided": takes}
+    if _DELEGATES in names:
+        seen["multiAgent"] = {"supported": True, "delegation": True}

@@ -1,0 +1,112 @@
+"""What clients are told that agents can do, as `/info` says it: what can be seen of the graph, and no more."""
+
+import warnings
+from typing import Any
+
+import pytest
+from ag_ui.core import AgentCapabilities, ToolsCapabilities
+from langchain.agents import AgentState, create_agent
+from langchain.agents.middleware import HumanInTheLoopMiddleware
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.store.memory import InMemoryStore
+from langgraph_agui.connect.serve import Agent
+from langgraph_agui.connect.serve.capabilities import capabilities, described
+from langgraph_agui.translator import Options
+from langgraph_sdk import get_client
+
+from fixtures.gated import GATED, look_up
+from fixtures.models import ScriptedModel
+
+KEPT = InMemorySaver()
+
+
+class FrontEnd(AgentState[Any]):
+    copilotkit: dict[str, Any]
+
+
+def agent(**how: Any) -> Any:
+    return create_agent(ScriptedModel(turns=[[]]), **{"checkpointer": KEPT, **how})
+
+
+def seen(source: Any, *path: str, **how: Any) -> Any:
+    """One of the capabilities that are declared; None if it is left open."""
+    found: Any = capabilities(Agent(source=source, **how))
+    for name in path:
+        found = found.get(name, {})
+    return None if found == {} else found
+
+
+def test_a_graph_streams() -> None:
+    assert seen(GATED["gated_chat"](KEPT), "transport") == {"streaming": True}
+
+
+@pytest.mark.parametrize("checkpointer", [KEPT, None])
+def test_threads_are_kept_where_there_is_a_checkpointer(checkpointer: Any) -> None:
+    keeps = checkpointer is not None
+    graph = GATED["gated_chat"](checkpointer)
+    assert seen(graph, "state", "persistentState") is keeps
+    assert seen(graph, "humanInTheLoop") == {"supported": keeps, "interrupts": keeps}
+
+
+async def test_a_platform_keeps_threads_and_tells_nothing_of_tools() -> None:
+    async with get_client(url="http://localhost") as client:
+        assert seen(client, "state", "persistentState") is True
+        assert seen(client, "tools") is None
+
+
+@pytest.mark.parametrize(
+    ("state", "snapshots", "deltas"),
+    [("deltas", True, True), ("all", True, False), ("final", True, False), ("none", False, False)],
+)
+def test_the_state_is_told_as_the_options_have_it(state: Any, snapshots: bool, deltas: bool) -> None:
+    told = seen(GATED["gated_chat"](KEPT), "state", options=Options(state=state))
+    assert (told["snapshots"], told["deltas"]) == (snapshots, deltas)
+
+
+def test_reasoning_is_open_unless_the_options_leave_it_out() -> None:
+    assert seen(GATED["gated_chat"](KEPT), "reasoning") is None
+    assert seen(GATED["gated_chat"](KEPT), "reasoning", options=Options(reasoning=False)) == {"supported": False}
+
+
+def test_a_graph_without_tools_declares_none() -> None:
+    assert seen(GATED["gated_chat"](KEPT), "tools") is None
+
+
+def test_a_graph_that_runs_tools_declares_that_and_not_which() -> None:
+    assert seen(agent(tools=[look_up]), "tools") == {"supported": True, "clientProvided": False}
+
+
+def test_a_graph_with_a_place_for_the_clients_tools_takes_them() -> None:
+    assert seen(agent(state_schema=FrontEnd), "tools") == {"supported": True, "clientProvided": True}
+
+
+def test_approvals_are_those_of_the_middleware() -> None:
+    approves = [HumanInTheLoopMiddleware(interrupt_on={"look_up": True})]
+    assert seen(agent(tools=[look_up], middleware=approves), "humanInTheLoop", "approvals") is True
+    assert seen(agent(tools=[look_up]), "humanInTheLoop", "approvals") is None
+
+
+def test_a_store_is_memory() -> None:
+    assert seen(agent(store=InMemoryStore()), "state", "memory") is True
+    assert seen(agent(), "state", "memory") is None
+
+
+def test_deep_agents_delegate() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from deepagents import create_deep_agent
+
+        graph = create_deep_agent(model=ScriptedModel(turns=[[]]), checkpointer=KEPT)
+    assert seen(graph, "multiAgent") == {"supported": True, "delegation": True}
+    assert seen(agent(tools=[look_up]), "multiAgent") is None
+
+
+def test_an_owners_own_take_the_place_of_what_is_seen() -> None:
+    own = AgentCapabilities(tools=ToolsCapabilities(supported=False))
+    assert capabilities(Agent(source=agent(tools=[look_up]), capabilities=own)) == {"tools": {"supported": False}}
+
+
+def test_an_agent_is_described_by_its_owner() -> None:
+    told = described("chat", Agent(source=agent(), name="Chat", description="Talks."))
+    assert (told["name"], told["description"]) == ("Chat", "Talks.")
+    assert described("chat", Agent(source=agent()))["name"] == "chat"
