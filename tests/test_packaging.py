@@ -29,7 +29,7 @@ RUNTIME = {
 }
 PROVIDED = {name.replace("-", "_") for name in RUNTIME} - {"ag_ui_protocol"} | {"ag_ui", "pydantic"}
 """What may be imported for it; pydantic is what ag-ui-protocol's models are made of."""
-EXTRA = {"connect/serve": {"starlette"}, "connect/command_line": {"typer", "rich", "uvicorn"}}
+EXTRA = {"connect/serve": {"starlette"}, "connect/command_line": {"typer", "rich", "uvicorn", "dotenv"}}
 """What may be imported in one folder alone: the extra `serve` brings it."""
 FOLDERS = ("translator", "connect", "connect/intake", *EXTRA)
 
