@@ -74,9 +74,12 @@ def mortal_dev_server() -> Iterator[MortalServer]:
 
 
 @contextmanager
-def running_project(folder: Path) -> Iterator[str]:
-    """The URL of a server of a project as it stands in this folder, with its `langgraph.json`."""
-    server = _project_server(folder, {"LANGGRAPH_DISABLE_FILE_PERSISTENCE": "true"})
+def running_project(folder: Path, *, may_block: bool = True) -> Iterator[str]:
+    """The URL of a server of a project as it stands in this folder, with its `langgraph.json`.
+
+    `may_block`: False raises in whatever blocks the server's event loop, as the server does by itself.
+    """
+    server = _project_server(folder, {"LANGGRAPH_DISABLE_FILE_PERSISTENCE": "true"}, may_block=may_block)
     server.start()
     try:
         yield server.url
@@ -92,9 +95,9 @@ def _dev_server(
     return _project_server(folder, environment)
 
 
-def _project_server(folder: Path, environment: Mapping[str, str]) -> ServerProcess:
+def _project_server(folder: Path, environment: Mapping[str, str], *, may_block: bool = True) -> ServerProcess:
     port, config = free_port(), folder / "langgraph.json"
     command = [sys.executable, "-m", "langgraph_cli", "dev", "--config", str(config), "--port", str(port)]
-    options = ["--no-browser", "--no-reload", "--allow-blocking", "--n-jobs-per-worker", "20"]
+    options = ["--no-browser", "--no-reload", "--n-jobs-per-worker", "20", *(["--allow-blocking"] if may_block else [])]
     quiet = {"LANGSMITH_TRACING": "false", "LANGGRAPH_CLI_NO_ANALYTICS": "1", "CRON_SCHEDULER_SLEEP_TIME": "1"}
     return ServerProcess([*command, *options], folder, {**quiet, **environment}, port, "/ok")
