@@ -27,6 +27,7 @@ from typing import Any
 from ag_ui.core import RunAgentInput
 
 from ..translator import PLATFORM_STREAM_MODES, ClientView, Options
+from ..translator import events as agui
 from ..translator.plain import plain
 from .attach import attached, told_whole
 from .ended import ACTIVE
@@ -134,7 +135,7 @@ class _Beginning:
                 return await self._following().begun()
             wanted, look = Nothing(), await self._thread.look()
         if isinstance(wanted, Wait):
-            return _once(told_waiting(self._given, wanted, now, self._options, self._reader))
+            return _once(self._waits(wanted, now))
         if isinstance(wanted, Nothing):
             return self._unchanged(look)
         run = await self._started(wanted, at, checkpoint_id, is_queued=look is not None and look.active is not None)
@@ -215,17 +216,15 @@ class _Beginning:
         finally:
             if not is_over and self._intake.on_disconnect == "cancel":
                 await self._thread.stop(str(run["run_id"]))
-        if more and await self._is_free():
+        if more and self._has_ended_well():
             async with closing(await self._following().begun()) as batches:
                 async for batch in batches:
                     yield batch
 
-    async def _is_free(self) -> bool:
-        """Whether the run that was told ended well, and nothing waits for an answer."""
+    def _has_ended_well(self) -> bool:
+        """Whether the run that was told has; it may have stopped for an answer."""
         last = self._reader.view.terminal or {}
-        if last.get("type") != "RUN_FINISHED" or last.get("outcome", {}).get("type") == "cancelled":
-            return False
-        return not standing_of(await self._thread.look(), self._options.messages_key).waits
+        return last.get("type") == "RUN_FINISHED" and last.get("outcome", {}).get("type") != "cancelled"
 
     def _following(self) -> _Beginning:
         """The same input without its answers, for the client as it is now."""
@@ -252,6 +251,18 @@ class _Beginning:
         async with closing(await self.begun()) as batches:
             async for batch in batches:
                 yield batch
+
+    def _waits(self, wanted: Wait, now: Standing) -> list[Event]:
+        """What waits for an answer; and the messages that wait with it, at the end again, if an answer that they came
+        along with was not the last."""
+        held = self._reader.view.messages
+        started, *rest = told_waiting(self._given, wanted, now, self._options, self._reader)
+        waiting = [message for message in held if message["id"] in wanted.message_ids]
+        if not waiting or held[-len(waiting) :] == waiting:
+            return [started, *rest]
+        others = [message for message in held if message["id"] not in wanted.message_ids]
+        # A client leaves what it holds where it is: it must lose what is to go to the end.
+        return [started, agui.messages_snapshot(others), agui.messages_snapshot([*others, *waiting]), *rest]
 
     def _unchanged(self, look: Look | None) -> Batches:
         if look is not None and look.active is not None:
