@@ -17,7 +17,7 @@ from langgraph_sdk import get_client
 
 from fixtures.gated import ARGS, FIRST, FOUND, GATED, SECOND
 
-from .command import COMMAND, command, environment, one_line
+from .command import COMMAND, command, environment, one_line, serving
 from .dev_server import mortal_dev_server
 from .gates import Gates, asked
 from .platform_runs import FULL
@@ -261,6 +261,13 @@ async def test_a_thread_in_a_file_is_watched(tmp_path: Path) -> None:
             await graph.ainvoke(asked("again"), config)
             await watch.says("count = 2")
             await watch.says(f"message  assistant: {SECOND}")
+
+
+def test_a_server_of_our_own_is_no_source() -> None:
+    with serving("fixtures.served_gated:gated_chat") as server:
+        ran = command("watch", server.url, "t")
+    assert one_line(ran) == f"{server.url} serves AG-UI itself: name the server, or the graph, that is behind it"
+    assert ran.returncode == 2
 
 
 REFUSED = {

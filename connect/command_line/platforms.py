@@ -14,7 +14,7 @@ from ..patience import Policy
 from ..sources import Platform
 from ..thread import answer
 from ..wire import Cut, PlatformError
-from .refusals import Failure, brief
+from .refusals import Failure, Misuse, brief
 
 _SEARCHED = 100
 """How many assistants are asked for at a time."""
@@ -25,13 +25,16 @@ _ONCE = Policy(tries=1)
 async def reached(url: str, api_key: str | None) -> AsyncIterator[LangGraphClient]:
     """A client of a server that answers, closed at the end of the block.
 
-    `api_key`: None takes the one that the environment has, as `langgraph_sdk` does. Raises `Failure` where none does.
+    `api_key`: None takes the one that the environment has, as `langgraph_sdk` does. Raises `Failure` where none does,
+    and `Misuse` for a server of our own, which is no platform.
     """
     try:
         async with httpx.AsyncClient(timeout=10) as once:  # the SDK's client tries a refused connection for long
-            await once.get(url)
+            info = await once.get(f"{url.rstrip('/')}/info")
     except (httpx.TransportError, httpx.InvalidURL) as error:
         raise Failure(f"{url} can't be reached: {brief(error)}") from error
+    if b'"agents"' in info.content:
+        raise Misuse(f"{url} serves AG-UI itself: name the server, or the graph, that is behind it")
     given: dict[str, Any] = {} if api_key is None else {"api_key": api_key}
     async with get_client(url=url, **given) as client:
         yield client

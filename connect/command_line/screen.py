@@ -123,7 +123,7 @@ class Screen:
     def say(self, remark: str) -> None:
         """Ends what is open, and says something that no event says."""
         self.rest()
-        self._write(f"\n{remark}\n")
+        self._print(Text(f"\n{remark}\n"))
 
     def rest(self) -> None:
         """Ends what is open: no more of it comes."""
@@ -166,33 +166,41 @@ class Screen:
         if (label, of) not in self._growing:
             self._end_line()
             self._growing[label, of] = ""
-            self._begin(label)
-        self._write(more.replace("\n", _INDENT), _STYLES.get(label, _MINOR))
+            self._print(_labelled(label))
+        self._print(Text(_harmless(more.replace("\n", _INDENT)), _style(label)))
 
     def _whole(self, label: str, of: str) -> None:
         """Nothing is added to it any more: it is ended on a terminal, and said elsewhere."""
         said = self._growing.pop((label, of), None)
         if said is not None and self._out.is_terminal:
-            self._write("\n")
+            self._print(Text("\n"))
         elif said is not None:
             self._line(label, said.rstrip() if label == "tool call" else said)
 
     def _line(self, label: str, content: str) -> None:
         if self._out.is_terminal:
             self._end_line()
-        self._begin(label)
-        self._write(content.replace("\n", _INDENT), _STYLES.get(label, _MINOR))
-        self._write("\n")
+        whole = content.replace("\n", _INDENT) + "\n"
+        self._print(_labelled(label).append(_harmless(whole), _style(label)))
 
     def _end_line(self) -> None:
         """On a terminal: ends the line that grows; what comes to it later begins another."""
         if self._growing:
             self._growing.clear()
-            self._write("\n")
+            self._print(Text("\n"))
 
-    def _begin(self, label: str) -> None:
-        self._write(f"{label:>{_LABEL_WIDTH}}  ", "dim")
+    def _print(self, said: Text) -> None:
+        self._out.print(said, end="")
 
-    def _write(self, content: str, style: str = "") -> None:
-        harmless = _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", content)
-        self._out.print(Text(harmless, style), end="")
+
+def _labelled(label: str) -> Text:
+    """The beginning of a line."""
+    return Text.assemble((f"{label:>{_LABEL_WIDTH}}  ", _MINOR))
+
+
+def _style(label: str) -> str:
+    return _STYLES.get(label, _MINOR)
+
+
+def _harmless(content: str) -> str:
+    return _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", content)
