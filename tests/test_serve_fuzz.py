@@ -20,7 +20,7 @@ from .serving import WITHIN, served
 
 MARK = "zqxj"
 JSON = {"Content-Type": "application/json"}
-FUZZ = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FUZZ = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 texts = st.text(max_size=6).map(lambda text: text + MARK)
 scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | texts
@@ -50,18 +50,25 @@ messages = st.fixed_dictionaries(
 resumes = st.fixed_dictionaries(
     {"interruptId": ids, "status": st.sampled_from(["resolved", "cancelled", "x"])}, optional={"payload": anything}
 )
-inputs = st.fixed_dictionaries(
-    {"threadId": ids | anything, "runId": ids | anything, "messages": st.lists(messages, max_size=3) | anything},
-    optional={
-        "state": anything,
-        "tools": anything | st.lists(st.fixed_dictionaries({"name": texts, "description": texts}), max_size=2),
-        "context": anything,
-        "forwardedProps": anything | st.fixed_dictionaries({"command": anything, "toolChoice": anything}),
-        "resume": st.lists(resumes, max_size=2) | anything,
-        "protocolVersion": st.sampled_from(["1.0", "", "9"]) | anything,
-        "parentRunId": anything,
-    },
-)
+said = st.fixed_dictionaries({"id": ids, "role": st.just("user"), "content": texts | st.just("paint it")})
+sound = st.fixed_dictionaries({"threadId": ids, "runId": ids, "messages": st.lists(said, max_size=3)})
+fields: dict[str, st.SearchStrategy[Any]] = {
+    "threadId": anything,
+    "runId": anything,
+    "messages": st.lists(messages, max_size=3) | anything,
+    "state": anything | st.fixed_dictionaries({}, optional={"mood": anything, "turns": anything, "messages": anything}),
+    "tools": anything | st.lists(st.fixed_dictionaries({"name": texts, "description": texts}), max_size=2),
+    "context": anything | st.lists(st.fixed_dictionaries({"description": texts, "value": texts}), max_size=2),
+    "forwardedProps": anything | st.fixed_dictionaries({}, optional={"command": anything, "toolChoice": anything}),
+    "resume": st.lists(resumes, max_size=2) | anything,
+    "protocolVersion": st.sampled_from(["1.0", "", "9"]) | anything,
+    "parentRunId": ids | anything,
+}
+odd = st.lists(
+    st.one_of([st.tuples(st.just(name), value) for name, value in fields.items()]), min_size=1, max_size=2
+).map(dict)
+inputs = st.builds(lambda sound, odd: {**sound, **odd}, sound, odd)
+"""Inputs of which one or two fields may be anything."""
 envelopes = st.fixed_dictionaries(
     {"method": st.sampled_from(["info", "agent/run", "agent/connect", "agent/stop", "x"]) | anything},
     optional={"params": anything | st.fixed_dictionaries({"agentId": ids, "threadId": ids}), "body": inputs | anything},
@@ -124,12 +131,17 @@ def judge(answer: httpx.Response) -> None:
         assert not [event for event in told if event.get("code") == "internal_error"]
 
 
+@settings(FUZZ, max_examples=200)
+@given(path=st.sampled_from(["/counting", "/calling", "/counting/connect", "/agent/calling/run"]), body=inputs)
+@example(path="/counting", body={"threadId": "t", "runId": "r", "messages": [], "protocolVersion": ""})
+def test_no_input_is_answered_with_a_500(client: httpx.Client, path: str, body: Any) -> None:
+    judge(client.post(path, content=json.dumps(body).encode(), headers=JSON))
+
+
 @FUZZ
 @given(path=paths, body=bodies)
-@example(path="/counting", body={"threadId": "t", "runId": "r", "messages": [], "state": ["x"]})
 def test_no_body_is_answered_with_a_500(client: httpx.Client, path: str, body: Any) -> None:
-    sent = json.dumps(body).encode("utf-8")
-    judge(client.post(path, content=sent, headers=JSON))
+    judge(client.post(path, content=json.dumps(body).encode(), headers=JSON))
 
 
 @FUZZ
