@@ -31,6 +31,7 @@ from langgraph.pregel import Pregel
 from ..translator import PROTOCOL_VERSION, STREAM_MODES, ClientView, Ending, Failed, Options, Translator
 from ..translator.failure import failure
 from .failures import RunConflictError, checked_run_id, checked_thread_id
+from .line import Lines
 from .run import OnDisconnect, Run
 from .shown import options_for
 from .starts import Starts
@@ -73,6 +74,7 @@ class Runs:
         self._remembered: OrderedDict[_Key, Remembered] = OrderedDict()
         self._starts: weakref.WeakKeyDictionary[Starts, _Key] = weakref.WeakKeyDictionary()
         self._owned: set[asyncio.Task[Any]] = set()
+        self.lines = Lines()
 
     async def __aenter__(self) -> Runs:
         return self

@@ -8,7 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from ag_ui.core import Message, RunAgentInput
+from langchain_core.messages import RemoveMessage
 from langchain_core.runnables import RunnableConfig
+from langgraph.graph.message import REMOVE_ALL_MESSAGES
+from langgraph.types import Overwrite
 
 from .choices import Intake, Prepared
 from .completed import completed
@@ -41,11 +44,24 @@ def going_in(
     """
     values = {**written(places, given, intake, standing.values), **added.values}
     if new is not None and places.messages_key is not None:
-        values[places.messages_key] = completed(standing.messages, taken(new))
+        values[places.messages_key] = _conversation(standing, new, places)
     context = added.context if added.context is not None else intake.context
     if isinstance(added.context, Mapping) and isinstance(intake.context, Mapping):
         context = {**intake.context, **added.context}
     return Going(values, context_of(places, given, context))
+
+
+def _conversation(standing: Standing, new: Sequence[Message], places: Places) -> Any:
+    """What is written to the conversation's channel, so that the new messages stand behind what is held."""
+    held = [*standing.messages, *standing.lacks]
+    going = [*standing.lacks, *completed(held, taken(new))]
+    if places.is_plain:
+        return [*standing.messages, *going]
+    if not standing.is_replaced:
+        return going
+    if places.reducers is not None and places.messages_key in places.reducers:
+        return Overwrite(going)
+    return [RemoveMessage(REMOVE_ALL_MESSAGES), *going]
 
 
 def merged(*configs: Mapping[str, Any]) -> RunnableConfig:

@@ -33,7 +33,7 @@ from typing import Any, Final
 
 from ag_ui.core import RunAgentInput, Tool
 from langchain_core.messages import BaseMessage
-from langgraph.channels import BinaryOperatorAggregate
+from langgraph.channels import BinaryOperatorAggregate, LastValue
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.pregel import Pregel
 from langgraph.types import Overwrite
@@ -75,6 +75,8 @@ class Places:
     """Of those, the ones known to have a value from the start: an empty list, say."""
     context: frozenset[str] = frozenset()
     """The fields of its runtime context."""
+    is_plain: bool = False
+    """Whether the conversation's channel is known to have no reducer: what is written replaces what it held."""
 
 
 def places_of(graph: Pregel[Any, Any, Any, Any], messages_key: str) -> Places:
@@ -83,7 +85,8 @@ def places_of(graph: Pregel[Any, Any, Any, Any], messages_key: str) -> Places:
     reduced = {name for name, channel in graph.channels.items() if isinstance(channel, _REDUCED)}
     begun = {name for name in reduced if graph.channels[name].is_available()}  # type: ignore[union-attr]
     context = _fields_of(getattr(graph, "context_schema", None))
-    return Places(_if_taken(messages_key, names), names, frozenset(reduced), frozenset(begun), context)
+    is_plain = isinstance(graph.channels.get(messages_key), LastValue)
+    return Places(_if_taken(messages_key, names), names, frozenset(reduced), frozenset(begun), context, is_plain)
 
 
 def places_of_schemas(schemas: Mapping[str, Any] | None, messages_key: str) -> Places:

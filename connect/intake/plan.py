@@ -17,7 +17,8 @@ What is new (a client sends all it holds, and may hold less than the thread, or 
 2. Otherwise, what users, systems and developers say after the last message that the thread knows, and that an assistant
    said: what stands before was there once, and was removed; or it is the half answer of a run that broke off.
 3. A tool's result is new, wherever it stands, if its call waits for one. Others were made by the client: not taken.
-4. A message under a known id with other content is an edit, if the thread never held it so. Only users' are.
+4. A message under a known id with other content is an edit, if the thread never held it so. Only users' are. While an
+   answer is waited for it waits too, as new messages do.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class Resume:
 
     values: dict[str, Any]
     more: bool = False
-    """Whether the input has new messages too: a run of their own, when this one has ended well."""
+    """Whether the input has new messages too, or an edit: a run of their own, when this one has ended well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,7 @@ class Wait:
     """Nothing runs: the thread waits for an answer."""
 
     message_ids: tuple[str, ...] = ()
-    """The new messages, which wait with it."""
+    """The messages, new or edited, which wait with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,25 +99,39 @@ class Again:
 
     after: str
 
+    def asked(self, given: RunAgentInput) -> Fork:
+        """The same where no such checkpoint was kept: the question is asked anew, from before it."""
+        return Fork(self.after, [message for message in given.messages if message.id == self.after])
+
 
 Plan = Begin | Resume | GoOn | Drop | Wait | Nothing | Fork | Again
 
 
-def plan(given: RunAgentInput, standing: Standing, intake: Intake, *, unedited: Collection[str] = ()) -> Plan:
+def plan(
+    given: RunAgentInput,
+    standing: Standing,
+    intake: Intake,
+    *,
+    unedited: Collection[str] = (),
+    follows: bool = False,
+) -> Plan:
     """What kind of run the input asks for.
 
-    `unedited`: ids of messages whose content differs, but is one the thread held once. Raises `InvalidInputError` where
-    an answer does not say to which of several questions it belongs.
+    `unedited`: ids of messages whose content differs, but is one the thread held once. `follows`: its answers were run
+    already; what is left are new messages, if any. Raises `InvalidInputError` where an answer does not say to which of
+    several questions it belongs.
     """
     sent = _Sent(given.messages, standing)
-    if standing.waits:
-        return _answered(answers(given, standing, intake.on_cancelled), sent)
     edited = sent.edited(unedited)
+    if standing.waits:
+        return _answered(answers(given, standing, intake.on_cancelled), sent, edited)
     if edited is not None:
         return Fork(edited.id, [edited, *sent.new_after(edited)], edited)
     if sent.new:
         parted = sent.parted() if intake.shortened == "fork" else None
         return Begin(sent.new) if parted is None else Fork(parted, sent.new)
+    if follows:
+        return Nothing()
     return _nothing_new(given, sent, standing)
 
 
@@ -130,13 +145,14 @@ def _nothing_new(given: RunAgentInput, sent: _Sent, standing: Standing) -> Plan:
     return Nothing() if answering or sent.is_behind() else Begin()
 
 
-def _answered(found: Answers, sent: _Sent) -> Plan:
-    more = bool(sent.new)
+def _answered(found: Answers, sent: _Sent, edited: Message | None) -> Plan:
+    waiting = sent.new if edited is None else [edited, *sent.new]
+    more = bool(waiting)
     if found.values:
         return Resume(dict(found.values), more)
     if found.goes_on is not None:
         return GoOn(more) if found.goes_on else Drop(more)
-    return Wait(tuple(message.id for message in sent.new))
+    return Wait(tuple(message.id for message in waiting))
 
 
 class _Sent:
@@ -160,7 +176,9 @@ class _Sent:
 
     def new_after(self, edited: Message) -> list[Message]:
         """What users say after an edited message that is new as well."""
-        return [message for message in self.new if message.role in _SAID and self._place(message) > self._place(edited)]
+        since = next(place for place, each in enumerate(self._sent) if each is edited)
+        later = {id(message) for message in self._sent[since:]}
+        return [message for message in self.new if message.role in _SAID and id(message) in later]
 
     def shortened(self) -> str | None:
         """The id of the question that the client's list ends with, where the thread's has gone on after it."""
@@ -200,6 +218,3 @@ class _Sent:
         ids = list(self._held)
         place = ids.index(message_id) + 1
         return ids[place] if place < len(ids) else None
-
-    def _place(self, message: Message) -> int:
-        return next(place for place, each in enumerate(self._sent) if each is message)

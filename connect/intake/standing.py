@@ -26,6 +26,10 @@ class Standing:
     """Whether its last run failed."""
     run_id: str | None = None
     """The id of its last run, as clients know it."""
+    lacks: Sequence[Any] = ()
+    """Messages that go in before the new ones: they came along with the one that a fork is made before."""
+    is_replaced: bool = False
+    """Whether its conversation gives way to what goes in: no checkpoint is old enough to fork at."""
 
     @property
     def waits(self) -> bool:

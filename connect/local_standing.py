@@ -1,0 +1,141 @@
+"""How a thread of this process stands when an input comes, read off its checkpointer: `read`; and the checkpoint that a
+plan forks at: `searched`. Never what an input asks for (`intake.plan`), and nothing is written.
+
+The history is read in pages, which grow: LangGraph loads a whole listing before it gives its first state, and most
+forks are near the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.types import StateSnapshot
+
+from ..translator import Failed
+from ..translator.channels import channels
+from .idle import Ended
+from .intake.history import Checkpoint, Search
+from .intake.plan import Again, Fork
+from .intake.standing import Standing
+from .local import ended_at
+from .local_ended import pending
+from .runs import Graph, Remembered, has_checkpointer
+from .told import closing
+
+_FIRST_PAGE, _LARGEST_PAGE = 8, 64
+_INPUT = "__start__"
+"""The channel in which a graph's input is until it has been taken."""
+
+
+class Read(NamedTuple):
+    """A thread as its checkpointer has it."""
+
+    standing: Standing
+    run_id: str | None = None
+    """The run that its newest checkpoint is of."""
+    ended: Ended | None = None
+    """How its last run ended; None for a thread without a checkpoint."""
+    checkpoint_id: str | None = None
+    """The checkpoint to start from; None is the newest."""
+
+    def at(self, found: Checkpoint) -> Read:
+        """The thread as it was at an earlier checkpoint."""
+        return Read(found.standing, found.run_id, self.ended, found.id)
+
+
+class UnreadableError(Exception):
+    """A checkpointer raised: `cause`."""
+
+    def __init__(self, cause: Exception) -> None:
+        super().__init__(str(cause))
+        self.cause = cause
+
+
+@contextmanager
+def reading() -> Iterator[None]:
+    """What is raised within is the checkpointer's."""
+    try:
+        yield
+    except Exception as error:  # whatever a checkpointer raises
+        raise UnreadableError(error) from error
+
+
+async def read(graph: Graph, config: Any, last: Remembered | None, messages_key: str) -> Read:
+    """How a thread stands; `last`: how its last run in this process ended. Raises `UnreadableError`."""
+    if not has_checkpointer(graph):
+        return Read(Standing())
+    with reading():
+        return await _read(graph, config, last, messages_key)
+
+
+async def _read(graph: Graph, config: Any, last: Remembered | None, messages_key: str) -> Read:
+    state = await graph.aget_state(config)
+    if state.metadata is None and state.created_at is None:
+        return Read(Standing())
+    ended = await ended_at(graph, state, last)
+    values = channels(state.values) or {}
+    standing = Standing(
+        messages=[*(values.get(messages_key) or ()), *await _asked(graph, state, messages_key)],
+        values=values,
+        interrupts=pending(state),
+        is_stopped=ended.stopped,
+        is_unfinished=bool(state.next),
+        has_failed=isinstance(ended.ending, Failed),
+        run_id=ended.run_id,
+    )
+    return Read(standing, (state.metadata or {}).get("run_id"), ended)
+
+
+async def searched(graph: Graph, config: Any, wanted: Fork | Again, messages_key: str) -> Search:
+    """The search for the checkpoint to fork at, done. Raises `UnreadableError`."""
+    search = Search(wanted)
+    with reading():
+        await _fed(search, graph, config, messages_key)
+    return search
+
+
+async def _fed(search: Search, graph: Graph, config: Any, messages_key: str) -> None:
+    async with closing(_history(graph, config)) as history:
+        async for state in history:
+            search.feed(_checkpoint(state, messages_key))
+            if search.is_settled:
+                return
+
+
+async def _asked(graph: Graph, state: StateSnapshot, messages_key: str) -> list[Any]:
+    """The messages that an unfinished function was called with: it keeps no conversation of its own before its end."""
+    if isinstance(graph, CompiledStateGraph) or not state.next:
+        return []
+    kept = await graph.checkpointer.aget_tuple(state.config)  # type: ignore[union-attr]
+    given = None if kept is None else kept.checkpoint["channel_values"].get(_INPUT)
+    return list(given.get(messages_key) or ()) if isinstance(given, Mapping) else []
+
+
+async def _history(graph: Graph, config: Any) -> AsyncGenerator[StateSnapshot, None]:
+    """The states of a thread, the newest first."""
+    page, before = _FIRST_PAGE, None
+    while True:
+        count = 0
+        async with closing(graph.aget_state_history(config, before=before, limit=page)) as states:
+            async for state in states:
+                count, before = count + 1, state.config
+                yield state
+        if count < page:
+            return
+        page = min(2 * page, _LARGEST_PAGE)
+
+
+def _checkpoint(state: StateSnapshot, messages_key: str) -> Checkpoint:
+    values = channels(state.values) or {}
+    parent = (state.parent_config or {}).get("configurable", {}).get("checkpoint_id")
+    return Checkpoint(
+        id=str(state.config["configurable"]["checkpoint_id"]),
+        parent_id=parent,
+        messages=values.get(messages_key) or (),
+        values=values,
+        is_unfinished=bool(state.next),
+        run_id=(state.metadata or {}).get("run_id"),
+    )
