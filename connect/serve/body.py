@@ -12,7 +12,6 @@ from typing import Any
 import orjson
 from ag_ui.core import RunAgentInput
 from pydantic import ValidationError
-from pydantic_core import ErrorDetails
 from starlette.requests import Request
 
 from .limits import Limits
@@ -113,13 +112,13 @@ def _invalid(message: str) -> Refusal:
     return Refusal(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid_input", message)
 
 
-def _path(wrong: ErrorDetails) -> str:
+def _path(wrong: Any) -> str:
     """Where the field is: `messages.0.content`; what the client itself named is left out."""
     parts = [str(part) if isinstance(part, int) or _NAME.fullmatch(part) else "..." for part in wrong["loc"]]
     return ".".join(parts) or "the body"
 
 
-def _expected(wrong: ErrorDetails) -> str:
+def _expected(wrong: Any) -> str:
     if wrong["type"] == "missing":
         return "is missing"
     if wrong["type"] == "union_tag_invalid":
