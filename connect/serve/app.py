@@ -45,7 +45,11 @@ def agui_app(
     `origins`: from which pages of other origins browsers may ask (`"*"`: any); none means none. `heartbeat`: seconds of
     silence after which a comment is sent (None: never). `grace`: seconds that streams are left when the server ends.
 
-    Raises `TypeError` and `ValueError` for what can't be served so. `app.state.closing` is its end: see `Closing`.
+    A signal that ends the process ends the streams first; where a server is ended otherwise, await
+    `app.state.closing.aclose()` before it waits for its connections. A reader that does not read can't be told
+    anything, and only the server can drop it: uvicorn does with `--timeout-graceful-shutdown`.
+
+    Raises `TypeError` and `ValueError` for what can't be served so.
     """
     _check(origins, heartbeat, grace)
     closing = Closing(grace)
