@@ -9,6 +9,8 @@ Which run an input asks for, `intake.plan` says; what goes into the graph, `inta
    not to the request: it happens also when nobody reads any more, unless the intake stops runs that nobody reads.
 3. LangGraph takes an input under the run id of the thread's last checkpoint for that run going on, and ignores what is
    in it. So an id that comes again with something new gets a number.
+4. What was done in a step that did not end stands in the thread until a new turn begins, which forgets it: a result of
+   one tool, while another one failed; the message of a run that was cancelled at once. So it is settled first.
 """
 
 from __future__ import annotations
@@ -126,8 +128,8 @@ class _Beginning:
     async def _begin(self) -> Batches:
         try:
             read, wanted = await self._planned()
-            if isinstance(wanted, Drop):
-                read = await self._dropped()
+            if isinstance(wanted, Drop) or (isinstance(wanted, Begin) and read.is_unsettled):
+                read = await self._settled()
         except UnreadableError as error:
             return _once(agui.run_error(failure(error.cause, self._options.error_detail).message, UNREADABLE))
         if isinstance(wanted, Drop):
@@ -166,8 +168,8 @@ class _Beginning:
         last = self._runs.last(self._agent, self._given.thread_id)
         return await read(self._graph, self._config, last, self._options.messages_key)
 
-    async def _dropped(self) -> Read:
-        """The thread, when what was left undone has been given up."""
+    async def _settled(self) -> Read:
+        """The thread, when what its last run has done is in it, and what that left undone has been given up."""
         with reading():
             await self._graph.aupdate_state(self._config, None, as_node=END)
         return await self._read()

@@ -71,7 +71,8 @@ def taken(messages: Sequence[Message]) -> list[BaseMessage]:
 def same_content(stored: Any, sent: Message) -> bool:
     """Whether a client's message says what a thread's message, an object or its JSON, says to a client.
 
-    Ids, names and metadata do not count; nor does whether a text is one part or several, or how media is written down.
+    Ids, names and metadata do not count; nor does whether a text is one part or several, what white space is around it,
+    how its lines end, or how media is written down.
     Calls that a client does not hold may have been hidden from it; a result may have been cut.
     """
     kinds = _SAME_ROLE.get(sent.role, ())
@@ -204,10 +205,11 @@ def _said(content: Any) -> list[Any]:
         if isinstance(text, str) and said and isinstance(said[-1], str):
             said[-1] += text
         elif isinstance(text, str):
-            said += [text] if text else []
+            said.append(text)
         elif (told := part_of(part)) is not None:
             said.append((told["type"], told["source"]))
-    return said
+    texts = (item.replace("\r\n", "\n").strip() if isinstance(item, str) else item for item in said)
+    return [item for item in texts if item != ""]
 
 
 def _parsed(text: Any) -> Any:
