@@ -136,9 +136,9 @@ def watch_sse(
 async def cancel(source: Any, thread_id: str, run_id: str | None = None) -> None:
     """Stops a run: the graph, not only its readers. Returns when it has stopped.
 
-    `run_id`: None is what is going on; on a platform what waits is stopped as well. Raises `LookupError` if there is no
-    such run to stop, `ValueError` for an id that can be none, and `PlatformError` or `Cut` for what the platform
-    answers.
+    `run_id`: None is what is going on; on a platform what waits is stopped as well, and a run may be named by the id
+    that its client gave `run`, or by the platform's. Raises `LookupError` if there is no such run to stop, `ValueError`
+    for an id that can be none, and `PlatformError` or `Cut` for what the platform answers.
     """
     asked = source_of(source)
     in_url = isinstance(asked, Platform)

@@ -26,6 +26,7 @@ Answered = Mapping[str, Any]
 
 NOT_FOUND = 404
 _CONFLICT = 409
+_UNFIT = 422
 RUN_ID = "agui_run_id"
 """Under which name a run's metadata have the id that its client asked for: platforms make run ids of their own."""
 _FEW = 20
@@ -179,7 +180,7 @@ class PlatformThread:
             wanted = [str(run["run_id"]) for run in [*pending, *running]]
         else:
             wanted = [await self.run_id_of(run_id)]
-        stopped = [await self._found(lambda each=each: self._stopped(each)) for each in wanted]  # type: ignore[misc]
+        stopped = [await self._stopped(each) for each in wanted]
         if not any(stopped):
             raise LookupError(f"thread {self.id!r} has no run to stop" + (f" with the id {run_id!r}" if run_id else ""))
 
@@ -193,7 +194,12 @@ class PlatformThread:
             await self.client.runs.cancel(self.id, run_id, wait=True)
             return True
 
-        return bool(await answer(stopped, self.policy, hurries=False))  # it takes what the run takes to stop
+        try:
+            return await answer(stopped, self.policy, hurries=False)  # it takes what the run takes to stop
+        except PlatformError as error:
+            if error.status in (NOT_FOUND, _UNFIT):  # no run has this id, or can have it
+                return False
+            raise
 
     async def _state_after(self, run: Answered) -> Answered | None:
         """The newest state that this run made; None if it made none, or none is left."""

@@ -9,7 +9,7 @@ import contextlib
 import json
 from collections.abc import AsyncIterator, Callable, Mapping
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 from langgraph_agui.connect import connect
 from langgraph_agui.translator import ClientView, Options
@@ -100,7 +100,7 @@ class Guest:
         """Returns when an event of this type was told."""
         await self._until(lambda: kind in self.kinds, kind)
 
-    async def over(self) -> "Guest":
+    async def over(self) -> Self:
         """Returns when its stream has ended."""
         await self._until(lambda: self._is_over, "the end")
         return self
