@@ -8,7 +8,8 @@
                         --nothing new----> Again      a shortened list that ends in a question: the answer is made anew
                                          > GoOn       the last run left work undone: it is tried again
                                          > Nothing    all is done: an answer without a question, a request that came
-                                                      again, a client that lacks the end of what it was told
+                                                      again, a client that lacks the end of what it was told,
+                                                      calls that wait for the front end's results
                                          > Begin      a graph can do something without being told anything
 
 What is new (a client sends all it holds, and may hold less than the thread, or what the thread has removed):
@@ -142,7 +143,7 @@ def _nothing_new(given: RunAgentInput, sent: _Sent, standing: Standing) -> Plan:
         return Nothing() if given.run_id == standing.run_id else Again(again)
     if standing.is_unfinished and (standing.has_failed or not answering):
         return GoOn()
-    return Nothing() if answering or sent.is_behind() else Begin()
+    return Nothing() if answering or sent.is_behind() or sent.waits_for_results else Begin()
 
 
 def _answered(found: Answers, sent: _Sent, edited: Message | None) -> Plan:
@@ -164,6 +165,11 @@ class _Sent:
         self._calls = {call_id for call_id, _ in unanswered(standing.messages)}
         self.new = self._new()
         """What is new, in the client's order."""
+
+    @property
+    def waits_for_results(self) -> bool:
+        """Whether the thread ends in calls that the front end has to answer."""
+        return bool(self._calls)
 
     def edited(self, unedited: Collection[str]) -> Message | None:
         """The first message of a user that is held with other content."""
