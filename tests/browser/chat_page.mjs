@@ -60,7 +60,9 @@ export class ChatPage {
   /** The chat takes a message, and the agent answers it to the end. */
   async isUsable() {
     await this.is("idle");
+    const before = (await this.lines()).length;
     await this.say("talk");
+    await until(async () => (await this.lines()).length > before, "the message does not show");
     await this.shows("One two three four five six seven eight.");
     await this.is("idle");
     assert.equal((await this.lines()).at(-2), "talk");

@@ -5,7 +5,7 @@
 import { once } from "node:events";
 import { createServer } from "node:net";
 
-const WITHIN = 20_000;
+const WITHIN = 30_000;
 
 export class Gates {
   #held = new Set();

@@ -19,7 +19,7 @@ const PAGES = join(ROOT, "examples/copilotkit/dist");
 const ARTEFACTS = join(ROOT, "test-artefacts");
 const PYTHON = process.env.PYTHON ?? "python";
 const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
-const WITHIN = 15_000;
+const WITHIN = 30_000;
 
 const TYPES = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css" };
 

@@ -17,11 +17,15 @@ function DayPlanner() {
   const question = useInterrupt({ agentId: AGENT, renderInChat: false, render: (asked) => <Question {...asked} /> });
   const errors = useErrors();
 
-  // What the chat component does by itself: ask the server what this thread holds, and follow what runs on it.
+  const [isConnected, setConnected] = useState(false);
+  const status = agent.isRunning ? "running" : isConnected ? "idle" : "connecting";
+
+  // What the chat component does by itself: ask the server what this thread holds, and follow what runs on it. What is
+  // said before that would be lost.
   useEffect(() => {
     if (!isReady) return;
     agent.threadId = THREAD;
-    void copilotkit.connectAgent({ agent });
+    void copilotkit.connectAgent({ agent }).then(() => setConnected(true));
   }, [agent, isReady]);
 
   const send = (content: string) => {
@@ -32,7 +36,7 @@ function DayPlanner() {
   return (
     <main>
       <p role="status" aria-label="run">
-        {!isReady ? "connecting" : agent.isRunning ? "running" : "idle"}
+        {status}
       </p>
       <ol aria-label="conversation">
         {agent.messages.map((message) => (
@@ -56,7 +60,7 @@ function DayPlanner() {
           {error}
         </p>
       ))}
-      <Composer send={send} disabled={Boolean(question)} />
+      <Composer send={send} disabled={status !== "idle" || Boolean(question)} />
       <button disabled={!agent.isRunning} onClick={() => copilotkit.stopAgent({ agent })}>
         Stop
       </button>
@@ -64,7 +68,7 @@ function DayPlanner() {
   );
 }
 
-/** While a question is open the client sends no message: the thread waits for the answer. */
+/** Where messages are written. The client sends none while a question is open: the thread waits for the answer. */
 function Composer({ send, disabled }: { send: (content: string) => void; disabled: boolean }) {
   const [draft, setDraft] = useState("");
   const submit = (event: FormEvent) => {
