@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from pathlib import Path
 
-from . import conversation, growth, idle, live, peer, readers, replay, values, wire
+from . import conversation, growth, idle, live, peer, readers, replay, serving, values, wire
 from .rows import Row, table
 
 _SHOWN = ("langgraph", "langchain-core", "ag-ui-protocol", "orjson")
@@ -37,6 +37,7 @@ def main() -> int:
         "wire": lambda: wire.rows(peer=asked.peer),
         "idle": idle.rows,
         "readers": readers.rows,
+        "serving": serving.rows,
     }
     rows: list[Row] = []
     for name in asked.only or parts:
@@ -51,7 +52,7 @@ def main() -> int:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    names = ["replay", "live", "growth", "conversation", "values", "wire", "idle", "readers"]
+    names = ["replay", "live", "growth", "conversation", "values", "wire", "idle", "readers", "serving"]
     parser.add_argument("--only", nargs="+", choices=names, help="these parts only")
     parser.add_argument("--without-peer", dest="peer", action="store_false", help="leave ag-ui-langgraph out")
     parser.add_argument("--out", type=Path, default=Path("bench-results.json"), help="where the JSON goes")

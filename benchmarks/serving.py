@@ -1,0 +1,157 @@
+"""What it costs to serve: 200 runs at once, each told to a client over a socket of its own, and readers in silence.
+
+The server is a process of its own, and this one is its clients: on two cores they take little from one another. Against
+a bare Starlette stream of the same pieces on the same server; and against the same graphs run there with none of our
+code, for most of what a run costs is the graph. Nothing may be lost: each stream has every event, and its end.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import socket
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from statistics import median
+from time import perf_counter
+from typing import NamedTuple
+from uuid import uuid4
+
+import httpx
+
+from .rows import Row
+from .served import TOKENS, input_of
+
+RUNS = 200
+IDLE = 1_000
+_ROUNDS = 3
+_WARM = 50
+_WATCH = "/watch/nobody?agent=quiet"
+_BARE, _ALONE, _MEMORY = 20.0, 1.6, 50_000.0
+_WITHIN = 60.0
+_FRAME = re.compile(rb"^data: ", re.MULTILINE)
+
+
+class Answered(NamedTuple):
+    """What so many streams at once cost the server."""
+
+    cpu: float
+    seconds: float
+    events: int
+    whole: int
+    """How many streams had their end."""
+
+
+def rows() -> Iterator[Row]:
+    """Throughput, its ratios, what was lost; memory by idle reader."""
+    return iter(asyncio.run(_measured()))
+
+
+async def _measured() -> list[Row]:
+    async with _server() as http:
+        found: dict[str, list[Answered]] = {"bare": [], "alone": [], "answering": []}
+        for each in found:
+            await _asked(http, each)  # to be warm
+        for _ in range(_ROUNDS):
+            for name, rounds in found.items():
+                rounds.append(await _asked(http, name))
+    idle = [await _idle(name, path) for name, path in (("of a quiet run", "/quiet"), ("that watch", _WATCH))]
+    return [*_throughput(found), *idle]
+
+
+def _throughput(found: dict[str, list[Answered]]) -> Iterator[Row]:
+    cost = {name: median(each.cpu / each.events for each in rounds) for name, rounds in found.items()}
+    pace = {name: median(each.events / each.seconds for each in rounds) for name, rounds in found.items()}
+    ours = found["answering"]
+    told = f"{RUNS} runs at once, {TOKENS} tokens each"
+    least = min(each.events for each in found["bare"])
+    lost = sum(least - each.events for each in ours) + sum(RUNS - each.whole for each in ours)
+    yield Row("serving", f"{told}: events a second", pace["answering"], "/s", None, f"bare {pace['bare']:.0f} /s")
+    note = f"{cost['answering'] * 1e6:.0f} us an event, graph included; bare {cost['bare'] * 1e6:.0f} us"
+    yield Row("serving", f"{told}, against a bare stream", cost["answering"] / cost["bare"], "x", _BARE, note)
+    note = f"the graph and a bare stream {cost['alone'] * 1e6:.0f} us; clients are in another process, on two cores"
+    yield Row("serving", f"{told}, against the graphs alone", cost["answering"] / cost["alone"], "x", _ALONE, note)
+    yield Row("serving", f"{told}: events lost", lost, "", 0.0, f"of {sum(each.events for each in ours):,}")
+
+
+async def _idle(name: str, path: str) -> Row:
+    """Memory by reader, of a server that has done nothing else: memory that was freed would be taken again."""
+    async with _server() as http, AsyncExitStack() as readers:
+        for _ in range(_WARM):
+            await readers.enter_async_context(_reading(http, path))
+        before = await _spent(http, "memory")
+        for _ in range(IDLE):
+            await readers.enter_async_context(_reading(http, path))
+        grown = await _spent(http, "memory") - before
+    return Row("serving", f"memory by idle reader, {IDLE:,} {name}", grown / IDLE, "B", _MEMORY)
+
+
+async def _asked(http: httpx.AsyncClient, name: str) -> Answered:
+    before, began = await _spent(http, "cpu"), perf_counter()
+    bodies = await asyncio.gather(*(_body(http, name) for _ in range(RUNS)))
+    seconds, cpu = perf_counter() - began, await _spent(http, "cpu") - before
+    whole = sum(b'"RUN_FINISHED"' in body[-2_000:] for body in bodies)
+    return Answered(cpu, seconds, sum(len(_FRAME.findall(body)) for body in bodies), whole)
+
+
+async def _body(http: httpx.AsyncClient, name: str) -> bytes:
+    reader, writer = await asyncio.open_connection("127.0.0.1", http.base_url.port)
+    try:
+        writer.write(_request(f"/{name}", "Connection: close"))
+        async with asyncio.timeout(_WITHIN):
+            return await reader.read()
+    finally:
+        writer.close()
+
+
+@asynccontextmanager
+async def _reading(http: httpx.AsyncClient, path: str) -> AsyncIterator[None]:
+    """A reader that has been told all there is, and waits."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", http.base_url.port)
+    try:
+        writer.write(_request(path))
+        await reader.readuntil(b"\r\n\r\n")
+        if path == "/quiet":
+            await reader.readuntil(b"RUN_STARTED")
+        yield
+    finally:
+        writer.transport.abort()
+        writer.close()
+
+
+def _request(path: str, *lines: str) -> bytes:
+    watches = path.startswith("/watch")
+    body = b"" if watches else json.dumps(input_of("quiet" if path == "/quiet" else uuid4().hex)).encode()
+    head = [f"{'GET' if watches else 'POST'} {path} HTTP/1.1", "Host: x", "Content-Type: application/json", *lines]
+    return "\r\n".join([*head, f"Content-Length: {len(body)}", "", ""]).encode() + body
+
+
+async def _spent(http: httpx.AsyncClient, what: str) -> float:
+    return float((await http.get("/spent")).json()[what])
+
+
+@asynccontextmanager
+async def _server() -> AsyncIterator[httpx.AsyncClient]:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    process = await asyncio.create_subprocess_exec(sys.executable, "-m", "benchmarks.served", str(port))
+    try:
+        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=_WITHIN, trust_env=False) as http:
+            await _until_up(http)
+            yield http
+    finally:
+        process.kill()
+        await process.wait()
+
+
+async def _until_up(http: httpx.AsyncClient) -> None:
+    async with asyncio.timeout(_WITHIN):
+        while True:
+            try:
+                await http.get("/health")
+                return
+            except httpx.ConnectError:
+                await asyncio.sleep(0.1)
