@@ -109,14 +109,16 @@ class _End:
     def note(self, told: Told) -> Told:
         """The event as it is told."""
         event = told.event
+        if _is_cancelled(event):
+            self.is_free = self.is_bad = True
+            return Told(agui.run_finished(self._thread_id, self.run_id, None, None, event.get("usage", ())))
         match event["type"]:
             case "RUN_STARTED":
                 self._thread_id, self.run_id, self.is_bad = event["threadId"], event["runId"], False
             case "RUN_ERROR":
                 self.is_bad = True
             case "RUN_FINISHED":
-                self.is_free, self.is_bad = True, _is_cancelled(event)
-                return Told(_plain(event)) if self.is_bad else told
+                self.is_free, self.is_bad = True, False
         return told
 
     def again(self, outcome: Event | None) -> Batch:
@@ -139,9 +141,8 @@ async def _pending(stands: Stands, run_id: str) -> Event | None:
     return None
 
 
-def _plain(event: Event) -> Event:
-    return {name: value for name, value in event.items() if name != "outcome"}
-
-
 def _is_cancelled(event: Event) -> bool:
+    """Whether a run was stopped, in the protocol's words or in those of older clients (see `dialect`)."""
+    if event["type"] == "RUN_ERROR":
+        return bool(event.get("code") == "cancelled")
     return event["type"] == "RUN_FINISHED" and bool(event.get("outcome", {}).get("type") == "cancelled")
