@@ -28,7 +28,13 @@ class Served(uvicorn.Server):
     """An app that is served, at `url`. `buffer`: bytes that the kernel keeps for a reader that does not read."""
 
     def __init__(self, app: Any, *, buffer: int | None = None, **settings: Any) -> None:
-        quiet = {"log_config": None, "access_log": False, "lifespan": "on", "timeout_graceful_shutdown": 10}
+        quiet = {
+            "log_config": None,
+            "access_log": False,
+            "lifespan": "on",
+            "ws": "none",
+            "timeout_graceful_shutdown": 10,
+        }
         super().__init__(uvicorn.Config(app, **{**quiet, **settings}))
         self._socket = socket.create_server(("127.0.0.1", 0))
         if buffer is not None:
@@ -47,8 +53,11 @@ class Served(uvicorn.Server):
         """Serves for as long as the block lasts."""
         task = asyncio.create_task(self._serve([self._socket]))
         try:
-            async with asyncio.timeout(WITHIN):
-                await self._is_up.wait()
+            up = asyncio.create_task(self._is_up.wait())
+            await asyncio.wait((up, task), timeout=WITHIN, return_when=asyncio.FIRST_COMPLETED)
+            up.cancel()
+            if task.done():
+                task.result()
             yield self
         finally:
             self.should_exit = True
