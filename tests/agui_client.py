@@ -27,6 +27,14 @@ def node() -> str:
     return found
 
 
+def install() -> None:
+    """Installs what the clients need, if nothing is."""
+    if not (CLIENT / "node_modules").is_dir():
+        npm = Path(node()).with_name("npm")
+        command = [str(npm) if npm.exists() else "npm", "ci", "--no-audit", "--no-fund", "--prefix", str(CLIENT)]
+        subprocess.run(command, check=True, capture_output=True)
+
+
 def protocol(version: str) -> str | None:
     """The protocol version a client of this version declares; the older one declares none."""
     return "1.0" if version == "1.0.0" else None
@@ -55,10 +63,7 @@ class AguiClient:
     """A Node process that plays streams to the real clients, one after the other."""
 
     def __init__(self) -> None:
-        if not (CLIENT / "node_modules").is_dir():
-            npm = Path(node()).with_name("npm")
-            command = [str(npm) if npm.exists() else "npm", "ci", "--no-audit", "--no-fund", "--prefix", str(CLIENT)]
-            subprocess.run(command, check=True, capture_output=True)
+        install()
         self._process = subprocess.Popen(
             [node(), str(CLIENT / "drive.mjs")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8"
         )

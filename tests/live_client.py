@@ -22,7 +22,7 @@ from itertools import count
 from types import TracebackType
 from typing import Any
 
-from .agui_client import CLIENT, VERSIONS, node
+from .agui_client import CLIENT, VERSIONS, install, node
 
 WITHIN = 30.0
 """Seconds in which something has to come of an order."""
@@ -112,6 +112,7 @@ class LiveClients:
     """A Node process with any number of real clients."""
 
     def __init__(self) -> None:
+        install()
         self._process = subprocess.Popen(
             [node(), str(CLIENT / "live.mjs")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8"
         )

@@ -93,3 +93,29 @@ async def test_a_page_stops_what_runs(gate: Gates, live: LiveClients, version: s
         ended = await running
     await gate.left("first 5")
     assert (ended.error, ended.kinds[-1]) == (None, "RUN_FINISHED" if version == "1.0.0" else "RUN_ERROR")
+
+
+@BOTH
+async def test_a_connection_that_is_aborted_at_once_can_be_made_again(
+    gate: Gates, live: LiveClients, version: str
+) -> None:
+    chat = Agent(source=GATED["gated_chat"](InMemorySaver()), intake=Intake(config=gate.config()))
+    gate.hold("first 5")
+    async with served(agui_app({"chat": chat})) as server:
+        running = (await live.agent(f"{server.url}/chat", version=version)).says("hi")
+        await gate.reached("first 5")
+        page = await live.agent(f"{server.url}/chat", version=version)
+        left = page.connects()
+        await page.aborts()
+        again = page.connects()
+        gate.open("first 5")
+        ended = await left, await again, await running
+    assert (ended[0].error, ended[1].messages) == (None, ended[2].messages)
+
+
+@BOTH
+async def test_an_address_may_end_in_a_slash(live: LiveClients, version: str) -> None:
+    async with served(agui_app({"chat": asking("really?")})) as server:
+        await (await live.agent(f"{server.url}/chat/", version=version)).says("go")
+        loaded = await (await live.agent(f"{server.url}/chat/", version=version)).connects()
+    assert (loaded.texts, len(loaded.interrupts)) == (["go"], 1)

@@ -14,7 +14,10 @@ export function conversation(url: string, threadId: string, show: (agent: Connec
   return agent;
 }
 
-/** What a page does when it is loaded: all that was said, and what is being said, to its end. A new thread has none. */
+/**
+ * What a page does when it is loaded: all that was said, and what is being said, to its end. A new thread has none.
+ * To connect once more make the conversation anew: the client connects none that knows of a question to be answered.
+ */
 export async function load(agent: ConnectableHttpAgent) {
   await agent.connectAgent();
 }
