@@ -2,7 +2,8 @@
 //
 //     langgraph-agui serve chat=my_app:graph --origin http://localhost:5173
 //
-// serves the graph at http://127.0.0.1:8000/chat, to pages of that origin. The thread's id is the conversation: keep it in the page's address.
+// serves the graph at http://127.0.0.1:8000/chat, to pages of that origin. The thread's id is the conversation: keep it
+// in the page's address.
 
 import { ConnectableHttpAgent } from "./connectable-http-agent";
 
