@@ -54,11 +54,11 @@ def acting() -> Graph:
         calls = [{"name": name, "args": {}, "id": f"{name}-{next(numbers)}"} for name in names]
         return {"messages": [AIMessage("", tool_calls=calls)]}
 
-    def act(call: Call) -> dict[str, Any]:
-        if call["name"] == "break":
+    def act(state: Call) -> dict[str, Any]:
+        if state["name"] == "break":
             raise ValueError("broken")
-        result = interrupt("really?") if call["name"] == "ask" else "seen"
-        return {"messages": [ToolMessage(str(result), tool_call_id=call["id"])]}
+        result = interrupt("really?") if state["name"] == "ask" else "seen"
+        return {"messages": [ToolMessage(str(result), tool_call_id=state["id"])]}
 
     def then(state: MessagesState) -> Any:
         last: Any = state["messages"][-1]

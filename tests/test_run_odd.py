@@ -223,12 +223,12 @@ def acting_in_parallel() -> Graph:
         calls: list[Any] = [{"name": name, "args": {}, "id": name} for name in ("look", "break")]
         return {"messages": [AIMessage("", tool_calls=calls)]}
 
-    async def act(call: Call) -> dict[str, Any]:
-        if call["name"] == "break":
+    async def act(state: Call) -> dict[str, Any]:
+        if state["name"] == "break":
             await looked.wait()
             raise ValueError("broken")
         looked.set()
-        return {"messages": [ToolMessage("seen", tool_call_id=call["id"])]}
+        return {"messages": [ToolMessage("seen", tool_call_id=state["id"])]}
 
     def then(state: MessagesState) -> Any:
         last: Any = state["messages"][-1]
