@@ -128,7 +128,7 @@ class _Beginning:
     async def _begin(self) -> Batches:
         try:
             read, wanted = await self._planned()
-            if isinstance(wanted, Drop) or (isinstance(wanted, Begin) and read.is_unsettled):
+            if isinstance(wanted, Drop) or (isinstance(wanted, Begin) and read.standing.is_unsettled):
                 read = await self._settled()
         except UnreadableError as error:
             return _once(agui.run_error(failure(error.cause, self._options.error_detail).message, UNREADABLE))

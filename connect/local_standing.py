@@ -40,8 +40,6 @@ class Read(NamedTuple):
     """How its last run ended; None for a thread without a checkpoint."""
     checkpoint_id: str | None = None
     """The checkpoint to start from; None is the newest."""
-    is_unsettled: bool = False
-    """Whether it shows what was done in a step that did not end, and is in no checkpoint yet."""
 
     def at(self, found: Checkpoint) -> Read:
         """The thread as it was at an earlier checkpoint."""
@@ -87,9 +85,9 @@ async def _read(graph: Graph, config: Any, last: Remembered | None, messages_key
         is_unfinished=bool(state.next),
         has_failed=isinstance(ended.ending, Failed),
         run_id=ended.run_id,
+        is_unsettled=len(state.next) < len(state.tasks),
     )
-    is_unsettled = len(state.next) < len(state.tasks)
-    return Read(standing, (state.metadata or {}).get("run_id"), ended, is_unsettled=is_unsettled)
+    return Read(standing, (state.metadata or {}).get("run_id"), ended)
 
 
 async def searched(graph: Graph, config: Any, wanted: Fork | Again, messages_key: str) -> Search:

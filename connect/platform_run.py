@@ -87,6 +87,8 @@ class _Beginning:
         added: Prepared,
         past_errors: PastErrors,
         view: ClientView,
+        *,
+        follows: bool = False,
     ) -> None:
         self._source = source
         self._thread = thread
@@ -96,6 +98,7 @@ class _Beginning:
         self._added = added
         self._past_errors = past_errors
         self._reader = Reader(options, view)
+        self._follows = follows
 
     async def begun(self) -> Batches:
         """What the client is told; the run has started, or waits for another's end."""
@@ -129,8 +132,9 @@ class _Beginning:
     async def _begin(self, look: Look | None) -> Batches:
         now = standing_of(look, self._options.messages_key)
         at, wanted, checkpoint_id = await self._planned(now)
-        if isinstance(wanted, Drop):
+        if isinstance(wanted, Drop) or (isinstance(wanted, Begin) and at.is_unsettled):
             await self._thread.drop()
+        if isinstance(wanted, Drop):
             if wanted.more:
                 return await self._following().begun()
             wanted, look = Nothing(), await self._thread.look()
@@ -145,17 +149,17 @@ class _Beginning:
         """What is to be done, and where: how the thread stands there, and the checkpoint, if it is not the newest."""
         unedited: list[str] = []
         while True:
-            wanted = plan(self._given, now, self._intake, unedited=unedited)
+            wanted = plan(self._given, now, self._intake, unedited=unedited, follows=self._follows)
             if not isinstance(wanted, Fork | Again):
                 return now, wanted, None
             search = await self._searched(wanted)
+            if search.found is None and isinstance(wanted, Again):
+                wanted = wanted.asked(self._given)
+                search = await self._searched(wanted)
             if (found := search.found) is not None:
-                at = Standing(messages=found.messages, values=found.values, is_unfinished=found.is_unfinished)
-                return at, wanted, found.id
+                return found.standing, wanted, found.id
             if not (search.is_no_edit and isinstance(wanted, Fork)):
-                raise InvalidInputError(
-                    "the thread keeps no checkpoint from before the message that is to be run again"
-                )
+                raise InvalidInputError("the thread keeps no checkpoint to run the message again from")
             unedited.append(wanted.before)
 
     async def _searched(self, wanted: Fork | Again) -> Search:
@@ -241,6 +245,7 @@ class _Beginning:
             self._added,
             self._past_errors,
             self._reader.view,
+            follows=True,
         )
 
     async def _after(self, run: Answered) -> Batches:

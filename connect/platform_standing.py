@@ -37,6 +37,7 @@ def standing_of(look: Look | None, messages_key: str) -> Standing:
         is_unfinished=bool(look.state.get("next")),
         has_failed=isinstance(now.ending, Failed),
         run_id=now.run_id or None,
+        is_unsettled=len(look.state.get("next") or ()) < len(look.state.get("tasks") or ()),
     )
 
 

@@ -26,6 +26,8 @@ class Standing:
     """Whether its last run failed."""
     run_id: str | None = None
     """The id of its last run, as clients know it."""
+    is_unsettled: bool = False
+    """Whether it shows what was done in a step that did not end: a new turn would forget that."""
     lacks: Sequence[Any] = ()
     """Messages that go in before the new ones: they came along with the one that a fork is made before."""
     is_replaced: bool = False
