@@ -129,6 +129,28 @@ async def test_a_request_that_is_still_planned_is_sent_away(gate: Gates) -> None
     assert (answer.status_code, answer.json()["error"]) == (503, "shutdown")
 
 
+async def test_a_request_that_was_let_in_before_the_end_has_the_grace_for_its_answer(gate: Gates) -> None:
+    plans, is_ending = asyncio.Event(), asyncio.Event()
+
+    async def prepare(given: RunAgentInput) -> Prepared:
+        plans.set()
+        await is_ending.wait()
+        return Prepared()
+
+    gate.hold("first 3")
+    app = app_of(gate, grace=WITHIN, prepare=prepare)
+    async with served(app) as server, server.client() as client:
+        asks = asyncio.create_task(client.post("/", json=posted("t", "hi")))
+        await plans.wait()
+        closing_of(app).begin()
+        is_ending.set()
+        await gate.reached("first 3")
+        gate.open("first 3")
+        answer = await asks
+    assert answer.status_code == 200
+    assert kinds_of(answer.content)[-1] == "RUN_FINISHED"
+
+
 async def test_the_runs_of_an_app_end_with_it_and_no_others(gate: Gates) -> None:
     gate.hold("first 3", "other first 0")
     async with Runs() as runs:

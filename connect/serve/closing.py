@@ -56,15 +56,22 @@ class Closing:
         """Whether the end has begun: nothing new is let in."""
 
     @asynccontextmanager
-    async def opened(self, is_idle: Callable[[], bool] = lambda: False) -> AsyncIterator[Opened]:
-        """Whatever happens in the block may be ended. Raises `Ended` when it was, `Refusal` if the end has begun."""
-        if self.has_begun:
+    async def opened(
+        self, is_idle: Callable[[], bool] = lambda: False, *, is_answer: bool = False
+    ) -> AsyncIterator[Opened]:
+        """Whatever happens in the block may be ended. Raises `Ended` when it was, `Refusal` if the end has begun.
+
+        `is_answer`: it is what a request is answered with that was let in before; so it is let in too.
+        """
+        if self.has_begun and not is_answer:
             raise shutting_down()
         opened: Opened | None = None
         try:
             async with asyncio.timeout(None) as timeout:
                 opened = Opened(timeout, is_idle)
                 self._add(opened)
+                if self._ending is not None and self._ending.done():
+                    opened.end(is_cut=True)
                 try:
                     yield opened
                 finally:
@@ -103,7 +110,8 @@ class Closing:
 
     async def _all_gone(self) -> None:
         self._gone = asyncio.Event()
-        if self._open:
+        while self._open:  # a request that has gone may have come back as its answer
+            self._gone.clear()
             await self._gone.wait()
 
     def _add(self, opened: Opened) -> None:

@@ -119,7 +119,8 @@ class EventStream(Response):
         with self._place:
             async with aclosing(self._batches):
                 try:
-                    async with self._closing.opened(self._is_idle) as opened, _leaving(receive, opened):
+                    opening = self._closing.opened(self._is_idle, is_answer=True)
+                    async with opening as opened, _leaving(receive, opened):
                         await self._tell(scope, send)
                 except Ended as ended:
                     if ended.is_cut and not self._is_sending:
