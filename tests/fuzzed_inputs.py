@@ -3,10 +3,10 @@
 from hypothesis import strategies as st
 
 same = st.just
-texts = st.sampled_from(["hi", "ask me", "call it", "raise it", "", "\u2028\x00\x7f", "\U0001f600"]) | st.text(
-    max_size=8
-)
-scalars = st.sampled_from([None, True, 0, -1, 2**53 + 1, 2**64, -(2**63), 1e308, 1.5, "", "__proto__", "x" * 2_000])
+orders = st.sampled_from(["hi", "ask me", "ask me", "call it", "raise it"])
+"""What a graph does something at."""
+texts = orders | st.sampled_from(["", "\u2028\x00\x7f", "\U0001f600"]) | st.text(max_size=8)
+scalars = st.sampled_from([None, True, 0, -1, 2**53 + 1, -(2**63), 1e308, 1.5, "", "__proto__", "x" * 2_000])
 odd = st.recursive(
     scalars | texts,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts | same("__proto__"), inner, max_size=3),
@@ -37,6 +37,7 @@ messages = st.one_of(
         {"id": ids, "role": same("activity"), "activityType": same("a"), "content": st.dictionaries(texts, odd)}
     ),
 )
+questions = st.fixed_dictionaries({"id": ids, "role": same("user"), "content": orders})
 answers = st.fixed_dictionaries(
     {
         "interruptId": st.sampled_from(["pending", "unknown"]),
@@ -44,10 +45,15 @@ answers = st.fixed_dictionaries(
         "payload": odd,
     }
 )
+conversations = st.builds(
+    lambda before, last: [*(each for each in before if each["id"] != last["id"]), last],
+    st.lists(messages, max_size=3, unique_by=lambda each: str(each["id"])),
+    questions | messages,
+)
 inputs = st.fixed_dictionaries(
-    {"messages": st.lists(messages, max_size=4), "protocolVersion": st.sampled_from(["1.0", None])},
+    {"messages": conversations | st.lists(messages, max_size=3), "protocolVersion": st.sampled_from(["1.0", None])},
     optional={
-        "state": odd | st.fixed_dictionaries({"mood": odd}),
+        "state": st.fixed_dictionaries({"mood": odd}) | st.dictionaries(texts, odd) | odd,
         "resume": st.lists(answers, max_size=2),
         "tools": st.lists(st.fixed_dictionaries({"name": texts, "description": texts, "parameters": odd}), max_size=2),
         "context": st.lists(st.fixed_dictionaries({"description": texts, "value": texts}), max_size=2),
@@ -56,11 +62,12 @@ inputs = st.fixed_dictionaries(
     },
 )
 """Inputs without a thread, and mostly without a run id; `pending` stands for an interrupt that waits."""
+runs = st.sampled_from(["/kept", "/kept", "/agent/kept/run", "/bare", "/?agent/run"])
 posts = ["/kept", "/bare", "/kept/connect", "/bare/connect", "/agent/kept/run", "/agent/kept/connect"]
 others = ["/?agent/run", "/?agent/connect", "/?agent/stop", "/agent/kept/stop/{thread}", "/watch/{thread}?agent=kept"]
 routes = st.sampled_from([*posts, "/kept", "/agent/kept/run", *others])
 """All of an app with the agents `kept` and `bare`; `/?method` is an envelope of that method."""
-numbers = [b"NaN", b"-Infinity", b"1" * 400, b"1e999", b"-"]
+numbers = [b"NaN", b"%d" % 2**64, b"-Infinity", b"1" * 400, b"1e999", b"-"]
 nested = [b"[" * 40, b"[" * 5_000, b"{", b'{"threadId": 1, "threadId": "t"}']
 letters = [b'"\\ud800"', b"\xff\xfe", b"\xef\xbb\xbf", b"\x00", b"\\u0000", b",", b"}", b'"', b"// no", b""]
 breaks = st.sampled_from([*numbers, *nested, *letters])

@@ -18,13 +18,13 @@ from langgraph_agui.connect import Intake, Local, Runs
 from langgraph_agui.connect.serve import Agent, Limits, agui_app
 
 from .agui_client import AguiClient
-from .fuzzed_inputs import breaks, inputs, paths, routes
+from .fuzzed_inputs import breaks, inputs, paths, routes, runs
 from .listening import until
 from .serving import WITHIN, Served, events_of, served
 
 Event = dict[str, Any]
 FUZZ = settings(
-    max_examples=250, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
+    max_examples=150, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
 )
 JSON = {"Content-Type": "application/json"}
 
@@ -183,10 +183,14 @@ def judge_stream(client: AguiClient, asked: Asked, answer: httpx.Response) -> No
 
 
 @FUZZ
-@given(asked=st.lists(st.builds(Asked, routes, inputs), min_size=1, max_size=4))
+@given(
+    first=st.builds(Asked, runs, inputs, st.none()),
+    more=st.lists(st.builds(Asked, routes, inputs, st.none()), max_size=4),
+)
 def test_whatever_is_asked_in_whatever_order_the_client_takes_the_answer(
-    fuzzed: Fuzzed, agui_client: AguiClient, asked: list[Asked]
+    fuzzed: Fuzzed, agui_client: AguiClient, first: Asked, more: list[Asked]
 ) -> None:
+    asked = [first, *more]
     for each, answer in zip(asked, fuzzed.answers(*asked), strict=True):
         if "/watch" not in answer.url.path:
             judge(answer)
