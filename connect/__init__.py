@@ -8,9 +8,9 @@ from .failures import InvalidIdError, InvalidInputError, InvalidRunIdError, Inva
 from .idle import PAST_ERROR, PastErrors
 from .intake import Intake, Prepared
 from .patience import Policy
+from .process_run import Run
 from .public import cancel, connect, connect_sse, watch, watch_sse
 from .public_run import run, run_sse
-from .run import Run
 from .runs import RunNotFoundError, Runs, start
 from .shown import options_for
 from .sources import Local, Platform

@@ -20,8 +20,8 @@ from ..translator import events as agui
 from ..translator.failure import failure
 from .idle import Ended, PastErrors, told_idle
 from .local_ended import ended, ended_unsaved, needs_stops
+from .process_run import Run
 from .reader import Reader
-from .run import Run
 from .runs import Remembered, RunNotFoundError, agent_of, has_checkpointer
 from .told import Batch, Batches, tell
 

@@ -38,8 +38,8 @@ from .intake.plan import Again, Begin, Drop, Fork, GoOn, Nothing, Plan, Resume, 
 from .line import Line
 from .local import UNREADABLE
 from .local_standing import Read, UnreadableError, read, reading, searched
+from .process_run import Run
 from .reader import Reader
-from .run import Run
 from .runs import agent_of
 from .sources import Local
 from .told import Batches, closing, tell

@@ -28,8 +28,8 @@ from .idle import Ended, PastErrors, told_end, told_idle, written_as
 from .local import UNREADABLE, ended_at, found
 from .local_ended import UNFINISHED
 from .lookahead import Lookahead, Silence
+from .process_run import Run
 from .reader import Reader
-from .run import Run
 from .runs import agent_of, has_checkpointer
 from .sources import Local
 from .told import Batches, closing, tell

@@ -32,7 +32,7 @@ from ..translator import PROTOCOL_VERSION, STREAM_MODES, ClientView, Ending, Fai
 from ..translator.failure import failure
 from .failures import RunConflictError, checked_run_id, checked_thread_id
 from .line import Lines
-from .run import OnDisconnect, Run
+from .process_run import OnDisconnect, Run
 from .shown import options_for
 from .starts import Starts
 
@@ -73,7 +73,8 @@ class Runs:
         self._lingering: OrderedDict[_Key, tuple[Run, asyncio.TimerHandle]] = OrderedDict()
         self._remembered: OrderedDict[_Key, Remembered] = OrderedDict()
         self._starts: weakref.WeakKeyDictionary[Starts, _Key] = weakref.WeakKeyDictionary()
-        self._owned: set[asyncio.Task[Any]] = set()
+        self.owned: set[asyncio.Task[Any]] = set()
+        """Runs that are to start when another one has ended."""
         self.lines = Lines()
 
     async def __aenter__(self) -> Runs:
@@ -150,7 +151,7 @@ class Runs:
         """Does work that belongs to no request (a run that waits for another's end): it goes on if nobody waits for it,
         and is cancelled with the registry."""
         task = asyncio.get_running_loop().create_task(work)
-        self._owned.add(task)
+        self.owned.add(task)
         task.add_done_callback(self._disown)
         return task
 
@@ -158,16 +159,16 @@ class Runs:
         """Cancels what runs and waits for its end; forgets what lingers; ends all `starts`."""
         for starts in list(self._starts):
             starts.close()
-        for task in list(self._owned):
+        for task in list(self.owned):
             task.cancel()
-        await asyncio.gather(*self._owned, return_exceptions=True)
+        await asyncio.gather(*self.owned, return_exceptions=True)
         while self._live:  # one may start meanwhile
             await asyncio.gather(*(run.cancel() for run in self._live.values()))
         for key in list(self._lingering):
             self._forget(key)
 
     def _disown(self, task: asyncio.Task[Any]) -> None:
-        self._owned.discard(task)
+        self.owned.discard(task)
         if not task.cancelled():
             task.exception()  # whoever waits for it is told
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 
-from .run import Run
+from .process_run import Run
 
 _MOST = 16
 """Runs that are kept for a watcher that is behind. Of older ones it sees what they left, in the next one's view."""

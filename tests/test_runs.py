@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph_agui.connect.run import Run
+from langgraph_agui.connect.process_run import Run
 from langgraph_agui.connect.runs import Runs
 from langgraph_agui.translator import Cancelled, ClientView, Failed, Options
 

@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 
 from ag_ui.core import RunAgentInput
 
-from ..run import OnDisconnect
+from ..process_run import OnDisconnect
 
 Busy = Literal["reject", "queue", "cancel"]
 """What becomes of a run that is to start on a thread on which one is running: it is refused, it waits, or it takes the
