@@ -12,7 +12,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph_agui.connect import Intake, Local, Runs
 from langgraph_agui.connect.broadcast import MOST_BYTES
 from langgraph_agui.connect.intake import Prepared
-from langgraph_agui.connect.run import Run
+from langgraph_agui.connect.process_run import Run
 from langgraph_agui.connect.serve import Agent, agui_app
 from starlette.applications import Starlette
 
