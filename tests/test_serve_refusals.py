@@ -170,6 +170,18 @@ async def test_more_runs_than_there_may_be_are_sent_away(gate: Gates) -> None:
         assert (await client.post("/", json=posted("u", "hi"))).status_code == 200
 
 
+async def test_a_run_that_waits_for_its_turn_has_a_place_also_when_nobody_reads(gate: Gates) -> None:
+    gate.hold("first 0")
+    agent = Agent(source=GATED["gated_chat"](InMemorySaver()), intake=Intake(config=gate.config(), busy="queue"))
+    async with served(agui_app(agent, limits=Limits(runs=2))) as server, server.client() as client:
+        async with client.stream("POST", "/", json=posted("t", "hi")):
+            await gate.reached("first 0")
+        async with client.stream("POST", "/", json=posted("t", "hi", "and on", run_id="run-2")) as waits:
+            assert waits.status_code == 200
+        answer = await client.post("/", json=posted("t", "hi", "and more", run_id="run-3"))
+        assert refusal(answer) == (429, "too_many_runs")
+
+
 async def test_a_run_that_is_over_leaves_its_place() -> None:
     app = agui_app(GATED["gated_chat"](InMemorySaver()), limits=Limits(runs=1, readers=1))
     async with served(app) as server, server.client() as client:

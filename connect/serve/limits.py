@@ -22,7 +22,8 @@ class Limits:
     depth: int = 100
     """How deep a body's JSON may be nested."""
     runs: int = 1_000
-    """Runs at once: those that go on in this process, and those of a platform that are told here."""
+    """Runs at once: those that go on in this process or wait there for their turn, and those of a platform that are
+    told here."""
     readers: int = 10_000
     """Event streams at once, those of runs included."""
 
@@ -58,7 +59,7 @@ class Places:
     @contextmanager
     def run(self) -> Iterator[None]:
         """A place for a run that is to start, or is told; raises `Refusal` if there is none."""
-        if self.told + self._running() >= self._limits.runs:
+        if self.told + self._of_this_process() >= self._limits.runs:
             raise too_much("too_many_runs", "Too many runs are going on on this server: come again.")
         self.told += 1
         try:
@@ -66,6 +67,6 @@ class Places:
         finally:
             self.told -= 1
 
-    def _running(self) -> int:
+    def _of_this_process(self) -> int:
         registries: set[Runs] = {source.runs for source in self._locals}
-        return sum(runs.running for runs in registries)
+        return sum(runs.running + len(runs.owned) for runs in registries)
