@@ -111,6 +111,24 @@ def test_a_page_is_let_in_when_its_origin_is_named(folder: Path, given: list[str
         assert answer.headers.get("Access-Control-Allow-Origin") == let_in
 
 
+@pytest.mark.parametrize(
+    ("given", "host", "status"),
+    [
+        ([], "page.example", 421),
+        ([], "localhost:1234", 200),
+        ([], "[::1]:1234", 200),
+        (["--origin", "https://page.example"], "page.example", 200),
+        (["--origin", "*"], "page.example", 200),
+        (["--host", "0.0.0.0"], "page.example", 200),
+    ],
+)
+def test_a_server_of_this_machine_alone_is_asked_under_its_own_names(
+    folder: Path, given: list[str], host: str, status: int
+) -> None:
+    with serving("./planner.py:graph", *given, cwd=folder) as server:
+        assert httpx.get(f"{server.url}/info", headers={"Host": host}).status_code == status
+
+
 def test_an_open_door_is_spoken_of(folder: Path) -> None:
     with serving("planner:graph", "--host", "0.0.0.0", cwd=folder) as server:
         assert server.said[0].startswith("0.0.0.0: whoever reaches this port can run these agents")

@@ -147,6 +147,31 @@ def test_origins_are_several() -> None:
         agui_app(GATED["gated_chat"](None), origins="https://page.example")
 
 
+def test_hosts_are_several() -> None:
+    with pytest.raises(ValueError, match="hosts"):
+        agui_app(GATED["gated_chat"](None), hosts="page.example")
+
+
+@pytest.mark.parametrize("path", ["/info", "/nowhere", "/chat"])
+@pytest.mark.parametrize(
+    "host", ["page.example", "page.example:8000", "localhost.page.example", "localhost@x", "[", ""]
+)
+async def test_a_page_whose_name_leads_here_is_refused(path: str, host: str) -> None:
+    app = agui_app(
+        {"chat": GATED["gated_chat"](InMemorySaver())}, hosts=["localhost"], origins=["https://page.example"]
+    )
+    async with served(app) as server, server.client(headers={"Host": host}) as client:
+        answer = await client.post(path, json=posted("t", "hi"))
+    assert (answer.status_code, answer.json()["error"]) == (421, "unknown_host")
+
+
+@pytest.mark.parametrize("host", ["localhost", "LOCALHOST:8000", "[::1]", "[::1]:8000"])
+async def test_a_server_may_be_asked_under_its_names_on_any_port(host: str) -> None:
+    app = agui_app({"chat": GATED["gated_chat"](InMemorySaver())}, hosts=["localhost", "::1"])
+    async with served(app) as server, server.client(headers={"Host": host}) as client:
+        assert (await client.get("/health")).status_code == 200
+
+
 # --- headers that are sent on -----------------------------------------------------------------------------------------
 
 

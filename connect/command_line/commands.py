@@ -84,7 +84,12 @@ def serve(
     host: Annotated[str, typer.Option(metavar="HOST", help="Where to listen.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(metavar="PORT", min=0, max=65535, help="0: any that is free.")] = 8000,
     origin: Annotated[
-        list[str] | None, typer.Option(metavar="ORIGIN", help="A page's origin that is let in; may be repeated.")
+        list[str] | None,
+        typer.Option(
+            metavar="ORIGIN",
+            help="A page's origin that is let in; may be repeated. On 127.0.0.1 the server answers to its own names "
+            "and to these hosts'.",
+        ),
     ] = None,
     sqlite: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Keep threads in this file, not in memory.")

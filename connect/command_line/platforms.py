@@ -54,15 +54,12 @@ async def platform_agents(client: LangGraphClient) -> dict[str, tuple[Platform, 
     return agents
 
 
-async def input_channels(platform: Platform) -> frozenset[str] | None:
+async def input_channels(platform: Platform, messages_key: str) -> frozenset[str] | None:
     """What the input of an assistant's graph can write; None if the server does not say."""
-    wanted = str(platform.assistant_id)
     try:
-        schemas: Any = await answer(lambda: platform.client.assistants.get_schemas(wanted), _ONCE)
+        return (await platform.places(messages_key, _ONCE)).channels
     except (PlatformError, Cut):
         return None
-    told = schemas.get("input_schema") or {}
-    return frozenset(told["properties"]) if told.get("properties") else None
 
 
 async def _assistants(client: LangGraphClient) -> list[Any]:

@@ -13,6 +13,7 @@ from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
+from urllib.parse import urlsplit
 
 import uvicorn
 
@@ -28,7 +29,7 @@ from .refusals import Failure, Misuse, brief
 from .screen import console
 from .targets import is_url
 from .threads import kept_threads
-from .welcome import address, open_door, welcome
+from .welcome import address, is_own, open_door, welcome
 
 MESSAGES: Final = Options().messages_key
 """The channel of the conversation, which is no state."""
@@ -71,7 +72,7 @@ async def serve_until_stopped(asked: Served) -> None:
             else:
                 found = await _platform_agents(asked, server_url, lifetime)
             agents = _agents(asked, found)
-            app = agui_app(agents, origins=asked.origins, grace=asked.grace)
+            app = agui_app(agents, origins=asked.origins, hosts=_hosts(asked), grace=asked.grace)
             url = address(asked.host, listening.getsockname()[1])
             lines = welcome(url, list(agents), origins=asked.origins, threads=_threads(asked, server_url))
             said = [*filter(None, [open_door(asked.host)]), *lines]
@@ -110,7 +111,7 @@ async def _platform_agents(asked: Served, url: str, lifetime: AsyncExitStack) ->
     client = await lifetime.enter_async_context(reached(url, asked.api_key))
     found = []
     for name, (source, description) in (await platform_agents(client)).items():
-        channels = await input_channels(source) if asked.state else None
+        channels = await input_channels(source, MESSAGES) if asked.state else None
         found.append(_Found(name, source, description, channels))
     return found
 
@@ -137,6 +138,15 @@ def _threads(asked: Served, server_url: str | None) -> str:
     if asked.sqlite is not None:
         return f"Threads are kept in {asked.sqlite}."
     return "Threads are in memory and die with this process; keep them with --sqlite FILE."
+
+
+def _hosts(asked: Served) -> Sequence[str]:
+    """The names under which a server of this machine alone may be asked: its own, and those of the pages that are let
+    in, which may come from behind the same proxy. Any other server has names that are not known here."""
+    if not is_own(asked.host) or "*" in asked.origins:
+        return ()
+    named = (urlsplit(origin).hostname for origin in asked.origins)
+    return ("localhost", "127.0.0.1", "::1", asked.host, *filter(None, named))
 
 
 @contextmanager

@@ -37,12 +37,16 @@ def welcome(url: str, agents: Sequence[str], *, origins: Sequence[str], threads:
         yield "Pages of other origins are kept out; let one in with --origin http://localhost:5173"
 
 
+def is_own(host: str) -> bool:
+    """Whether a host is of this machine alone."""
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
 def open_door(host: str) -> str | None:
     """What is to be said of a host that is not of this machine alone."""
-    if host == "localhost":
-        return None
-    try:
-        is_own = ip_address(host).is_loopback
-    except ValueError:
-        is_own = False
-    return None if is_own else f"{host}: whoever reaches this port can run these agents and read their threads."
+    return None if is_own(host) else f"{host}: whoever reaches this port can run these agents and read their threads."

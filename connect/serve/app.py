@@ -22,6 +22,7 @@ from .agents import agents_of
 from .body import read
 from .closing import Closing
 from .copilotkit import CopilotKit, is_envelope
+from .hosts import Hosts
 from .limits import Limits
 from .plain import Plain
 from .refusals import Refusal, refused
@@ -35,6 +36,7 @@ def agui_app(
     authorize: Authorize | None = None,
     limits: Limits | None = None,
     origins: Sequence[str] = (),
+    hosts: Sequence[str] = (),
     heartbeat: float | None = HEARTBEAT,
     grace: float = 5.0,
 ) -> Starlette:
@@ -42,7 +44,8 @@ def agui_app(
 
     `agents`: by their names in the URL, each an `Agent`, or what `connect` takes as a source; or a single one, which is
     called `default`. `authorize`: who may do what; None lets everybody do everything. `limits`: how much is taken.
-    `origins`: from which pages of other origins browsers may ask (`"*"`: any); none means none. `heartbeat`: seconds of
+    `origins`: from which pages of other origins browsers may ask (`"*"`: any); none means none. `hosts`: the names
+    under which it may be asked, such as `localhost` (why, is in `hosts`); none means any. `heartbeat`: seconds of
     silence after which a comment is sent (None: never). `grace`: seconds that streams are left when the server ends.
 
     A signal that ends the process ends the streams first; where a server is ended otherwise, await
@@ -51,12 +54,12 @@ def agui_app(
 
     Raises `TypeError` and `ValueError` for what can't be served so.
     """
-    _check(origins, heartbeat, grace)
+    _check(origins, hosts, heartbeat, grace)
     closing = Closing(grace)
     service = Service(agents_of(agents), authorize, limits or Limits(), heartbeat, closing)
     app = Starlette(
         routes=_routes(service),
-        middleware=_middleware(origins),
+        middleware=_middleware(origins, hosts),
         exception_handlers={HTTPException: _elsewhere(service)},
         lifespan=_lifespan(service),
     )
@@ -80,19 +83,20 @@ def _routes(service: Service) -> list[Route]:
     return [*routes(service.closing, "/", POST=single), *copilotkit.routes(), *plain.routes()]
 
 
-def _middleware(origins: Sequence[str]) -> list[Middleware]:
-    if not origins:
-        return []
-    return [
-        Middleware(
-            CORSMiddleware,
-            allow_origins=list(origins),
-            allow_methods=["GET", "POST"],
-            allow_headers=["*"],
-            allow_credentials="*" not in origins,  # whoever is named may send the user's cookies; anybody may not
-            expose_headers=["Retry-After"],
+def _middleware(origins: Sequence[str], hosts: Sequence[str]) -> list[Middleware]:
+    found = [Middleware(Hosts, names=hosts)] if hosts else []
+    if origins:
+        found.append(
+            Middleware(
+                CORSMiddleware,
+                allow_origins=list(origins),
+                allow_methods=["GET", "POST"],
+                allow_headers=["*"],
+                allow_credentials="*" not in origins,  # whoever is named may send the user's cookies; anybody may not
+                expose_headers=["Retry-After"],
+            )
         )
-    ]
+    return found
 
 
 def _elsewhere(service: Service) -> Any:
@@ -124,9 +128,10 @@ def _lifespan(service: Service) -> Any:
     return lifespan
 
 
-def _check(origins: Sequence[str], heartbeat: float | None, grace: float) -> None:
-    if isinstance(origins, str):
-        raise ValueError(f"origins: expected several, such as ['https://example.org'], got the text {origins!r}")
+def _check(origins: Sequence[str], hosts: Sequence[str], heartbeat: float | None, grace: float) -> None:
+    for name, given, example in (("origins", origins, "https://example.org"), ("hosts", hosts, "localhost")):
+        if isinstance(given, str):
+            raise ValueError(f"{name}: expected several, such as [{example!r}], got the text {given!r}")
     if heartbeat is not None and not heartbeat > 0:
         raise ValueError(f"heartbeat: expected more than 0 seconds, got {heartbeat!r}")
     if not grace >= 0:
