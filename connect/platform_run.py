@@ -20,7 +20,6 @@ Here is the order of things, and what servers are asked for (measured on `langgr
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -51,6 +50,9 @@ from .waiting import told_unchanged, told_waiting
 
 Event = dict[str, Any]
 
+_ATTEMPTS = 4
+"""How often it is looked again where a server says that a run is in the way and names none, or names one and knows none
+that could be stopped."""
 _STRATEGIES = {"reject": "reject", "queue": "enqueue", "cancel": "interrupt"}
 
 
@@ -102,25 +104,31 @@ class _Beginning:
 
     async def begun(self) -> Batches:
         """What the client is told; the run has started, or waits for another's end."""
+        attempts = 0
         while True:
             look = await self._thread.look()
             if look is None or look.active is None:
+                attempts += 1
                 try:
                     return await self._begin(look)
                 except RunConflictError:  # another one was faster
+                    if attempts == _ATTEMPTS:
+                        raise
                     continue
             same = self._same(look)
             if same is not None:
                 return attached(self._thread, same, self._reader, self._options)
-            if self._intake.busy == "reject":
+            if self._intake.busy == "reject" or attempts == _ATTEMPTS:
                 raise RunConflictError(
                     f"thread {self._thread.id!r} has a run that is running, {told_id(look.active)!r}; expected to be "
                     "called when it has ended"
                 )
             if self._intake.busy == "queue":
                 return await self._begin(look) if tells_how(look.active) else self._after(look.active)
-            with suppress(LookupError):  # it has ended by itself
+            try:
                 await self._thread.cancel(None)
+            except LookupError:  # it has ended by itself
+                attempts += 1
 
     def _same(self, look: Look) -> Answered | None:
         """The active run that this very request has started."""

@@ -11,10 +11,11 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph_agui.connect import Intake, Platform, Policy
 from langgraph_agui.connect.intake import Prepared
 from langgraph_agui.connect.serve import Agent, Limits, agui_app
+from langgraph_agui.translator import Options
 
 from fixtures.gated import GATED
 
-from .fault_server import answered, dropped, faulty, refused
+from .fault_server import Answer, Asked, answered, dropped, faulty, refused
 from .gates import Gates
 from .serving import WITHIN, Served, posted, served
 
@@ -243,6 +244,27 @@ async def test_a_platforms_refusal_is_passed_on(status: int, told: tuple[int, st
         agent = Agent(source=source, patience=Policy(first=0, tries=1))
         async with source.client, served(agui_app(agent)) as server, server.client() as client:
             assert refusal(await client.post(route, json=posted("t", "hi"))) == told
+
+
+async def test_a_platform_that_names_no_run_that_is_in_the_way_is_not_asked_for_ever() -> None:
+    def runs(asked: Asked) -> Answer:
+        return refused(409, SECRET) if asked.method == "POST" else answered([])
+
+    thread = {"/threads/t": [answered({"status": "idle"})], "/threads/t/state": [answered({"values": {}})]}
+    async with faulty({**thread, "/threads/t/runs": [runs]}) as platform:
+        agent = Agent(source=Platform(platform.client(), "agent"), options=Options())
+        async with agent.source.client, served(agui_app(agent)) as server, server.client() as client:
+            assert refusal(await client.post("/", json=posted("t", "hi"))) == (409, "conflict")
+
+
+async def test_a_platform_whose_run_can_not_be_stopped_is_not_asked_for_ever() -> None:
+    active = {"run_id": AGENT, "status": "running", "assistant_id": AGENT, "kwargs": {"resumable": True}}
+    thread = {"/threads/t": [answered({"status": "busy"})], "/threads/t/state": [answered({"values": {}})]}
+    async with faulty({**thread, "/threads/t/runs": [answered([active])]}) as platform:
+        source = Platform(platform.client(), "agent")
+        agent = Agent(source=source, options=Options(), intake=Intake(busy="cancel"))
+        async with source.client, served(agui_app(agent)) as server, server.client() as client:
+            assert refusal(await client.post("/", json=posted("t", "hi"))) == (409, "conflict")
 
 
 async def test_a_platform_that_is_gone_is_told_as_lost() -> None:
