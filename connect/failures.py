@@ -68,8 +68,10 @@ class InvalidRunIdError(InvalidIdError):
 
 
 def failed(error: BaseException, options: Options) -> Event:
-    """The `RUN_ERROR` for an error; its code is always told, the rest as `options.error_detail` says."""
-    told = failure(error, options.error_detail)
+    """The `RUN_ERROR` for an error; its code is always told, the rest as `options.error_detail` says. What is wrong
+    with the caller's own input is told from `code` on: it quotes nobody."""
+    is_ours = isinstance(error, InvalidIdError | InvalidInputError | RunConflictError)
+    told = failure(error, "message" if is_ours and options.error_detail == "code" else options.error_detail)
     return agui.run_error(told.message, code_of(error), (), told.metadata)
 
 

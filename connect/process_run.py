@@ -16,6 +16,7 @@ Rules:
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Hashable
 from contextlib import aclosing
 from datetime import UTC, datetime
@@ -28,6 +29,8 @@ from .told import Batch
 
 RunStatus = Literal["running", "finished", "interrupted", "failed", "cancelled"]
 OnDisconnect = Literal["continue", "cancel"]
+
+_log = logging.getLogger(__name__)
 
 _TURN = 64
 """Parts after which readers get a turn."""
@@ -141,6 +144,8 @@ class Run:
         else:
             error = task.exception()
             ending = Finished() if error is None else Failed(error)
+            if error is not None:  # readers are told less, or nobody reads
+                _log.error("The run %r of thread %r failed.", self.run_id, self.thread_id, exc_info=error)
         self.ending = ending
         self._broadcast.publish(self._translator.finish(ending))
         self._broadcast.close()

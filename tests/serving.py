@@ -62,6 +62,14 @@ class Served(uvicorn.Server):
         finally:
             self.should_exit = True
             await task
+            await self._all_lost()
+
+    async def _all_lost(self) -> None:
+        """Cuts what uvicorn leaves open: the connections of those who do not read what was sent."""
+        while self.server_state.connections:
+            for connection in list(self.server_state.connections):
+                connection.transport.abort()
+            await asyncio.sleep(0)
 
     @property
     def connections(self) -> int:

@@ -4,8 +4,10 @@ from typing import Any
 
 import pytest
 from langgraph_agui.connect.failures import (
+    InvalidInputError,
     InvalidRunIdError,
     InvalidThreadIdError,
+    RunConflictError,
     checked_run_id,
     checked_thread_id,
     code_of,
@@ -49,6 +51,11 @@ def test_each_error_has_its_code(error: Exception, code: str) -> None:
 )
 def test_as_much_is_told_as_was_chosen_and_always_the_code(detail: Any, told: dict[str, str]) -> None:
     assert failed(GONE, Options(error_detail=detail)) == {"type": "RUN_ERROR", "code": "not_found", **told}
+
+
+@pytest.mark.parametrize("error", [InvalidThreadIdError("why"), InvalidInputError("why"), RunConflictError("why")])
+def test_what_is_wrong_with_the_callers_input_is_told_beside_its_code(error: Exception) -> None:
+    assert failed(error, Options(error_detail="code"))["message"] == "why"
 
 
 def test_in_full_the_traceback_is_told_too() -> None:

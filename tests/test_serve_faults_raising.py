@@ -73,8 +73,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("where", RAISING)
 async def test_what_raises_in_a_run_is_a_run_error(where: str, agui_client: AguiClient) -> None:
-    agent = Agent(source=RAISING[where](), options=Options(error_detail="code"))
-    async with served(agui_app(agent)) as server, server.client() as client:
+    async with served(agui_app(RAISING[where]())) as server, server.client() as client:
         given = posted("t", "hi")
         told = await client.post("/", json=given)
         assert (told.status_code, [event["type"] for event in events_of(told.text)][-1]) == (200, "RUN_ERROR")
@@ -104,6 +103,19 @@ async def test_a_door_that_breaks_lets_nobody_in(path: str) -> None:
         told = await asked
     assert (told.status_code, told.json()["error"]) == (500, "internal_error")
     assert_discreet(told)
+
+
+async def test_an_owner_may_have_more_of_an_error_told() -> None:
+    agent = Agent(source=graph(wrong), options=Options(error_detail="message"))
+    async with served(agui_app(agent)) as server, server.client() as client:
+        told = await client.post("/", json=posted("t", "hi"))
+    assert SECRET in events_of(told.text)[-1]["message"]
+
+
+async def test_what_a_run_raised_is_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    async with served(agui_app(graph(wrong))) as server, server.client() as client:
+        await client.post("/", json=posted("t", "hi"))
+    assert [SECRET in str(record.exc_info and record.exc_info[1]) for record in caplog.records] == [True]
 
 
 async def test_a_run_that_raised_leaves_its_place(caplog: pytest.LogCaptureFixture) -> None:

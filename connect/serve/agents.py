@@ -43,7 +43,8 @@ class Agent:
     description: str | None = None
     """What it is good for, in a sentence."""
     options: Options | None = None
-    """How its runs are told; None shows the channels of its output schema. The protocol version is the client's."""
+    """How its runs are told; None shows the channels of its output schema, and of an error its class alone: what it
+    says may quote what somebody said. The protocol version is the client's."""
     intake: Intake | IntakeOf = field(default_factory=Intake)
     """What of an input reaches the graph; may be made for each request, from who asks."""
     capabilities: AgentCapabilities | None = None
@@ -81,9 +82,9 @@ class Agent:
         if self.options is not None:
             options = self.options
         elif isinstance(source, Platform):
-            options = await source.options(policy=self.patience)
+            options = replace(await source.options(policy=self.patience), error_detail="code")
         else:
-            options = await source.options()
+            options = replace(await source.options(), error_detail="code")
         return replace(options, protocol_version=version)
 
 
