@@ -12,12 +12,15 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from langgraph.graph.state import CompiledStateGraph
+from langgraph.prebuilt import ToolNode
+from langgraph.pregel import Pregel
 from langgraph.types import StateSnapshot
 
 from ..translator import Failed
 from ..translator.channels import channels
 from .idle import Ended
 from .intake.history import Checkpoint, Search
+from .intake.messages import unanswered
 from .intake.plan import Again, Fork
 from .intake.standing import Standing
 from .local import ended_at
@@ -77,9 +80,11 @@ async def _read(graph: Graph, config: Any, last: Remembered | None, messages_key
         return Read(Standing())
     ended = await ended_at(graph, state, last)
     values = channels(state.values) or {}
+    messages = [*(values.get(messages_key) or ()), *await _asked(graph, state, messages_key)]
     standing = Standing(
-        messages=[*(values.get(messages_key) or ()), *await _asked(graph, state, messages_key)],
+        messages=messages,
         values=values,
+        own_tools=own_tools(graph) if unanswered(messages) else (),
         interrupts=pending(state),
         is_stopped=ended.stopped,
         is_unfinished=bool(state.next),
@@ -88,6 +93,13 @@ async def _read(graph: Graph, config: Any, last: Remembered | None, messages_key
         is_unsettled=len(state.next) < len(state.tasks),
     )
     return Read(standing, (state.metadata or {}).get("run_id"), ended)
+
+
+def own_tools(graph: Graph) -> frozenset[str]:
+    """The names of the tools that a graph and its subgraphs run themselves, in LangGraph's own nodes for it."""
+    graphs = [graph, *(inner for _, inner in graph.get_subgraphs(recurse=True))]
+    bound = [node.bound for each in graphs if isinstance(each, Pregel) for node in each.nodes.values()]
+    return frozenset(name for each in bound if isinstance(each, ToolNode) for name in each.tools_by_name)
 
 
 async def searched(graph: Graph, config: Any, wanted: Fork | Again, messages_key: str) -> Search:

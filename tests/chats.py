@@ -8,6 +8,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.prebuilt import ToolNode, tools_condition
 from langgraph.pregel import Pregel
 from langgraph.types import interrupt
 
@@ -124,6 +125,28 @@ def calling(checkpointer: Checkpointer = None, *names: str) -> Graph:
         return {"messages": [AIMessage("", tool_calls=calls)]}
 
     return _compiled(answer, checkpointer or InMemorySaver(), MessagesState)
+
+
+def paying_in_the_end(checkpointer: Checkpointer = None) -> Graph:
+    """Calls a tool of its own, which fails once, and says what its result was."""
+    tries: list[None] = []
+
+    def balance() -> str:
+        """What there is."""
+        tries.append(None)
+        if len(tries) == 1:
+            raise ConnectionError("the bank is away")
+        return "nothing"
+
+    def answer(state: MessagesState) -> dict[str, Any]:
+        last = state["messages"][-1]
+        if last.type == "tool":
+            return {"messages": [AIMessage(f"There is {last.content}")]}
+        return {"messages": [AIMessage("", tool_calls=[{"name": "balance", "args": {}, "id": "call-balance"}])]}
+
+    builder = StateGraph(MessagesState).add_node("answer", answer).add_node("tools", ToolNode([balance]))
+    builder.add_edge(START, "answer").add_conditional_edges("answer", tools_condition).add_edge("tools", "answer")
+    return builder.compile(checkpointer=checkpointer or InMemorySaver())
 
 
 def _refuse_open_calls(messages: list[Any]) -> None:

@@ -17,7 +17,8 @@ What is new (a client sends all it holds, and may hold less than the thread, or 
 1. To a thread that holds no message everything is new, also what an assistant said: a conversation may be brought.
 2. Otherwise, what users, systems and developers say after the last message that the thread knows, and that an assistant
    said: what stands before was there once, and was removed; or it is the half answer of a run that broke off.
-3. A tool's result is new, wherever it stands, if its call waits for one. Others were made by the client: not taken.
+3. A tool's result is new, wherever it stands, if its call waits for one, and is none of a tool that the graph runs
+   itself: of those only the graph says what came of them, also if they were stopped. Others are not taken.
 4. A message under a known id with other content is an edit, if the thread never held it so. Only users' are. While an
    answer is waited for it waits too, as new messages do.
 """
@@ -162,14 +163,12 @@ class _Sent:
     def __init__(self, messages: Sequence[Message], standing: Standing) -> None:
         self._held = {id_of(fields(message), place): message for place, message in enumerate(standing.messages)}
         self._sent = [message for message in messages if message.role not in ("reasoning", "activity")]
-        self._calls = {call_id for call_id, _ in unanswered(standing.messages)}
+        calls = unanswered(standing.messages)
+        self._calls = {call_id for call_id, name in calls if name not in standing.own_tools}
+        self.waits_for_results = bool(calls)
+        """Whether the thread ends in calls that nobody has answered."""
         self.new = self._new()
         """What is new, in the client's order."""
-
-    @property
-    def waits_for_results(self) -> bool:
-        """Whether the thread ends in calls that the front end has to answer."""
-        return bool(self._calls)
 
     def edited(self, unedited: Collection[str]) -> Message | None:
         """The first message of a user that is held with other content."""

@@ -3,7 +3,7 @@ those; never reads one itself."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,6 +32,9 @@ class Standing:
     """Messages that go in before the new ones: they came along with the one that a fork is made before."""
     is_replaced: bool = False
     """Whether its conversation gives way to what goes in: no checkpoint is old enough to fork at."""
+
+    own_tools: Collection[str] = frozenset()
+    """The tools that its graph runs itself, as far as that is known, if a call waits for its result."""
 
     @property
     def waits(self) -> bool:

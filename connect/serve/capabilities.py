@@ -23,11 +23,11 @@ from __future__ import annotations
 from typing import Any
 
 from ag_ui.core import AgentCapabilities
-from langgraph.prebuilt import ToolNode
 from langgraph.pregel import Pregel
 
 from ...translator import Options
 from ..intake.places import TOOLS, places_of
+from ..local_standing import own_tools
 from ..runs import has_checkpointer
 from ..sources import Local
 from .agents import Agent
@@ -75,8 +75,7 @@ def _add(seen: dict[str, Any], graph: Pregel[Any, Any, Any, Any], options: Optio
         seen["humanInTheLoop"]["approvals"] = seen["humanInTheLoop"]["supported"]
     places = places_of(graph, options.messages_key)
     takes = not TOOLS.isdisjoint((places.channels or frozenset()) | places.context)
-    runs = [node.bound for node in graph.nodes.values() if isinstance(node.bound, ToolNode)]
-    names = {name for node in runs for name in node.tools_by_name}
+    names = own_tools(graph)
     if takes or names:
         seen["tools"] = {"supported": True, "clientProvided": takes}
     if _DELEGATES in names:
