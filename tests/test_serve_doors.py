@@ -71,6 +71,22 @@ async def test_every_route_asks_the_hook_before_anything_is_read(method: str, pa
         assert answer.json()["error"] == "forbidden"
 
 
+@pytest.mark.parametrize("method", ["agent/run", "agent/connect", "agent/stop"])
+@pytest.mark.parametrize("name", ["chat", "default"])
+async def test_an_envelope_asks_the_hook_by_the_agents_own_name(method: str, name: str) -> None:
+    asked: list[tuple[str, str]] = []
+
+    def authorize(request: Request, agent: str, thread_id: str) -> bool:
+        asked.append((agent, thread_id))
+        return False
+
+    app = agui_app({"chat": GATED["gated_chat"](Untouched())}, authorize=authorize)
+    envelope = {"method": method, "params": {"agentId": name, "threadId": "t"}, "body": posted("t", "hi")}
+    async with served(app) as server, server.client() as client:
+        assert (await client.post("/", json=envelope)).status_code == 403
+    assert asked == [("chat", "t")]
+
+
 @pytest.mark.parametrize(("method", "path"), ROUTES)
 async def test_whoever_is_let_in_is_answered(method: str, path: str) -> None:
     async def authorize(request: Request, agent: str, thread_id: str) -> bool:
