@@ -16,7 +16,6 @@ Which run an input asks for, `intake.plan` says; what goes into the graph, `inta
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from contextlib import aclosing
 from dataclasses import replace
 from typing import Any
@@ -31,6 +30,7 @@ from ..translator.failure import failure
 from .failures import InvalidIdError, InvalidInputError, RunConflictError, checked_run_id, checked_thread_id, failed
 from .idle import PastErrors
 from .intake import Intake
+from .intake.answers import LONGEST, without_answers
 from .intake.choices import Prepared, prepared
 from .intake.inputs import Going, going_in, merged
 from .intake.places import Places, places_of
@@ -201,12 +201,7 @@ class _Beginning:
 
     def _following(self, view: ClientView | None = None) -> _Beginning:
         """The same input without its answers."""
-        forwarded = self._given.forwarded_props
-        if isinstance(forwarded, Mapping):
-            forwarded = {name: value for name, value in forwarded.items() if name != "command"}
-        given = self._given.model_copy(
-            update={"resume": None, "forwarded_props": forwarded, "run_id": f"{self._given.run_id}-messages"}
-        )
+        given = without_answers(self._given)
         intake = replace(self._intake, shortened="continue", busy="queue")
         return _Beginning(
             self._source,
@@ -252,7 +247,7 @@ def _input(wanted: Plan, goes_in: Going) -> Any:
 
 
 def _free(run_id: str, last: str | None) -> str:
-    return f"{run_id}-2" if run_id == last else run_id
+    return f"{run_id[:LONGEST]}-2" if run_id == last else run_id
 
 
 async def _once(*events: dict[str, Any]) -> Batches:

@@ -33,6 +33,7 @@ from .ended import ACTIVE
 from .failures import InvalidInputError, RunConflictError, checked_run_id, checked_thread_id
 from .idle import PastErrors
 from .intake import Intake
+from .intake.answers import without_answers
 from .intake.choices import Prepared, prepared
 from .intake.history import Search
 from .intake.inputs import going_in, merged
@@ -240,14 +241,10 @@ class _Beginning:
 
     def _following(self) -> _Beginning:
         """The same input without its answers, for the client as it is now."""
-        forwarded = self._given.forwarded_props
-        if isinstance(forwarded, Mapping):
-            forwarded = {name: value for name, value in forwarded.items() if name != "command"}
-        without = {"resume": None, "forwarded_props": forwarded, "run_id": f"{self._given.run_id}-messages"}
         return _Beginning(
             self._source,
             self._thread,
-            self._given.model_copy(update=without),
+            without_answers(self._given),
             self._options,
             replace(self._intake, shortened="continue", busy="queue"),
             self._added,

@@ -36,6 +36,10 @@ def test_words_it_can_not_take_are_one_line(said: str) -> None:
     assert ran.returncode == 2
 
 
+def test_no_word_of_its_line_moves_the_terminal() -> None:
+    assert "\x1b" not in one_line(command("serve", "\x1b[2Jno:graph"))
+
+
 @pytest.mark.parametrize("name", ["typer", "rich", "starlette", "uvicorn"])
 def test_where_the_extra_is_missing_it_says_which_to_install(name: str) -> None:
     ran = command("serve", "fixtures.served_gated:gated_chat", before=BLOCKED.format(name=name))

@@ -235,3 +235,12 @@ async def test_an_answer_that_failed_is_tried_again(agui_client: AguiClient) -> 
     chat.interrupts = asked
     await chat.answers("yes")
     assert (events[-1]["type"], await said(graph)) == ("RUN_ERROR", ["go", "try 2: yes"])
+
+
+async def test_a_run_id_may_be_as_long_as_any(agui_client: AguiClient) -> None:
+    graph = asking("really?")
+    chat = Chat(agui_client, graph)
+    await chat.says("go", runId="r" * 512)
+    chat.messages.append({"id": "u2", "role": "user", "content": "hello?"})
+    await chat.answers("yes", runId="r" * 512)
+    assert await said(graph) == ["go", "really? yes", "hello?"]

@@ -182,5 +182,6 @@ def _said(error: Exception) -> str:
 
 
 def _complain(said: str, exit_code: int) -> int:
-    print(f"langgraph-agui: {' '.join(said.split())}", file=sys.stderr)
+    plain = "".join(letter for letter in " ".join(said.split()) if letter.isprintable())  # a server may have said it
+    print(f"langgraph-agui: {plain}", file=sys.stderr)
     return exit_code

@@ -28,6 +28,9 @@ from .standing import Standing
 
 _log = logging.getLogger(__name__)
 
+LONGEST = 480
+"""Characters of a run's id that one made from it keeps, so that it can be one too."""
+
 
 @dataclass(frozen=True, slots=True)
 class Answers:
@@ -45,6 +48,15 @@ class Answers:
 def is_answering(given: RunAgentInput) -> bool:
     """Whether an input means to answer something."""
     return bool(given.resume) or _command(given) is not None
+
+
+def without_answers(given: RunAgentInput) -> RunAgentInput:
+    """The same input without its answers, as one that follows: what else it brought, under an id of its own."""
+    forwarded = given.forwarded_props
+    if isinstance(forwarded, Mapping):
+        forwarded = {name: value for name, value in forwarded.items() if name != "command"}
+    run_id = f"{given.run_id[:LONGEST]}-messages"
+    return given.model_copy(update={"resume": None, "forwarded_props": forwarded, "run_id": run_id})
 
 
 def answers(given: RunAgentInput, standing: Standing, on_cancelled: Callable[[Any], Any]) -> Answers:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from inspect import isawaitable
-from typing import Any, Literal, get_args
+from typing import Any, Final, Literal, get_args
 
 from ag_ui.core import RunAgentInput
 
@@ -17,6 +17,10 @@ other's place. On a platform the multitask strategies `reject`, `enqueue` and `i
 Shortened = Literal["continue", "fork"]
 """What is meant by an input that brings something new and lacks what the thread holds: a client that lost something, so
 that its thread goes on; or one that took it back, so that the thread forks where the two part."""
+
+
+ROLES: Final = frozenset({"user", "assistant", "tool", "system", "developer"})
+"""Those who speak in a conversation, of AG-UI's roles."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +53,9 @@ class Intake:
 
     state: Collection[str] = frozenset()
     """The channels that the client's state is written to: replaced, not reduced. Never the messages."""
+    roles: Collection[str] = ROLES
+    """Whose messages are taken. Without `system` and `developer` no client gives a model instructions as yours are
+    given; without `tool` none says what came of a call, and without `assistant` none brings answers to a new thread."""
     prepare: Prepare | None = None
     """What is done with an input before it is run, and the only way for its `forwardedProps` to a graph. May be async;
     raise `InvalidInputError` to refuse."""
@@ -70,6 +77,8 @@ class Intake:
         for name, kind in (("busy", Busy), ("shortened", Shortened), ("on_disconnect", OnDisconnect)):
             if getattr(self, name) not in get_args(kind):
                 raise ValueError(f"{name}: expected one of {get_args(kind)}, got {getattr(self, name)!r}")
+        if unknown := sorted(set(self.roles) - ROLES):
+            raise ValueError(f"roles: expected some of {', '.join(sorted(ROLES))}, got {', '.join(map(repr, unknown))}")
         if isinstance(self.state, str):
             raise ValueError(f"state: expected a collection of channels, got the text {self.state!r}")
         if "messages" in self.state:

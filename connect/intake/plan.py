@@ -123,7 +123,7 @@ def plan(
     already; what is left are new messages, if any. Raises `InvalidInputError` where an answer does not say to which of
     several questions it belongs.
     """
-    sent = _Sent(given.messages, standing)
+    sent = _Sent(given.messages, standing, intake.roles)
     edited = sent.edited(unedited)
     if standing.waits:
         return _answered(answers(given, standing, intake.on_cancelled), sent, edited)
@@ -160,9 +160,9 @@ def _answered(found: Answers, sent: _Sent, edited: Message | None) -> Plan:
 class _Sent:
     """What a client sent, beside what the thread holds."""
 
-    def __init__(self, messages: Sequence[Message], standing: Standing) -> None:
+    def __init__(self, messages: Sequence[Message], standing: Standing, roles: Collection[str]) -> None:
         self._held = {id_of(fields(message), place): message for place, message in enumerate(standing.messages)}
-        self._sent = [message for message in messages if message.role not in ("reasoning", "activity")]
+        self._sent = [message for message in messages if message.role in roles]
         calls = unanswered(standing.messages)
         self._calls = {call_id for call_id, name in calls if name not in standing.own_tools}
         self.waits_for_results = bool(calls)

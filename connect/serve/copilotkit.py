@@ -109,6 +109,7 @@ class CopilotKit:
         name = self._named(asked)
         given = checked_input(body, self._service.limits)
         if _is_suggestion(given):
+            await self._service.admit(request, name, given.thread_id)
             return _over(given)
         stands = partial(self._service.standing, request, name, given)
         ends = partial(readable, given=given, stands=stands)

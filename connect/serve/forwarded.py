@@ -1,4 +1,7 @@
-"""A platform as whoever asks sees it: by the same connections, with some of the request's headers. Never which."""
+"""A platform as whoever asks sees it: by the same connections, with some of the request's headers. Never which.
+
+Of the owner's client that is its address, its headers, its timeouts and its transport. Its cookies are not shared among
+those who ask; nor are parameters that it puts into every URL."""
 
 from __future__ import annotations
 
