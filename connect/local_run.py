@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import aclosing
-from dataclasses import replace
 from typing import Any
 
 from ag_ui.core import RunAgentInput
@@ -27,11 +26,11 @@ from langgraph.types import Command
 from ..translator import ClientView, Options
 from ..translator import events as agui
 from ..translator.failure import failure
+from .asking import Asking
 from .failures import InvalidIdError, InvalidInputError, RunConflictError, checked_run_id, checked_thread_id, failed
 from .idle import PastErrors
 from .intake import Intake
-from .intake.answers import LONGEST, without_answers
-from .intake.choices import Prepared, prepared
+from .intake.answers import LONGEST
 from .intake.inputs import Going, going_in, merged
 from .intake.places import Places, places_of
 from .intake.plan import Again, Begin, Drop, Fork, GoOn, Nothing, Plan, Resume, Wait, plan
@@ -52,39 +51,22 @@ async def begin_local(
     """See `running.begin`. What the checkpointer raises is told as `RUN_ERROR`."""
     checked_thread_id(given.thread_id, in_url=False)
     checked_run_id(given.run_id, in_url=False)
-    chosen = replace(options or await source.options(), protocol_version=given.protocol_version)
-    view = ClientView(given.messages, given.state, given.protocol_version)
-    added = await prepared(intake, given)
-    return await _Beginning(source, given, chosen, intake, added, past_errors, view).begun()
+    asking = await Asking.of(given, options or await source.options(), intake, past_errors)
+    return await _Beginning(source, asking).begun()
 
 
 class _Beginning:
     """One input, on its way to a run."""
 
-    def __init__(
-        self,
-        source: Local,
-        given: RunAgentInput,
-        options: Options,
-        intake: Intake,
-        added: Prepared,
-        past_errors: PastErrors,
-        view: ClientView,
-        *,
-        follows: bool = False,
-    ) -> None:
+    def __init__(self, source: Local, asking: Asking) -> None:
         self._source, self._graph, self._runs = source, source.graph, source.runs
         self._agent = agent_of(source.graph, source.agent)
-        self._given = given
-        self._options = options
-        self._intake = intake
-        self._added = added
-        self._past_errors = past_errors
-        self._reader = Reader(options, view)
-        self._view = view
-        self._follows = follows
-        self._places: Places = places_of(source.graph, options.messages_key)
-        self._config = merged(intake.config, added.config, {"configurable": {"thread_id": given.thread_id}})
+        self._asking = asking
+        self._given, self._options, self._intake = asking.given, asking.options, asking.intake
+        self._reader = Reader(asking.options, asking.view)
+        self._places: Places = places_of(source.graph, asking.options.messages_key)
+        thread = {"configurable": {"thread_id": asking.given.thread_id}}
+        self._config = merged(asking.intake.config, asking.added.config, thread)
 
     async def begun(self) -> Batches:
         """What the client is told; the run has started, or waits for another's end."""
@@ -139,7 +121,7 @@ class _Beginning:
         if isinstance(wanted, Wait):
             return _once(*told_waiting(self._given, wanted, read.standing, self._options, self._reader))
         if isinstance(wanted, Nothing):
-            told_now = told_unchanged(self._given, read.ended, self._options, self._reader, self._past_errors)
+            told_now = told_unchanged(self._given, read.ended, self._options, self._reader, self._asking.past_errors)
             return _once(*told_now)
         run = self._start(wanted, read)
         if isinstance(wanted, Resume | GoOn) and wanted.more:
@@ -151,7 +133,7 @@ class _Beginning:
         now, unedited = await self._read(), list[str]()
         key = self._options.messages_key
         while True:
-            wanted = plan(self._given, now.standing, self._intake, unedited=unedited, follows=self._follows)
+            wanted = plan(self._given, now.standing, self._intake, unedited=unedited, follows=self._asking.follows)
             if not isinstance(wanted, Fork | Again):
                 return now, wanted
             search = await searched(self._graph, self._config, wanted, key)
@@ -176,7 +158,7 @@ class _Beginning:
 
     def _start(self, wanted: Begin | Resume | GoOn | Fork | Again, read: Read) -> Run:
         new = wanted.messages if isinstance(wanted, Begin | Fork) else None
-        goes_in = going_in(self._given, new, read.standing, self._places, self._intake, self._added)
+        goes_in = going_in(self._given, new, read.standing, self._places, self._intake, self._asking.added)
         config = self._config
         if read.checkpoint_id is not None:
             config = merged(config, {"configurable": {"checkpoint_id": read.checkpoint_id, "checkpoint_ns": ""}})
@@ -186,7 +168,7 @@ class _Beginning:
             config,
             run_id=_free(self._given.run_id, read.run_id) if new is not None else self._given.run_id,
             options=self._options,
-            view=self._view,
+            view=self._asking.view,
             agent=self._source.agent,
             on_disconnect=self._intake.on_disconnect,
             context=goes_in.context,
@@ -201,18 +183,7 @@ class _Beginning:
 
     def _following(self, view: ClientView | None = None) -> _Beginning:
         """The same input without its answers."""
-        given = without_answers(self._given)
-        intake = replace(self._intake, shortened="continue", busy="queue")
-        return _Beginning(
-            self._source,
-            given,
-            self._options,
-            intake,
-            self._added,
-            self._past_errors,
-            view or self._view,
-            follows=True,
-        )
+        return _Beginning(self._source, self._asking.without_answers(view or self._asking.view))
 
     async def _told_both(self, first: Run, second: asyncio.Task[Batches | None]) -> Batches:
         async with aclosing(first.attach(self._reader)) as batches:

@@ -25,16 +25,15 @@ from typing import Any
 
 from ag_ui.core import RunAgentInput
 
-from ..translator import PLATFORM_STREAM_MODES, ClientView, Options
+from ..translator import PLATFORM_STREAM_MODES, Options
 from ..translator import events as agui
 from ..translator.plain import plain
+from .asking import Asking
 from .attach import attached, told_whole
 from .ended import ACTIVE
 from .failures import InvalidInputError, RunConflictError, checked_run_id, checked_thread_id
 from .idle import PastErrors
 from .intake import Intake
-from .intake.answers import without_answers
-from .intake.choices import Prepared, prepared
 from .intake.history import Search
 from .intake.inputs import going_in, merged
 from .intake.places import Places, undecided
@@ -70,38 +69,17 @@ async def begin_platform(
     checked_run_id(given.run_id, in_url=False)
     if source.assistant_id is None:
         raise InvalidInputError("expected a Platform with an assistant_id to run something, got one without")
-    chosen = options or await source.options(policy=thread.policy)
-    chosen = replace(chosen, protocol_version=given.protocol_version)
-    view = ClientView(given.messages, given.state, given.protocol_version)
-    added = await prepared(intake, given)
-    return await _Beginning(source, thread, given, chosen, intake, added, past_errors, view).begun()
+    asking = await Asking.of(given, options or await source.options(policy=thread.policy), intake, past_errors)
+    return await _Beginning(source, thread, asking).begun()
 
 
 class _Beginning:
     """One input, on its way to a run."""
 
-    def __init__(
-        self,
-        source: Platform,
-        thread: PlatformThread,
-        given: RunAgentInput,
-        options: Options,
-        intake: Intake,
-        added: Prepared,
-        past_errors: PastErrors,
-        view: ClientView,
-        *,
-        follows: bool = False,
-    ) -> None:
-        self._source = source
-        self._thread = thread
-        self._given = given
-        self._options = options
-        self._intake = intake
-        self._added = added
-        self._past_errors = past_errors
-        self._reader = Reader(options, view)
-        self._follows = follows
+    def __init__(self, source: Platform, thread: PlatformThread, asking: Asking) -> None:
+        self._source, self._thread, self._asking = source, thread, asking
+        self._given, self._options, self._intake = asking.given, asking.options, asking.intake
+        self._reader = Reader(asking.options, asking.view)
 
     async def begun(self) -> Batches:
         """What the client is told; the run has started, or waits for another's end."""
@@ -158,7 +136,7 @@ class _Beginning:
         """What is to be done, and where: how the thread stands there, and the checkpoint, if it is not the newest."""
         unedited: list[str] = []
         while True:
-            wanted = plan(self._given, now, self._intake, unedited=unedited, follows=self._follows)
+            wanted = plan(self._given, now, self._intake, unedited=unedited, follows=self._asking.follows)
             if not isinstance(wanted, Fork | Again):
                 return now, wanted, None
             search = await self._searched(wanted)
@@ -187,7 +165,7 @@ class _Beginning:
         if is_queued and checkpoint_id is None:
             at = replace(at, messages=())  # whether a call that waits now will wait then is not known
         places = await self._places(at)
-        goes_in = going_in(self._given, new, at, places, self._intake, self._added)
+        goes_in = going_in(self._given, new, at, places, self._intake, self._asking.added)
         return await self._thread.start(
             str(self._source.assistant_id),
             **asked_for(wanted, goes_in, checkpoint_id),
@@ -208,7 +186,7 @@ class _Beginning:
         return places
 
     def _configured(self, context: Any) -> dict[str, Any]:
-        config: dict[str, Any] = dict(merged(self._intake.config, self._added.config))
+        config: dict[str, Any] = dict(merged(self._intake.config, self._asking.added.config))
         config["metadata"] = {**(config.get("metadata") or {}), RUN_ID: self._given.run_id}
         context = plain(context)
         if config["configurable"] and isinstance(context, Mapping):
@@ -241,17 +219,7 @@ class _Beginning:
 
     def _following(self) -> _Beginning:
         """The same input without its answers, for the client as it is now."""
-        return _Beginning(
-            self._source,
-            self._thread,
-            without_answers(self._given),
-            self._options,
-            replace(self._intake, shortened="continue", busy="queue"),
-            self._added,
-            self._past_errors,
-            self._reader.view,
-            follows=True,
-        )
+        return _Beginning(self._source, self._thread, self._asking.without_answers(self._reader.view))
 
     async def _after(self, run: Answered) -> Batches:
         """What the client is told when another run has ended."""
@@ -278,7 +246,7 @@ class _Beginning:
         if look is not None and look.active is not None:
             return attached(self._thread, look.active, self._reader, self._options)
         last = None if look is None else last_of(look)
-        return _once(told_unchanged(self._given, last, self._options, self._reader, self._past_errors))
+        return _once(told_unchanged(self._given, last, self._options, self._reader, self._asking.past_errors))
 
 
 async def _once(events: list[Event]) -> Batches:
