@@ -75,9 +75,12 @@ def kept(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def server() -> AsyncIterator[Served]:
-    """A server with all of them."""
-    agents = {f"{fixture.name}-{each}": agent_of(fixture) for fixture in ASKED for each in (*VERSIONS, LATER)}
+async def server(request: pytest.FixtureRequest) -> AsyncIterator[Served]:
+    """A server with all that are asked here: some need newer libraries than are at hand."""
+    given = [item.callspec.params.get("fixture") for item in request.session.items if hasattr(item, "callspec")]
+    asked = {fixture.name for fixture in given if isinstance(fixture, Fixture)}
+    fixtures = [fixture for fixture in ASKED if fixture.name in asked]
+    agents = {f"{fixture.name}-{each}": agent_of(fixture) for fixture in fixtures for each in (*VERSIONS, LATER)}
     async with served(agui_app(agents)) as server:
         yield server
 
