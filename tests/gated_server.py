@@ -99,7 +99,7 @@ async def _serve(port: int, database: str, gate: int) -> None:
             return JSONResponse(inside(app, runs))
 
         app.router.routes.insert(0, Route("/inside", told))
-        await uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="warning")).serve()
+        await uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="warning", ws="none")).serve()
 
 
 if __name__ == "__main__":

@@ -175,6 +175,7 @@ def _config(app: Any, asked: Served) -> uvicorn.Config:
         log_config=None,
         access_log=asked.log_level in ("info", "debug"),
         lifespan="on",
+        ws="none",
         timeout_graceful_shutdown=int(asked.grace) + 1,
     )
 
