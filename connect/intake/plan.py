@@ -172,12 +172,9 @@ class _Sent:
 
     def edited(self, unedited: Collection[str]) -> Message | None:
         """The first message of a user that is held with other content."""
-        for message in self._sent:
-            held = self._held.get(message.id)
-            is_other = held is not None and message.id not in unedited and not same_content(held, message)
-            if is_other and message.role == "user":
-                return message
-        return None
+        known = (each for each in self._sent if each.role == "user" and each.id in self._held)
+        asked = (each for each in known if each.id not in unedited)
+        return next((each for each in asked if not same_content(self._held[each.id], each)), None)
 
     def new_after(self, edited: Message) -> list[Message]:
         """What users say after an edited message that is new as well."""
