@@ -33,10 +33,11 @@ from .intake import Intake
 from .intake.answers import LONGEST
 from .intake.inputs import Going, going_in, merged
 from .intake.places import Places, places_of
-from .intake.plan import Again, Begin, Drop, Fork, GoOn, Nothing, Plan, Resume, Wait, plan
+from .intake.plan import Again, Begin, Drop, Fork, GoOn, Nothing, Plan, Resume, Wait
 from .line import Line
 from .local import UNREADABLE
 from .local_standing import Read, UnreadableError, read, reading, searched
+from .planned import planned
 from .process_run import Run
 from .reader import Reader
 from .runs import agent_of
@@ -130,21 +131,11 @@ class _Beginning:
 
     async def _planned(self) -> tuple[Read, Plan]:
         """What is to be done, and the thread where it is done: now, or at an earlier checkpoint."""
-        now, unedited = await self._read(), list[str]()
-        key = self._options.messages_key
-        while True:
-            wanted = plan(self._given, now.standing, self._intake, unedited=unedited, follows=self._asking.follows)
-            if not isinstance(wanted, Fork | Again):
-                return now, wanted
-            search = await searched(self._graph, self._config, wanted, key)
-            if search.found is None and isinstance(wanted, Again):
-                wanted = wanted.asked(self._given)
-                search = await searched(self._graph, self._config, wanted, key)
-            if search.found is not None:
-                return now.at(search.found), wanted
-            if not (search.is_no_edit and isinstance(wanted, Fork)):
-                raise InvalidInputError("the thread keeps no checkpoint to run the message again from")
-            unedited.append(wanted.before)
+        now, key = await self._read(), self._options.messages_key
+        wanted, found = await planned(
+            self._asking, now.standing, lambda fork: searched(self._graph, self._config, fork, key)
+        )
+        return (now if found is None else now.at(found)), wanted
 
     async def _read(self) -> Read:
         last = self._runs.last(self._agent, self._given.thread_id)

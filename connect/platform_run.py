@@ -37,10 +37,11 @@ from .intake import Intake
 from .intake.history import Search
 from .intake.inputs import going_in, merged
 from .intake.places import Places, undecided
-from .intake.plan import Again, Begin, Drop, Fork, GoOn, Nothing, Plan, Resume, Wait, plan
+from .intake.plan import Again, Begin, Drop, Fork, GoOn, Nothing, Resume, Wait
 from .intake.standing import Standing
 from .joined import joined
 from .patience import Policy
+from .planned import planned
 from .platform_standing import asked_for, checkpoint_of, last_of, standing_of
 from .reader import Reader
 from .sources import Platform
@@ -118,7 +119,8 @@ class _Beginning:
 
     async def _begin(self, look: Look | None) -> Batches:
         now = standing_of(look, self._options.messages_key)
-        at, wanted, checkpoint_id = await self._planned(now)
+        wanted, found = await planned(self._asking, now, self._searched)
+        at, checkpoint_id = (now, None) if found is None else (found.standing, found.id)
         if isinstance(wanted, Drop) or (isinstance(wanted, Begin) and at.is_unsettled):
             await self._thread.drop()
         if isinstance(wanted, Drop):
@@ -131,23 +133,6 @@ class _Beginning:
             return self._unchanged(look)
         run = await self._started(wanted, at, checkpoint_id, is_queued=look is not None and look.active is not None)
         return self._told(run, more=isinstance(wanted, Resume | GoOn) and wanted.more)
-
-    async def _planned(self, now: Standing) -> tuple[Standing, Plan, str | None]:
-        """What is to be done, and where: how the thread stands there, and the checkpoint, if it is not the newest."""
-        unedited: list[str] = []
-        while True:
-            wanted = plan(self._given, now, self._intake, unedited=unedited, follows=self._asking.follows)
-            if not isinstance(wanted, Fork | Again):
-                return now, wanted, None
-            search = await self._searched(wanted)
-            if search.found is None and isinstance(wanted, Again):
-                wanted = wanted.asked(self._given)
-                search = await self._searched(wanted)
-            if (found := search.found) is not None:
-                return found.standing, wanted, found.id
-            if not (search.is_no_edit and isinstance(wanted, Fork)):
-                raise InvalidInputError("the thread keeps no checkpoint to run the message again from")
-            unedited.append(wanted.before)
 
     async def _searched(self, wanted: Fork | Again) -> Search:
         search = Search(wanted)
