@@ -39,6 +39,26 @@ scenario("a reload in mid-answer shows the partial answer and goes on", async (c
   await chat.isUsable();
 });
 
+scenario("a bare EventSource is told every run of the thread as it comes", async (chat, page) => {
+  await page.evaluate(() => {
+    window.said = {}; // by message, however it came: in pieces, or in a snapshot
+    window.source = new EventSource(`http://localhost:8000/watch/${new URLSearchParams(location.search).get("thread")}`);
+    window.source.onmessage = ({ data }) => {
+      const event = JSON.parse(data);
+      for (const { id, content } of event.messages ?? []) said[id] = content;
+      if (event.type === "TEXT_MESSAGE_CONTENT") said[event.messageId] = (said[event.messageId] ?? "") + event.delta;
+      window.last = event.type;
+    };
+  });
+  stage.gates.hold("talk 3");
+  await chat.say("talk");
+  await stage.gates.reached("talk 3");
+  await page.waitForFunction(() => Object.values(said).at(-1)?.trim() === "One two three");
+  stage.gates.open("talk 3");
+  await page.waitForFunction((whole) => Object.values(said).at(-1) === whole && last === "RUN_FINISHED", WHOLE);
+  await page.evaluate(() => source.close());
+});
+
 scenario("an idle conversation is there after a reload, and takes messages", async (chat, page) => {
   await chat.say("talk");
   await chat.reads("talk", WHOLE);
