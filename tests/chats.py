@@ -16,6 +16,15 @@ Graph = Pregel[Any, Any, Any, Any]
 Checkpointer = BaseCheckpointSaver[Any] | None
 
 
+ON: Any = {"configurable": {"thread_id": "t"}}
+"""The config of the thread that tests talk on."""
+
+
+async def said(graph: Graph) -> list[str]:
+    """What the thread holds of the conversation."""
+    return [str(message.content) for message in (await graph.aget_state(ON)).values["messages"]]
+
+
 class Notes(MessagesState):
     """A conversation, and what turns leave beside it."""
 

@@ -15,10 +15,9 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.types import Send, interrupt
 
 from .agui_client import VERSIONS, AguiClient
-from .chats import Graph
+from .chats import ON, Graph
 from .chatting import Chat
 
-ON: Any = {"configurable": {"thread_id": "t"}}
 Act = tuple[str, int]
 
 SAYINGS = ("hello", "call look", "call look ask", "call ask ask", "call paint", "call paint look", "call break look")

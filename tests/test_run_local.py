@@ -1,20 +1,11 @@
 """What becomes of a client's messages in a graph of this process: what is added, what forks, what is run again."""
 
-from typing import Any
-
 import pytest
 from langgraph_agui.connect import Intake
 
 from .agui_client import VERSIONS, AguiClient
-from .chats import Graph, calling, counting, failing_once, forgetting, paying_in_the_end, rewriting
+from .chats import ON, Graph, calling, counting, failing_once, forgetting, paying_in_the_end, rewriting, said
 from .chatting import Chat, types_of
-
-ON: Any = {"configurable": {"thread_id": "t"}}
-
-
-async def said(graph: Graph) -> list[str]:
-    """What the thread holds of the conversation."""
-    return [str(message.content) for message in (await graph.aget_state(ON)).values["messages"]]
 
 
 async def ids(graph: Graph) -> list[str]:

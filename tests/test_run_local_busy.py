@@ -9,8 +9,9 @@ from ag_ui.core import RunAgentInput
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph_agui.connect import Intake, Local, Runs, run
 
+from .chats import said
 from .listening import turns, until
-from .paced import Graph, Point, speaking
+from .paced import Point, speaking
 
 WORDS = "one two three four"
 
@@ -52,11 +53,6 @@ async def held_up() -> AsyncIterator[tuple[Local, Point, Asker]]:
         yield source, point, first
         point.open.set()
         await first.leave()
-
-
-async def said(graph: Graph) -> list[str]:
-    state = await graph.aget_state({"configurable": {"thread_id": "t"}})
-    return [str(message.content) for message in state.values["messages"]]
 
 
 async def test_a_second_run_is_refused() -> None:

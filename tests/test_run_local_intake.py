@@ -13,10 +13,8 @@ from langgraph.runtime import Runtime
 from langgraph_agui.connect import Intake, InvalidInputError, Prepared, run
 
 from .agui_client import AguiClient
-from .chats import Graph, Notes, calling, counting
+from .chats import ON, Graph, Notes, calling, counting
 from .chatting import Chat
-
-ON: Any = {"configurable": {"thread_id": "t"}}
 
 
 async def values_of(graph: Graph) -> dict[str, Any]:

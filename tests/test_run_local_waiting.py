@@ -19,14 +19,8 @@ from fixtures.scripts import call, end, text
 
 from . import paced
 from .agui_client import VERSIONS, AguiClient
-from .chats import Graph, asking, asking_then_failing_once, stopping
+from .chats import ON, Graph, asking, asking_then_failing_once, said, stopping
 from .chatting import Chat, types_of
-
-ON: Any = {"configurable": {"thread_id": "t"}}
-
-
-async def said(graph: Graph) -> list[str]:
-    return [str(message.content) for message in (await graph.aget_state(ON)).values["messages"]]
 
 
 @pytest.mark.parametrize("version", VERSIONS)

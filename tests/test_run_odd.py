@@ -14,18 +14,12 @@ from langgraph.types import Send, interrupt
 from langgraph_agui.connect import Intake, Local, Runs
 
 from .agui_client import AguiClient
-from .chats import Graph, asking, calling, counting
+from .chats import ON, Graph, asking, calling, counting, said
 from .chatting import Chat, types_of
 from .test_run_local_busy import Asker, asked
 
-ON: Any = {"configurable": {"thread_id": "t"}}
 SAVED_AT_THE_END = Intake(config={"configurable": {"__pregel_durability": "exit"}})
 """As a graph is run with `durability="exit"`."""
-
-
-async def said(graph: Graph) -> list[str]:
-    """What the thread holds of the conversation."""
-    return [str(message.content) for message in (await graph.aget_state(ON)).values["messages"]]
 
 
 def edit(chat: Chat, message_id: str, text: str) -> None:
