@@ -11,8 +11,8 @@ from typing import Any
 from langgraph_agui.translator import ClientView
 from langgraph_agui.translator.agui_messages import to_agui_messages
 
-from . import fidelity
 from .agui_client import AguiClient, Answer
+from .expected import comparable, expected
 from .told import Telling, left_open, needless, options_for, view_for
 
 KNOWN = ("unknown", "carried over", "empty", "with the input")
@@ -107,8 +107,8 @@ def judge(reader: Reader, client: AguiClient, values: Any, ends: str, found: Ver
     if values is None:
         return
     if isinstance(values, dict) and options.messages_key in values:
-        want, got = fidelity.stored(values, options), fidelity.conversation(telling.own(answer.messages))
+        want, got = comparable(expected(values, options).messages), comparable(telling.own(answer.messages))
         if want != got:
             found.messages.append(f"{where}\n want {want}\n got  {got}")
-    if fidelity.state(values, options) != answer.state:
-        found.state.append(f"{where}\n want {fidelity.state(values, options)}\n got  {answer.state}")
+    if expected(values, options).state != answer.state:
+        found.state.append(f"{where}\n want {expected(values, options).state}\n got  {answer.state}")

@@ -8,7 +8,7 @@ import pytest
 
 from .agui_client import AguiClient
 from .backend import Backend, cases, on
-from .fidelity import conversation
+from .expected import comparable
 from .guests import assert_holds
 from .platform_runs import FULL
 from .visits import STOPS, all_visited, made
@@ -64,7 +64,7 @@ def test_whoever_comes_to_a_run_that_is_kept_ends_as_if_it_had_watched(visits: d
     visit = made(visits, name)
     watched = visit.watcher.view
     for guest in visit.guests:
-        assert conversation(guest.view.messages) == conversation(watched.messages)
+        assert comparable(guest.view.messages) == comparable(watched.messages)
         assert guest.view.state == watched.state
 
 

@@ -11,7 +11,7 @@ from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, Huma
 from langchain_core.messages.tool import tool_call_chunk
 from langgraph_agui.translator import ClientView, Options
 
-from .fidelity import conversation, stored
+from .expected import comparable, expected
 from .told import Telling, left_open
 
 SETTINGS = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
@@ -30,8 +30,8 @@ def test_the_client_holds_the_checkpoint_after_every_step(version: str | None, c
         before, messages = messages, chance.choice(REWRITES)(messages, step, chance)
         stream(run, [message for message in messages if message not in before], step, chance)
         run.feed(("values", {"messages": messages}))
-        *order, _ = conversation(run.view.messages)  # beside it, a client keeps reasoning it cannot be made to drop
-        assert order == stored({"messages": messages}, options)[:-1]
+        *order, _ = comparable(run.view.messages)  # beside it, a client keeps reasoning it cannot be made to drop
+        assert order == comparable(expected({"messages": messages}, options).messages)[:-1]
         assert run.feed(("values", {"messages": messages})) == []
     run.finish()
     assert left_open(run.events) == []

@@ -9,8 +9,8 @@ from langgraph_agui.translator import ClientView, Finished, Options
 from fixtures import FIXTURES
 from fixtures.run import Conversation
 
-from . import fidelity
 from .agui_client import VERSIONS, AguiClient, protocol
+from .expected import comparable, expected
 from .in_words import Told, tell
 from .told import Event, Telling, told
 
@@ -59,8 +59,8 @@ async def test_the_conversation_and_state_of_an_interrupted_run_are_the_checkpoi
         run.feed(part)
     run.finish()
     stands = [await conversation.committed(), await conversation.state()]
-    wanted = [fidelity.stored(state.values, options) for state in stands if state is not None]
-    assert fidelity.conversation(run.view.messages) in wanted
+    wanted = [comparable(expected(state.values, options).messages) for state in stands if state is not None]
+    assert comparable(run.view.messages) in wanted
 
 
 async def test_what_finished_siblings_said_is_kept() -> None:

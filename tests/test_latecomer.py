@@ -8,7 +8,7 @@ from langgraph_agui.translator.parts import Part
 
 from fixtures.recordings import Source, recordings
 
-from . import fidelity
+from .expected import comparable, expected
 from .latecomers import Late, Told, cut, is_root_values
 from .told import Telling
 
@@ -207,9 +207,9 @@ class Found:
     def _compare(self, run: Told, telling: Telling, name: str) -> None:
         values, options, view = run.recording.state["values"], run.options, telling.view
         has_messages = isinstance(values, dict) and options.messages_key in values
-        if has_messages and fidelity.stored(values, options) != fidelity.conversation(telling.own(view.messages)):
+        if has_messages and comparable(expected(values, options).messages) != comparable(telling.own(view.messages)):
             self.unlike.append(f"{name}: {view.messages}")
-        if values and fidelity.state(values, options) != view.state:
+        if values and expected(values, options).state != view.state:
             self.unlike.append(f"{name}: {view.state}")
 
 

@@ -16,8 +16,8 @@ from langgraph_agui.connect.sources import Local
 from fixtures import FIXTURES, Fixture
 from fixtures.run import Conversation
 
-from . import fidelity
 from .agui_client import VERSIONS, AguiClient, protocol
+from .expected import comparable, expected
 from .listening import Listener, held, turns
 from .locally import connected, played, state_of
 from .paced import HELLO, Point, asking, on, quick, speaking, waiting
@@ -50,8 +50,8 @@ async def test_after_each_run_a_client_that_connects_holds_what_the_thread_does(
             assert listener.events[0]["runId"] == f"r{number}"
             assert _end(listener) == _end(watched)
             if isinstance(values, dict) and options.messages_key in values:
-                assert fidelity.conversation(answer.messages) == fidelity.stored(values, options)
-            assert answer.state == (fidelity.state(values, options) if values else {})
+                assert comparable(answer.messages) == comparable(expected(values, options).messages)
+            assert answer.state == (expected(values, options).state if values else {})
 
 
 def _end(listener: Listener) -> Any:

@@ -20,8 +20,8 @@ from langgraph_sdk.client import LangGraphClient
 
 from fixtures import FIXTURES
 
-from . import fidelity
 from .agui_client import AguiClient
+from .expected import comparable, expected, unattributed
 
 NAMES = ["agent_parallel_tools", "subagents_in_parallel", "subgraph_two_levels", "reasoning_anthropic", "ids_responses"]
 
@@ -45,7 +45,7 @@ async def thread(client: LangGraphClient) -> str:
 async def conversation(client: LangGraphClient, thread_id: str) -> list[Any]:
     """What the server holds of a thread's conversation, in the form that is compared."""
     state = await client.threads.get_state(thread_id)
-    return fidelity.stored(state["values"], Options())
+    return comparable(expected(state["values"], Options()).messages)
 
 
 @pytest.mark.parametrize("subgraphs", [True, False])
@@ -59,7 +59,7 @@ async def test_a_platform_run_ends_with_the_threads_conversation(
     frames = [frame async for frame in translate_sse(parts, thread_id=thread_id, run_id="r")]
     played = agui_client.play(frames=b"".join(frames))
     assert played.accepted
-    assert fidelity.conversation(fidelity.unattributed(played.messages)) == await conversation(client, thread_id)
+    assert comparable(unattributed(played.messages)) == await conversation(client, thread_id)
 
 
 @pytest.mark.parametrize("subgraphs", [True, False])
@@ -75,7 +75,7 @@ async def test_a_remote_graph_is_streamed_like_a_local_one(
     frames = [frame async for frame in translate_sse(parts, thread_id=thread_id, run_id="r")]
     played = agui_client.play(frames=b"".join(frames))
     assert played.accepted
-    assert fidelity.conversation(fidelity.unattributed(played.messages)) == await conversation(client, thread_id)
+    assert comparable(unattributed(played.messages)) == await conversation(client, thread_id)
 
 
 async def test_a_platform_runs_error_is_told(client: LangGraphClient) -> None:

@@ -15,7 +15,7 @@ from langgraph_sdk.schema import StreamPart
 from fixtures import scripts
 from fixtures.recordings import recordings
 
-from . import fidelity
+from .expected import comparable, expected, unattributed
 from .in_words import lines
 from .told import Event, Telling, told
 
@@ -95,7 +95,7 @@ def test_what_is_added_up_ends_as_the_pieces_do(what: str) -> None:
     for run in runs:
         run.feed(("values", {"messages": parts[-1].data}))
         run.finish()
-    assert fidelity.conversation(runs[1].view.messages) == fidelity.conversation(runs[0].view.messages)
+    assert comparable(runs[1].view.messages) == comparable(runs[0].view.messages)
 
 
 @pytest.mark.parametrize("what", SAID)
@@ -186,5 +186,5 @@ def _ended(events: Sequence[Event]) -> ClientView:
 def test_a_recorded_run_leaves_what_the_thread_holds(recording: Any) -> None:
     view = _ended(told(recording.parts).events)
     if recording.ended != "error":
-        stored = fidelity.stored(recording.state["values"], Telling().translator.options)
-        assert fidelity.conversation(fidelity.unattributed(view.messages)) == stored
+        stored = comparable(expected(recording.state["values"], Telling().translator.options).messages)
+        assert comparable(unattributed(view.messages)) == stored

@@ -8,7 +8,7 @@ from langgraph_agui.translator import ClientView, Options
 
 from fixtures import FIXTURES
 
-from .fidelity import conversation, stored
+from .expected import comparable, expected
 from .in_words import Told, tell, tell_parts
 
 RESUMED = [name for name, fixture in FIXTURES.items() if any(turn.answer for turn in fixture.turns)]
@@ -70,7 +70,7 @@ async def test_every_run_ends_as_the_checkpoint(fixture: str) -> None:
     for run in await tell(fixture):
         own = [message for message in run.view.messages if "subagentRunId" not in message]
         if FIXTURES[fixture].messages_key and run.values is not None:
-            assert conversation(own) == stored(run.values, Options())
+            assert comparable(own) == comparable(expected(run.values, Options()).messages)
 
 
 async def test_a_finished_siblings_speech_is_not_told_again() -> None:

@@ -17,8 +17,8 @@ from langgraph_agui.translator.channels import channels
 
 from fixtures.recordings import Recording
 
-from . import fidelity
 from .agui_client import VERSIONS, AguiClient
+from .expected import comparable
 from .random_streams import Scenario, scenarios
 from .test_joining import EACH, EVERY, TOLD
 from .test_recordings_conform import ending
@@ -275,7 +275,7 @@ def ever(events: list[Event], version: str, into: dict[str, set[str]]) -> None:
 def compared(telling: Telling, key: str | None) -> tuple[list[Any], Any]:
     stored = (channels(telling.translator.values) or {}).get(key or "messages")
     ids = {wire["id"] for m in stored or () for wire in shown_as(m, 0, telling.translator.options)}
-    return fidelity.conversation(telling.own(telling.view.messages, ids)), telling.view.state
+    return comparable(telling.own(telling.view.messages, ids)), telling.view.state
 
 
 def check(parts: list[Any], cuts: list[int], version: str, key: str | None, last: Any) -> list[Telling]:

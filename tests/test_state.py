@@ -13,8 +13,8 @@ from fixtures import FIXTURES, Fixture
 from fixtures.fixture import Checkpointer, Graph, says
 from fixtures.run import Conversation, Version
 
-from . import fidelity
 from .agui_client import AguiClient
+from .expected import expected
 from .in_words import tell
 from .told import Event, Telling, told
 
@@ -56,7 +56,7 @@ async def test_the_state_is_exact_after_every_values_part(name: str, version: Ve
             run.feed(part)
             ns, mode, data = (part["ns"], part["type"], part["data"]) if isinstance(part, dict) else part
             if mode == "values" and not ns:
-                assert run.view.state == fidelity.state(data, options)
+                assert run.view.state == expected(data, options).state
 
 
 def test_a_state_that_is_not_known_is_told_whole() -> None:
@@ -260,7 +260,7 @@ async def test_a_private_channel_of_a_graph_is_not_told() -> None:
 @pytest.mark.parametrize("name", ["state_pydantic", "state_dataclass"])
 async def test_a_state_class_is_told_by_its_fields(name: str) -> None:
     (telling,) = await tell(name, version="v2")
-    assert telling.view.state == fidelity.state(telling.values, Options())
+    assert telling.view.state == expected(telling.values, Options()).state
     assert channels(telling.values) is not None
 
 

@@ -11,8 +11,8 @@ from langgraph_agui.translator import ClientView, Options, Translator
 from langgraph_agui.translator.endings import Ending
 from orjson import dumps
 
-from . import fidelity
 from .agui_client import protocol
+from .expected import unattributed
 
 Event = dict[str, Any]
 
@@ -67,7 +67,7 @@ class Telling:
         """Of a client's messages those that a checkpoint must have: not subagents' speech, not nodes' activities, nor
         reasoning or media not `stored` that a snapshot without any could not make a client of this version drop."""
         apart = self.activities | (self._stuck() - set(stored))
-        return [item for item in fidelity.unattributed(messages) if item["id"] not in apart]
+        return [item for item in unattributed(messages) if item["id"] not in apart]
 
     def _stuck(self) -> set[str]:
         view = ClientView([], {}, version=self.translator.options.protocol_version)

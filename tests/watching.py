@@ -13,8 +13,8 @@ from ag_ui.core import BaseEvent
 from langgraph_agui.connect import watch
 from langgraph_agui.translator import Options
 
-from . import fidelity
 from .agui_client import VERSIONS, AguiClient, protocol
+from .expected import comparable, expected
 
 Event = dict[str, Any]
 
@@ -136,8 +136,8 @@ class Watchers:
             chosen = options or Options()
             answer = client.play(watcher.events, version=watcher.version, mode="connect")
             assert (answer.error, answer.warnings) == (None, [])
-            assert fidelity.conversation(answer.messages) == fidelity.stored(values, chosen)
-            assert answer.state == fidelity.state(values, chosen)
+            assert comparable(answer.messages) == comparable(expected(values, chosen).messages)
+            assert answer.state == expected(values, chosen).state
 
 
 @asynccontextmanager
