@@ -27,11 +27,12 @@ from ..translator import ClientView, Options
 from ..translator import events as agui
 from ..translator.failure import failure
 from .asking import Asking
+from .configs import graph_config, merged
 from .failures import InvalidIdError, InvalidInputError, RunConflictError, checked_run_id, checked_thread_id, failed
 from .idle import PastErrors
 from .intake import Intake
 from .intake.answers import LONGEST
-from .intake.inputs import Going, going_in, merged
+from .intake.inputs import Going, going_in
 from .intake.places import Places, places_of
 from .intake.plan import Again, Begin, Drop, Fork, GoOn, Nothing, Plan, Resume, Wait
 from .line import Line
@@ -67,7 +68,7 @@ class _Beginning:
         self._reader = Reader(asking.options, asking.view)
         self._places: Places = places_of(source.graph, asking.options.messages_key)
         thread = {"configurable": {"thread_id": asking.given.thread_id}}
-        self._config = merged(asking.intake.config, asking.added.config, thread)
+        self._config = graph_config(source.graph, asking.intake.config, asking.added.config, thread)
 
     async def begun(self) -> Batches:
         """What the client is told; the run has started, or waits for another's end."""

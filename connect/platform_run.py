@@ -30,12 +30,13 @@ from ..translator import events as agui
 from ..translator.plain import plain
 from .asking import Asking
 from .attach import attached, told_whole
+from .configs import merged
 from .ended import ACTIVE
 from .failures import InvalidInputError, RunConflictError, checked_run_id, checked_thread_id
 from .idle import PastErrors
 from .intake import Intake
 from .intake.history import Search
-from .intake.inputs import going_in, merged
+from .intake.inputs import going_in
 from .intake.places import Places, undecided
 from .intake.plan import Again, Begin, Drop, Fork, GoOn, Nothing, Resume, Wait
 from .intake.standing import Standing
@@ -172,7 +173,7 @@ class _Beginning:
 
     def _configured(self, context: Any) -> dict[str, Any]:
         config: dict[str, Any] = dict(merged(self._intake.config, self._asking.added.config))
-        config["metadata"] = {**(config.get("metadata") or {}), RUN_ID: self._given.run_id}
+        config["metadata"] = {**config["metadata"], RUN_ID: self._given.run_id}
         context = plain(context)
         if config["configurable"] and isinstance(context, Mapping):
             config["configurable"] = {**config["configurable"], **context}

@@ -22,7 +22,7 @@ from collections.abc import Coroutine, Hashable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from types import TracebackType
-from typing import Any, TypeVar, cast, get_args
+from typing import Any, TypeVar, get_args
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -30,6 +30,7 @@ from langgraph.pregel import Pregel
 
 from ..translator import PROTOCOL_VERSION, STREAM_MODES, ClientView, Ending, Failed, Options, Translator
 from ..translator.failure import failure
+from .configs import graph_config
 from .failures import RunConflictError, checked_run_id, checked_thread_id
 from .line import Lines
 from .process_run import OnDisconnect, Run
@@ -271,12 +272,8 @@ def _configured(graph: Graph, config: Mapping[str, Any] | None, run_id: str | No
         thread_id = uuid.uuid4()
     thread_id = checked_thread_id(str(thread_id), in_url=False)
     wanted = run_id if run_id is not None else configurable.get("run_id") or given.get("run_id") or uuid.uuid4()
-    given["configurable"] = {
-        **configurable,
-        "thread_id": thread_id,
-        "run_id": checked_run_id(str(wanted), in_url=False),
-    }
-    return cast(RunnableConfig, given)
+    ids = {"thread_id": thread_id, "run_id": checked_run_id(str(wanted), in_url=False)}
+    return graph_config(graph, given, {"configurable": ids})
 
 
 def _seed(graph: Graph, options: Options, view: ClientView | None) -> ClientView:

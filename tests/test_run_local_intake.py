@@ -202,3 +202,21 @@ async def test_a_result_has_its_tools_name() -> None:
         async for _ in run(graph, given):
             pass
     assert [message.name for message in (await values_of(graph))["messages"] if message.type == "tool"] == ["paint"]
+
+
+async def test_metadata_bound_to_a_graph_never_make_a_turn_a_run_that_goes_on(agui_client: AguiClient) -> None:
+    """LangGraph 1.1.5 to 1.1.10 leave the first run's ids in them, for all runs to come."""
+    bound = {"tenant": "acme", "run_id": "run-1", "thread_id": "another"}
+    graph: Graph = counting().with_config({"metadata": dict(bound)})
+    chat = Chat(agui_client, graph, intake=Intake(config={"metadata": {"tone": "dry"}}))
+    for said_now in ("one", "two", "three"):
+        await chat.says(said_now)
+    state = await graph.aget_state(ON)
+    assert [message.content for message in state.values["messages"] if message.type == "human"] == [
+        "one",
+        "two",
+        "three",
+    ]
+    assert dict(graph.config["metadata"]) == bound  # type: ignore[index]
+    kept = {name: (state.metadata or {}).get(name) for name in ("tenant", "tone", "run_id")}
+    assert kept == {"tenant": "acme", "tone": "dry", "run_id": "run-3"}

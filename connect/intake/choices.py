@@ -28,7 +28,7 @@ class Prepared:
     """What an owner's hook adds to one run."""
 
     config: Mapping[str, Any] = field(default_factory=dict)
-    """Put over the intake's own, `configurable` key by key."""
+    """Put over the intake's own, `configurable` and `metadata` key by key."""
     context: Any = None
     """The graph's runtime context; put over the intake's own, key by key where both are mappings."""
     values: Mapping[str, Any] = field(default_factory=dict)

@@ -5,11 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 from ag_ui.core import Message, RunAgentInput
 from langchain_core.messages import RemoveMessage
-from langchain_core.runnables import RunnableConfig
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.types import Overwrite
 
@@ -62,12 +61,3 @@ def _conversation(standing: Standing, new: Sequence[Message], places: Places) ->
     if places.reducers is not None and places.messages_key in places.reducers:
         return Overwrite(going)
     return [RemoveMessage(REMOVE_ALL_MESSAGES), *going]
-
-
-def merged(*configs: Mapping[str, Any]) -> RunnableConfig:
-    """Configs, the later over the earlier, their `configurable` key by key."""
-    config: dict[str, Any] = {}
-    for each in configs:
-        configurable = {**(config.get("configurable") or {}), **(each.get("configurable") or {})}
-        config = {**config, **each, "configurable": configurable}
-    return cast(RunnableConfig, config)
