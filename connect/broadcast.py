@@ -75,14 +75,19 @@ class Broadcast:
             return
         if events:
             told = tell(events)
-            self._ring += told
             self.kept += _size(told)
+            self._ring += told
             self._shorten()
             self._wake()
 
     def close(self) -> None:
         """Says that all has been told: readers read to the end, and their streams end."""
         self.is_over = True
+        self._wake()
+
+    def begin_anew(self) -> None:
+        """Makes every reader go on from the view: events that are in it could not be published."""
+        self._first, self._ring, self.kept = self._end + 1, [], 0
         self._wake()
 
     async def told(self, reader: Reader) -> AsyncGenerator[Batch, None]:

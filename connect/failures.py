@@ -86,6 +86,12 @@ def code_of(error: BaseException) -> str:
             return INTERNAL
 
 
+def where(agent: object, thread_id: str | None, run_id: str | None = None) -> str:
+    """An agent (its name, or its graph), a thread and a run, as log lines name them."""
+    known = {"agent": getattr(agent, "name", agent), "thread": thread_id, "run": run_id}
+    return ", ".join(f"{what} {name!r}" for what, name in known.items() if name is not None)
+
+
 def stored_error(error: Any) -> Any:
     """A task's error as checkpoints keep it, which is what `repr` gives, taken apart; anything else as it is."""
     if not isinstance(error, str):

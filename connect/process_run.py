@@ -9,7 +9,8 @@ there are (`runs`), and how readers are served (`broadcast`).
 
 Rules:
 - The run is told from the moment it is made: a reader that comes before its task had a turn finds it started.
-- Whatever becomes of the task, even if it never had a turn, the stream is ended once, by the task's callback.
+- Whatever becomes of the task, even if it never had a turn, the stream is ended once, by the task's callback; and
+  whatever raises in there, the thread is free afterwards, and those who wait for the run's end go on.
 - Many parts that are ready at once are not fed all in one turn, or no reader could keep up.
 """
 
@@ -18,12 +19,17 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Hashable
-from contextlib import aclosing
+from contextlib import ExitStack, aclosing
 from datetime import UTC, datetime
 from typing import Any, Literal, cast
 
 from ..translator import Cancelled, ClientView, Ending, Failed, Finished, Translator
+from ..translator import events as agui
+from ..translator.failure import NEUTRAL
+from ..translator.opened import Open
+from ..translator.openings import closed
 from .broadcast import Broadcast
+from .failures import INTERNAL, where
 from .reader import Reader
 from .told import Batch
 
@@ -77,6 +83,11 @@ class Run:
     def run_id(self) -> str:
         """Its id, as `RUN_STARTED` tells it."""
         return self._translator.run_id
+
+    @property
+    def place(self) -> str:
+        """Its agent, thread and id, for a log line."""
+        return where(self.agent, self.thread_id, self.run_id)
 
     @property
     def view(self) -> ClientView:
@@ -139,15 +150,27 @@ class Run:
                     await asyncio.sleep(0)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
-        if task.cancelled():
-            ending: Ending = Cancelled()
-        else:
-            error = task.exception()
-            ending = Finished() if error is None else Failed(error)
-            if error is not None:  # readers are told less, or nobody reads
-                _log.error("The run %r of thread %r failed.", self.run_id, self.thread_id, exc_info=error)
+        error = None if task.cancelled() else task.exception()
+        ending: Ending = Cancelled() if task.cancelled() else Finished() if error is None else Failed(error)
         self.ending = ending
-        self._broadcast.publish(self._translator.finish(ending))
-        self._broadcast.close()
-        self._over(self, ending)
-        self._is_over.set()
+        try:
+            with ExitStack() as released:  # whatever raises in here: nothing else would ever free the thread
+                released.callback(self._is_over.set)
+                released.callback(self._over, self, ending)
+                released.callback(self._broadcast.close)
+                self._publish_end(ending)
+                if error is not None:  # readers get less of it, or there are none
+                    _log.error("The run failed (%s).", self.place, exc_info=error)
+        except Exception:
+            _log.exception("The run ended, and something raised at its end (%s).", self.place)
+
+    def _publish_end(self, ending: Ending) -> None:
+        """Publishes the run's last events; where they can't be made, the end is an error that says no more."""
+        try:
+            self._broadcast.publish(self._translator.finish(ending))
+        except Exception:
+            if self.view.live:
+                for event in [*closed(self.view.open, Open()), agui.run_error(NEUTRAL, INTERNAL)]:
+                    self.view.apply(event)
+            self._broadcast.begin_anew()
+            raise

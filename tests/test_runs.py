@@ -1,15 +1,17 @@
 """Runs of this process: they belong to nobody who asked for them, and end once, as their graph does."""
 
 import asyncio
+import logging
 from contextlib import aclosing
 from typing import Any
+from unittest.mock import Mock
 from uuid import UUID
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph_agui.connect.process_run import Run
 from langgraph_agui.connect.runs import Runs
-from langgraph_agui.translator import Cancelled, ClientView, Failed, Options
+from langgraph_agui.translator import Cancelled, ClientView, Failed, Options, Translator
 
 from fixtures import FIXTURES
 
@@ -155,6 +157,33 @@ async def test_what_a_graph_raises_is_the_runs_end_and_nobodys_exception() -> No
         listener = await listened(run)
         assert isinstance(run.ending, Failed)
         assert listener.events[-1] == {"type": "RUN_ERROR", "message": "nothing here", "code": "LookupError"}
+
+
+class _Raises(logging.Filter):
+    def filter(self, record: logging.LogRecord) -> bool:
+        raise OSError("no space left for logs")
+
+
+@pytest.mark.parametrize("what", ["the translator", "the log", "the registry"])
+async def test_whatever_raises_at_the_end_of_a_run_frees_its_thread(
+    what: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, agui_client: AguiClient
+) -> None:
+    raising, log = FIXTURES["node_raises"].build(InMemorySaver()), logging.getLogger(Run.__module__)
+    async with asyncio.timeout(20), Runs() as runs:
+        with monkeypatch.context() as patch:
+            if what == "the translator":
+                patch.setattr(Translator, "finish", Mock(side_effect=ValueError("no end")))
+            elif what == "the log":
+                patch.setattr(log, "filters", [_Raises()])
+            else:
+                patch.setattr(Runs, "_remember", Mock(side_effect=ValueError("no memory")))
+            run = runs.start(raising, HELLO, on("t"), run_id="first", agent="chat")
+            listener = await listened(run)
+            assert await run.wait() == "failed"
+        assert runs.running == 0
+        assert (listener.kinds[-1], agui_client.play(listener.events, mode="connect").warnings) == ("RUN_ERROR", [])
+        assert what == "the log" or "agent 'chat', thread 't', run 'first'" in caplog.messages[-1]
+        assert await runs.start(quick(InMemorySaver()), HELLO, on("t"), agent="chat").wait() == "finished"
 
 
 async def test_an_input_no_graph_takes_is_the_runs_end() -> None:
