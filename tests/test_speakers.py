@@ -35,17 +35,73 @@ async def test_a_middlewares_model_is_silent() -> None:
     assert "They greeted each other." not in [text for run in runs for text in run.texts.values()]
 
 
-async def test_a_node_is_a_tool_node_once_a_result_has_come_from_it() -> None:
-    node = {"langgraph_node": "act", "langgraph_checkpoint_ns": "act:1", "ls_model_type": "chat"}
+def spoken_after(caller: str, *, returns: bool = False, subgraph: str = "") -> dict[str, str]:
+    """What `act` may say in its second run, when in its first it spoke, and answered a call that `caller` made."""
+    parts: list[Any] = [
+        ("messages", (_calling("c"), _in(caller, 1))),
+        ("messages", (AIMessageChunk(content="First.", id="m1"), _in("act", 2))),
+        ("messages", ({"type": "tool", "id": "t", "tool_call_id": "c", "content": "r"}, _in("act", 2))),
+        ("updates", {"act": {"messages": [AIMessageChunk(content="First.", id="m1")] if returns else []}}),
+        ("messages", (AIMessageChunk(content="Second.", id="m2"), _in("act", 3, subgraph))),
+    ]
+    return tell_parts(parts).texts
+
+
+def _in(node: str, task: int, subgraph: str = "") -> dict[str, Any]:
+    path = f"{subgraph}{node}:{task}"
+    return {"langgraph_node": node, "langgraph_checkpoint_ns": path, "ls_model_type": "chat"}
+
+
+def _calling(call_id: str) -> Any:
+    fragment = {"name": "look", "args": "{}", "id": call_id, "index": 0}
+    return {"type": "AIMessageChunk", "id": "m0", "content": "", "tool_call_chunks": [fragment]}
+
+
+def test_a_node_runs_tools_once_it_has_answered_another_nodes_call() -> None:
+    assert spoken_after("think") == {"m1": "First."}
+
+
+def test_a_node_that_answers_its_own_call_speaks_on() -> None:
+    assert spoken_after("act") == {"m1": "First.", "m2": "Second."}
+
+
+def test_a_node_that_returns_what_its_model_said_speaks_on() -> None:
+    assert spoken_after("think", returns=True) == {"m1": "First.", "m2": "Second."}
+
+
+def test_a_node_of_the_same_name_in_another_graph_speaks() -> None:
+    assert spoken_after("think", subgraph="writer:9|") == {"m1": "First.", "m2": "Second."}
+
+
+def test_a_call_is_made_in_one_graph_and_answered_there() -> None:
+    """Ids repeat over agents: a planner that answers its own `c` is not taken for the tool node of another's."""
+    parts: list[Any] = [("messages", (_calling("c"), _in("model", 3, graph))) for graph in ("left:1|", "right:2|")]
     result = {"type": "tool", "id": "t", "tool_call_id": "c", "content": "r"}
-    told = tell_parts(
-        [
-            ("messages", (AIMessageChunk(content="Heard.", id="m1"), node)),
-            ("messages", (result, {**node, "langgraph_checkpoint_ns": "act:2"})),
-            ("messages", (AIMessageChunk(content="Not heard.", id="m2"), {**node, "langgraph_checkpoint_ns": "act:3"})),
-        ]
-    )
-    assert told.texts == {"m1": "Heard."}
+    parts.append(("messages", (result, _in("model", 3, "left:1|"))))
+    parts.append(("messages", (AIMessageChunk(content="On.", id="m2"), _in("model", 4, "left:1|"))))
+    assert tell_parts(parts).texts == {"m2": "On."}
+
+
+def test_a_call_that_two_nodes_make_is_each_ones_own() -> None:
+    parts: list[Any] = [("messages", (_calling("c"), _in(node, 1))) for node in ("left", "right")]
+    result = {"type": "tool", "tool_call_id": "c", "content": "r"}
+    parts += [("messages", ({**result, "id": f"t-{node}"}, _in(node, 1))) for node in ("left", "right")]
+    parts += [("messages", (AIMessageChunk(content=node, id=f"m-{node}"), _in(node, 2))) for node in ("left", "right")]
+    assert tell_parts(parts).texts == {"m-left": "left", "m-right": "right"}
+
+
+@pytest.mark.parametrize("marked", [{"type": "tool_call"}, {}])
+def test_a_task_whose_input_is_a_tool_call_runs_a_tool(marked: dict[str, str]) -> None:
+    """And not one whose state only has a call's field names."""
+    start = {"id": "2", "name": "act", "input": {"name": "look", "args": {}, "id": "c", **marked}, "triggers": []}
+    told = tell_parts([("tasks", start), ("messages", (AIMessageChunk(content="Hm.", id="m1"), _in("act", 2)))])
+    assert told.texts == ({} if marked else {"m1": "Hm."})
+
+
+@pytest.mark.parametrize("mark", [{"lc_source": "summarization"}, {"lc_internal_call": "token"}])
+def test_each_mark_of_a_middlewares_call_makes_it_silent(mark: dict[str, str]) -> None:
+    told = tell_parts([("messages", (AIMessageChunk(content="A summary.", id="m1"), {**_in("model", 1), **mark}))])
+    assert told.texts == {}
 
 
 SPEAKERS: dict[str, Any] = {

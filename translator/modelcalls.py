@@ -26,6 +26,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from .namespaces import Namespace, task_path
 from .reasoning import ReasoningLane
 from .tool_calls import ToolLane
 
@@ -110,6 +111,11 @@ class ModelCall:
             self.run_id = self.run_id or message_id
         else:
             self.provider_id = self.provider_id or message_id
+
+    def is_of(self, ns: Namespace, node: str) -> bool:
+        """Whether a task of this node of the graph at `ns` made the call."""
+        path = task_path(ns, self.metadata)
+        return path[:-1] == ns and path[-1].partition(":")[0] == node
 
     def is_same(self, text: str, call_ids: list[str]) -> bool:
         """Whether a message with this text and these tool calls says what this call said."""

@@ -6,6 +6,9 @@ a bare number behind it: it runs beside the first, not within it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 Namespace = tuple[str, ...]
 
 
@@ -13,3 +16,12 @@ def is_within(inner: Namespace, outer: Namespace) -> bool:
     """Whether the graph at `inner` is the one at `outer` or runs within it."""
     depth = len(outer)
     return not outer or (inner[:depth] == outer and (len(inner) == depth or ":" in inner[depth]))
+
+
+def task_path(ns: Namespace, metadata: Mapping[str, Any]) -> Namespace:
+    """The whole path of the task that a message of the graph at `ns` comes from: its graph's namespace and its own
+    segment. Message metadata names it also where a stream loses namespaces."""
+    path = metadata.get("langgraph_checkpoint_ns")
+    if isinstance(path, str) and path:
+        return tuple(path.split("|"))
+    return (*ns, str(metadata.get("langgraph_node", "")))

@@ -23,12 +23,14 @@ from langchain_core.messages import AIMessageChunk
 from . import events
 from .agui_messages import shown
 from .call_ids import CallIds
+from .channels import messages_of
 from .content import fields, finish_reason, is_chunk, kind_of, lone_text, pieces
 from .history import History
 from .modelcalls import ModelCall, ModelCalls, task_of
 from .namespaces import Namespace, is_within
 from .options import Options
 from .outbox import Outbox
+from .pieces import ToolPiece
 from .plain import plain
 from .plain import text as wire_text
 from .predict import Predictions
@@ -111,7 +113,7 @@ class Speech:
         view = fields(message)
         kind = kind_of(view)
         if kind == "tool":
-            self._speakers.answered(metadata)
+            self._speakers.answered(ns, metadata, str(view.get("tool_call_id")))
             self.whole(ns, message, metadata)
             return self.call_ids.answered(str(view.get("tool_call_id")), self._subagents.of(ns))
         if kind == "ai" and is_chunk(view) and not _is_output(metadata):
@@ -144,6 +146,8 @@ class Speech:
             self._usage.add(view.get("usage_metadata"), metadata, view.get("response_metadata"))
         call = self._begin(ns, message_id, metadata)
         call.ended = True
+        for call_id in call_ids:
+            self._speakers.called(ns, metadata, call_id)
         if call.silent or not self._begin_calls(call, itself):
             return
         tellings = [(item["id"], retold(item, call.subagent)) for item in told]
@@ -151,6 +155,15 @@ class Speech:
             if telling is not None and not self._view.has(item_id):
                 self._outbox.tell_all(telling)
                 call.told_ids.append(item_id)
+
+    def returned(self, ns: Namespace, node: str, output: Any) -> None:
+        """A node returned its output: if it runs tools as far as is known, and what its model said is in the output,
+        that is speech as any other."""
+        if not self._speakers.runs_tools(ns, node):
+            return
+        stored = {fields(message).get("id") for message in messages_of(output, self._options.messages_key)}
+        if any(call.is_of(ns, node) and not stored.isdisjoint((call.provider_id, call.run_id)) for call in self.calls):
+            self._speakers.returned(ns, node)
 
     def _begin_calls(self, call: ModelCall, message: Mapping[str, Any]) -> bool:
         """Settles the ids of a whole message's calls; whether all of them can be told."""
@@ -224,6 +237,8 @@ class Speech:
         if self._shown and call.told_id is None and not self._shown.isdisjoint((call.run_id, call.provider_id)):
             call.silent = True
         for piece in pieces(view):
+            if isinstance(piece, ToolPiece) and piece.id:
+                self._speakers.called(ns, metadata, piece.id)
             self._saying.piece(call, piece)
         if view.get("chunk_position") == "last":
             self._saying.close(call)
@@ -235,7 +250,7 @@ class Speech:
         call = self.calls.begin(message_id, metadata)
         subagent = self._subagents.of(ns)
         depth = len(subagent.ns) if subagent else 0
-        call.silent = self._subagents.silences(subagent) or self._speakers.is_silent(ns[depth:], metadata)
+        call.silent = self._subagents.silences(subagent) or self._speakers.is_silent(ns, metadata, depth)
         call.subagent = self._subagents.tag(subagent)
         call.owner = subagent.id if subagent else None
         call.mute_text = is_muted(metadata, "messages")
@@ -247,7 +262,7 @@ class Speech:
     def _result(self, ns: Namespace, result: Mapping[str, Any]) -> None:
         subagent = self._subagents.of(ns)
         depth = len(subagent.ns) if subagent else 0
-        if self._subagents.silences(subagent) or self._speakers.in_tool(ns[depth:]):
+        if self._subagents.silences(subagent) or self._speakers.in_tool(ns, depth):
             return
         call_id = self.call_ids.answered(result["toolCallId"], subagent)
         if call_id is None:

@@ -81,7 +81,7 @@ class Subagents:
         if not ns:
             return True
         subagent = self.of(ns)
-        return not self.silences(subagent) and not self._speakers.in_tool(ns[len(subagent.ns) if subagent else 0 :])
+        return not self.silences(subagent) and not self._speakers.in_tool(ns, len(subagent.ns) if subagent else 0)
 
     def silences(self, subagent: Subagent | None) -> bool:
         """Whether what `subagent` says is not told."""
@@ -90,7 +90,7 @@ class Subagents:
     def heard(self, ns: Namespace, metadata: Mapping[str, Any] | None, channels: Any) -> None:
         """Something came from the graph at `ns`: a message with its metadata, or its `values`."""
         key = (ns, channels is not None)
-        if not ns or ns in self._by_ns or key in self._ordinary or not self._speakers.in_tool(ns[-1:]):
+        if not ns or ns in self._by_ns or key in self._ordinary or not self._speakers.is_tool(ns):
             return
         self._ordinary.add(key)
         name = metadata.get("lc_agent_name") if metadata is not None else None
@@ -110,9 +110,10 @@ class Subagents:
 
     def task(self, ns: Namespace, task: Mapping[str, Any]) -> None:
         """A part of the `tasks` mode: the start of a tool's task names the call it runs."""
-        call = _tool_call(task.get("input"))
+        call, segment = _tool_call(task.get("input")), f"{task.get('name')}:{task.get('id')}"
         if call is not None:
-            self._calls[(*ns, f"{task.get('name')}:{task.get('id')}")] = call
+            self._calls[(*ns, segment)] = call
+        self._speakers.task(ns, segment, runs_tool=call is not None)
 
     def answered(self, call_id: str | None) -> list[Subagent]:
         """The subagents whose call has its result now (None: no call has): they have ended."""
@@ -174,12 +175,13 @@ def _is_for(args: Mapping[str, str], told: str | None, name: Any) -> bool:
 
 
 def _tool_call(task_input: Any) -> str | None:
-    """The id of the tool call that a task's input is; LangGraph gives it in a list, or beside the state."""
+    """The id of the tool call that a task's input is; LangGraph gives it in a list, or beside the state. A graph's own
+    state may have fields of a call's names, so both forms are known by their marks."""
     if type(task_input) in (list, tuple) and len(task_input) == 1:
         task_input = task_input[0]
-    if type(task_input) is dict and type(task_input.get("tool_call")) is dict:
-        task_input = task_input["tool_call"]
-    if type(task_input) is dict and {"name", "args"} <= task_input.keys():
+    if type(task_input) is dict and task_input.get("__type") == "tool_call_with_context":
+        task_input = task_input.get("tool_call")
+    if type(task_input) is dict and task_input.get("type") == "tool_call" and {"name", "args"} <= task_input.keys():
         call_id = task_input.get("id")
         return call_id if isinstance(call_id, str) else None
     return None

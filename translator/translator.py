@@ -217,6 +217,7 @@ class Translator:
                 self._replayed(part.ns, str(node), output)
             else:
                 self.steps.updated(part.ns, str(node))
+                self.speech.returned(part.ns, str(node), output)
             if not part.ns:
                 names = written(output)
                 self.state.write(names)
