@@ -8,6 +8,7 @@
 | `unauthorized`, `forbidden`, `not_found`, `invalid` | the platform's 401, 403, 404, 400 and 422 |
 | `platform_error` | anything else it refused with |
 | `lost` | the platform could not be reached, or not again |
+| `shutdown` | an input that was queued, or a run that was read, ends with its server |
 | `internal_error` | something nobody foresaw |
 """
 
@@ -27,6 +28,7 @@ Event = dict[str, Any]
 
 INTERNAL: Final = "internal_error"
 CONFLICT: Final = "conflict"
+SHUTDOWN: Final = "shutdown"
 
 _LONGEST = 512
 _EXCEPTION = re.compile(r"(\w+)\((.*)\)", re.DOTALL)

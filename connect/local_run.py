@@ -16,8 +16,9 @@ Which run an input asks for, `intake.plan` says; what goes into the graph, `inta
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine
 from contextlib import aclosing
-from typing import Any
+from typing import Any, Final, TypeVar
 
 from ag_ui.core import RunAgentInput
 from langgraph.constants import END
@@ -28,7 +29,7 @@ from ..translator import events as agui
 from ..translator.failure import failure
 from .asking import Asking
 from .configs import graph_config, merged
-from .failures import InvalidIdError, InvalidInputError, RunConflictError, checked_run_id, checked_thread_id, failed
+from .failures import SHUTDOWN, RunConflictError, checked_run_id, checked_thread_id, failed
 from .idle import PastErrors
 from .intake import Intake
 from .intake.answers import LONGEST
@@ -45,6 +46,10 @@ from .runs import agent_of
 from .sources import Local
 from .told import Batches, closing, tell
 from .waiting import told_unchanged, told_waiting
+
+_Made = TypeVar("_Made")
+
+_NOT_RUN: Final = "This input was queued, and did not run: the server is shutting down. Send it again."
 
 
 async def begin_local(
@@ -77,7 +82,7 @@ class _Beginning:
             return self._joined(going)
         line = self._runs.lines.of(self._agent, self._given.thread_id)
         if self._intake.busy == "queue" and not (going is None and line.is_empty):
-            return self._told_later(self._runs.own(self._in_turn(line)))
+            return self._told_later(self._owned(self._in_turn(line)))
         return await self._in_turn(line)
 
     async def _in_turn(self, line: Line) -> Batches:
@@ -127,7 +132,7 @@ class _Beginning:
             return _once(*told_now)
         run = self._start(wanted, read)
         if isinstance(wanted, Resume | GoOn) and wanted.more:
-            return self._told_both(run, self._runs.own(self._when_ended(run)))
+            return self._told_both(run, self._owned(self._when_ended(run)))
         return run.attach(self._reader)
 
     async def _planned(self) -> tuple[Read, Plan]:
@@ -177,28 +182,42 @@ class _Beginning:
         """The same input without its answers."""
         return _Beginning(self._source, self._asking.without_answers(view or self._asking.view))
 
+    def _owned(self, work: Coroutine[Any, Any, _Made]) -> asyncio.Task[_Made]:
+        given = self._given
+        return self._runs.own(work, agent=self._agent, thread_id=given.thread_id, run_id=given.run_id)
+
     async def _told_both(self, first: Run, second: asyncio.Task[Batches | None]) -> Batches:
         async with aclosing(first.attach(self._reader)) as batches:
             async for batch in batches:
                 yield batch
-        async with closing(self._told_later(second)) as later:
-            async for batch in later:
-                yield batch
+        if first.status == "finished":
+            async with closing(self._told_later(second)) as later:
+                async for batch in later:
+                    yield batch
 
     async def _told_later(self, begun: asyncio.Task[Any]) -> Batches:
-        """What comes when another run has ended; an error of it as `RUN_ERROR`."""
+        """What comes when another run has ended. That it does not come, for an error or the end of the server, is
+        `RUN_ERROR`; the registry logs it."""
         try:
             told: Batches | None = await asyncio.shield(begun)
-        except (InvalidInputError, InvalidIdError, RunConflictError) as error:
-            told = _once(failed(error, self._options).copy())
         except asyncio.CancelledError:
-            if self._intake.on_disconnect == "cancel":
-                begun.cancel()
-            raise
+            if not begun.cancelled() or _is_cancelled():
+                if self._intake.on_disconnect == "cancel":
+                    begun.cancel()
+                raise
+            told = _once(agui.run_error(_NOT_RUN, SHUTDOWN))
+        except Exception as error:
+            told = _once(failed(error, self._options).copy())
         if told is not None:
             async with closing(told) as batches:
                 async for batch in batches:
                     yield batch
+
+
+def _is_cancelled() -> bool:
+    """Whether the running task is, and not what it waits for."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 def _input(wanted: Plan, goes_in: Going) -> Any:

@@ -15,6 +15,7 @@ All of it is of one event loop, and changes only in its turns; there are no lock
 from __future__ import annotations
 
 import asyncio
+import logging
 import uuid
 import weakref
 from collections import OrderedDict
@@ -31,7 +32,14 @@ from langgraph.pregel import Pregel
 from ..translator import PROTOCOL_VERSION, STREAM_MODES, ClientView, Ending, Failed, Options, Translator
 from ..translator.failure import failure
 from .configs import graph_config
-from .failures import RunConflictError, checked_run_id, checked_thread_id
+from .failures import (
+    InvalidIdError,
+    InvalidInputError,
+    RunConflictError,
+    checked_run_id,
+    checked_thread_id,
+    where,
+)
 from .line import Lines
 from .process_run import OnDisconnect, Run
 from .shown import options_for
@@ -40,6 +48,8 @@ from .starts import Starts
 Graph = Pregel[Any, Any, Any, Any]
 _Key = tuple[Hashable, str]
 _Made = TypeVar("_Made")
+
+_log = logging.getLogger(__name__)
 
 
 class RunNotFoundError(LookupError):
@@ -74,8 +84,8 @@ class Runs:
         self._lingering: OrderedDict[_Key, tuple[Run, asyncio.TimerHandle]] = OrderedDict()
         self._remembered: OrderedDict[_Key, Remembered] = OrderedDict()
         self._starts: weakref.WeakKeyDictionary[Starts, _Key] = weakref.WeakKeyDictionary()
-        self.owned: set[asyncio.Task[Any]] = set()
-        """Runs that are to start when another one has ended."""
+        self.owned: dict[asyncio.Task[Any], Hashable] = {}
+        """Inputs that are to run when another run has ended, and their agents."""
         self.lines = Lines()
 
     async def __aenter__(self) -> Runs:
@@ -144,16 +154,26 @@ class Runs:
         return len(self._live)
 
     async def stop(self, agent: Hashable) -> None:
-        """Cancels what runs of one agent, and waits for its end."""
-        while found := [run for run in self._live.values() if run.agent == agent]:
+        """Cancels what runs of one agent, and what is queued, and waits for its end."""
+        while (found := [run for run in self._live.values() if run.agent == agent]) or agent in self.owned.values():
+            await asyncio.gather(*self.stop_queued(agent), return_exceptions=True)
             await asyncio.gather(*(run.cancel() for run in found))
 
-    def own(self, work: Coroutine[Any, Any, _Made]) -> asyncio.Task[_Made]:
-        """Does work that belongs to no request (a run that waits for another's end): it goes on if nobody waits for it,
-        and is cancelled with the registry."""
+    def stop_queued(self, agent: Hashable) -> list[asyncio.Task[Any]]:
+        """Cancels what is queued of one agent: it does not run, and its readers get a terminal event."""
+        found = [task for task, each in self.owned.items() if each == agent]
+        for task in found:
+            task.cancel()
+        return found
+
+    def own(
+        self, work: Coroutine[Any, Any, _Made], *, agent: Hashable, thread_id: str, run_id: str
+    ) -> asyncio.Task[_Made]:
+        """Does work that belongs to no request (an input that waits for another run's end): it goes on if nobody waits
+        for it, and is cancelled with the registry. What it raises is logged, also where no reader gets it."""
         task = asyncio.get_running_loop().create_task(work)
-        self.owned.add(task)
-        task.add_done_callback(self._disown)
+        self.owned[task] = agent
+        task.add_done_callback(lambda task: self._disown(task, where(agent, thread_id, run_id)))
         return task
 
     async def aclose(self) -> None:
@@ -168,10 +188,13 @@ class Runs:
         for key in list(self._lingering):
             self._forget(key)
 
-    def _disown(self, task: asyncio.Task[Any]) -> None:
-        self.owned.discard(task)
-        if not task.cancelled():
-            task.exception()  # whoever waits for it is told
+    def _disown(self, task: asyncio.Task[Any], place: str) -> None:
+        del self.owned[task]
+        error = None if task.cancelled() else task.exception()
+        if isinstance(error, InvalidIdError | InvalidInputError | RunConflictError):
+            _log.warning("A queued input was refused (%s): %s", place, error)
+        elif error is not None:
+            _log.error("A queued input could not be run (%s).", place, exc_info=error)
 
     def _over(self, run: Run, ending: Ending) -> None:
         key = (run.agent, run.thread_id)

@@ -4,22 +4,27 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from typing import Any
+from unittest.mock import AsyncMock
 
+import pytest
 from ag_ui.core import RunAgentInput
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph_agui.connect import Intake, Local, Runs, run
+from langgraph_agui.connect import Intake, InvalidInputError, Local, Runs, local_run, run
+from langgraph_agui.connect.asking import Asking
+from langgraph_agui.connect.failures import code_of
+from langgraph_agui.connect.planned import planned
 
 from .chats import said
 from .listening import turns, until
-from .paced import Point, speaking
+from .paced import Point, asking, speaking
 
 WORDS = "one two three four"
 
 
-def asked(text: str, run_id: str, *held: dict[str, Any]) -> RunAgentInput:
+def asked(text: str, run_id: str, *held: dict[str, Any], thread: str = "t", **more: Any) -> RunAgentInput:
     """What a client sends that says this."""
     said = {"id": f"user-{run_id}", "role": "user", "content": text}
-    return RunAgentInput.model_validate({"threadId": "t", "runId": run_id, "messages": [*held, said]})
+    return RunAgentInput.model_validate({"threadId": thread, "runId": run_id, "messages": [*held, said], **more})
 
 
 class Asker:
@@ -145,8 +150,72 @@ async def test_a_queued_run_ends_with_its_registry() -> None:
         await point.reached.wait()
         second = Asker(source, asked("again", "second"), Intake(busy="queue"))
         await turns()
-    await asyncio.gather(first.task, second.task, return_exceptions=True)
-    assert second.task.done()
+    await asyncio.gather(first.task, second.task)
+    assert [(event["type"], event["code"]) for event in second.events] == [("RUN_ERROR", "shutdown")]
+
+
+async def test_an_agents_queued_runs_end_with_its_runs() -> None:
+    point = Point()
+    async with Runs() as runs:
+        graph = speaking(point, InMemorySaver(), WORDS)
+        source, other = Local(graph, agent="a", runs=runs), Local(graph, agent="b", runs=runs)
+        running = [Asker(each, asked("hello", f"{each.agent}-1", thread=f"{each.agent}")) for each in (source, other)]
+        await until(lambda: runs.running == 2)
+        queued = [
+            Asker(each, asked("again", f"{each.agent}-2", thread=f"{each.agent}"), Intake(busy="queue"))
+            for each in (source, other)
+        ]
+        await until(lambda: len(runs.owned) == 2)
+        await runs.stop("a")
+        assert (runs.running, len(runs.owned)) == (1, 1)
+        point.open.set()
+        await asyncio.gather(*(each.task for each in (*running, *queued)))
+        assert [each.events[-1].get("code") for each in queued] == ["shutdown", None]
+
+
+@pytest.mark.parametrize("reads", [True, False])
+@pytest.mark.parametrize("error", [ZeroDivisionError("a bug"), InvalidInputError("no such message")])
+async def test_what_a_queued_input_fails_in_is_logged_and_its_readers_are_told(
+    error: Exception, reads: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with held_up() as (source, point, first):
+        second = Asker(source, asked("again", "second"), Intake(busy="queue"))
+        await until(lambda: len(source.runs.owned) == 1)
+        if not reads:
+            await second.leave()
+        monkeypatch.setattr(local_run, "planned", AsyncMock(side_effect=error))
+        point.open.set()
+        await first.task
+        await until(lambda: not source.runs.owned)
+        await turns()
+        codes = [event.get("code") for event in second.events]
+        assert codes == ([code_of(error)] if reads else [])
+        assert "agent 'LangGraph', thread 't', run 'second'" in caplog.text
+
+
+async def test_what_a_message_fails_in_that_came_with_an_answer_is_logged_and_told(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def failing(asking: Asking, *rest: Any) -> Any:
+        if asking.follows:
+            raise ZeroDivisionError("a bug")
+        return await planned(asking, *rest)
+
+    monkeypatch.setattr(local_run, "planned", failing)
+    point = Point()
+    point.open.set()
+    async with Runs() as runs:
+        source = Local(asking(point, InMemorySaver()), agent="chat", runs=runs)
+        first = Asker(source, asked("hello", "first"))
+        await first.task
+        waits = first.events[-1]["outcome"]["interrupts"][0]["id"]
+        resume = [{"interruptId": waits, "status": "resolved", "payload": "yes"}]
+        hello = {"id": "user-first", "role": "user", "content": "hello"}
+        second = Asker(source, asked("and this", "second", hello, resume=resume))
+        await second.task
+    assert second.kinds[-2:] == ["RUN_FINISHED", "RUN_ERROR"]
+    assert second.events[-1]["code"] == "internal_error"
+    assert "agent 'chat', thread 't', run 'second'" in caplog.text
 
 
 async def test_a_run_goes_on_without_its_reader() -> None:

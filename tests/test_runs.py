@@ -169,7 +169,8 @@ async def test_whatever_raises_at_the_end_of_a_run_frees_its_thread(
     what: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, agui_client: AguiClient
 ) -> None:
     raising, log = FIXTURES["node_raises"].build(InMemorySaver()), logging.getLogger(Run.__module__)
-    async with asyncio.timeout(20), Runs() as runs:
+    runs = Runs()  # its end would wait for a thread that is not free
+    async with asyncio.timeout(20):
         with monkeypatch.context() as patch:
             if what == "the translator":
                 patch.setattr(Translator, "finish", Mock(side_effect=ValueError("no end")))

@@ -112,6 +112,24 @@ async def test_a_run_that_waits_for_its_turn_is_told_that_it_has_none(gate: Gate
         assert events_of(await waits.aread())[-1]["code"] == "shutdown"
 
 
+async def test_what_is_queued_does_not_run_once_the_end_has_begun(gate: Gates) -> None:
+    gate.hold("first 3")
+    async with Runs() as runs:
+        app = app_of(gate, runs, grace=WITHIN, busy="queue")
+        async with served(app) as server, server.client() as client:
+            async with client.stream("POST", "/", json=posted("t", "hi")) as runs_now:
+                await gate.reached("first 3")
+                async with client.stream("POST", "/", json=posted("t", "hi", "and on", run_id="run-2")) as waits:
+                    async with client.stream("POST", "/", json=posted("t", "hi", "more", run_id="run-3")):
+                        pass  # this one has left
+                    closing_of(app).begin()
+                    assert [event.get("code") for event in events_of(await waits.aread())] == ["shutdown"]
+                    assert not runs.owned
+                gate.open("first 3")
+                assert kinds_of(await runs_now.aread())[-1] == "RUN_FINISHED"
+            assert runs.running == 0
+
+
 async def test_a_request_that_is_still_planned_is_sent_away(gate: Gates) -> None:
     plans = asyncio.Event()
 

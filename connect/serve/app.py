@@ -17,7 +17,6 @@ from starlette.routing import Route
 
 from ..public import HEARTBEAT
 from ..runs import agent_of
-from ..sources import Local
 from .agents import agents_of
 from .body import read
 from .closing import Closing
@@ -121,9 +120,8 @@ def _lifespan(service: Service) -> Any:
         service.closing.reopen()
         yield
         await service.closing.aclose()
-        for agent in service.agents.values():
-            if isinstance(agent.source, Local):
-                await agent.source.runs.stop(agent_of(agent.source.graph, agent.source.agent))
+        for source in service.locals:
+            await source.runs.stop(agent_of(source.graph, source.agent))
 
     return lifespan
 

@@ -52,6 +52,8 @@ class Closing:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._ending: asyncio.Task[None] | None = None
         self._gone: asyncio.Event | None = None
+        self.at_begin: Callable[[], None] = lambda: None
+        """Called when the end begins."""
         self.has_begun = False
         """Whether the end has begun: nothing new is let in."""
 
@@ -86,6 +88,7 @@ class Closing:
         if self.has_begun:
             return
         self.has_begun = True
+        self.at_begin()
         self._ending = asyncio.get_running_loop().create_task(self._end(), name="the end of what is open")
 
     async def aclose(self) -> None:

@@ -23,7 +23,8 @@ from ..idle import PastErrors
 from ..platform_watch import POLL
 from ..public import cancel, connected, watching
 from ..running import begin
-from ..sources import Platform, Source
+from ..runs import agent_of
+from ..sources import Local, Platform, Source
 from ..told import Batches, closing
 from .agents import Agent
 from .closing import Closing
@@ -59,8 +60,11 @@ class Service:
         self.limits = limits
         self.closing = closing
         self.places = Places(limits, [agent.source for agent in agents.values()])
+        self.locals = [agent.source for agent in agents.values() if isinstance(agent.source, Local)]
+        """The sources in this process."""
         self._authorize = authorize
         self._heartbeat = heartbeat
+        closing.at_begin = self._stop_queued
 
     @property
     def only(self) -> str | None:
@@ -161,6 +165,11 @@ class Service:
         except LookupError:
             return False
         return True
+
+    def _stop_queued(self) -> None:
+        """What is queued does not run any more when the server ends; its readers get a terminal event."""
+        for source in self.locals:
+            source.runs.stop_queued(agent_of(source.graph, source.agent))
 
     def _told(
         self,

@@ -24,6 +24,7 @@ from ...translator import events as agui
 from ...translator.opened import Open
 from ...translator.opened import Opened as InRun
 from ...translator.openings import closed
+from ..failures import SHUTDOWN
 from ..streams import frames
 from ..told import Batch, Batches, tell
 from .closing import Closing, Ended, Opened
@@ -33,8 +34,6 @@ HEADERS = {
     "Cache-Control": "no-store, no-transform",
     "X-Accel-Buffering": "no",
 }
-SHUTDOWN = "shutdown"
-"""The code of the `RUN_ERROR` that ends a stream when the server ends."""
 
 _GOODBYE = 1.0
 """Seconds in which a reader has to take the last that it is told."""
