@@ -51,7 +51,8 @@ class Answer:
     pending_interrupts: list[dict[str, Any]]
     result: Any
     trace: list[dict[str, Any]]
-    """What it held after each event (messages, state); only if asked for."""
+    """What it held (messages, state) after each event, or after so many as `after` names; only if asked for. What did
+    not change between two entries is the same object in both."""
 
     @property
     def accepted(self) -> bool:
@@ -92,13 +93,14 @@ class AguiClient:
         messages: Sequence[Mapping[str, Any]] = (),
         state: Any = None,
         trace: bool = False,
+        after: Sequence[int] | None = None,
         split: int | None = None,
         resume: Sequence[Mapping[str, Any]] | None = None,
     ) -> Answer:
         """Plays one response to a client that holds `messages` and `state` (`{}` if not given).
 
         The response is `events` (wire dicts, framed here) or `frames` (SSE as it stands); `split` is how many bytes
-        the client reads at once.
+        the client reads at once. `after` asks for a trace with one entry for each of these counts of events, sorted.
         """
         job: dict[str, Any] = {"version": version, "mode": mode, "messages": list(messages), "trace": trace}
         job["state"] = {} if state is None else state
@@ -106,6 +108,8 @@ class AguiClient:
             job["events"] = list(events or ())
         else:
             job["frames"] = frames.decode() if isinstance(frames, bytes) else frames
+        if after is not None:
+            job["after"] = list(after)
         if split is not None:
             job["split"] = split
         if resume is not None:
@@ -118,7 +122,7 @@ class AguiClient:
             state=answer["state"],
             pending_interrupts=answer["pendingInterrupts"],
             result=answer["result"],
-            trace=answer.get("trace", []),
+            trace=answer.get("trace", []) if after is None else _restored(answer["trace"]),
         )
 
     def _ask(self, job: dict[str, Any]) -> dict[str, Any]:
@@ -131,3 +135,15 @@ class AguiClient:
             raise RuntimeError(f"the client process ended with {self._process.wait()}")
         answer: dict[str, Any] = json.loads(line)
         return answer
+
+
+def _restored(entries: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The entries of a trace that names unchanged messages by their place in the entry before."""
+    restored: list[dict[str, Any]] = []
+    messages: list[Any] = []
+    state: Any = None
+    for entry in entries:
+        messages = [messages[item] if isinstance(item, int) else item for item in entry["messages"]]
+        state = entry.get("state", state)
+        restored.append({"messages": messages, "state": state})
+    return restored

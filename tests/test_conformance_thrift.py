@@ -6,7 +6,8 @@ from langgraph_agui.translator import ClientView
 from fixtures.recordings import Recording
 
 from .readers import Reader
-from .test_recordings_conform import THREADS, tell
+from .test_recordings_conform import tell
+from .translated import THREADS
 
 RENAMED = "the message is stored under another id than it was said"
 CHANGED = "the message is stored with another content than it was said"

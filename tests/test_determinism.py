@@ -11,8 +11,8 @@ from langgraph_agui.translator import ClientView, encode
 
 from fixtures.recordings import SOURCES, Recording, Source, recordings
 
-from .test_recordings_conform import ending
 from .told import options_for, told
+from .translated import ending
 
 ROOT = Path(__file__).parent.parent
 ANOTHER_PROCESS = "from tests.test_determinism import digest; import sys; print(*map(digest, sys.argv[1:]), sep='\\n')"

@@ -14,8 +14,8 @@ from langgraph_agui.translator import ClientView
 from fixtures.recordings import Recording
 
 from .agui_client import VERSIONS, AguiClient, Answer
-from .test_recordings_conform import THREADS, ending
 from .told import Event, Telling, options_for, view_for
+from .translated import THREADS, ending
 
 TOLD = {name: turns for name, turns in THREADS.items() if turns[0].source in ("local", "platform")}
 

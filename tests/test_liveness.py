@@ -9,8 +9,8 @@ from langgraph_agui.translator.parts import read_part
 
 from fixtures.recordings import Recording, recordings
 
-from .test_recordings_conform import ending
 from .told import Event, Telling, options_for
+from .translated import ending
 
 SAID = {"TEXT_MESSAGE_CONTENT": "text", "REASONING_MESSAGE_CONTENT": "reasoning", "TOOL_CALL_ARGS": "args"}
 EXCEPTIONS = {

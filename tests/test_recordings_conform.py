@@ -1,20 +1,15 @@
 """Every recording, local and from a server, through the real clients: accepted, and in the end the checkpoint's."""
 
-from itertools import groupby
 from typing import Any
 
 import pytest
-from langgraph_agui.translator import Failed
 
-from fixtures.recordings import Recording, recordings
+from fixtures.recordings import Recording
 
 from .agui_client import VERSIONS, AguiClient
 from .readers import KNOWN, Reader, Verdicts, judge
+from .translated import THREADS, ending
 
-THREADS = {
-    "/".join(name): list(turns)
-    for name, turns in groupby(recordings(), key=lambda recording: (recording.source, recording.fixture))
-}
 KEPT_BACK = {"question", "secret", "hitl_edited_tool_calls"}
 """Channels that are not in their graph's output schema: a server does not stream them, though its state has them."""
 
@@ -27,12 +22,6 @@ def tell(recording: Recording, reader: Reader) -> None:
     for part in recording.parts:
         reader.telling.feed(part)
     reader.telling.finish(ending(recording))
-
-
-def ending(recording: Recording) -> Failed | None:
-    """What a caller knows of the end beside the stream: the exception of a local run."""
-    raised = recording.about["error"] if recording.source.startswith("local") else None
-    return Failed(raised) if raised else None
 
 
 def values(recording: Recording, reader: Reader) -> Any:

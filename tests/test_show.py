@@ -21,8 +21,8 @@ from .agui_client import VERSIONS, AguiClient
 from .expected import comparable
 from .random_streams import Scenario, scenarios
 from .test_joining import EACH, EVERY, TOLD
-from .test_recordings_conform import ending
 from .told import Event, Telling, options_for, view_for
+from .translated import ending
 
 SETTINGS = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 

@@ -1,11 +1,12 @@
 // Drives the real AG-UI clients: one JSON job per line in, one JSON answer per line out, in order.
 //
 // A job: { id, version: "1.0.0" | "0.0.59", mode?: "run" | "connect", messages?, state?, events? | frames?, split?,
-// trace?, resume? }. `events` are written as LF-framed SSE; `frames` is SSE text taken as it is. Either way the bytes
+// trace?, after?, resume? }. `events` are written as LF-framed SSE; `frames` is SSE text taken as it is. Either way the bytes
 // go through the client's own HTTP reader, so everything it does to a response is done to them; `split` is the size of
 // the reads (65536).
 // An answer: { id, error, warnings, messages, state, pendingInterrupts, result, trace? }. `trace` has what the agent
-// held after each event that reached its reducer.
+// held after each event that reached its reducer; with `after`, a sorted list of counts, what it held after so many
+// events, in which a number stands for the message at that place in the entry before, and no `state` for the same state.
 //
 // The one module here that is not a test; it knows nothing of what is tested.
 
@@ -40,6 +41,21 @@ const response = (text, split) => {
   return new Response(body, { status: 200, headers: { "content-type": "text/event-stream" } });
 };
 
+// What changed since the last time: messages that are the same are told by their place in the list before.
+const changes = () => {
+  let places = new Map();
+  let last;
+  return ({ messages, state }) => {
+    const texts = messages.map((message) => JSON.stringify(message));
+    const entry = { messages: texts.map((text, at) => places.get(text) ?? structuredClone(messages[at])) };
+    const now = JSON.stringify(state);
+    if (now !== last) entry.state = structuredClone(state);
+    places = new Map(texts.map((text, at) => [text, at]));
+    last = now;
+    return entry;
+  };
+};
+
 export const drive = async (job) => {
   const warnings = [];
   const failures = [];
@@ -53,8 +69,20 @@ export const drive = async (job) => {
   });
   const trace = [];
   const held = () => ({ messages: agent.messages, state: agent.state });
+  const changed = changes();
+  let count = 0;
+  // Records what was held after so many events, for each count that is asked for.
+  const record = () => {
+    while (job.after[trace.length] <= count) trace.push(changed(held()));
+  };
   // onEvent comes before its event is applied: what is held then is what the event before it left.
-  const tracer = { onEvent: () => void trace.push(structuredClone(held())) };
+  const tracer = {
+    onEvent: () => {
+      if (!job.after) return void trace.push(structuredClone(held()));
+      record();
+      count += 1;
+    },
+  };
 
   const kept = { warn: console.warn, error: console.error, log: console.log, debug: console.debug };
   const note = (...args) => void warnings.push(args.map((arg) => (arg instanceof Error ? arg.message : String(arg))).join(" "));
@@ -66,7 +94,7 @@ export const drive = async (job) => {
   try {
     const parameters = job.resume === undefined ? {} : { resume: job.resume };
     const call = job.mode === "connect" ? "connectAgent" : "runAgent";
-    ({ result } = await agent[call](parameters, job.trace ? tracer : {}));
+    ({ result } = await agent[call](parameters, job.trace || job.after ? tracer : {}));
   } catch (error) {
     failures.push(error);
   } finally {
@@ -83,7 +111,9 @@ export const drive = async (job) => {
     pendingInterrupts: agent.pendingInterrupts,
     result: result ?? null,
   };
-  if (job.trace) answer.trace = [...trace.slice(1), held()];
+  if (job.after) record();
+  if (job.after) answer.trace = trace;
+  else if (job.trace) answer.trace = [...trace.slice(1), held()];
   return structuredClone(answer);
 };
 

@@ -1,0 +1,443 @@
+"""What a client shows while a run streams (G9, and G5's number of pieces): `faults` judges a run batch by batch.
+
+Each rule is a function of a `Run`, with a name of its own. A change that the graph itself makes is no fault: it removed
+or rewrote a message, or a step ended without saving what was said in it. The root `values` of the stream show these
+acts. Nothing is translated here, and nothing of the translator is asked but how parts and stored messages read.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import accumulate
+from typing import Any, NamedTuple
+
+from langgraph_agui.translator import ClientView, Options
+from langgraph_agui.translator.channels import channels
+from langgraph_agui.translator.content import Reasoning, Text, fields, pieces
+from langgraph_agui.translator.namespaces import Namespace, is_within
+from langgraph_agui.translator.parts import Part, read_part
+
+from .agui_client import AguiClient, Answer
+from .expected import Wire, expected
+
+Event = dict[str, Any]
+Key = tuple[str, str]
+"""What is displayed: ("message", its id), or ("call", its id)."""
+Items = dict[Key, str]
+"""What is displayed, with its text: a message's content, a call's arguments. An activity has none."""
+
+
+class Fault(NamedTuple):
+    """A rule that does not hold at a batch."""
+
+    rule: str
+    batch: int
+    what: str
+
+
+class Shown(NamedTuple):
+    """What a client displays."""
+
+    messages: Sequence[Wire]
+    state: Any
+
+
+class Checkpoint(NamedTuple):
+    """What root `values` say."""
+
+    items: Items
+    channels: Mapping[str, Any]
+    is_whole: bool
+    """Whether the superstep is over: values that come with an interrupt are those from before it."""
+
+
+@dataclass
+class Run:
+    """A run as it was fed and as a client showed it: batch 0 is the start's, then one for each part, then the end's."""
+
+    parts: Sequence[Any]
+    batches: Sequence[Sequence[Event]]
+    shown: Sequence[Shown]
+    """Before the start, and after each batch."""
+    options: Options = field(default_factory=Options)
+    stored: Items = field(default_factory=dict)
+    """What the thread's checkpoint held before the run."""
+
+    @cached_property
+    def read(self) -> list[Part | None]:
+        """By batch: the part that was fed; None for the start and the end."""
+        return [None, *map(read_part, self.parts), None]
+
+    @cached_property
+    def items(self) -> list[Items]:
+        """What was displayed, as `shown`."""
+        known: list[Items] = []
+        for number, shown in enumerate(self.shown):
+            same = number > 0 and shown.messages is self.shown[number - 1].messages
+            known.append(known[-1] if same else items(shown.messages))
+        return known
+
+    @cached_property
+    def checkpoints(self) -> list[tuple[int, Checkpoint]]:
+        """The root values of the stream, with their batch."""
+        return [
+            (batch, _checkpoint(part, self.options))
+            for batch, part in enumerate(self.read)
+            if part is not None and part.mode == "values" and not part.ns
+        ]
+
+    @cached_property
+    def interrupted(self) -> int | None:
+        """The batch in which an interrupt came, if the run ends with it."""
+        if not (self.batches[-1] and self.batches[-1][-1].get("outcome", {}).get("type") == "interrupt"):
+            return None
+        return next((batch for batch, part in enumerate(self.read) if part is not None and _interrupts(part)), None)
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether the run ended well, so that all its steps are over."""
+        last = self.batches[-1][-1] if self.batches[-1] else {}
+        return last.get("type") == "RUN_FINISHED" and last.get("outcome", {}).get("type", "success") == "success"
+
+    def before(self, batch: int) -> Items:
+        """What was displayed before a batch."""
+        return self.items[batch]
+
+    def after(self, batch: int) -> Items:
+        """What was displayed after a batch."""
+        return self.items[batch + 1]
+
+    def latest(self, batch: int) -> tuple[int, Checkpoint] | None:
+        """The newest root values that had come by a batch."""
+        return next(((at, found) for at, found in reversed(self.checkpoints) if at <= batch), None)
+
+    def spoken(self, key: Key, batch: int) -> int:
+        """The last batch before this one in which something displayed grew; -1 if none of this run."""
+        changes = [at for at in range(batch) if self.after(at).get(key) != self.before(at).get(key)]
+        return changes[-1] if changes else -1
+
+    def dropped_by_graph(self, key: Key, batch: int) -> bool:
+        """Whether the graph's own act takes something off the screen in this batch: a step ended and the conversation
+        that it left has no such message."""
+        if batch == len(self.batches) - 1 and self.succeeded:
+            return True
+        spoken = self.spoken(key, batch)
+        return any(
+            spoken < at <= batch and checkpoint.is_whole and key not in checkpoint.items
+            for at, checkpoint in self.checkpoints
+        )
+
+    def left_out(self, key: Key, batch: int) -> bool:
+        """Whether the graph has taken something out of the conversation by this batch: it was stored, or said in this
+        run, and is not in the last values of a step that is over."""
+        whole = [(at, checkpoint) for at, checkpoint in self.checkpoints if at <= batch and checkpoint.is_whole]
+        if not whole or key in whole[-1][1].items:
+            return False
+        stored = key in self.stored or any(key in checkpoint.items for _, checkpoint in whole)
+        return stored or 0 <= self.spoken(key, batch) < whole[-1][0]
+
+    def stored_as(self, key: Key, batch: int) -> bool:
+        """Whether the conversation has it under another id by this batch, and displays it so."""
+        text, after, latest = self.before(batch)[key], self.after(batch), self.latest(batch)
+        return latest is not None and any(
+            other[0] == key[0] and other in after and other not in self.before(batch) and same(stored, text)
+            for other, stored in latest[1].items.items()
+        )
+
+
+# --- the rules --------------------------------------------------------------------------------------------------------
+
+
+def a_text_only_grows(run: Run) -> Iterator[tuple[int, str]]:
+    """A text changes at its end only, unless the graph stored another one."""
+    for batch in _changes(run):
+        before, after, latest = run.before(batch), run.after(batch), run.latest(batch)
+        for key in before.keys() & after.keys():
+            rewritten = latest is not None and key in latest[1].items and same(latest[1].items[key], after[key])
+            if not after[key].startswith(before[key]) and not rewritten:
+                yield batch, f"{key}: {before[key]!r} became {after[key]!r}"
+
+
+def nothing_vanishes(run: Run) -> Iterator[tuple[int, str]]:
+    """What is displayed stays, unless the graph removed it or did not save it in a step that is over."""
+    for batch in _changes(run):
+        for key in run.before(batch).keys() - run.after(batch).keys():
+            if not run.dropped_by_graph(key, batch) and not run.stored_as(key, batch):
+                yield batch, f"{key}: {run.before(batch)[key]!r} vanished"
+
+
+def nothing_returns(run: Run) -> Iterator[tuple[int, str]]:
+    """What vanished does not come back, unless the graph left it out of a step's conversation and stored it later."""
+    gone: dict[Key, int] = {}
+    for batch in _changes(run):
+        for key in run.after(batch).keys() - run.before(batch).keys():
+            if key in gone and not run.left_out(key, gone[key]):
+                yield batch, f"{key}: vanished in batch {gone[key]}, and came back"
+        gone |= dict.fromkeys(run.before(batch).keys() - run.after(batch).keys(), batch)
+
+
+def no_result_comes_before_its_call(run: Run) -> Iterator[tuple[int, str]]:
+    """A tool result is displayed with or after its call, where the call is displayed at all."""
+    ever = {key for shown in run.items for key in shown}
+    for batch, events in enumerate(run.batches):
+        known = set(run.before(batch))
+        for event in events:
+            if event["type"] == "TOOL_CALL_START":
+                known.add(("call", event["toolCallId"]))
+            elif event["type"] == "MESSAGES_SNAPSHOT":
+                known |= items(event["messages"]).keys()
+                yield from ((batch, what) for what in _before_their_calls(event["messages"], ever))
+            elif event["type"] == "TOOL_CALL_RESULT" and ("call", event["toolCallId"]) in ever - known:
+                yield batch, f"a result of {event['toolCallId']} before the call"
+
+
+def a_message_starts_once(run: Run) -> Iterator[tuple[int, str]]:
+    """One START for each message, call and reasoning that is displayed; one behind a snapshot in the same batch opens
+    it again."""
+    started: set[tuple[str, str]] = set()
+    for batch, events in enumerate(run.batches):
+        snapshot, displayed = False, {key[1] for key in run.before(batch)}
+        for event in events:
+            snapshot = snapshot or event["type"] == "MESSAGES_SNAPSHOT"
+            if event["type"] not in ("TEXT_MESSAGE_START", "TOOL_CALL_START", "REASONING_START"):
+                continue
+            key = (event["type"], event.get("toolCallId") or event["messageId"])
+            if key in started and key[1] in displayed and not snapshot:
+                yield batch, f"a second {key[0]} of {key[1]}"
+            started.add(key)
+            displayed.add(key[1])
+
+
+def a_step_is_open_while_its_node_runs(run: Run) -> Iterator[tuple[int, str]]:
+    """From a task's start to its result, as the `tasks` mode has them, the step of its node is open. A task that a
+    resumed run does not run again starts, and has no result: the end of the superstep is its end."""
+    running: dict[Any, tuple[Namespace, list[str]]] = {}
+    opened: list[tuple[str, Any]] = []
+    subagents = False
+    for batch, (part, events) in enumerate(zip(run.read, run.batches, strict=True)):
+        if part is not None and part.mode == "tasks" and isinstance(part.data, Mapping):
+            node, task = part.data.get("name"), part.data.get("id")
+            nodes = [segment.split(":")[0] for segment in part.ns]
+            if "input" not in part.data:
+                running.pop(task, None)
+            elif "tools" not in nodes or subagents:
+                running[task] = part.ns, ["/".join([*nodes[at:], str(node)]) for at in range(len(nodes) + 1)]
+        elif part is not None and part.mode == "values" and not _interrupts(part):
+            running = {task: known for task, known in running.items() if not is_within(known[0], part.ns)}
+        for event in events:
+            subagents = subagents or event["type"] == "SUBAGENT_STARTED"
+            step = (event.get("stepName"), event.get("subagentRunId"))
+            if event["type"] == "STEP_STARTED":
+                opened.append((str(step[0]), step[1]))
+            elif event["type"] == "STEP_FINISHED":
+                opened.remove((str(step[0]), step[1]))
+        names = {name for name, _ in opened}
+        for _, paths in running.values() if run.options.steps and batch < len(run.batches) - 1 else ():
+            if names.isdisjoint(paths):
+                yield batch, f"{paths[0]} runs, open are {names}"
+
+
+def an_interrupt_leaves_what_is_displayed(run: Run) -> Iterator[tuple[int, str]]:
+    """What is displayed when an interrupt comes is displayed at the end, perhaps under the id it is stored under."""
+    if run.interrupted is None:
+        return
+    final = run.items[-1]
+    texts = {(kind, text) for (kind, _), text in final.items()}
+    for key, text in run.before(run.interrupted).items():
+        if key not in final and (key[0], text) not in texts and not run.left_out(key, len(run.batches) - 1):
+            yield run.interrupted, f"{key}: {text!r} is displayed no more"
+
+
+def a_prediction_holds(run: Run) -> Iterator[tuple[int, str]]:
+    """A channel that was predicted changes again when more is predicted, it is written, its call is answered, or the
+    run ends; not before."""
+    predicted: dict[str, str | None] = {}
+    tools: dict[str, str] = {}
+    call: str | None = None
+    written: set[str] = set()
+    answered: set[str] = set()
+    for batch, (part, events) in enumerate(zip(run.read, run.batches, strict=True)):
+        if part is None:
+            continue
+        before, after = run.shown[batch].state, run.shown[batch + 1].state
+        if part.mode == "updates" and not part.ns and isinstance(part.data, Mapping):
+            written |= {str(name) for update in part.data.values() for one in _list(update) for name in _channels(one)}
+        for event in events:
+            if event["type"] == "CUSTOM" and event["name"] == "PredictState":
+                tools |= {item["tool"]: item["state_key"] for item in event["value"]}
+            elif event["type"] == "TOOL_CALL_START" and event["toolCallName"] in tools:
+                call = event["toolCallId"]
+            elif event["type"] == "TOOL_CALL_RESULT":
+                answered.add(event["toolCallId"])
+        if part.mode.startswith("messages"):
+            predicted |= dict.fromkeys(_differing(before, after), call)
+        elif part.mode == "values" and not part.ns:
+            for name in _differing(before, after):
+                held = predicted.pop(name, None)
+                if held is not None and name not in written and held not in answered:
+                    yield batch, f"{name}: the prediction of {held} became {_get(after, name)!r}"
+            written.clear()
+
+
+def a_message_is_shown_in_its_pieces(run: Run) -> Iterator[tuple[int, str]]:
+    """A text or a thought that streamed in n pieces and is displayed was emitted in these pieces."""
+    displayed = {(message["role"], message.get("content")) for message in run.shown[-1].messages if _is_text(message)}
+    streamed: dict[tuple[str, str, str], list[str]] = defaultdict(list)
+    emitted: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for part, events in zip(run.read, run.batches, strict=True):
+        for kind, text in _said(part):
+            assert part is not None
+            metadata = part.data[1]
+            streamed[kind, str(metadata.get("langgraph_checkpoint_ns")), str(fields(part.data[0]).get("id"))].append(
+                text
+            )
+        for event in events:
+            if event["type"] in ("TEXT_MESSAGE_CONTENT", "REASONING_MESSAGE_CONTENT") and event["delta"]:
+                kind = "assistant" if event["type"] == "TEXT_MESSAGE_CONTENT" else "reasoning"
+                emitted[kind, event["messageId"]].append(event["delta"])
+    for (kind, _, message_id), texts in streamed.items():
+        same = [deltas for (other, _), deltas in emitted.items() if other == kind and "".join(deltas) == "".join(texts)]
+        if (kind, "".join(texts)) in displayed and texts not in same:
+            yield len(run.batches) - 1, f"{kind} {message_id}: {texts} was emitted as {same}"
+
+
+RULES: dict[str, Callable[[Run], Iterator[tuple[int, str]]]] = {
+    rule.__name__: rule
+    for rule in (
+        a_text_only_grows,
+        nothing_vanishes,
+        nothing_returns,
+        no_result_comes_before_its_call,
+        a_message_starts_once,
+        a_step_is_open_while_its_node_runs,
+        an_interrupt_leaves_what_is_displayed,
+        a_prediction_holds,
+        a_message_is_shown_in_its_pieces,
+    )
+}
+
+
+def faults(run: Run) -> list[Fault]:
+    """All that is wrong on the way."""
+    return [Fault(name, batch, what) for name, rule in RULES.items() for batch, what in rule(run)]
+
+
+# --- what a client shows ----------------------------------------------------------------------------------------------
+
+
+def in_view(view: ClientView, batches: Iterable[Sequence[Event]]) -> list[Shown]:
+    """What a client with this view shows before and after each batch. The view goes along."""
+    shown = [Shown(view.messages, view.state)]
+    for events in batches:
+        for event in events:
+            view.apply(event)
+        shown.append(Shown(view.messages, view.state) if events else shown[-1])
+    return shown
+
+
+def in_client(
+    client: AguiClient, version: str, begun: ClientView, batches: Sequence[Sequence[Event]]
+) -> tuple[Answer, list[Shown]]:
+    """What the real client shows before and after each batch, having begun with what a view holds."""
+    counts = list(accumulate(map(len, batches)))
+    events = [event for batch in batches for event in batch]
+    answer = client.play(events, version=version, messages=begun.messages, state=begun.state, after=counts)
+    shown = [Shown(begun.messages, begun.state)]
+    for batch, entry in zip(batches, answer.trace, strict=True):
+        shown.append(Shown(entry["messages"], entry["state"]) if batch else shown[-1])
+    return answer, shown
+
+
+def items(messages: Iterable[Wire]) -> Items:
+    """What these messages display."""
+    found: Items = {}
+    for message in messages:
+        content = "" if message["role"] == "activity" else message.get("content") or ""
+        found["message", message["id"]] = content if isinstance(content, str) else json.dumps(content)
+        for call in message.get("toolCalls") or ():
+            found["call", call["id"]] = call["function"]["arguments"]
+    return found
+
+
+def stored_items(checkpoint: Any, options: Options) -> Items:
+    """What a checkpoint's values display."""
+    return items(expected(checkpoint, options).messages)
+
+
+def same(text: str, other: str) -> bool:
+    """Whether two texts are equal, or are equal as JSON."""
+    if text == other:
+        return True
+    try:
+        return bool(json.loads(text or "{}") == json.loads(other or "{}"))
+    except ValueError:
+        return False
+
+
+# --- what a part says -------------------------------------------------------------------------------------------------
+
+
+def _checkpoint(part: Part, options: Options) -> Checkpoint:
+    return Checkpoint(stored_items(part.data, options), channels(part.data) or {}, not _interrupts(part))
+
+
+def _interrupts(part: Part) -> bool:
+    """Whether a part has an interrupt that waits for an answer; a breakpoint has none."""
+    named = channels(part.data) if part.mode in ("values", "updates") else None
+    return bool(part.interrupts or (named or {}).get("__interrupt__"))
+
+
+def _said(part: Part | None) -> list[tuple[str, str]]:
+    """The text and the reasoning of a chunk of a model's answer, unless the graph asks for silence about it."""
+    if part is None or part.mode != "messages":
+        return []
+    chunk, metadata = fields(part.data[0]), part.data[1] or {}
+    if chunk.get("type") != "AIMessageChunk" or "ls_model_type" not in metadata:
+        return []
+    if any(metadata.get(f"{prefix}emit-messages") is False for prefix in ("", "copilotkit:")):
+        return []
+    return [
+        ("assistant" if isinstance(piece, Text) else "reasoning", piece.text)
+        for piece in pieces(chunk)
+        if isinstance(piece, Text | Reasoning) and piece.text
+    ]
+
+
+def _changes(run: Run) -> Iterator[int]:
+    """The batches that changed what is displayed."""
+    return (batch for batch in range(len(run.batches)) if run.before(batch) is not run.after(batch))
+
+
+def _before_their_calls(messages: Sequence[Wire], ever: Iterable[Key]) -> Iterator[str]:
+    displayed, known = set(ever), set[Key]()
+    for message in messages:
+        known |= items([message]).keys()
+        call = ("call", message.get("toolCallId", ""))
+        if message["role"] == "tool" and call in displayed - known:
+            yield f"a result of {call[1]} before the call, in a snapshot"
+
+
+def _is_text(message: Wire) -> bool:
+    return message["role"] in ("assistant", "reasoning") and isinstance(message.get("content"), str)
+
+
+def _list(update: Any) -> Sequence[Any]:
+    return update if isinstance(update, list | tuple) else [update]
+
+
+def _channels(update: Any) -> Iterable[Any]:
+    return update if isinstance(update, Mapping) else ()
+
+
+def _get(state: Any, name: str) -> Any:
+    return state.get(name) if isinstance(state, Mapping) else None
+
+
+def _differing(state: Any, other: Any) -> list[str]:
+    """The channels in which two states differ."""
+    if state is other or not isinstance(state, Mapping) or not isinstance(other, Mapping):
+        return []
+    names = [*state, *(name for name in other if name not in state)]
+    return [name for name in names if name not in state or name not in other or state[name] != other[name]]
