@@ -95,7 +95,7 @@ class Broadcast:
         self.readers += 1
         try:
             place = _Place(self._end, Opened.of(reader.view.open))
-            batch = place.passed(tell(self._view.catch_up(reader.view)))
+            batch = place.passed(tell(reader.catch_up(self._view)))
             while batch or not self.is_over:
                 if batch:
                     yield batch

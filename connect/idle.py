@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from ..translator import ClientView, Ending, Finished, Options, Translator
 from ..translator import events as agui
-from .reader import Reader
+from .reader import Reader, caught_up
 
 Event = dict[str, Any]
 
@@ -67,7 +67,7 @@ def _undone(run: Translator, ended: Ended) -> list[Event]:
     held = ended.values or {}
     before.feed(("values", {run.options.messages_key: [], **held} if isinstance(held, Mapping) else held))
     before.finish(ended.ending)
-    events = before.view.catch_up(run.view)
+    events = caught_up(before.view, run.view, run.options)
     for event in events:
         run.view.apply(event)
     return events

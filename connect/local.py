@@ -21,7 +21,7 @@ from ..translator.failure import failure
 from .idle import Ended, PastErrors, told_idle
 from .local_ended import ended, ended_unsaved, needs_stops
 from .process_run import Run
-from .reader import Reader
+from .reader import Reader, direct
 from .runs import Remembered, RunNotFoundError, agent_of, has_checkpointer
 from .told import Batch, Batches, tell
 
@@ -50,7 +50,7 @@ async def connect_local(
     `options`: of a run that is over; None shows the channels of the graph's output schema. `run_id`: the run to tell;
     one that is neither going on nor the thread's last is `RUN_ERROR`, as is what the checkpointer raises.
     """
-    options = options or await source.options()
+    options = direct(options or await source.options())
     try:
         now = await found(source, thread_id)
     except Exception as error:  # whatever a checkpointer raises

@@ -29,7 +29,7 @@ from .local import UNREADABLE, ended_at, found
 from .local_ended import UNFINISHED
 from .lookahead import Lookahead, Silence
 from .process_run import Run
-from .reader import Reader
+from .reader import Reader, direct
 from .runs import agent_of, has_checkpointer
 from .sources import Local
 from .told import Batches, closing, tell
@@ -57,7 +57,7 @@ async def watched_local(
 
     Ends when the registry is closed, and in `RUN_ERROR` when the checkpointer raises and goes on to.
     """
-    watch = _Watch(source, thread_id, reader, options or await source.options(), past_errors)
+    watch = _Watch(source, thread_id, reader, direct(options or await source.options()), past_errors)
     agent = agent_of(source.graph, source.agent)
     starts = Lookahead(source.runs.starts(agent, thread_id))
     run = source.runs.find(agent, thread_id)  # in the same turn: every other one is among the starts

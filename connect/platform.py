@@ -19,7 +19,7 @@ from ..translator.openings import LOST
 from .attach import attached
 from .ended import ACTIVE, ended, is_of
 from .idle import Ended, PastErrors, told_idle, was_written, written_as
-from .reader import Reader
+from .reader import Reader, direct
 from .sources import Platform
 from .thread import Answered, Look, PlatformThread, told_id
 from .told import Batches, closing, tell
@@ -136,7 +136,8 @@ class PlatformTelling:
 
     async def _chosen(self, run: Answered | None) -> Options:
         """How this run is told: as was chosen, or else by its assistant's output schema."""
-        return self._options or await self._platform.options((run or {}).get("assistant_id"), self.thread.policy)
+        chosen = self._options or await self._platform.options((run or {}).get("assistant_id"), self.thread.policy)
+        return direct(chosen)
 
     async def _attached(self, run: Answered) -> Batches:
         self.joined = str(run["run_id"])

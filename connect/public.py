@@ -21,7 +21,7 @@ from .local_watch import watched_local
 from .patience import Policy
 from .platform import PlatformTelling
 from .platform_watch import POLL, watched
-from .reader import Reader
+from .reader import Reader, direct
 from .sources import Local, Platform, Source, source_of
 from .streams import frames, models
 from .thread import PlatformThread
@@ -179,7 +179,7 @@ async def connected(
     patience: Policy | None,
 ) -> Batches:
     """What `connect` tells, in batches; the arguments are checked already."""
-    reader = Reader(options or Options(), view)
+    reader = Reader(direct(options or Options()), view)
 
     def told() -> Batches:
         in_url = isinstance(source, Platform)
@@ -205,7 +205,7 @@ async def watching(
     poll: float,
 ) -> Batches:
     """What `watch` tells, in batches; the arguments are checked already."""
-    reader = Reader(options or Options(), view)
+    reader = Reader(direct(options or Options()), view)
 
     def told() -> Batches:
         if isinstance(source, Local):

@@ -2,13 +2,17 @@
 
 A reader begins with what it came with, or unknown. Either it is brought up to another view and goes on with that
 (`join`), or a translator tells it things directly, through the reader's own view (`view`).
+
+With `first_state="snapshot"` the first state event that it gets of a run is a snapshot, wherever it joins the run.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from ..translator import ClientView, Options
+from ..translator.lacking import same
 
 Event = dict[str, Any]
 
@@ -19,12 +23,38 @@ class Reader:
     def __init__(self, options: Options, view: ClientView | None = None) -> None:
         self.view = ClientView(version=options.protocol_version) if view is None else _begun(view)
         """What the reader holds now, and has open. Whoever tells it something, tells this too."""
+        self._options = options
+
+    def catch_up(self, view: ClientView) -> list[Event]:
+        """The events that bring the reader to `view`, and leave its own view as it is."""
+        return caught_up(view, self.view, self._options)
 
     def join(self, view: ClientView) -> list[Event]:
         """The events that bring the reader to `view`, which is the reader's own from here on: it goes on with it."""
-        events = view.catch_up(self.view)
+        events = self.catch_up(view)
         self.view = view
         return events
+
+
+def caught_up(view: ClientView, held: ClientView, options: Options) -> list[Event]:
+    """`view.catch_up(held)`, by a state snapshot where a delta, now or later, would be the run's first state event.
+
+    Before the run's own first one, a reader that holds the same state needs none: the run's is still to come.
+    """
+    has_snapshot = held.live and held.run_id == view.run_id and held.run_has_snapshot
+    if options.first_state == "delta" or not held.knows_state or has_snapshot:
+        return view.catch_up(held)
+    is_last = view.terminal is not None or not view.run_has_snapshot
+    if is_last and same(held.base, view.base):
+        return view.catch_up(held)
+    unknown = held.copy()
+    unknown.knows_state = False
+    return view.catch_up(unknown)
+
+
+def direct(options: Options) -> Options:
+    """The options of a reader that is known to read the stream itself, with nothing in between that folds it."""
+    return replace(options, first_state="delta")
 
 
 def _begun(view: ClientView) -> ClientView:

@@ -32,6 +32,9 @@ STATEFUL = [
 ]
 
 
+_DIRECT = Options(first_state="delta")
+
+
 def _kinds(events: Sequence[Event]) -> list[str]:
     return [event["type"] for event in events if event["type"].startswith("STATE_")]
 
@@ -65,8 +68,9 @@ def test_a_state_that_is_not_known_is_told_whole() -> None:
 
 def test_a_state_that_is_known_and_close_is_told_by_a_delta() -> None:
     view = ClientView([], {"count": 1, "text": "a long text that need not be told again"})
-    events = told([_values(count=2, text=view.state["text"])], view=view).feeds
-    assert _kinds([event for feed in events for event in feed]) == ["STATE_DELTA"]
+    values = _values(count=2, text=view.state["text"])
+    assert _kinds(told([values], options=_DIRECT, view=view.copy()).events) == ["STATE_DELTA"]
+    assert _kinds(told([values], view=view.copy()).events) == ["STATE_SNAPSHOT"]
 
 
 def test_a_state_that_is_known_and_far_is_told_whole() -> None:
@@ -94,12 +98,12 @@ def test_what_is_new_to_the_client_is_told_at_once() -> None:
 
 def test_what_would_change_the_clients_state_waits_for_the_next_part() -> None:
     telling = told([_values(count=0), _wrote(count=1)], view=ClientView([], {"count": 5}))
-    assert [_kinds(feed) for feed in telling.feeds[1:3]] == [[], ["STATE_DELTA"]]
+    assert [_kinds(feed) for feed in telling.feeds[1:3]] == [[], ["STATE_SNAPSHOT"]]
 
 
 def test_a_resumed_run_takes_nothing_back() -> None:
     cached = ("updates", {"node": {"count": 5}, "__metadata__": {"cached": True}})
-    telling = told([_values(count=0), cached, _values(count=6)], view=ClientView([], {"count": 5}))
+    telling = told([_values(count=0), cached, _values(count=6)], options=_DIRECT, view=ClientView([], {"count": 5}))
     deltas = [event["delta"] for event in telling.events if event["type"] == "STATE_DELTA"]
     assert deltas == [[{"op": "replace", "path": "/count", "value": 6}]]
 

@@ -10,6 +10,7 @@ PROTOCOL_VERSION: Final = "1.0"
 """The AG-UI version this package speaks."""
 
 StateMode = Literal["deltas", "initial", "final", "all", "none"]
+FirstState = Literal["snapshot", "delta"]
 History = Literal["mirror", "keep"]
 Subagents = Literal["attributed", "inline", "hidden"]
 Interrupts = Literal["outcome", "legacy", "both"]
@@ -50,6 +51,10 @@ class Options:
     state: StateMode = "deltas"
     """`deltas`: a snapshot, then deltas. `initial`: one snapshot at the start. `final`: one at the end. `all`: a
     snapshot for each change. `none`: no state events."""
+    first_state: FirstState = "snapshot"
+    """The first state event of a run whose client's state is known. `snapshot`: the whole state, because what stands
+    between here and the client may keep no state from before the run (CopilotKit's Node runtime does not). `delta`:
+    only what changed, where that is smaller; for clients that are known to read this stream themselves."""
     history: History = "mirror"
     """`mirror`: the client's chat is the checkpoint's. `keep`: what the graph removed stays in the chat."""
     steps: bool = True
@@ -120,6 +125,7 @@ class Options:
 
 _CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
     "state": get_args(StateMode),
+    "first_state": get_args(FirstState),
     "history": get_args(History),
     "subagents": get_args(Subagents),
     "interrupts": get_args(Interrupts),

@@ -3,7 +3,9 @@
 Rules:
 
 1. Only the channels the options show. A graph whose values are no mapping (the functional API) is shown as what it is.
-2. The first `values` are a snapshot, or a delta where the client's state is known and the delta is the smaller.
+2. The first state event of a run is a snapshot, whether values or a prediction come first. With `first_state="delta"`
+   it may be a delta, where the client's state is known and the delta is the smaller. A state that the client is known
+   to hold is no event.
 3. Later ones are a delta against the view. A channel is looked at when a node wrote it (`updates`) or when it is
    another object than before, and then compared by its frozen bytes: an edit in place that a node returned is seen, one
    that nobody returned is told when the channel is next written.
@@ -90,7 +92,16 @@ class State:
         self._written.add(name)
         self._predicted.add(name)
         operations = _operations(view.base, name, value)
-        return events.state_delta(operations) if operations else None
+        if not operations:
+            return None
+        if self._needs_snapshot:
+            return events.state_snapshot({**view.base, name: value})
+        return events.state_delta(operations)
+
+    @property
+    def _needs_snapshot(self) -> bool:
+        """Whether the run has had no snapshot, and no delta may come before one."""
+        return self._options.first_state == "snapshot" and not self._outbox.view.run_has_snapshot
 
     def _tell(self, values: Any) -> None:
         shown = self._shown(values)
@@ -110,7 +121,8 @@ class State:
             operations = diff(view.base, frozen)
             if operations == []:
                 return
-            if operations is not None and self._options.state == "deltas" and len(operations[0]["path"]) > 0:
+            takes_delta = self._options.state == "deltas" and not self._needs_snapshot
+            if operations is not None and takes_delta and len(operations[0]["path"]) > 0:
                 self._outbox.tell(events.state_delta(operations))
                 return
         self._outbox.tell(events.state_snapshot(frozen))
@@ -130,7 +142,7 @@ class State:
             if frozen.data != data:
                 more = _operations(state, name, frozen.json)
                 operations = None if operations is None or more is None else operations + more
-        if operations is None:
+        if operations is None or (operations and self._needs_snapshot):
             self._outbox.tell(events.state_snapshot(self._freeze_all(shown)))
         elif operations:
             self._outbox.tell(events.state_delta(operations))

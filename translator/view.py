@@ -48,6 +48,7 @@ class ClientView:
         "knows_state",
         "parent_run_id",
         "pending_interrupts",
+        "run_has_snapshot",
         "run_id",
         "thread_id",
         "version",
@@ -77,6 +78,8 @@ class ClientView:
         self.run_id: str | None = None
         self.parent_run_id: str | None = None
         self.pending_interrupts: list[dict[str, Any]] = []
+        self.run_has_snapshot = False
+        """Whether a `STATE_SNAPSHOT` came since the last `RUN_STARTED`."""
 
     def apply(self, event: Event | BaseEvent) -> None:
         """Applies one event, a wire dict or a model. Never raises: what a client ignores or dies of is passed over."""
@@ -208,6 +211,7 @@ class ClientView:
             reduce(self._held, event, self._old)
         self._opened.note(event)
         if kind == "STATE_SNAPSHOT":
+            self.run_has_snapshot = True
             self._set_state(event["snapshot"])
         elif kind == "STATE_DELTA":
             self._patch_state(event["delta"])
@@ -219,6 +223,7 @@ class ClientView:
             self.thread_id, self.run_id = event["threadId"], event["runId"]
             self.parent_run_id = event.get("parentRunId")
             self._terminal = None
+            self.run_has_snapshot = False
         elif kind == "RUN_FINISHED":
             outcome = event.get("outcome", {})
             self.pending_interrupts = outcome["interrupts"] if outcome.get("type") == "interrupt" else []

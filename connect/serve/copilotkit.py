@@ -114,7 +114,7 @@ class CopilotKit:
         stands = partial(self._service.standing, request, name, given)
         ends = partial(readable, given=given, stands=stands)
         try:
-            return await self._service.run(request, name, given, past_errors="custom", adapt=ends)
+            return await self._service.run(request, name, given, past_errors="custom", adapt=ends, is_direct=True)
         except Exception as error:
             refusal = refusal_of(error)
             if refusal is None or refusal.status in _KEPT_OUT or not answers(given):

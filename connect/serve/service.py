@@ -22,6 +22,7 @@ from ..failures import checked_run_id, checked_thread_id
 from ..idle import PastErrors
 from ..platform_watch import POLL
 from ..public import cancel, connected, watching
+from ..reader import direct
 from ..running import begin
 from ..runs import agent_of
 from ..sources import Local, Platform, Source
@@ -100,9 +101,11 @@ class Service:
         *,
         past_errors: PastErrors = "error",
         adapt: Adapt | None = None,
+        is_direct: bool = False,
     ) -> Response:
         """Starts the run an input asks for, and tells it. A run that has started goes on when its client leaves, as the
-        agent's intake says; one that leaves before that has asked all the same."""
+        agent's intake says; one that leaves before that has asked all the same. `is_direct`: the client is known to
+        read the stream itself."""
         agent, source = await self.admit(request, name, given.thread_id)
         checked_run_id(given.run_id, in_url=isinstance(source, Platform))
         with ExitStack() as places:
@@ -110,6 +113,8 @@ class Service:
             place = places.enter_context(ExitStack())
             place.enter_context(self.places.run())
             options = await agent.options_for(source, given.protocol_version)
+            if is_direct:
+                options = direct(options)
             intake = await agent.intake_for(request)
             batches = await begin(
                 source, given, options=options, intake=intake, patience=agent.patience, past_errors=past_errors

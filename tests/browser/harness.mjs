@@ -1,7 +1,8 @@
-// What a browser test stands on: the planner's server, the built pages, and Chromium. No test is here.
+// What a browser test stands on: the planner's server, the built pages, and Chromium; CopilotKit's Node runtime between
+// page and server where a test asks for it. No test is here.
 //
-// The pages are built as an owner would build them, for `http://localhost:8000`; Chromium finds our server there. Every
-// other name leads nowhere: what a page asked of the outside would fail, and be told as a failure.
+// The pages are built as an owner would build them, for `http://localhost:8000`; Chromium finds our server there, or
+// the runtime. Every other name leads nowhere: what a page asked of the outside would fail, and be told as a failure.
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -30,7 +31,7 @@ const FLAGS = ["no-sandbox", "disable-gpu", "disable-quic", "no-first-run", "dis
 
 /** Starts everything once; `visit` opens a page for one test. */
 export class Stage {
-  static async set() {
+  static async set({ runtime = false } = {}) {
     const stage = new Stage();
     stage.gates = await new Gates().listening();
     stage.pages = await servedPages();
@@ -38,7 +39,8 @@ export class Stage {
     stage.folder = await mkdtemp(join(tmpdir(), "browser-"));
     stage.port = await freePort();
     await stage.startServer();
-    const leads = `MAP localhost:8000 127.0.0.1:${stage.port}, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1`;
+    const front = runtime ? await stage.#startRuntime() : stage.port;
+    const leads = `MAP localhost:8000 127.0.0.1:${front}, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1`;
     const args = [...FLAGS.map((flag) => `--${flag}`), `--host-resolver-rules=${leads}`];
     stage.browser = await chromium.launch({ executablePath: CHROMIUM, args });
     await mkdir(ARTEFACTS, { recursive: true });
@@ -49,6 +51,7 @@ export class Stage {
     await this.browser?.close();
     this.gates.close();
     await this.stopServer("SIGTERM");
+    this.runtime?.kill("SIGKILL");
     this.pages.close();
     await rm(this.folder, { recursive: true, force: true });
   }
@@ -62,6 +65,23 @@ export class Stage {
       if (this.server.exitCode !== null) throw new Error(`the server ended:\n${said.join("")}`);
       return (await fetch(`http://127.0.0.1:${this.port}/health`).catch(() => ({}))).ok;
     }, () => `the server does not answer:\n${said.join("")}`);
+  }
+
+  /** The runtime's port. It runs in a process of its own; what it prints is in `runtimeOutput`. */
+  async #startRuntime() {
+    const port = await freePort();
+    const args = [join(import.meta.dirname, "runtime.mjs"), String(port), `http://127.0.0.1:${this.port}/planner`];
+    const env = { ...process.env, COPILOTKIT_TELEMETRY_DISABLED: "true" };
+    this.runtime = spawn(process.execPath, args, { env, stdio: ["ignore", "pipe", "pipe"] });
+    this.runtimeOutput = [];
+    for (const output of [this.runtime.stdout, this.runtime.stderr]) {
+      output.on("data", (text) => this.runtimeOutput.push(String(text)));
+    }
+    await until(async () => {
+      if (this.runtime.exitCode !== null) throw new Error(`the runtime ended:\n${this.runtimeOutput.join("")}`);
+      return (await fetch(`http://127.0.0.1:${port}/info`).catch(() => ({}))).ok;
+    }, () => `the runtime does not answer:\n${this.runtimeOutput.join("")}`);
+    return port;
   }
 
   /** SIGTERM: it may say goodbye. SIGKILL: it may not. */

@@ -2,6 +2,7 @@
 
 talk     eight words (points `talk 0`, `talk 1`, ...)
 plan     a tool that adds a stop to the state
+more     the same with another stop
 map      a tool of the browser; its result is answered
 book     asks (an interrupt); says what was answered (`booked 0`, ...)
 overbook asks, and fails when it is answered (`overbooked 0`, ...)
@@ -19,12 +20,13 @@ from fixtures.fixture import Checkpointer, Graph
 from fixtures.gated import GatedModel
 from fixtures.scripts import call, end, text
 
-STOP = {"Belém Tower": {"at": "09:30", "cost": 10}}
+STOPS = {"Belém Tower": {"at": "09:30", "cost": 10}, "Ribeira Market": {"at": "12:15", "cost": 25}}
 _BROKEN = ValueError("the booking office is closed")
 
 _TURNS: dict[str, list[Any]] = {
     "talk": [*text("One two three four five six seven eight."), *end()],
     "plan": [*text("Let me see. "), *call("add_stop", {"name": "Belém Tower"}, "call-stop"), *end("tool_calls")],
+    "more": [*text("And then? "), *call("add_stop", {"name": "Ribeira Market"}, "call-more"), *end("tool_calls")],
     "planned": [*text("It is in the plan."), *end()],
     "map": [*text("Look here. "), *call("show_on_map", {"place": "Belém Tower"}, "call-map"), *end("tool_calls")],
     "mapped": [*text("You can see it on the map."), *end()],
@@ -47,7 +49,7 @@ def _turn(messages: Sequence[BaseMessage]) -> str:
     asked = next(place for place in reversed(range(len(messages))) if isinstance(messages[place], HumanMessage))
     said = str(messages[asked].content)
     is_answered = any(isinstance(message, ToolMessage) for message in messages[asked:])
-    return {"plan": "planned", "map": "mapped"}[said] if is_answered else said
+    return {"plan": "planned", "more": "planned", "map": "mapped"}[said] if is_answered else said
 
 
 def planner(checkpointer: Checkpointer) -> Graph:
@@ -66,7 +68,12 @@ def planner(checkpointer: Checkpointer) -> Graph:
         return {"answer": interrupt({"question": "Shall I book the tower?"}) or ""}
 
     async def add_stop(state: Planned) -> dict[str, Any]:
-        return {"stops": STOP, "messages": [ToolMessage("Belém Tower is in the plan.", tool_call_id="call-stop")]}
+        last = state["messages"][-1]
+        assert isinstance(last, AIMessage)
+        asked = last.tool_calls[0]
+        name = asked["args"]["name"]
+        message = ToolMessage(f"{name} is in the plan.", tool_call_id=asked["id"])
+        return {"stops": {name: STOPS[name]}, "messages": [message]}
 
     def first(state: Planned) -> Literal["ask", "speak"]:
         return "ask" if _turn(state["messages"]) in ("book", "overbook") else "speak"
