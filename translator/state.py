@@ -19,8 +19,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from . import events
-from .channels import channels
+from .channels import Unread, channels
 from .events import Event
+from .losses import Losses
 from .options import Options
 from .outbox import Outbox
 from .patch import diff, escape
@@ -32,9 +33,10 @@ _UNTOLD: Any = object()
 class State:
     """What the client holds of the graph's state, and what it is to hold."""
 
-    def __init__(self, outbox: Outbox, options: Options) -> None:
+    def __init__(self, outbox: Outbox, options: Options, losses: Losses) -> None:
         self._outbox = outbox
         self._options = options
+        self._losses = losses
         self._written: set[str] = set()
         self._seen: dict[str, tuple[Any, bytes]] = {}
         """By channel: the object seen last, and the frozen bytes the client holds."""
@@ -156,7 +158,16 @@ class State:
         named = channels(values)
         if named is None:
             return plain(values)
-        return {text(name): value for name, value in named.items() if self._options.shows_channel(name)}
+        shown: dict[str, Any] = {}
+        for name, value in named.items():
+            try:
+                if self._options.shows_channel(name):
+                    if type(value) is Unread:
+                        raise value.error
+                    shown[text(name)] = value
+            except Exception as error:
+                self._losses.channel(name, error)
+        return shown
 
 
 def _operations(state: Mapping[str, Any], name: str, value: Any) -> list[Event] | None:
