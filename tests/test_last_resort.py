@@ -19,6 +19,7 @@ from langgraph_agui.translator.predict import Predictions
 from langgraph_agui.translator.reasoning import ReasoningLane
 from langgraph_agui.translator.root_values import RootValues
 from langgraph_agui.translator.saying import Saying
+from langgraph_agui.translator.speakers import Speakers
 from langgraph_agui.translator.speech import Speech
 from langgraph_agui.translator.state import State
 from langgraph_agui.translator.steps import Steps
@@ -180,7 +181,7 @@ class Faulty:
 
 
 KINDS: list[type] = [
-    *(History, State, Steps, Subagents, Usage, Interrupts, RootValues, Predictions, CallIds),
+    *(History, State, Steps, Subagents, Speakers, Usage, Interrupts, RootValues, Predictions, CallIds),
     *(ReasoningLane, ToolLane, ModelCalls, Saying, Speech, StoredMessages, Accumulated),
 ]
 METHODS = [
