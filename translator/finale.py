@@ -3,7 +3,8 @@
 Rules:
 
 1. After success or an interrupt the client's conversation is the checkpoint's: what streamed and was not saved is
-   dropped. After an error, a cancel or a loss partial text stays; nothing is compared.
+   dropped. After an error, a cancel or a loss partial text stays; nothing is compared. Predicted state gives way to the
+   last values that are known, however the run ends.
 2. Closed first: messages, then steps, then subagents (innermost first), then the terminal event. A subagent with an
    interrupt inside is suspended, one in a run that failed has failed, any other is done.
 3. The result is the ending's, or else the `structured_response` of the last state.
@@ -105,6 +106,7 @@ def _usage(run: Translator) -> list[Event]:
 def _close(run: Translator, failed: Failure | None) -> None:
     attempt = run.losses.attempt
     _end_messages(run)
+    attempt("The true values of predicted state", run.state.end_predictions, otherwise=None)
     attempt("The end of the steps", run.steps.settled, (), otherwise=None)
     none: list[Subagent] = []
     for subagent in attempt("The end of the subagents", run.subagents.going, otherwise=none):

@@ -116,9 +116,11 @@ class Speech:
         view = fields(message)
         kind = kind_of(view)
         if kind == "tool":
-            self._speakers.answered(ns, metadata, str(view.get("tool_call_id")))
+            call_id = str(view.get("tool_call_id"))
+            self._speakers.answered(ns, metadata, call_id)
+            self._predictions.answered(call_id)
             self.whole(ns, message, metadata)
-            return self.call_ids.answered(str(view.get("tool_call_id")), self._subagents.of(ns))
+            return self.call_ids.answered(call_id, self._subagents.of(ns))
         if kind == "ai" and is_chunk(view) and not _is_output(metadata):
             self._chunk(ns, view, metadata, live=not isinstance(message, Mapping))
         elif kind in ("ai", "chat"):

@@ -80,7 +80,7 @@ class Translator:
             self.speakers,
             self.subagents,
             self.usage,
-            Predictions(self.options, self.state.predict),
+            Predictions(self.options, self.state.predict, self.state.release),
             self.history,
             self.losses,
         )
