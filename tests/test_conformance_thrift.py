@@ -7,7 +7,7 @@ from fixtures.recordings import Recording
 
 from .readers import Reader
 from .test_recordings_conform import tell
-from .translated import THREADS
+from .translated import BOUNDED, THREADS
 
 RENAMED = "the message is stored under another id than it was said"
 CHANGED = "the message is stored with another content than it was said"
@@ -54,7 +54,7 @@ SNAPSHOTS: dict[str, tuple[str, list[int]]] = {
 """By fixture: why a client that holds the input is told snapshots, and how many in each turn. All others: none."""
 ANSWERED_FIRST = {"functional_messages"}
 """The question is first told when it has been answered: three snapshots bring the two in order."""
-LOCAL = [turns for name, turns in THREADS.items() if name.startswith("local/")]
+LOCAL = [turns for name, turns in BOUNDED.items() if name.startswith("local/")]
 EVERY = pytest.mark.parametrize("turns", LOCAL, ids=lambda turns: str(turns[0].fixture))
 
 

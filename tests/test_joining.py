@@ -15,9 +15,9 @@ from fixtures.recordings import Recording
 
 from .agui_client import VERSIONS, AguiClient, Answer
 from .told import Event, Telling, options_for, view_for
-from .translated import THREADS, ending
+from .translated import BOUNDED, ending
 
-TOLD = {name: turns for name, turns in THREADS.items() if turns[0].source in ("local", "platform")}
+TOLD = {name: turns for name, turns in BOUNDED.items() if turns[0].source in ("local", "platform")}
 
 
 @dataclass

@@ -8,7 +8,7 @@ from fixtures.recordings import Recording
 
 from .agui_client import VERSIONS, AguiClient
 from .readers import KNOWN, Reader, Verdicts, judge
-from .translated import THREADS, ending
+from .translated import BOUNDED, ending
 
 KEPT_BACK = {"question", "secret", "hitl_edited_tool_calls"}
 """Channels that are not in their graph's output schema: a server does not stream them, though its state has them."""
@@ -37,11 +37,11 @@ def values(recording: Recording, reader: Reader) -> Any:
 _found: dict[str, Verdicts] = {}
 
 
-@pytest.fixture(params=THREADS)
+@pytest.fixture(params=BOUNDED)
 def found(request: pytest.FixtureRequest, agui_client: AguiClient) -> Verdicts:
     name = str(request.param)
     if name not in _found:
-        _found[name] = follow(THREADS[name], agui_client)
+        _found[name] = follow(BOUNDED[name], agui_client)
     return _found[name]
 
 

@@ -86,7 +86,7 @@ async def server(request: pytest.FixtureRequest) -> AsyncIterator[Served]:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-@each(ASKED)
+@each(fixture for fixture in ASKED if not fixture.composed)
 async def test_a_graph_is_run_without_a_word(server: Served, live: LiveClients, version: str, fixture: Fixture) -> None:
     agent = await live.agent(f"{server.url}/{fixture.name}-{version}", version=version)
     ended = [(await agent.says(question)) for question in questions(fixture)]

@@ -11,6 +11,7 @@ from typing import Any
 
 from langgraph_agui.translator import ClientView, Failed
 
+from fixtures import FIXTURES
 from fixtures.recordings import Recording, recordings
 
 from .told import Event, Telling, options_for, view_for
@@ -20,6 +21,13 @@ THREADS = {
     for name, turns in groupby(recordings(), key=lambda recording: (recording.source, recording.fixture))
 }
 """The recorded turns of each thread, by source and fixture."""
+BOUNDED = {
+    name: turns
+    for name, turns in THREADS.items()
+    if turns[0].source == "platform" or not FIXTURES[turns[0].fixture].composed
+}
+"""The same for tests that cost much: of composed fixtures only what a platform streams. What is local is run live by
+`test_conformance.py`."""
 
 
 @dataclass(frozen=True, slots=True)

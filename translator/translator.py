@@ -11,6 +11,7 @@ are passed over.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
@@ -19,12 +20,11 @@ from .accumulated import Accumulated
 from .channels import channels, listed, messages_of, written
 from .customs import custom_event
 from .endings import Ending, Failed, Finished
-from .errors import TranslatorMisuseError, UnreadablePartError
+from .errors import TranslatorMisuseError
 from .events import Event
-from .finale import close_messages, tell_end
+from .finale import tell_end
 from .history import History
 from .interrupts import Interrupts
-from .losses import Losses
 from .namespaces import Namespace
 from .options import PROTOCOL_VERSION, Options
 from .outbox import Outbox
@@ -40,6 +40,7 @@ from .subagents import Subagent, Subagents
 from .usage import Usage
 from .view import ClientView
 
+_log = logging.getLogger(__name__)
 _NONE: Mapping[str, Any] = {}
 
 
@@ -68,9 +69,8 @@ class Translator:
         self.outbox = Outbox(self.view)
         self.interrupts = Interrupts()
         self.usage = Usage()
-        self.losses = Losses(self.thread_id, self.run_id)
-        self.state = State(self.outbox, self.options, self.losses)
-        self.history = History(self.outbox, self.options, self.losses)
+        self.state = State(self.outbox, self.options)
+        self.history = History(self.outbox, self.options)
         self.speakers = Speakers(self.options)
         self.subagents = Subagents(self.outbox, self.options, self.speakers)
         self.steps = Steps(self.outbox, self.options, self.subagents)
@@ -80,11 +80,10 @@ class Translator:
             self.speakers,
             self.subagents,
             self.usage,
-            Predictions(self.options, self.state.predict, self.state.release),
+            Predictions(self.options, self.state.predict),
             self.history,
-            self.losses,
         )
-        self.root = RootValues(self.history, self.speech, self.state, self.options, self.losses)
+        self.root = RootValues(self.history, self.speech, self.state, self.options)
         self._accumulated = Accumulated()
         self.error: Any = None
         """What a platform's `error` part said."""
@@ -94,7 +93,7 @@ class Translator:
             "messages": self._messages,
             "messages/partial": self._accumulated_messages,
             "messages/complete": self._accumulated_messages,
-            "messages/metadata": lambda part: self._accumulated.learn(part.data),
+            "messages/metadata": self._accumulated_messages,
             "updates": self._updates,
             "values": self._values,
             "custom": self._custom,
@@ -116,15 +115,12 @@ class Translator:
 
         Raises `UnreadablePartError` for what is no part, `TranslatorMisuseError` before the start and after the end.
         """
-        try:
-            if self._is_quick and (message := live_message(part)) is not None:
-                event = self.speech.chunk_of_text(message[0], message[1])
-                if event is not None:
-                    return [event]
-        except Exception:
-            pass
+        if self._is_quick and (message := live_message(part)) is not None:
+            event = self.speech.chunk_of_text(message[0], message[1])
+            if event is not None:
+                return [event]
         self._expect("live")
-        read = _read(part)
+        read = read_part(part)
         if read is None or self.error is not None:
             return []
         if self.options.raw_events:
@@ -145,6 +141,7 @@ class Translator:
         self._is_quick = False
         if self.error is not None and (ending is None or isinstance(ending, Finished)):
             ending = Failed(self.error)
+        self.root.open_now()
         tell_end(self, Finished() if ending is None else ending)
         return self.outbox.take()
 
@@ -184,25 +181,17 @@ class Translator:
     def _tell(self, route: Callable[[Any], None], told: Any, mode: str) -> None:
         try:
             route(told)
-        except Exception as error:  # the last resort: nothing known does it, and a value does not end a stream
-            self._unforeseen(f"A part of the mode {mode!r}", error)
-
-    def _unforeseen(self, what: str, error: Exception) -> None:
-        self.losses.unforeseen(f"{what} ({len(self.losses) + 1})", error)
-        self.speech.realign()
+        except Exception:  # the last resort: nothing known does it, and a stream in flight is not killed by a value
+            _log.exception("a value in a part of mode %r raised: the part is told as far as it was read", mode)
 
     def _messages(self, part: Part) -> None:
         self.root.open_now()
         message, metadata = part.data
-        self._heard(part.ns, message, _NONE if metadata is None else metadata)
+        self._heard(part.ns, message, metadata or _NONE)
 
     def _accumulated_messages(self, part: Part) -> None:
-        for message in part.data if isinstance(part.data, list) else ():
-            try:
-                for chunk in self._accumulated.read(part.mode, message):
-                    self._messages(chunk)
-            except Exception as error:  # the last resort, message by message
-                self._unforeseen(f"A message of the mode {part.mode!r}", error)
+        for chunk in self._accumulated.read(part.mode, part.data):
+            self._messages(chunk)
 
     def _heard(self, ns: Namespace, message: Any, metadata: Mapping[str, Any]) -> None:
         self.subagents.heard(ns, metadata, None)
@@ -222,22 +211,17 @@ class Translator:
         else:
             self.root.open_now()
         for node, output in data.items():
-            if node not in ("__interrupt__", "__metadata__"):
-                try:
-                    self._updated(part.ns, text(node), output, cached=cached)
-                except Exception as error:  # the last resort, node by node
-                    self._unforeseen("The output of a node", error)
-
-    def _updated(self, ns: Namespace, node: str, output: Any, *, cached: bool) -> None:
-        if cached:
-            self._replayed(ns, node, output)
-        else:
-            self.steps.updated(ns, node)
-            self.speech.returned(ns, node, output)
-        if not ns:
-            names = written(output)
-            self.state.write(names)
-            self.history.write(names)
+            if node in ("__interrupt__", "__metadata__"):
+                continue
+            if cached:
+                self._replayed(part.ns, str(node), output)
+            else:
+                self.steps.updated(part.ns, str(node))
+                self.speech.returned(part.ns, str(node), output)
+            if not part.ns:
+                names = written(output)
+                self.state.write(names)
+                self.history.write(names)
 
     def _replayed(self, ns: Namespace, node: str, output: Any) -> None:
         """Tells the messages of a cached update: a finished sibling's, which no other part of a resumed run carries."""
@@ -254,14 +238,10 @@ class Translator:
             self._child_values(part, going_on=bool(interrupts))
             return
         self.root.open_now()
-        if self.losses.attempt("The opening", self.root.holds, part.data, otherwise=False):
+        if self.root.holds(part.data):
             return
         if not interrupts:
-            try:
-                self._superstep_ended()
-            except Exception as error:  # the last resort: the values count
-                self._unforeseen("An end of a superstep", error)
-                close_messages(self)
+            self._superstep_ended()
         self.root.streamed(part.data, going_on=bool(interrupts))
 
     def _child_values(self, part: Part, *, going_on: bool) -> None:
@@ -294,10 +274,10 @@ class Translator:
     def _tasks(self, part: Part) -> None:
         self.root.open_now()
         if isinstance(part.data, Mapping):
-            if asked := listed(part.data.get("interrupts")):
-                self.interrupts.add(part.ns, asked)
             self.subagents.task(part.ns, part.data)
             self.steps.task(part.ns, part.data)
+            if asked := listed(part.data.get("interrupts")):
+                self.interrupts.add(part.ns, asked)
 
     def _metadata(self, part: Part) -> None:
         """The server begins the run, or began it anew: then what was open never ends by itself."""
@@ -307,12 +287,3 @@ class Translator:
     def _error(self, part: Part) -> None:
         self.error = part.data if part.data is not None else {}
         self._is_quick = False
-
-
-def _read(part: Any) -> Part | None:
-    try:
-        return read_part(part)
-    except UnreadablePartError:
-        raise
-    except Exception as error:  # a part whose own shape raises when it is read
-        raise UnreadablePartError(f"expected a part of a LangGraph stream, got {type(part).__name__}") from error
