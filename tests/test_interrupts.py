@@ -96,6 +96,63 @@ async def test_reviews_of_several_calls_are_one_interrupt_for_no_call() -> None:
     assert [request["name"] for request in item["metadata"]["value"]["action_requests"]] == ["add", "slow"]
 
 
+async def test_a_review_says_what_its_answer_is() -> None:
+    (item,) = _interrupts(await _first("review_approved"))
+    decisions = item["responseSchema"]["properties"]["decisions"]
+    kinds = [each["properties"]["type"]["const"] for each in decisions["items"]["oneOf"]]
+    assert ((decisions["minItems"], decisions["maxItems"]), kinds[:3]) == ((2, 2), ["approve", "edit", "reject"])
+
+
+_EDIT = {
+    "type": "object",
+    "properties": {
+        "type": {"const": "edit"},
+        "edited_action": {
+            "type": "object",
+            "properties": {"name": {"type": "string"}, "args": {"type": "object"}},
+            "required": ["name", "args"],
+        },
+    },
+    "required": ["type", "edited_action"],
+}
+_ANY = {"type": "object", "properties": {"type": {"type": "string"}}, "required": ["type"]}
+
+
+def _reviews(**allowed: Any) -> Any:
+    """The value of a review: one request for each of these, and one that has no config."""
+    configs = [{"action_name": name, "allowed_decisions": kinds} for name, kinds in allowed.items()]
+    requests = [{"name": name, "args": {}} for name in (*allowed, "other")]
+    return {"action_requests": requests, "review_configs": [*configs, None, {"action_name": []}]}
+
+
+def test_each_request_of_a_review_has_its_own_decisions() -> None:
+    (item,) = _told(_asked(Interrupt(_reviews(one=["edit"], two=[], three=["later", 7]), id="i1")))
+    later = {"type": "object", "properties": {"type": {"const": "later"}}, "required": ["type"]}
+    assert item["responseSchema"]["properties"]["decisions"]["prefixItems"] == [_EDIT, _ANY, later, _ANY]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"action_requests": []},
+        {"action_requests": 1, "review_configs": []},
+        {"action_requests": [], "review_configs": 1},
+        {"type": "approval"},
+        ["action_requests", "review_configs"],
+        None,
+    ],
+)
+def test_what_only_looks_like_a_review_has_no_schema(value: Any) -> None:
+    (item,) = _told(_asked(Interrupt(value, id="i1")))
+    assert "responseSchema" not in item
+
+
+def test_an_approval_of_one_call_without_a_schema_has_that_of_a_decision() -> None:
+    (item,) = _told(_asked({"id": "i1", "value": {"type": "tool_approval", "tool_call_id": "c"}}))
+    kinds = [each["properties"]["type"]["const"] for each in item["responseSchema"]["oneOf"]]
+    assert kinds == ["approve", "edit", "reject", "respond"]
+
+
 @pytest.mark.newest
 async def test_reviews_per_call_name_their_call() -> None:
     items = _interrupts(await _first("review_per_call"))

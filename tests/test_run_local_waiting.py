@@ -1,11 +1,13 @@
 """Inputs to threads that wait for an answer, in a graph of this process."""
 
 import asyncio
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware
+from langchain.agents.middleware.human_in_the_loop import DecisionType
 from langchain_core.messages import AIMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
@@ -57,15 +59,17 @@ async def test_of_several_questions_one_may_be_answered(agui_client: AguiClient)
     assert [interrupt["id"] for interrupt in chat.interrupts] == [waiting]
 
 
-async def test_a_cancelled_question_is_answered_with_nothing(agui_client: AguiClient) -> None:
-    graph = asking("really?")
-    chat = Chat(agui_client, graph)
-    await chat.says("go")
-    await chat.answers(...)
-    assert await said(graph) == ["go", "really? None"]
+async def test_a_cancelled_question_is_no_answer_of_null(agui_client: AguiClient) -> None:
+    for answer, heard in ((..., {"status": "cancelled"}), (None, None)):
+        graph = asking("really?")
+        chat = Chat(agui_client, graph)
+        await chat.says("go")
+        await chat.answers(answer)
+        assert await said(graph) == ["go", f"really? {heard}"]
 
 
-async def test_a_cancelled_approval_rejects_the_call(agui_client: AguiClient) -> None:
+def approving(*allowed: DecisionType, calls: int = 1, **how: Any) -> tuple[Graph, list[str]]:
+    """An agent whose tool is approved before each call; and what it was called with."""
     called: list[str] = []
 
     @tool
@@ -74,15 +78,145 @@ async def test_a_cancelled_approval_rejects_the_call(agui_client: AguiClient) ->
         called.append(name)
         return "deleted"
 
-    model = ScriptedModel(
-        turns=[[*call("delete", {"name": "all"}, "call-1"), *end("tool_calls")], [*text("Left."), *end()]]
-    )
-    approval = HumanInTheLoopMiddleware(interrupt_on={"delete": True})
+    asked = [
+        each for place in range(calls) for each in call("delete", {"name": f"n{place}"}, f"call-{place}", index=place)
+    ]
+    model = ScriptedModel(turns=[[*asked, *end("tool_calls")], [*text("Left."), *end()]])
+    approval = HumanInTheLoopMiddleware(interrupt_on={"delete": {"allowed_decisions": [*allowed]}}, **how)
     graph: Any = create_agent(model, [delete], middleware=[approval], checkpointer=InMemorySaver())
+    return graph, called
+
+
+APPROVED: Any = {"type": "approve"}
+EDITED: Any = {"type": "edit", "edited_action": {"name": "delete", "args": {"name": "else"}}}
+
+
+@pytest.mark.parametrize(
+    ("allowed", "answer", "called"),
+    [
+        (("approve", "reject"), {"decisions": [APPROVED] * 2}, ["n0", "n1"]),
+        (("approve", "reject"), True, ["n0", "n1"]),
+        (("approve", "reject"), "approve", ["n0", "n1"]),
+        (("approve", "reject"), False, []),
+        (("approve", "reject"), "reject", []),
+        (("approve", "edit"), {"decisions": [APPROVED, EDITED]}, ["n0", "else"]),
+        (("approve", "reject"), ..., []),
+    ],
+)
+async def test_an_approval_takes(
+    allowed: tuple[DecisionType, ...], answer: Any, called: list[str], agui_client: AguiClient
+) -> None:
+    graph, did = approving(*allowed, calls=2)
+    chat = Chat(agui_client, graph)
+    await chat.says("clean up")
+    await chat.answers(answer)
+    assert (sorted(did), chat.texts[-1], chat.interrupts) == (sorted(called), "Left.", [])
+
+
+REFUSED: list[Any] = [
+    "maybe",
+    None,
+    1,
+    [],
+    {},
+    {"decisions": [APPROVED]},
+    {"decisions": [APPROVED] * 3},
+    {"decisions": [APPROVED, "approve"]},
+    {"decisions": [APPROVED, {"type": "delete"}]},
+    {"decisions": [APPROVED, {"type": "edit"}]},
+    {"decisions": [APPROVED, {"type": "edit", "edited_action": {"name": "delete", "args": 1}}]},
+    {"decisions": [APPROVED, {"type": "reject"}]},
+    False,
+    "reject",
+    ...,
+]
+"""What the approval of two calls can't be answered with, that may be approved and edited only."""
+
+
+async def test_an_answer_that_an_approval_can_not_take_is_refused_and_another_one_taken(
+    agui_client: AguiClient,
+) -> None:
+    graph, called = approving("approve", "edit", calls=2)
+    chat = Chat(agui_client, graph)
+    await chat.says("clean up")
+    waiting, before = chat.interrupts, await graph.aget_state(ON)
+    for answer in REFUSED:
+        chat.interrupts = waiting
+        events = await chat.answers(answer)
+        assert [event.get("code") for event in events] == ["invalid_input"], answer
+        assert "maybe" not in events[0]["message"]
+    assert await graph.aget_state(ON) == before
+    chat.interrupts = waiting
+    await chat.answers({"decisions": [APPROVED, EDITED]})
+    assert (sorted(called), chat.texts[-1]) == (["else", "n0"], "Left.")
+
+
+async def test_a_cancelled_approval_that_takes_no_rejection_is_responded_to(agui_client: AguiClient) -> None:
+    graph, called = approving("respond")
     chat = Chat(agui_client, graph)
     await chat.says("clean up")
     await chat.answers(...)
-    assert (called, chat.texts[-1], chat.interrupts) == ([], "Left.", [])
+    assert (called, (await said(graph))[-2:]) == ([], ["The user did not answer.", "Left."])
+
+
+async def test_an_older_clients_answer_is_checked_as_well(agui_client: AguiClient) -> None:
+    graph, called = approving("approve", "reject")
+    chat = Chat(agui_client, graph, version=VERSIONS[1], options=Options(interrupts="legacy"))
+    await chat.says("clean up")
+    events = await chat.runs(forwardedProps={"command": {"resume": "maybe"}})
+    assert [event.get("code") for event in events] == ["invalid_input"]
+    await chat.runs(forwardedProps={"command": {"resume": "true"}})
+    assert (called, chat.texts[-1]) == (["n0"], "Left.")
+
+
+@pytest.mark.newest
+async def test_an_answer_that_does_not_fit_langgraphs_own_schema_is_refused_before_anything_runs(
+    agui_client: AguiClient,
+) -> None:
+    @dataclass
+    class Size:
+        width: int
+
+    done: list[str] = []
+
+    def asks(name: str, **how: Any) -> Any:
+        def node(state: MessagesState) -> dict[str, Any]:
+            answer = interrupt(name, **how)
+            done.append(name)
+            return {"messages": [AIMessage(f"{name} {getattr(answer, 'width', answer)}")]}
+
+        return node
+
+    graph = StateGraph(MessagesState)
+    for name, how in (("size", {"response_schema": Size}), ("free", {})):
+        graph.add_node(name, asks(name, **how)).add_edge(START, name)
+    compiled = graph.compile(InMemorySaver())
+    chat = Chat(agui_client, compiled)
+    await chat.says("go")
+    chat.interrupts = waiting = sorted(chat.interrupts, key=lambda each: str(each["message"]))
+    for answer in ("wide", {"width": "wide"}, {}, ...):
+        chat.interrupts = waiting
+        events = await chat.answers("anything", answer)
+        assert ([event.get("code") for event in events], done) == (["invalid_input"], []), answer
+    chat.interrupts = waiting
+    await chat.answers("anything", {"width": "7"})
+    assert sorted(await said(compiled)) == ["free anything", "go", "size 7"]
+
+
+@pytest.mark.newest
+@pytest.mark.parametrize(
+    ("answer", "called"), [(True, ["n0", "n1"]), (False, []), (..., []), ({"type": "approve"}, ["n0", "n1"])]
+)
+async def test_approvals_of_one_call_each_take(answer: Any, called: list[str], agui_client: AguiClient) -> None:
+    graph, did = approving("approve", "reject", calls=2, interrupt_mode="per_call")
+    chat = Chat(agui_client, graph)
+    await chat.says("clean up")
+    waiting = chat.interrupts
+    events = await chat.answers(True, {"decisions": [APPROVED]})
+    assert ([event.get("code") for event in events], did) == (["invalid_input"], [])
+    chat.interrupts = waiting
+    await chat.answers(answer, answer)
+    assert (sorted(did), chat.texts[-1], chat.interrupts) == (called, "Left.", [])
 
 
 @pytest.mark.parametrize("answer", ["yes", '"yes"'])

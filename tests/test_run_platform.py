@@ -10,7 +10,7 @@ from langgraph_agui.translator import Options
 from fixtures.gated import FIRST, SECOND
 
 from .agui_client import VERSIONS, AguiClient
-from .backend import Backend
+from .backend import Backend, not_on
 from .chatting import types_of
 from .platform_chats import Room, room
 
@@ -185,11 +185,31 @@ async def test_of_several_questions_one_may_be_answered(here: Room) -> None:
     assert await here.said(chat.thread_id) == chat.texts == ["go", "really: yes", "surely: no", SECOND]
 
 
-async def test_a_cancelled_question_is_answered_with_nothing(here: Room) -> None:
+async def test_a_cancelled_question_is_no_answer_of_null(here: Room) -> None:
     chat = here.chat("gated_asking")
     await chat.says("go")
     await chat.answers(...)
-    assert "really: None" in await here.said(chat.thread_id)
+    assert "really: {'status': 'cancelled'}" in await here.said(chat.thread_id)
+
+
+@not_on(aegra="serves the gated graphs alone")
+@pytest.mark.parametrize(("graph", "count"), [("review_approved", 1), ("review_per_call", 2)])
+async def test_an_answer_that_an_approval_can_not_take_is_refused_and_another_one_taken(
+    here: Room, graph: str, count: int
+) -> None:
+    chat = here.chat(graph)
+    await chat.says("go")
+    waiting = chat.interrupts
+    assert len(waiting) == count
+    assert all("responseSchema" in each for each in waiting)
+    bad: list[Any] = ["maybe", None, {"decisions": []}]
+    for answer in bad:
+        chat.interrupts = waiting
+        events = await chat.answers(*[True] * (count - 1), answer)
+        assert [event.get("code") for event in events] == ["invalid_input"]
+    chat.interrupts = waiting
+    await chat.answers(*[True] * count)
+    assert ("3" in await here.said(chat.thread_id), chat.interrupts) == (True, [])
 
 
 async def test_an_older_clients_answer_goes_to_the_question_it_was_shown(here: Room) -> None:

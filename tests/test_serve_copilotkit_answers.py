@@ -8,6 +8,7 @@ from typing import Any
 
 import httpx
 import pytest
+from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import interrupt
@@ -164,3 +165,30 @@ async def test_an_older_client_of_the_plain_routes_is_freed_as_well(client: http
     body = answered(await question(client, "overbook"), "overbook")
     events = events_of((await client.post("/default", json=body)).text)
     assert ends(events) == ["RUN_STARTED", "RUN_ERROR", "RUN_STARTED", "RUN_FINISHED"]
+
+
+def reviewing() -> Graph:
+    """A node that asks for an approval, as LangChain's middleware does."""
+
+    def ask(state: MessagesState) -> dict[str, Any]:
+        configs = [{"action_name": "book", "allowed_decisions": ["approve"]}]
+        return {
+            "messages": [AIMessage(str(interrupt({"action_requests": [{"name": "book"}], "review_configs": configs})))]
+        }
+
+    return StateGraph(MessagesState).add_node("ask", ask).add_edge(START, "ask").compile(checkpointer=InMemorySaver())
+
+
+async def test_an_answer_that_does_not_fit_is_refused_and_its_question_shown_again(agui_client: AguiClient) -> None:
+    async with served(agui_app(Agent(source=reviewing()))) as server, server.client() as client:
+        interrupt_id = await question(client)
+        body = answered(interrupt_id, payload=False)
+        plain = await client.post("/default", json={**body, "protocolVersion": "1.0"})
+        assert (plain.status_code, plain.json()["error"]) == (422, "invalid_input")
+        answer = await client.post(RUN, json=body)
+        played = agui_client.play(frames=answer.content, version="0.0.59", messages=body["messages"])
+        assert (played.accepted, [each["id"] for each in played.pending_interrupts]) == (True, [interrupt_id])
+        events = events_of((await client.post(RUN, json=answered(interrupt_id, payload=True))).text)
+    assert [event["delta"] for event in events if event["type"] == "TEXT_MESSAGE_CONTENT"] == [
+        "{'decisions': [{'type': 'approve'}]}"
+    ]

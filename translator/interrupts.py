@@ -5,9 +5,9 @@ Rules:
 1. The same interrupt comes once per namespace level and again in `values`: by id it is one. The deepest level tells
    whose it is.
 2. Ids are LangGraph's, verbatim; a static breakpoint has none and gets one from the run's id.
-3. The value is kept whole in `metadata.value`; what can be read off it (a question, a schema, the tool call it is
-   about) is given beside. `toolCallId` is given where the value names one call, or asks for one action that one open
-   call is.
+3. The value is kept whole in `metadata.value`; what can be read off it (a question, the tool call it is about) is given
+   beside, and the schema of the answer: LangGraph's `response_schema`, or else that of an approval (`approvals`).
+   `toolCallId` is given where the value names one call, or asks for one action that one open call is.
 4. `reason` is AG-UI's `confirmation` for the approval of actions, `input_required` for any other question, and
    `langgraph:breakpoint`. `tool_call` is not used: on it clients write the answer into the chat as the tool's result.
 5. The older custom event, `on_interrupt`, carries a string, as `ag-ui-langgraph` and its TypeScript twin send it:
@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from .approvals import answer_schema
 from .events import Event, custom
 from .namespaces import Namespace
 from .plain import freeze, plain, text
@@ -80,8 +81,9 @@ def _told(key: str, ns: Namespace, value: Any, schema: Any, calls: OpenCalls, su
     call_id = _call_id(value, calls)
     if call_id:
         item["toolCallId"] = call_id
-    if isinstance(schema, dict):
-        item["responseSchema"] = schema
+    wanted = schema if isinstance(schema, dict) else answer_schema(value)
+    if wanted is not None:
+        item["responseSchema"] = wanted
     item["metadata"] = {"value": value}
     if subagent is not None:
         item["subagentRunId"] = subagent

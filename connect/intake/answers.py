@@ -4,9 +4,11 @@ Rules:
 
 1. `resume` entries answer interrupts by id. One that names nothing that waits is passed over, with a line in the log:
    it was answered already, in another tab perhaps. What no entry names goes on waiting.
-2. A cancelled entry answers with what the owner says (`Intake.on_cancelled`), given the interrupt's value.
-3. A breakpoint has nothing to be told: resolved, the run goes on; cancelled, what is left of it is dropped.
-4. Older CopilotKit clients answer in `forwardedProps.command.resume`, one interrupt at a time; which, where several
+2. An answer that the interrupt can't be resumed with is refused: see `decisions`. So is all that comes with it.
+3. A cancelled entry answers with what the owner says (`Intake.on_cancelled`), given the interrupt's value; or else with
+   what `decisions` has for it.
+4. A breakpoint has nothing to be told: resolved, the run goes on; cancelled, what is left of it is dropped.
+5. Older CopilotKit clients answer in `forwardedProps.command.resume`, one interrupt at a time; which, where several
    wait, `interruptEvent` says by the value that they were shown, or the answer itself by being an object of their ids.
    A text is read as JSON where it is any, as `ag-ui-langgraph` reads it. `resume` wins over it.
 """
@@ -15,7 +17,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import orjson
@@ -24,6 +26,7 @@ from ag_ui.core import ResumeEntry, RunAgentInput
 from ...translator.interrupts import BREAKPOINT
 from ...translator.plain import plain
 from ..failures import InvalidInputError
+from .decisions import cancelled, resumed_with
 from .standing import Standing
 
 _log = logging.getLogger(__name__)
@@ -59,15 +62,20 @@ def without_answers(given: RunAgentInput) -> RunAgentInput:
     return given.model_copy(update={"resume": None, "forwarded_props": forwarded, "run_id": run_id})
 
 
-def answers(given: RunAgentInput, standing: Standing, on_cancelled: Callable[[Any], Any]) -> Answers:
+def answers(given: RunAgentInput, standing: Standing, on_cancelled: Callable[[Any], Any] | None) -> Answers:
     """The answers in an input to what a thread waits for.
 
-    Raises `InvalidInputError` where several interrupts wait and one answer does not say which it is for.
+    Raises `InvalidInputError` where several interrupts wait and one answer does not say which it is for, and for an
+    answer that does not fit its interrupt.
     """
     if given.resume:
         return _entries(given.resume, standing, on_cancelled)
     command = _command(given)
-    return Answers() if command is None else _by_command(command, standing)
+    if command is None:
+        return Answers()
+    found = _by_command(command, standing)
+    waiting = {id_of(interrupt): interrupt for interrupt in standing.interrupts}
+    return replace(found, values={name: _fitted(value, waiting[name]) for name, value in found.values.items()})
 
 
 def id_of(interrupt: Any) -> str:
@@ -79,16 +87,31 @@ def _value_of(interrupt: Any) -> Any:
     return interrupt.get("value") if isinstance(interrupt, Mapping) else interrupt.value
 
 
-def _entries(entries: list[ResumeEntry], standing: Standing, on_cancelled: Callable[[Any], Any]) -> Answers:
+def _schema_of(interrupt: Any) -> Any:
+    """LangGraph's schema of the answer; older versions have none."""
+    name = "response_schema"
+    return interrupt.get(name) if isinstance(interrupt, Mapping) else getattr(interrupt, name, None)
+
+
+def _fitted(answer: Any, interrupt: Any) -> Any:
+    return resumed_with(answer, _value_of(interrupt), _schema_of(interrupt))
+
+
+def _cancelled(interrupt: Any, on_cancelled: Callable[[Any], Any] | None) -> Any:
+    if on_cancelled is None:
+        return cancelled(_value_of(interrupt), _schema_of(interrupt))
+    return _fitted(on_cancelled(_value_of(interrupt)), interrupt)
+
+
+def _entries(entries: list[ResumeEntry], standing: Standing, on_cancelled: Callable[[Any], Any] | None) -> Answers:
     waiting = {id_of(interrupt): interrupt for interrupt in standing.interrupts}
     found: dict[str, Any] = {}
     goes_on: bool | None = None
     for entry in entries:
         if entry.interrupt_id in waiting:
-            cancelled = entry.status == "cancelled"
-            found[entry.interrupt_id] = (
-                on_cancelled(_value_of(waiting[entry.interrupt_id])) if cancelled else entry.payload
-            )
+            asked = waiting[entry.interrupt_id]
+            is_left = entry.status == "cancelled"
+            found[entry.interrupt_id] = _cancelled(asked, on_cancelled) if is_left else _fitted(entry.payload, asked)
         elif standing.is_stopped and entry.interrupt_id.endswith(BREAKPOINT):
             goes_on = entry.status == "resolved"
         else:

@@ -38,15 +38,6 @@ class Prepared:
 Prepare = Callable[[RunAgentInput], Prepared | Awaitable[Prepared]]
 
 
-def rejected(value: Any) -> Any:
-    """What a cancelled interrupt is resumed with: of LangChain's approval middleware, a rejection of each of its
-    requests; of any other, None."""
-    requests = value.get("action_requests") if isinstance(value, Mapping) else None
-    if not isinstance(requests, list | tuple):
-        return None
-    return {"decisions": [{"type": "reject", "message": "The user did not answer."} for _ in requests]}
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Intake:
     """What is taken from a client, and how its runs are started. Raises `ValueError` for choices that there are not."""
@@ -68,8 +59,9 @@ class Intake:
     shortened: Shortened = "continue"
     """What is meant by something new from a client that lacks some of what the thread holds. `fork` is for front ends
     that give an edited message a new id, and always send all they hold."""
-    on_cancelled: Callable[[Any], Any] = rejected
-    """What an interrupt that the user cancelled is resumed with, given the value it was raised with."""
+    on_cancelled: Callable[[Any], Any] | None = None
+    """What an interrupt that the user cancelled is resumed with, given the value it was raised with. None: an approval
+    of LangChain's middleware is rejected, any other is resumed with `{"status": "cancelled"}`."""
     on_disconnect: OnDisconnect = "continue"
     """What becomes of a run when its last reader goes away."""
 

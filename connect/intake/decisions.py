@@ -1,0 +1,86 @@
+"""What an interrupt is resumed with: `resumed_with`, for an answer, and `cancelled`, for none.
+
+Rules:
+
+1. An answer must fit the interrupt's schema: LangGraph's `response_schema`, or that of an approval. LangGraph stores
+   an answer before its node has seen it, and a node that fails on it meets the same answer on every later try. So one
+   that does not fit is refused, and the interrupt goes on waiting.
+2. Of an approval `true` and `"approve"` approve every request, `false` and `"reject"` reject them, unless the schema
+   takes them as they are.
+3. A cancelled approval is rejected, or responded to where only that is allowed. Any other interrupt that is cancelled
+   is resumed with `CANCELLED`, which is no answer that a client gives as null; or with None, if its schema allows None
+   alone of the two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from ...translator.approvals import Schema, answer_schema, asks_for_one, decision_schemas
+from ...translator.plain import plain
+from ..failures import InvalidInputError
+from .schemas import misfit
+
+CANCELLED: Final[Mapping[str, str]] = {"status": "cancelled"}
+"""What a cancelled interrupt is resumed with: what AG-UI's answer says in place of a payload."""
+_LEFT: Final = "The user did not answer."
+_DECLINED: Final = ({"type": "reject", "message": _LEFT}, {"type": "respond", "message": _LEFT})
+
+
+def resumed_with(answer: Any, value: Any, response_schema: Any) -> Any:
+    """What an interrupt with this value is resumed with. Raises `InvalidInputError` for an answer that does not fit."""
+    value = plain(value)
+    schema = _schema(value, response_schema)
+    wrong = misfit(answer, schema)
+    if wrong is None:
+        return answer
+    for decision in _decisions(answer, value):
+        if misfit(decision, schema) is None:
+            return decision
+    raise InvalidInputError(f"resume: the interrupt goes on waiting: {wrong}")
+
+
+def cancelled(value: Any, response_schema: Any) -> Any:
+    """What a cancelled interrupt is resumed with. Raises `InvalidInputError` if nothing fits."""
+    value = plain(value)
+    schema = _schema(value, response_schema)
+    choices = _declined(value)
+    if choices is None:
+        choices = [dict(CANCELLED), None]
+    for choice in choices:
+        if misfit(choice, schema) is None:
+            return choice
+    raise InvalidInputError("resume: the interrupt can't be cancelled: its schema has no answer that says so")
+
+
+def _schema(value: Any, response_schema: Any) -> Schema | None:
+    given = plain(response_schema)
+    return given if isinstance(given, dict) else answer_schema(value)
+
+
+def _decisions(answer: Any, value: Any) -> list[Any]:
+    """What a short answer to an approval stands for."""
+    if answer is True or answer == "approve":
+        decision = {"type": "approve"}
+    elif answer is False or answer == "reject":
+        decision = {"type": "reject"}
+    else:
+        return []
+    if asks_for_one(value):
+        return [decision]
+    requests = decision_schemas(value)
+    return [] if requests is None else [{"decisions": [decision] * len(requests)}]
+
+
+def _declined(value: Any) -> list[Any] | None:
+    """What says of an approval that there was no answer; None of what is none."""
+    if asks_for_one(value):
+        return list(_DECLINED)
+    requests = value.get("action_requests") if isinstance(value, Mapping) else None
+    if not isinstance(requests, list | tuple):
+        return None
+    wanted = decision_schemas(value)
+    schemas = [None] * len(requests) if wanted is None else wanted
+    fitting = [next((each for each in _DECLINED if misfit(each, schema) is None), None) for schema in schemas]
+    return [] if None in fitting else [{"decisions": fitting}]

@@ -1,0 +1,182 @@
+"""Whether a value fits a JSON schema: `misfit`, which says where it does not. Pure.
+
+It knows what schemas of answers are made of: types, constants, alternatives, the properties of objects and the items of
+arrays, and references within the schema. Any other keyword is passed over: a value is refused for what is known to be
+wrong with it, never for what is not understood.
+
+Text that says a number or a truth value is taken as one: LangGraph reads an answer that way if the schema is of a
+Python type, and forms send text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+_DEEPEST: Final = 64
+_MOST: Final = 50_000
+"""Comparisons after which a value fits as far as is known: a schema may have alternatives within alternatives."""
+_TRUTH: Final = frozenset({"true", "false", "t", "f", "yes", "no", "y", "n", "on", "off", "1", "0"})
+_NAMES: Final = {
+    "object": "an object",
+    "array": "an array",
+    "string": "a string",
+    "integer": "an integer",
+    "number": "a number",
+    "boolean": "a boolean",
+    "null": "null",
+}
+
+
+def misfit(value: Any, schema: Any, where: str = "answer") -> str | None:
+    """Why a value does not fit a schema, without the value: where it stands, and what is expected there. None: it fits,
+    as far as is known. `where`: what the value is called."""
+    return _Check(schema).misfit(value, schema, where, 0)
+
+
+class _Check:
+    def __init__(self, root: Any) -> None:
+        self._root = root
+        self._left = _MOST
+
+    def misfit(self, value: Any, schema: Any, where: str, depth: int) -> str | None:
+        self._left -= 1
+        if schema is False:
+            return f"{where}: expected nothing"
+        if not isinstance(schema, Mapping) or depth > _DEEPEST or self._left < 0:
+            return None
+        reference = schema.get("$ref")
+        if isinstance(reference, str):
+            found = self.misfit(value, self._referred(reference), where, depth + 1)
+            if found is not None:
+                return found
+        return (
+            _of_type(value, schema, where)
+            or _of_constants(value, schema, where)
+            or self._of_alternatives(value, schema, where, depth)
+            or self._of_object(value, schema, where, depth)
+            or self._of_array(value, schema, where, depth)
+        )
+
+    def _referred(self, reference: str) -> Any:
+        found = self._root
+        for name in reference.removeprefix("#").split("/")[1:]:
+            found = found.get(name.replace("~1", "/").replace("~0", "~")) if isinstance(found, Mapping) else None
+        return found if reference.startswith("#") else None
+
+    def _of_alternatives(self, value: Any, schema: Mapping[str, Any], where: str, depth: int) -> str | None:
+        for each in _listed(schema.get("allOf")):
+            found = self.misfit(value, each, where, depth + 1)
+            if found is not None:
+                return found
+        for name in ("anyOf", "oneOf"):
+            choices = _listed(schema.get(name))
+            found_in = [self.misfit(value, each, where, depth + 1) for each in choices]
+            if choices and None not in found_in:
+                return self._closest(value, choices, [found or "" for found in found_in], where)
+        return None
+
+    def _closest(self, value: Any, choices: list[Any], found: list[str], where: str) -> str:
+        """What is wrong with the alternative that was meant: the one whose `type` the value has."""
+        kinds = [self._kind(each) for each in choices]
+        kind = value.get("type") if isinstance(value, Mapping) else None
+        if isinstance(kind, str) and kinds.count(kind) == 1:
+            return found[kinds.index(kind)]
+        if all(isinstance(each, str) for each in kinds):
+            return f"{where}: expected an object whose type is one of {', '.join(map(str, kinds))}"
+        return "; or ".join(dict.fromkeys(found))
+
+    def _kind(self, schema: Any) -> Any:
+        """The constant that an alternative has for `type`."""
+        if isinstance(schema, Mapping) and isinstance(schema.get("$ref"), str):
+            schema = self._referred(schema["$ref"])
+        properties = schema.get("properties") if isinstance(schema, Mapping) else None
+        kind = properties.get("type") if isinstance(properties, Mapping) else None
+        return kind.get("const") if isinstance(kind, Mapping) else None
+
+    def _of_object(self, value: Any, schema: Mapping[str, Any], where: str, depth: int) -> str | None:
+        if not isinstance(value, Mapping):
+            return None
+        lacking = [each for each in _listed(schema.get("required")) if isinstance(each, str) and each not in value]
+        if lacking:
+            return f"{where}: expected an object with {', '.join(map(repr, lacking))}"
+        given = schema.get("properties")
+        properties: Mapping[Any, Any] = given if isinstance(given, Mapping) else {}
+        for name, each in properties.items():
+            if name in value and (found := self.misfit(value[name], each, f"{where}.{name}", depth + 1)):
+                return found
+        others = [item for name, item in value.items() if name not in properties]
+        if "additionalProperties" in schema and "patternProperties" not in schema and others:
+            if schema["additionalProperties"] is False:
+                return f"{where}: expected an object with nothing but {', '.join(map(repr, properties)) or 'nothing'}"
+            for item in others:
+                found = self.misfit(item, schema["additionalProperties"], f"{where}.*", depth + 1)
+                if found is not None:
+                    return found
+        return None
+
+    def _of_array(self, value: Any, schema: Mapping[str, Any], where: str, depth: int) -> str | None:
+        if not isinstance(value, list | tuple):
+            return None
+        least, most = schema.get("minItems"), schema.get("maxItems")
+        if (isinstance(least, int) and len(value) < least) or (isinstance(most, int) and len(value) > most):
+            count = f"{least}" if least == most else f"{least or 0} to {'any number' if most is None else most}"
+            return f"{where}: expected {count} items, got {len(value)}"
+        first = _listed(schema.get("prefixItems"))
+        for place, item in enumerate(value):
+            of_item = first[place] if place < len(first) else schema.get("items")
+            found = self.misfit(item, of_item, f"{where}[{place}]", depth + 1)
+            if found is not None:
+                return found
+        return None
+
+
+def _of_type(value: Any, schema: Mapping[str, Any], where: str) -> str | None:
+    wanted = schema.get("type")
+    names = [wanted] if isinstance(wanted, str) else _listed(wanted)
+    known = [name for name in names if isinstance(name, str) and name in _NAMES]
+    if not known or len(known) < len(names) or any(_is(value, name, "format" in schema) for name in known):
+        return None
+    return f"{where}: expected {' or '.join(_NAMES[name] for name in known)}"
+
+
+def _of_constants(value: Any, schema: Mapping[str, Any], where: str) -> str | None:
+    wanted = [schema["const"]] if "const" in schema else schema.get("enum")
+    if not isinstance(wanted, list) or any(value == each and _is_truth(value) == _is_truth(each) for each in wanted):
+        return None
+    return f"{where}: expected {' or '.join(map(repr, wanted))}"
+
+
+def _is_truth(value: Any) -> bool:
+    """Whether it is true or false: to Python these are numbers too."""
+    return isinstance(value, bool)
+
+
+def _is(value: Any, name: str, has_format: bool) -> bool:
+    match name:
+        case "object":
+            return isinstance(value, Mapping)
+        case "array":
+            return isinstance(value, list | tuple)
+        case "string":
+            return isinstance(value, str) or (has_format and isinstance(value, int | float))
+        case "null":
+            return value is None
+        case "boolean":
+            return isinstance(value, bool) or value in (0, 1) or (isinstance(value, str) and value.lower() in _TRUTH)
+        case _:
+            return _is_number(value, whole=name == "integer")
+
+
+def _is_number(value: Any, *, whole: bool) -> bool:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return False
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return isinstance(value, int)
+    return not whole or number.is_integer()
+
+
+def _listed(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, list | tuple) else []
