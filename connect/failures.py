@@ -4,6 +4,7 @@
 |---|---|
 | `invalid_thread_id`, `invalid_run_id` | the caller's id can be none |
 | `invalid_input` | a client's input can't be run |
+| `unreadable_thread` | the thread's checkpointer raised |
 | `conflict` | a run is running on the thread; or the platform's 409 |
 | `unauthorized`, `forbidden`, `not_found`, `invalid` | the platform's 401, 403, 404, 400 and 422 |
 | `platform_error` | anything else it refused with |
@@ -51,6 +52,16 @@ class InvalidInputError(ValueError):
     code = "invalid_input"
 
 
+class UnreadableError(RuntimeError):
+    """A checkpointer raised: `cause`. Logged where it is raised."""
+
+    code = "unreadable_thread"
+
+    def __init__(self, cause: Exception) -> None:
+        super().__init__(str(cause))
+        self.cause = cause
+
+
 class InvalidIdError(ValueError):
     """An id that can be none; the message says why, without the id."""
 
@@ -73,14 +84,15 @@ def failed(error: BaseException, options: Options) -> Event:
     """The `RUN_ERROR` for an error; its code is always told, the rest as `options.error_detail` says. What is wrong
     with the caller's own input is told from `code` on: it quotes nobody."""
     is_ours = isinstance(error, InvalidIdError | InvalidInputError | RunConflictError)
-    told = failure(error, "message" if is_ours and options.error_detail == "code" else options.error_detail)
+    cause = error.cause if isinstance(error, UnreadableError) else error
+    told = failure(cause, "message" if is_ours and options.error_detail == "code" else options.error_detail)
     return agui.run_error(told.message, code_of(error), (), told.metadata)
 
 
 def code_of(error: BaseException) -> str:
     """The code of an error, as in the table above."""
     match error:
-        case PlatformError() | InvalidIdError() | InvalidInputError() | RunConflictError():
+        case PlatformError() | InvalidIdError() | InvalidInputError() | RunConflictError() | UnreadableError():
             return error.code
         case Cut():
             return LOST

@@ -17,21 +17,20 @@ from langgraph.types import StateSnapshot
 
 from ..translator import Options
 from ..translator import events as agui
-from ..translator.failure import failure
+from .failures import UnreadableError, failed, where
 from .idle import Ended, PastErrors, told_idle
 from .local_ended import ended, ended_unsaved, needs_stops
 from .process_run import Run
 from .reader import Reader, direct
-from .runs import Remembered, RunNotFoundError, agent_of, has_checkpointer
-from .told import Batch, Batches, tell
+from .runs import Remembered, RunNotFoundError, agent_of
+from .savers import has_checkpointer, reading
+from .told import Batch, Batches, closing, tell
 
 if TYPE_CHECKING:
     from .sources import Local
 
 NOT_FOUND = "not_found"
 """The code for a run that was asked for and is neither going on nor the thread's last."""
-UNREADABLE = "unreadable_thread"
-"""The code for a thread whose checkpointer raised."""
 
 Graph = Pregel[Any, Any, Any, Any]
 
@@ -50,12 +49,44 @@ async def connect_local(
     `options`: of a run that is over; None shows the channels of the graph's output schema. `run_id`: the run to tell;
     one that is neither going on nor the thread's last is `RUN_ERROR`, as is what the checkpointer raises.
     """
-    options = direct(options or await source.options())
+    options = options or await source.options()
     try:
-        now = await found(source, thread_id)
-    except Exception as error:  # whatever a checkpointer raises
-        yield _refusal(reader, failure(error, options.error_detail).message, UNREADABLE)
+        told = await open_local(source, thread_id, reader, options, run_id=run_id, past_errors=past_errors)
+    except UnreadableError as error:
+        event = failed(error, options)
+        reader.view.apply(event)
+        yield tell([event])
         return
+    async with closing(told) as batches:
+        async for batch in batches:
+            yield batch
+
+
+async def open_local(
+    source: Local,
+    thread_id: str,
+    reader: Reader,
+    options: Options | None,
+    *,
+    run_id: str | None = None,
+    past_errors: PastErrors = "error",
+) -> Batches:
+    """What `connect_local` tells, when the thread has been read. Raises `UnreadableError` for what the checkpointer
+    raises."""
+    options = direct(options or await source.options())
+    with reading(where(agent_of(source.graph, source.agent), thread_id, run_id)):
+        now = await found(source, thread_id)
+    return _told(now, thread_id, reader, options, run_id, past_errors)
+
+
+async def _told(
+    now: Run | Ended | None,
+    thread_id: str,
+    reader: Reader,
+    options: Options,
+    run_id: str | None,
+    past_errors: PastErrors,
+) -> Batches:
     if run_id is not None and (now is None or now.run_id != run_id):
         yield _refusal(reader, f"The run {run_id!r} is neither going on nor the thread's last.", NOT_FOUND)
     elif isinstance(now, Run):

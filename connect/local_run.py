@@ -26,23 +26,23 @@ from langgraph.types import Command
 
 from ..translator import ClientView, Options
 from ..translator import events as agui
-from ..translator.failure import failure
 from .asking import Asking
 from .configs import graph_config, merged
-from .failures import SHUTDOWN, RunConflictError, checked_run_id, checked_thread_id, failed
+from .failures import SHUTDOWN, RunConflictError, checked_run_id, checked_thread_id, failed, where
 from .idle import PastErrors
 from .intake import Intake
 from .intake.answers import LONGEST
+from .intake.history import Search
 from .intake.inputs import Going, going_in
 from .intake.places import Places, places_of
 from .intake.plan import Again, Begin, Drop, Fork, GoOn, Nothing, Plan, Resume, Wait
 from .line import Line
-from .local import UNREADABLE
-from .local_standing import Read, UnreadableError, read, reading, searched
+from .local_standing import Read, read, searched
 from .planned import planned
 from .process_run import Run
 from .reader import Reader
 from .runs import agent_of
+from .savers import reading
 from .sources import Local
 from .told import Batches, closing, tell
 from .waiting import told_unchanged, told_waiting
@@ -55,7 +55,7 @@ _NOT_RUN: Final = "This input was queued, and did not run: the server is shuttin
 async def begin_local(
     source: Local, given: RunAgentInput, options: Options | None, intake: Intake, past_errors: PastErrors
 ) -> Batches:
-    """See `running.begin`. What the checkpointer raises is told as `RUN_ERROR`."""
+    """See `running.begin`. Raises `UnreadableError` for what the checkpointer raises."""
     checked_thread_id(given.thread_id, in_url=False)
     checked_run_id(given.run_id, in_url=False)
     asking = await Asking.of(given, options or await source.options(), intake, past_errors)
@@ -74,6 +74,8 @@ class _Beginning:
         self._places: Places = places_of(source.graph, asking.options.messages_key)
         thread = {"configurable": {"thread_id": asking.given.thread_id}}
         self._config = graph_config(source.graph, asking.intake.config, asking.added.config, thread)
+
+        self._place = where(self._agent, self._given.thread_id, self._given.run_id)
 
     async def begun(self) -> Batches:
         """What the client is told; the run has started, or waits for another's end."""
@@ -115,12 +117,9 @@ class _Beginning:
         return self._runs.going(self._agent, self._given.thread_id)
 
     async def _begin(self) -> Batches:
-        try:
-            read, wanted = await self._planned()
-            if isinstance(wanted, Drop) or (isinstance(wanted, Begin) and read.standing.is_unsettled):
-                read = await self._settled()
-        except UnreadableError as error:
-            return _once(agui.run_error(failure(error.cause, self._options.error_detail).message, UNREADABLE))
+        read, wanted = await self._planned()
+        if isinstance(wanted, Drop) or (isinstance(wanted, Begin) and read.standing.is_unsettled):
+            read = await self._settled()
         if isinstance(wanted, Drop):
             if wanted.more:
                 return await self._following()._when_free()
@@ -137,19 +136,22 @@ class _Beginning:
 
     async def _planned(self) -> tuple[Read, Plan]:
         """What is to be done, and the thread where it is done: now, or at an earlier checkpoint."""
-        now, key = await self._read(), self._options.messages_key
-        wanted, found = await planned(
-            self._asking, now.standing, lambda fork: searched(self._graph, self._config, fork, key)
-        )
+        now = await self._read()
+        wanted, found = await planned(self._asking, now.standing, self._searched)
         return (now if found is None else now.at(found)), wanted
 
     async def _read(self) -> Read:
         last = self._runs.last(self._agent, self._given.thread_id)
-        return await read(self._graph, self._config, last, self._options.messages_key)
+        with reading(self._place):
+            return await read(self._graph, self._config, last, self._options.messages_key)
+
+    async def _searched(self, wanted: Fork | Again) -> Search:
+        with reading(self._place):
+            return await searched(self._graph, self._config, wanted, self._options.messages_key)
 
     async def _settled(self) -> Read:
         """The thread, when what its last run has done is in it, and what that left undone has been given up."""
-        with reading():
+        with reading(self._place):
             await self._graph.aupdate_state(self._config, None, as_node=END)
         return await self._read()
 

@@ -7,8 +7,7 @@ forks are near the end.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Mapping
 from typing import Any, NamedTuple
 
 from langgraph.graph.state import CompiledStateGraph
@@ -25,7 +24,8 @@ from .intake.plan import Again, Fork
 from .intake.standing import Standing
 from .local import ended_at
 from .local_ended import pending
-from .runs import Graph, Remembered, has_checkpointer
+from .runs import Graph, Remembered
+from .savers import has_checkpointer
 from .told import closing
 
 _FIRST_PAGE, _LARGEST_PAGE = 8, 64
@@ -49,32 +49,10 @@ class Read(NamedTuple):
         return Read(found.standing, found.run_id, self.ended, found.id)
 
 
-class UnreadableError(Exception):
-    """A checkpointer raised: `cause`."""
-
-    def __init__(self, cause: Exception) -> None:
-        super().__init__(str(cause))
-        self.cause = cause
-
-
-@contextmanager
-def reading() -> Iterator[None]:
-    """What is raised within is the checkpointer's."""
-    try:
-        yield
-    except Exception as error:  # whatever a checkpointer raises
-        raise UnreadableError(error) from error
-
-
 async def read(graph: Graph, config: Any, last: Remembered | None, messages_key: str) -> Read:
-    """How a thread stands; `last`: how its last run in this process ended. Raises `UnreadableError`."""
+    """How a thread stands; `last`: how its last run in this process ended. Raises what the checkpointer raises."""
     if not has_checkpointer(graph):
         return Read(Standing())
-    with reading():
-        return await _read(graph, config, last, messages_key)
-
-
-async def _read(graph: Graph, config: Any, last: Remembered | None, messages_key: str) -> Read:
     state = await graph.aget_state(config)
     if state.metadata is None and state.created_at is None:
         return Read(Standing())
@@ -103,19 +81,14 @@ def own_tools(graph: Graph) -> frozenset[str]:
 
 
 async def searched(graph: Graph, config: Any, wanted: Fork | Again, messages_key: str) -> Search:
-    """The search for the checkpoint to fork at, done. Raises `UnreadableError`."""
+    """The search for the checkpoint to fork at, done. Raises what the checkpointer raises."""
     search = Search(wanted)
-    with reading():
-        await _fed(search, graph, config, messages_key)
-    return search
-
-
-async def _fed(search: Search, graph: Graph, config: Any, messages_key: str) -> None:
     async with closing(_history(graph, config)) as history:
         async for state in history:
             search.feed(_checkpoint(state, messages_key))
             if search.is_settled:
-                return
+                break
+    return search
 
 
 async def _asked(graph: Graph, state: StateSnapshot, messages_key: str) -> list[Any]:

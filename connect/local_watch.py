@@ -11,30 +11,33 @@ The registry says when a run starts; the checkpointer is looked at in intervals.
    its next change on.
 4. A run that is followed is settled when its state is: at its end, an error or an interrupt; and when another begins,
    then as the last checkpoint before that one says.
-5. A checkpointer that raises is asked again at the next looks, a few times.
+5. A checkpointer that raises is asked again at the next looks, a few times; the first error of a row is logged.
 """
 
 from __future__ import annotations
 
+import logging
 from contextlib import aclosing
 from typing import Any
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from ..translator import Failed, Finished, Options, Translator
-from ..translator import events as agui
-from ..translator.failure import failure
+from .failures import UnreadableError, failed, where
 from .idle import Ended, PastErrors, told_end, told_idle, written_as
-from .local import UNREADABLE, ended_at, found
+from .local import ended_at, found
 from .local_ended import UNFINISHED
 from .lookahead import Lookahead, Silence
 from .process_run import Run
 from .reader import Reader, direct
-from .runs import agent_of, has_checkpointer
+from .runs import agent_of
+from .savers import has_checkpointer
 from .sources import Local
 from .told import Batches, closing, tell
 
 Event = dict[str, Any]
+
+_log = logging.getLogger(__name__)
 
 _TRIES = 10
 """Looks in a row at a checkpointer that raises, before it is given up."""
@@ -102,6 +105,7 @@ class _Watch:
         self._going_at: str | None = None
         """The checkpoint that it was seen at last."""
         self._failures = 0
+        self._place = where(agent_of(source.graph, source.agent), thread_id)
 
     async def run(self, run: Run) -> Batches:
         """A run of this process, to its end."""
@@ -121,6 +125,8 @@ class _Watch:
             events = await self._looked(is_first)
         except Exception as error:  # whatever a checkpointer raises
             self._failures += 1
+            if self._failures == 1:  # of many in a row, which would be one each look
+                _log.exception("The checkpointer raised (%s).", self._place)
             self.is_over = is_first or self._failures >= _TRIES
             return self._unreadable(error) if self.is_over else []
         self._failures = 0
@@ -195,7 +201,7 @@ class _Watch:
             return self._over(self._going, Ended(self._going.run_id, None, Failed(error)))
         if (self._reader.view.terminal or {}).get("type") == "RUN_ERROR":
             return []  # clients take none after one
-        event = agui.run_error(failure(error, self._options.error_detail).message, UNREADABLE)
+        event = failed(UnreadableError(error), self._options)
         self._reader.view.apply(event)
         return [event]
 

@@ -9,7 +9,7 @@ from typing import Any
 from ag_ui.core import BaseEvent, RunAgentInput
 
 from ..translator import Options
-from .failures import InvalidIdError, InvalidInputError, RunConflictError, failed
+from .failures import InvalidIdError, InvalidInputError, RunConflictError, UnreadableError, failed
 from .intake import Intake
 from .intake.places import check, places_of
 from .patience import Policy
@@ -80,5 +80,5 @@ async def _run(
         async with closing(begun) as batches:
             async for batch in batches:
                 yield batch
-    except (RunConflictError, InvalidIdError, InvalidInputError, PlatformError, Cut) as error:
+    except (RunConflictError, InvalidIdError, InvalidInputError, UnreadableError, PlatformError, Cut) as error:
         yield tell([failed(error, options or Options())])

@@ -27,8 +27,8 @@ async def begin(
     """Starts the run that an input asks for, and gives what the client that asked is told, to its end.
 
     Raises, before anything is told: `RunConflictError` where a run is running and the intake rejects a second one,
-    `InvalidIdError` and `InvalidInputError` for an input that can't be run, `PlatformError` and `Cut` for what the
-    platform answers.
+    `InvalidIdError` and `InvalidInputError` for an input that can't be run, `UnreadableError` for what the checkpointer
+    raises, `PlatformError` and `Cut` for what the platform answers.
     """
     if isinstance(source, Local):
         return await begin_local(source, given, options, intake, past_errors)

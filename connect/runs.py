@@ -26,7 +26,6 @@ from types import TracebackType
 from typing import Any, TypeVar, get_args
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.pregel import Pregel
 
 from ..translator import PROTOCOL_VERSION, STREAM_MODES, ClientView, Ending, Failed, Options, Translator
@@ -42,6 +41,7 @@ from .failures import (
 )
 from .line import Lines
 from .process_run import OnDisconnect, Run
+from .savers import check_saver, has_checkpointer
 from .shown import options_for
 from .starts import Starts
 
@@ -111,6 +111,7 @@ class Runs:
         """Starts a run that goes on whoever reads it; see `start`. `parent_run_id`: as `RUN_STARTED` tells it."""
         if not isinstance(graph, Pregel):
             raise TypeError(f"start: expected a compiled graph, got {type(graph).__name__}")
+        check_saver(graph)
         if on_disconnect not in get_args(OnDisconnect):
             raise ValueError(f"on_disconnect: expected 'continue' or 'cancel', got {on_disconnect!r}")
         configured = _configured(graph, config, run_id)
@@ -258,7 +259,8 @@ def start(
     away.
 
     Raises `RunConflictError` if a run is running on the thread, `ValueError` for a config without the thread id it
-    needs or with an id that can be none (as `connect` refuses it), `TypeError` for what is no compiled graph,
+    needs or with an id that can be none (as `connect` refuses it), `TypeError` for what is no compiled graph or has a
+    synchronous checkpointer,
     `RuntimeError` outside of an event loop. What the graph raises becomes the run's end, never an exception here.
     """
     return (default_runs() if runs is None else runs).start(
@@ -277,11 +279,6 @@ def start(
 def agent_of(graph: Graph, agent: str | None) -> Hashable:
     """What runs of a graph are found by, beside their thread: the name, or the graph itself."""
     return graph if agent is None else agent
-
-
-def has_checkpointer(graph: Graph) -> bool:
-    """Whether the graph keeps its threads by itself."""
-    return isinstance(graph.checkpointer, BaseCheckpointSaver)
 
 
 def _configured(graph: Graph, config: Mapping[str, Any] | None, run_id: str | None) -> RunnableConfig:

@@ -17,6 +17,7 @@ from .intake.places import Places, places_of_schemas
 from .patience import Policy
 from .platform_channels import with_reducers
 from .runs import Runs, default_runs
+from .savers import check_saver
 from .shown import options_for, options_for_schemas
 from .thread import NOT_FOUND, answer
 from .wire import PlatformError
@@ -35,7 +36,7 @@ class Local:
 
     `agent`: the name under which runs of this graph are found; None: the graph object itself, so that a graph built
     anew for each request needs a name. `runs`: the registry that has its runs; None: the event loop's default one.
-    Raises `TypeError` for what is no compiled graph.
+    Raises `TypeError` for what is no compiled graph, and for one with a synchronous checkpointer.
     """
 
     def __init__(
@@ -43,6 +44,7 @@ class Local:
     ) -> None:
         if not isinstance(graph, Pregel):
             raise TypeError(f"Local: expected a compiled graph, got {_named(graph)}")
+        check_saver(graph)
         self.graph = graph
         self.agent = agent
         self._runs = runs

@@ -1,11 +1,34 @@
 """Tool arguments that are state being written: the PredictState event, the value as it grows, the true one at last."""
 
 import json
-from typing import Any
+import operator
+from typing import Annotated, Any
 
 import pytest
-from langgraph_agui.translator import ClientView, Failed, Options, Prediction, encode
+from langchain.agents import AgentState, create_agent
+from langchain.agents.middleware import AgentMiddleware
+from langchain.tools import ToolRuntime
+from langchain_core.messages import ToolMessage
+from langchain_core.tools import tool
+from langgraph.types import Command
+from langgraph_agui.translator import (
+    STREAM_MODES,
+    Cancelled,
+    ClientView,
+    Failed,
+    Finished,
+    Lost,
+    Options,
+    Prediction,
+    encode,
+)
+from langgraph_agui.translator.endings import Ending
 from langgraph_agui.translator.unfinished_json import read_unfinished
+
+from fixtures.graphs.speech import said
+from fixtures.models import ScriptedModel
+from fixtures.scripts import call
+from fixtures.scripts import end as ends
 
 from .agui_client import AguiClient
 from .in_words import tell
@@ -84,7 +107,7 @@ def test_the_bytes_of_all_values_are_linear_in_the_last(length: int) -> None:
 
 def test_all_arguments_may_be_the_value() -> None:
     run = _run(_call('{"title": "Trees", "pages": 3} '), Prediction("document", "write_document"))
-    run.finish()
+    run.feed(_chunk(_TASK, chunk_position="last"))
     assert run.view.state["document"] == {"title": "Trees", "pages": 3}
 
 
@@ -127,18 +150,124 @@ def test_the_true_value_wins() -> None:
     assert run.view.state == {"other": 1, "document": "The true one."}
 
 
-def test_a_prediction_that_nobody_wrote_is_taken_back() -> None:
+_RESULT = {"type": "tool", "id": "result-1", "tool_call_id": "call-1", "content": "done"}
+_VALUES = ("values", {"messages": [], "other": 1})
+_ANSWERED = ("messages", (_RESULT, {**_TASK, "langgraph_node": "tools", "langgraph_checkpoint_ns": "tools:2"}))
+_WHOLE = json.loads(_ARGS)["document"]
+
+
+def _document(run: Telling) -> Any:
+    return run.view.state.get("document")
+
+
+def test_a_prediction_holds_while_its_tool_runs() -> None:
     run = _run(_call(_ARGS), _DOCUMENT)
-    run.feed(("values", {"messages": [], "other": 1}))
+    parts: list[Any] = [
+        _chunk(_TASK, chunk_position="last"),
+        ("updates", {"write": {"messages": []}}),
+        _VALUES,
+        _VALUES,
+    ]
+    for part in parts:
+        run.feed(part)
+        assert _document(run) == _WHOLE
+
+
+def test_without_a_last_chunk_the_value_is_whole_when_its_step_ends() -> None:
+    assert _document(_run([*_call(_ARGS), _VALUES], _DOCUMENT)) == _WHOLE
+
+
+@pytest.mark.parametrize("show", [False, True])
+def test_values_of_later_steps_do_not_take_it_back(show: bool) -> None:
+    run = _run(_call(_ARGS), _DOCUMENT)
+    run.feed(_chunk(_TASK, chunk_position="last"))
+    for number in (2, 3):
+        values: dict[str, Any] = {"messages": [], "other": number}
+        run.feeds.append(run.translator.show(values)) if show else run.feed(("values", values))
+        assert run.view.state == {"document": _WHOLE, "other": 1 if show else number}
+
+
+def test_a_prediction_that_was_not_written_is_taken_back_once_its_call_is_answered() -> None:
+    run = _run([*_call(_ARGS), _ANSWERED], _DOCUMENT)
+    assert run.view.state.keys() == {"document", "other"}
+    run.feed(_VALUES)
     assert run.view.state == {"other": 1}
 
 
-def test_a_prediction_over_a_value_that_stays_is_taken_back() -> None:
+def test_the_answer_to_another_call_takes_nothing_back() -> None:
+    other = {**_RESULT, "id": "result-2", "tool_call_id": "call-2"}
+    run = _run([*_call(_ARGS), _chunk(_TASK, chunk_position="last"), ("messages", (other, _TASK)), _VALUES], _DOCUMENT)
+    assert _document(run) == _WHOLE
+
+
+def test_the_last_call_that_predicted_a_value_decides_how_long_it_holds() -> None:
+    again = _call(_ARGS)
+    for part in again:
+        for fragment in part[1][0]["tool_call_chunks"]:
+            fragment.update(id=fragment["id"] and "call-2", index=1)
+    run = _run([*_call(_ARGS), *again, _chunk(_TASK, chunk_position="last"), _ANSWERED, _VALUES], _DOCUMENT)
+    assert _document(run) == _WHOLE
+
+
+@pytest.mark.parametrize("written", [False, True])
+def test_a_prediction_over_a_value_that_stays_is_taken_back(written: bool) -> None:
     document = ["the same object"]
     run = Telling(Options(predict_state=(_DOCUMENT,)), ClientView([], {}))
-    for part in [("values", {"document": document}), *_call(_ARGS), ("values", {"document": document})]:
+    after = ("updates", {"write": {"document": document}}) if written else _ANSWERED
+    for part in [("values", {"document": document}), *_call(_ARGS), after, ("values", {"document": document})]:
         run.feed(part)
     assert run.view.state == {"document": ["the same object"]}
+
+
+@pytest.mark.parametrize("since", [[], [_VALUES], [_ANSWERED], [_VALUES, _ANSWERED]])
+@pytest.mark.parametrize("ending", [None, Finished(state=_VALUES[1]), Failed("no"), Cancelled(), Lost("gone")])
+def test_however_the_run_ends_its_state_is_the_last_that_is_known(ending: Ending | None, since: list[Any]) -> None:
+    run = _run([*_call(_ARGS), *since], _DOCUMENT)
+    run.finish(ending)
+    assert run.view.state == {"other": 1}
+
+
+def test_two_predictions_of_one_channel_from_one_call_are_one_value() -> None:
+    run = _run([], _DOCUMENT, Prediction("document", "write_document", "title"))
+    args = json.dumps({"document": "a text", "title": "a title of its own, " * 20})
+    for part in _call(args):
+        assert _kinds(run.feed(part)).count("STATE_DELTA") <= 1
+    assert run.view.state["document"].startswith("a title")
+
+
+async def test_a_document_only_grows_until_its_tool_has_written_it() -> None:
+    """A real agent: its tool runs in a later superstep than the model, and middlewares have steps between."""
+
+    @tool
+    async def write_document(document: str, runtime: ToolRuntime) -> Command[Any]:
+        """Writes a document."""
+        result = ToolMessage("written", tool_call_id=runtime.tool_call_id or "")
+        return Command(update={"document": document, "messages": [result]})
+
+    class State(AgentState[Any]):
+        document: str
+        passes: Annotated[int, operator.add]
+
+    class Passing(AgentMiddleware[Any, Any]):
+        state_schema = State
+
+        async def aafter_model(self, state: Any, runtime: Any) -> dict[str, Any]:
+            return {"passes": 1}
+
+    text = "Once upon a time there was a tree. " * 8
+    model = ScriptedModel(turns=[call("write_document", {"document": text}, "call_1", pieces=12) + ends("tool_calls"),
+                                 said("There it is.").turns[0]])  # fmt: skip
+    graph: Any = create_agent(model, [write_document], middleware=[Passing()], state_schema=State)
+    run = Telling(Options(predict_state=(_DOCUMENT,)), ClientView([], {}))
+    lengths = []
+    given = {"messages": [{"role": "user", "content": "write", "id": "user-1"}], "document": ""}
+    async for part in graph.astream(given, stream_mode=STREAM_MODES, subgraphs=True):
+        run.feed(part)
+        lengths.append(len(run.view.state.get("document", "")))
+    run.finish()
+    assert lengths == sorted(lengths)
+    assert len(set(lengths)) > 5
+    assert run.view.state == {"document": text, "passes": 2}
 
 
 async def test_a_graph_that_predicts_ends_with_its_own_state(agui_client: AguiClient) -> None:

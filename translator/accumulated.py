@@ -29,17 +29,15 @@ class Accumulated:
         self._arguments: dict[tuple[str, int], str] = {}
         """By message and position: what has been read of a call's arguments."""
 
-    def read(self, kind: str, data: Any) -> Iterator[Part]:
-        """The `messages` parts that a part is: chunks while a message grows, the message itself otherwise."""
-        if kind == "messages/metadata":
-            if isinstance(data, Mapping):
-                self._metadata.update({key: _metadata(value) for key, value in data.items()})
-            return
-        for message in data if isinstance(data, list) else ():
-            if isinstance(message, Mapping):
-                yield from self._one(kind, message)
+    def learn(self, metadata: Any) -> None:
+        """Takes a `messages/metadata` part."""
+        if isinstance(metadata, Mapping):
+            self._metadata.update({key: _metadata(value) for key, value in metadata.items()})
 
-    def _one(self, kind: str, message: Mapping[str, Any]) -> Iterator[Part]:
+    def read(self, kind: str, message: Any) -> Iterator[Part]:
+        """The `messages` parts that one message of a part is: chunks while it grows, the message itself otherwise."""
+        if not isinstance(message, Mapping):
+            return
         message_id = message.get("id")
         key = message_id if isinstance(message_id, str) else ""
         metadata = self._metadata.get(key, _NO_METADATA)

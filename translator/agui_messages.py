@@ -33,7 +33,7 @@ from .assistant_message import (
     reasoning_message,
     text_message,
 )
-from .content import ServerResult, fields, kind_of, text_of
+from .content import Report, ServerResult, fields, kind_of, kind_of_block, log_block, text_of
 from .dialect import as_text
 from .media import is_media_block, part_of
 from .options import Options
@@ -47,19 +47,20 @@ _EVERYTHING: Final = Options(result_limit=None)
 _TEXT_BLOCKS: Final = frozenset({"text", "output_text", "input_text"})
 
 
-def shown(message: Any, position: int, options: Options) -> list[Wire]:
+def shown(message: Any, position: int, options: Options, report: Report = log_block) -> list[Wire]:
     """The wire messages that one stored message becomes.
 
-    Takes the message (an object or its JSON), its position in the list of messages, which names it if it has no id, and
-    the options that say what is told. Gives [] for what is not shown: system messages, removals, no messages at all.
+    Takes the message (an object or its JSON), its position in the list of messages, which names it if it has no id, the
+    options that say what is told, and what takes the errors of its content blocks. Gives [] for what is not shown:
+    system messages, removals, no messages at all.
     """
     view = fields(message)
     kind, role = _speaker(view)
     message_id = id_of(view, position)
     if kind == "ai":
-        return _assistant(view, message_id, role, options)
+        return _assistant(view, message_id, role, options, report)
     if kind == "human":
-        return [_user(view, message_id)]
+        return [_user(view, message_id, report)]
     if kind == "tool" and options.tool_results and not _is_hidden(view.get("name"), options):
         return [_tool(view, message_id, options)]
     return []
@@ -89,9 +90,9 @@ def id_of(view: Mapping[str, Any], position: int) -> str:
     return given if isinstance(given, str) and given else f"message-{position}"
 
 
-def tool_content(content: Any, options: Options) -> tuple[str | list[Wire], Wire]:
-    """A tool result's wire content, and what its metadata says of its size; in `shown` and in the result event."""
-    told = _tool_parts(content, options)
+def _tool_content(content: Any, options: Options) -> tuple[str | list[Wire], Wire]:
+    """A tool result's wire content, and what its metadata says of its size."""
+    told = _tool_parts(content)
     limit = options.result_limit
     if isinstance(told, str):
         if limit is None or len(told) <= limit:
@@ -127,10 +128,12 @@ def _is_hidden(name: Any, options: Options) -> bool:
     return isinstance(name, str) and name in options.hidden_tools
 
 
-def _assistant(view: Mapping[str, Any], message_id: str, role: str | None, options: Options) -> list[Wire]:
+def _assistant(
+    view: Mapping[str, Any], message_id: str, role: str | None, options: Options, report: Report
+) -> list[Wire]:
     if is_text(view):
         return [text_message(view, message_id, view.get("name") or role)]
-    said = Said(view, message_id)
+    said = Said(view, message_id, report)
     hidden = {call["id"] for call in said.calls if call["function"]["name"] in options.hidden_tools}
     calls = [call for call in said.calls if call["id"] not in hidden and call["function"]["name"]]
     told: list[Wire] = []
@@ -179,17 +182,17 @@ def _system(view: Mapping[str, Any], message_id: str) -> Wire:
     return message | ({"name": view["name"]} if isinstance(view.get("name"), str) else {})
 
 
-def _user(view: Mapping[str, Any], message_id: str) -> Wire:
+def _user(view: Mapping[str, Any], message_id: str, report: Report) -> Wire:
     content = view.get("content")
     message: Wire = {"id": message_id, "role": "user"}
-    message["content"] = content if isinstance(content, str) else _parts(content)
+    message["content"] = content if issubclass(type(content), str) else _parts(content, view, report)
     if isinstance(view.get("name"), str) and view["name"]:
         message["name"] = view["name"]
     return message
 
 
 def _tool(view: Mapping[str, Any], message_id: str, options: Options) -> Wire:
-    content, metadata = tool_content(view.get("content"), options)
+    content, metadata = _tool_content(view.get("content"), options)
     call_id = view.get("tool_call_id")
     if view.get("status") == "error":
         metadata["status"] = "error"
@@ -200,12 +203,13 @@ def _tool(view: Mapping[str, Any], message_id: str, options: Options) -> Wire:
     return message
 
 
-def _tool_parts(content: Any, options: Options) -> str | list[Wire]:
-    if isinstance(content, str):
-        return content
-    if not isinstance(content, list | tuple) or not content:
-        return "" if content is None or isinstance(content, list | tuple) else result_text(content)
-    parts = [_part(block) for block in content]
+def _tool_parts(content: Any) -> str | list[Wire]:
+    if not issubclass(type(content), list | tuple):  # asked in the content's place, which may raise at every look
+        return result_text(content)
+    try:
+        parts = [_part(block) for block in content]
+    except Exception:  # a block of no known form, which the JSON of the whole shows
+        return result_text(content)
     if None in parts:
         return result_text(content)
     told = [part for part in parts if part is not None]
@@ -214,19 +218,24 @@ def _tool_parts(content: Any, options: Options) -> str | list[Wire]:
     return told
 
 
-def _parts(content: Any) -> list[Wire]:
-    blocks = content if isinstance(content, list | tuple) else [content]
-    return [part for part in map(_part, blocks) if part is not None]
+def _parts(content: Any, view: Mapping[str, Any], report: Report) -> list[Wire]:
+    parts: list[Wire] = []
+    for block in content if issubclass(type(content), list | tuple) else [content]:
+        try:
+            part = _part(block)
+        except Exception as error:
+            report(view, error)
+        else:
+            parts += [] if part is None else [part]
+    return parts
 
 
 def _part(block: Any) -> Wire | None:
     """The content part of one block; None for what is neither text nor media."""
     if isinstance(block, str):
         return {"type": "text", "text": block}
-    if not isinstance(block, Mapping):
-        return None
-    kind = block.get("type")
-    if kind in _TEXT_BLOCKS or (kind is None and "text" in block):
+    kind = kind_of_block(block)
+    if kind in _TEXT_BLOCKS:
         text = block.get("text")
         return {"type": "text", "text": text} if isinstance(text, str) else None
-    return part_of(block) if isinstance(kind, str) and is_media_block(kind) else None
+    return part_of(block) if is_media_block(kind) else None

@@ -21,11 +21,13 @@ from .content import (
     Piece,
     Reasoning,
     ReasoningBlocks,
+    Report,
     ServerResult,
     Signature,
     Text,
     ToolPiece,
     finish_reason,
+    log_block,
     pieces,
 )
 
@@ -43,7 +45,7 @@ class Thought(NamedTuple):
 class Said:
     """All that a stored assistant message says, sorted by kind."""
 
-    def __init__(self, view: Mapping[str, Any], message_id: str) -> None:
+    def __init__(self, view: Mapping[str, Any], message_id: str, report: Report = log_block) -> None:
         self.message_id = message_id
         self.text = ""
         self.thoughts: list[Thought] = []
@@ -52,7 +54,7 @@ class Said:
         self.media: list[Wire] = []
         self.metadata: Wire = {}
         self.signature: str | None = None
-        self.pieces = pieces(view, whole=True)
+        self.pieces = pieces(view, whole=True, report=report)
         self.server_calls: list[str] = []
         self._read(self.pieces)
         if reason := finish_reason(view):

@@ -6,7 +6,7 @@ raises.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields as dataclass_fields
 from dataclasses import is_dataclass
 from typing import Any
@@ -14,22 +14,43 @@ from typing import Any
 from pydantic import BaseModel
 
 
+class Unread:
+    """Stands for the value of a channel that raised when it was read."""
+
+    __slots__ = ("error",)
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+
 def channels(values: Any) -> Mapping[str, Any] | None:
     """The channels of a `values` payload (a mapping, a pydantic model or a dataclass), or None if it has none, or
-    cannot be read. Its class is asked what it is: an object may raise at every look."""
+    cannot be read; a channel that raises is an `Unread`. Its class is asked what it is: an object may raise at every
+    look."""
     kind = type(values)
     if kind is dict:
         return values  # type: ignore[no-any-return]
     try:
         if issubclass(kind, Mapping):
-            return dict(values)
+            return _each(values, values.__getitem__)
         if issubclass(kind, BaseModel):
             return values.__dict__  # type: ignore[no-any-return]
         if is_dataclass(kind):
-            return {field.name: getattr(values, field.name, None) for field in dataclass_fields(kind)}
+            names = [field.name for field in dataclass_fields(kind)]
+            return _each(names, lambda name: getattr(values, name, None))
     except Exception:  # an owner's class must not end a stream
         pass
     return None
+
+
+def _each(names: Iterable[Any], read: Callable[[Any], Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name in names:
+        try:
+            found[name] = read(name)
+        except Exception as error:
+            found[name] = Unread(error)
+    return found
 
 
 def listed(items: Any) -> Sequence[Any]:

@@ -7,13 +7,13 @@ Rules
    at, unless there are no call chunks. A whole message's calls are its `tool_calls` and `invalid_tool_calls`, in the
    order in which the content mentions them. Blocks in the content that only repeat a call tell nothing else.
 4. Reasoning in `additional_kwargs` counts only where the content has none: some adapters tell it in both.
-5. Reading never raises: an odd value costs its block, with a line in the debug log.
+5. Reading content never raises: an odd value costs its block, and `report` is told; without one, a line in the log.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from . import citations, media, reasoning_blocks, server_tools
@@ -41,6 +41,7 @@ __all__ = [
     "Placed",
     "Reasoning",
     "ReasoningBlocks",
+    "Report",
     "ServerResult",
     "Signature",
     "Text",
@@ -49,6 +50,8 @@ __all__ = [
     "finish_reason",
     "is_chunk",
     "kind_of",
+    "kind_of_block",
+    "log_block",
     "lone_text",
     "pieces",
     "text_of",
@@ -63,9 +66,16 @@ CALL_SIGNATURES: Final = "__gemini_function_call_thought_signatures__"
 """Where `langchain-google-genai` keeps the thought signatures of calls, by call id, in `additional_kwargs`."""
 _BARE_TEXT: Final = frozenset({"type", "text", "index", "id"})
 _NO_KWARGS: Final[Mapping[str, Any]] = {}
+Report = Callable[[Mapping[str, Any], Exception], None]
+"""Takes the fields of a message, and the error that reading one of its content blocks raised."""
 
 
-def pieces(view: Mapping[str, Any], *, whole: bool | None = None) -> list[Piece]:
+def log_block(view: Mapping[str, Any], error: Exception) -> None:
+    """The `Report` for messages that belong to no run."""
+    _log.warning("a content block of the message %r cannot be read and is left out", view.get("id"), exc_info=error)
+
+
+def pieces(view: Mapping[str, Any], *, whole: bool | None = None, report: Report = log_block) -> list[Piece]:
     """What one chunk or one whole message says, in order.
 
     Takes the `fields` of a message. `whole` reads a chunk's fields as a whole message, for a sum of chunks that is
@@ -76,15 +86,15 @@ def pieces(view: Mapping[str, Any], *, whole: bool | None = None) -> list[Piece]
     kwargs = view.get("additional_kwargs")
     if not isinstance(kwargs, Mapping):
         kwargs = _NO_KWARGS
-    if isinstance(content, str):
+    if issubclass(type(content), str):  # asked in the content's place, which may raise at every look
         told: list[Piece] = [Text(content)] if content else []
         pending = None if chunk else _calls(view)
     else:
         told = []
         pending = None if chunk else _calls(view)
-        _read_content(content, view, chunk, pending, told)
+        _read_content(content, view, chunk, pending, told, report)
     if kwargs:
-        _read_kwargs(kwargs, chunk, told)
+        _read_kwargs(kwargs, view, chunk, told, report)
     if pending is None:
         _read_call_chunks(view, told)
     else:
@@ -93,14 +103,14 @@ def pieces(view: Mapping[str, Any], *, whole: bool | None = None) -> list[Piece]
         told.extend(_signatures(kwargs[CALL_SIGNATURES]))
     metadata = view.get("response_metadata")
     if isinstance(metadata, Mapping) and "grounding_metadata" in metadata:
-        told.extend(_safely(citations.read_grounding, metadata["grounding_metadata"]))
+        told += _safely(view, report, citations.read_grounding, metadata["grounding_metadata"])
     return told
 
 
 def text_of(view: Mapping[str, Any]) -> str:
     """The text a message says, of all its blocks; without reasoning."""
     content = view.get("content")
-    if isinstance(content, str) and not view.get("additional_kwargs"):
+    if type(content) is str and not view.get("additional_kwargs"):
         return content
     return "".join(piece.text for piece in pieces(view) if type(piece) is Text)
 
@@ -113,9 +123,7 @@ def finish_reason(view: Mapping[str, Any]) -> str | None:
     if isinstance(kwargs, Mapping) and kwargs.get("refusal"):
         return "refusal"
     content = view.get("content")
-    if isinstance(content, list) and any(_kind(_unwrapped(block)) == "refusal" for block in content):
-        return "refusal"
-    return None
+    return "refusal" if isinstance(content, list) and any(map(_is_refusal, content)) else None
 
 
 def lone_text(content: Any) -> str:
@@ -128,31 +136,39 @@ def lone_text(content: Any) -> str:
 
 
 def _read_content(
-    content: Any, view: Mapping[str, Any], chunk: bool, calls: list[ToolPiece | None] | None, told: list[Piece]
+    content: Any,
+    view: Mapping[str, Any],
+    chunk: bool,
+    calls: list[ToolPiece | None] | None,
+    told: list[Piece],
+    report: Report,
 ) -> None:
-    blocks = content if isinstance(content, list | tuple) else [content]
+    blocks = content if issubclass(type(content), list | tuple) else [content]
     has_call_chunks = bool(view.get("tool_call_chunks"))
     for position, block in enumerate(blocks):
-        if isinstance(block, str):
-            if block:
-                told.append(Text(block))
-            continue
-        if type(block) is dict and block.get("type") == "text" and block.keys() <= _BARE_TEXT:
-            if (text := block.get("text")) and isinstance(text, str):  # a streamed token: by far the most there are
-                told.append(Text(text))
-            continue
-        block = _unwrapped(block)
-        kind = _kind(block)
-        if kind == "":
-            continue
-        if kind in _CALL_BLOCKS:
-            if calls is not None:
-                _take(calls, block, told)
-        elif kind == "input_json_delta":
-            if chunk and not has_call_chunks:
-                told.extend(server_tools.read_arguments(block))
-        else:
-            told.extend(_safely(_read_block, kind, block, None if chunk else position, chunk))
+        try:
+            if isinstance(block, str):
+                if block:
+                    told.append(Text(block))
+                continue
+            if type(block) is dict and block.get("type") == "text" and block.keys() <= _BARE_TEXT:
+                if (text := block.get("text")) and isinstance(text, str):  # a streamed token: by far the most there are
+                    told.append(Text(text))
+                continue
+            block = _unwrapped(block)
+            kind = kind_of_block(block)
+            if kind == "":
+                continue
+            if kind in _CALL_BLOCKS:
+                if calls is not None:
+                    _take(calls, block, told)
+            elif kind == "input_json_delta":
+                if chunk and not has_call_chunks:
+                    told += server_tools.read_arguments(block)
+            else:
+                told += list(_read_block(kind, block, None if chunk else position, chunk))
+        except Exception as error:
+            report(view, error)
 
 
 def _read_block(kind: str, block: Mapping[str, Any], position: int | None, chunk: bool) -> Iterator[Piece]:
@@ -181,20 +197,25 @@ def _text(block: Mapping[str, Any]) -> Iterator[Piece]:
         yield Signature(None, extras["signature"])
 
 
-def _read_kwargs(kwargs: Mapping[str, Any], chunk: bool, told: list[Piece]) -> None:
+def _read_kwargs(
+    kwargs: Mapping[str, Any], view: Mapping[str, Any], chunk: bool, told: list[Piece], report: Report
+) -> None:
     if ("reasoning_content" in kwargs or "reasoning" in kwargs) and not any(type(p) is Reasoning for p in told):
-        told[:0] = _safely(reasoning_blocks.read_kwargs, kwargs)
+        told[:0] = _safely(view, report, reasoning_blocks.read_kwargs, kwargs)
     outputs = kwargs.get("tool_outputs")
-    if isinstance(outputs, list):
-        for block in outputs:
-            kind = _kind(block)
-            if server_tools.is_server_block(kind):
-                told.extend(_safely(_read_block, kind, block, None, chunk))
+    for block in outputs if isinstance(outputs, list) else ():
+        told += _safely(view, report, _read_output, block, chunk)
     refusal = kwargs.get("refusal")
     if isinstance(refusal, str) and refusal:
         told.append(Text(refusal))
     if audio := kwargs.get("audio"):
-        told.extend(_safely(_audio, audio, chunk))
+        told += _safely(view, report, _audio, audio, chunk)
+
+
+def _read_output(block: Any, chunk: bool) -> Iterator[Piece]:
+    kind = kind_of_block(block)
+    if server_tools.is_server_block(kind):
+        yield from _read_block(kind, block, None, chunk)
 
 
 def _signatures(by_call: Any) -> Iterator[Piece]:
@@ -276,19 +297,35 @@ def _unwrapped(block: Any) -> Any:
     return block
 
 
-def _kind(block: Any) -> str:
-    """The type of a content block; a block without one is text if it has text, and nothing otherwise."""
-    if not isinstance(block, Mapping):
+def kind_of_block(block: Any) -> str:
+    """The type of a content block; a block without one is text if it has text, and nothing otherwise.
+
+    Raises `TypeError` for what is no content block.
+    """
+    if block is None:
         return ""
+    if not isinstance(block, Mapping):
+        raise TypeError(f"a content block is a mapping or a text, not {type(block).__name__}")
     kind = block.get("type")
     if isinstance(kind, str):
         return kind
-    return "text" if isinstance(block.get("text"), str) else ""
+    if isinstance(block.get("text"), str):
+        return "text"
+    if kind is None:
+        return ""
+    raise TypeError(f"the type of a content block is a text, not {type(kind).__name__}")
 
 
-def _safely(read: Any, *args: Any) -> list[Piece]:
+def _is_refusal(block: Any) -> bool:
+    try:
+        return kind_of_block(_unwrapped(block)) == "refusal"
+    except Exception:  # `pieces` reports it
+        return False
+
+
+def _safely(view: Mapping[str, Any], report: Report, read: Callable[..., Iterator[Piece]], *args: Any) -> list[Piece]:
     try:
         return list(read(*args))
-    except Exception:
-        _log.debug("a content block could not be read and is passed over", exc_info=True)
+    except Exception as error:
+        report(view, error)
         return []

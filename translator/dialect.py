@@ -32,7 +32,7 @@ def as_text(parts: list[Any]) -> str:
 def _finished(event: Event) -> Event:
     outcome = event.get("outcome", {})
     if outcome.get("type") == "cancelled":
-        return run_error(CANCELLED_MESSAGE, "cancelled", event.get("usage", ()))
+        return run_error(CANCELLED_MESSAGE, "cancelled", event.get("usage", ()), event.get("metadata"))
     if "pendingToolCallIds" in outcome:
         return {**event, "outcome": {"type": "success"}}
     return event

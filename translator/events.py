@@ -30,10 +30,11 @@ def run_finished(
     outcome: Event | None,
     result: Any = None,
     usage: Sequence[Event] = (),
+    metadata: Mapping[str, Any] | None = None,
 ) -> Event:
     """`RUN_FINISHED` with its outcome (`success`, `interrupt`, `cancelled`), the run's result and its token usage."""
     event: Event = {"type": "RUN_FINISHED", "threadId": thread_id, "runId": run_id}
-    return _filled(event, outcome=outcome, result=result, usage=list(usage) or None)
+    return _filled(event, outcome=outcome, result=result, usage=list(usage) or None, metadata=metadata or None)
 
 
 def run_error(

@@ -3,10 +3,12 @@
 Rules:
 
 1. After success or an interrupt the client's conversation is the checkpoint's: what streamed and was not saved is
-   dropped. After an error, a cancel or a loss partial text stays; nothing is compared.
+   dropped. After an error, a cancel or a loss partial text stays; nothing is compared. Predicted state gives way to the
+   last values that are known, however the run ends.
 2. Closed first: messages, then steps, then subagents (innermost first), then the terminal event. A subagent with an
    interrupt inside is suspended, one in a run that failed has failed, any other is done.
 3. The result is the ending's, or else the `structured_response` of the last state.
+4. What the client did not get in the run (`losses`) is counted in the terminal event's metadata: `{"lost": n}`.
 """
 
 from __future__ import annotations
@@ -21,69 +23,112 @@ from .channels import channels
 from .dialect import CANCELLED_MESSAGE, spoken
 from .endings import Cancelled, Ending, Failed, Finished, Lost
 from .events import Event
-from .failure import Failure, failure
+from .failure import NEUTRAL, Failure, failure
+from .opened import Open
+from .openings import closed
 from .plain import plain
 
 if TYPE_CHECKING:
+    from .subagents import Subagent
     from .translator import Translator
 
 
 def tell_end(run: Translator, ending: Ending) -> None:
-    """Tells the end of a run."""
+    """Tells the end of a run. Whatever raises costs itself: what is open is closed, and the terminal event comes."""
+    attempt = run.losses.attempt
+    attempt("The opening", run.root.open_now, otherwise=None)
     if isinstance(ending, Finished):
-        _finished(run, ending)
+        _end_messages(run)
+        attempt("The interrupts of the ending", _ask, run, ending, otherwise=None)
+        attempt("The last state", _settle, run, ending, otherwise=None)
+        attempt("The state", run.state.finish, otherwise=None)
+        _close(run, None)
+        _terminal(run, _finished(run, ending))
     elif isinstance(ending, Cancelled):
         _close(run, Failure(CANCELLED_MESSAGE, "cancelled"))
-        _terminal(run, events.run_finished(run.thread_id, run.run_id, {"type": "cancelled"}, None, run.usage.totals()))
+        _terminal(run, events.run_finished(run.thread_id, run.run_id, {"type": "cancelled"}, None, _usage(run)))
     else:
-        failed = _failure(run, ending)
+        failed = attempt("The error", _failure, run, ending, otherwise=Failure(NEUTRAL))
         _close(run, failed)
-        _terminal(run, events.run_error(failed.message, failed.code, run.usage.totals(), failed.metadata))
+        _terminal(run, events.run_error(failed.message, failed.code, _usage(run), failed.metadata))
 
 
-def _finished(run: Translator, ending: Finished) -> None:
-    run.speech.end_all()
-    if ending.interrupts:
-        run.interrupts.add((), ending.interrupts)
+def _ask(run: Translator, ending: Finished) -> None:
+    try:
+        asked = tuple(ending.interrupts)
+    except Exception:  # what cannot be read is an interrupt all the same
+        run.interrupts.add((), ())
+        raise
+    if asked:
+        run.interrupts.add((), asked)
+
+
+def _settle(run: Translator, ending: Finished) -> None:
     if ending.state is None:
         run.root.judge()
     else:
         run.root.last = ending.state
         run.root.settle(ending.state, going_on=False)
-    run.state.finish()
-    _close(run, None)
-    result = ending.result
-    if result is None:
-        result = (channels(run.root.last) or {}).get("structured_response")
-    outcome: Event | None = {"type": "success"}
-    if run.interrupts:
-        outcome = _interrupted(run)
-    result = None if run.interrupts else plain(result)
-    _terminal(run, events.run_finished(run.thread_id, run.run_id, outcome, result, run.usage.totals()))
 
 
-def _interrupted(run: Translator) -> Event | None:
-    """The outcome, and the custom events of older clients, by option."""
-
-    def owner(ns: tuple[str, ...]) -> str | None:
-        return run.subagents.owner(ns)[0]
-
+def _finished(run: Translator, ending: Finished) -> Event:
+    attempt = run.losses.attempt
+    if not run.interrupts:
+        result = attempt("The result", _result, run, ending, otherwise=None)
+        return events.run_finished(run.thread_id, run.run_id, {"type": "success"}, result, _usage(run))
+    outcome: Event | None = None
     if run.options.interrupts != "outcome":
-        run.outbox.tell_all(run.interrupts.legacy(owner))
-    if run.options.interrupts == "legacy":
-        return None
-    told = run.interrupts.told(run.run_id, _unanswered(run.view.messages), owner)
-    return {"type": "interrupt", "interrupts": told}
+        attempt("The interrupts for older clients", _ask_older, run, otherwise=None)
+    if run.options.interrupts != "legacy":
+        told = attempt("What is known of the interrupts", _interrupts, run, otherwise=None)
+        outcome = {"type": "interrupt", "interrupts": told or run.interrupts.bare(run.run_id)}
+    return events.run_finished(run.thread_id, run.run_id, outcome, None, _usage(run))
+
+
+def _result(run: Translator, ending: Finished) -> Any:
+    if ending.result is not None:
+        return plain(ending.result)
+    return plain((channels(run.root.last) or {}).get("structured_response"))
+
+
+def _ask_older(run: Translator) -> None:
+    run.outbox.tell_all(run.interrupts.legacy(lambda ns: run.subagents.owner(ns)[0]))
+
+
+def _interrupts(run: Translator) -> list[Event]:
+    return run.interrupts.told(run.run_id, _unanswered(run.view.messages), lambda ns: run.subagents.owner(ns)[0])
+
+
+def _usage(run: Translator) -> list[Event]:
+    return run.losses.attempt("The token usage", run.usage.totals, otherwise=[])
 
 
 def _close(run: Translator, failed: Failure | None) -> None:
-    run.speech.end_all()
-    run.steps.settled(())
-    for subagent in run.subagents.going():
+    attempt = run.losses.attempt
+    _end_messages(run)
+    attempt("The true values of predicted state", run.state.end_predictions, otherwise=None)
+    attempt("The end of the steps", run.steps.settled, (), otherwise=None)
+    none: list[Subagent] = []
+    for subagent in attempt("The end of the subagents", run.subagents.going, otherwise=none):
         if failed is None:
-            run.end_subagent(subagent)
+            attempt("The end of a subagent", run.end_subagent, subagent, otherwise=None)
         else:
-            run.subagents.fail(subagent, failed.message, failed.code)
+            attempt("The end of a subagent", run.subagents.fail, subagent, failed.message, failed.code, otherwise=None)
+    run.outbox.tell_all(closed(run.view.open, Open()))  # nothing, unless one of these raised
+
+
+def _end_messages(run: Translator) -> None:
+    run.losses.attempt("The end of the messages", run.speech.end_all, otherwise=None)
+    close_messages(run)
+
+
+def close_messages(run: Translator) -> None:
+    """Closes what the client has open of messages; nothing, unless closing them as they end raised."""
+    opened = run.view.open
+    left = closed(opened, Open(steps=opened.steps, started=opened.started, ended=opened.ended))
+    if left:
+        run.outbox.tell_all(left)
+        run.speech.realign()
 
 
 def _failure(run: Translator, ending: Failed | Lost) -> Failure:
@@ -95,6 +140,8 @@ def _failure(run: Translator, ending: Failed | Lost) -> Failure:
 
 
 def _terminal(run: Translator, event: Event) -> None:
+    if lost := len(run.losses):
+        event["metadata"] = {**event.get("metadata", {}), "lost": lost}
     run.outbox.tell(spoken(event, run.options.protocol_version))
 
 

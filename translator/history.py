@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 from . import events
 from .conversation import by_id, common, merged, owners_of, same_order, says_the_same
 from .events import Event
+from .losses import Losses
 from .options import Options
 from .outbox import Outbox
 from .reducer_snapshot import telling_of_activities
@@ -56,11 +57,11 @@ class _Beside(NamedTuple):
 class History:
     """The conversation of the root graph, as seen and as told."""
 
-    def __init__(self, outbox: Outbox, options: Options) -> None:
+    def __init__(self, outbox: Outbox, options: Options, losses: Losses) -> None:
         self._outbox = outbox
         self._view = outbox.view
         self._options = options
-        self._stored = StoredMessages(options)
+        self._stored = StoredMessages(options, losses)
         self._last: Any = None
         """The channel's value when it was last read."""
         self._is_written = False

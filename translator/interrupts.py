@@ -54,7 +54,7 @@ class Interrupts:
             self._breakpoint = True
         for position, interrupt in enumerate(found):
             interrupt_id = _field(interrupt, "id")
-            key = text(interrupt_id) if isinstance(interrupt_id, str) else f"interrupt-{position}"
+            key = text(interrupt_id) if issubclass(type(interrupt_id), str) else f"interrupt-{position}"
             known = self._found.get(key)
             if known is None or len(ns) > len(known[0]):
                 # as they are now: the node that asked may go on changing them
@@ -71,6 +71,10 @@ class Interrupts:
         if not self._found:
             return [{"id": f"{run_id}{BREAKPOINT}", "reason": "langgraph:breakpoint"}]
         return [_told(key, *found, calls, owner(found[0])) for key, found in self._found.items()]
+
+    def bare(self, run_id: str) -> list[Event]:
+        """The `Interrupt` items with nothing but what every one has."""
+        return [{"id": key, "reason": "input_required"} for key in self._found or [f"{run_id}{BREAKPOINT}"]]
 
 
 def _told(key: str, ns: Namespace, value: Any, schema: Any, calls: OpenCalls, subagent: str | None) -> Event:

@@ -46,12 +46,15 @@ def fields(message: Any) -> Mapping[str, Any]:
     kind = type(message)  # asked in the object's place, which may raise at every look
     if issubclass(kind, BaseMessage):
         return message.__dict__  # type: ignore[no-any-return]
-    if issubclass(kind, Mapping):
-        return _of_mapping(message)
     if issubclass(kind, str):
         return {"type": "human", "content": message}
-    if issubclass(kind, tuple | list) and len(message) == 2 and issubclass(type(message[0]), str):
-        return {"type": _TYPE_OF_ROLE.get(message[0], "chat"), "role": message[0], "content": message[1]}
+    try:
+        if issubclass(kind, Mapping):
+            return _of_mapping(message)
+        if issubclass(kind, tuple | list) and len(message) == 2 and issubclass(type(message[0]), str):
+            return {"type": _TYPE_OF_ROLE.get(message[0], "chat"), "role": message[0], "content": message[1]}
+    except Exception:  # what cannot be read is no message
+        pass
     return _NOTHING
 
 

@@ -8,11 +8,12 @@ Rules:
    client then predicts by itself from the arguments.
 3. The value so far is told by `STATE_DELTA` each time the arguments have grown by a half: JSON Patch cannot append to a
    string, so that a delta per token would be quadratic. And once when the call's arguments are whole.
+4. A predicted value holds until the last call that predicted it is answered. Until when else, is `state`'s to say.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, Final
 
 from . import events
@@ -27,11 +28,16 @@ _GROWTH: Final = 1.5
 
 
 class Predictions:
-    """The predictions of one run. `write` tells a value of a state channel."""
+    """The predictions of one run. `write` tells a value of a state channel; `release` says which hold no longer."""
 
-    def __init__(self, options: Options, write: Callable[[str, Any], Event | None]) -> None:
+    def __init__(
+        self, options: Options, write: Callable[[str, Any], Event | None], release: Callable[[Collection[str]], None]
+    ) -> None:
         self._options = options
         self._write = write
+        self._release = release
+        self._predictors: dict[str, str] = {}
+        """By state channel: the call that predicted it last."""
         self._known = list(options.predict_state)
         self._next: dict[str, float] = {}
 
@@ -62,6 +68,12 @@ class Predictions:
             self._next[call.told_id] = 0
             yield from self._grown(call, mine)
 
+    def answered(self, call_id: str) -> None:
+        """A tool call has its result (rule 4)."""
+        names = [name for name, predictor in self._predictors.items() if predictor == call_id]
+        if names:
+            self._release(names)
+
     def _grown(self, call: ToolCall, predictions: list[Prediction]) -> Iterator[Event]:
         size = sum(map(len, call.args))
         if size < self._next.get(call.told_id, _FIRST):
@@ -70,12 +82,15 @@ class Predictions:
         args = read_unfinished("".join(call.args))
         if not isinstance(args, dict):
             return
+        found: dict[str, Any] = {}
         for item in predictions:
             if item.tool_argument is None or item.tool_argument in args:
-                value = args if item.tool_argument is None else args[item.tool_argument]
-                event = self._write(item.state_key, plain(value))
-                if event is not None:
-                    yield event
+                found[item.state_key] = args if item.tool_argument is None else args[item.tool_argument]
+        for name, value in found.items():  # one event for each channel: its delta is made against the client's state
+            event = self._write(name, plain(value))
+            self._predictors[name] = call.id or call.told_id
+            if event is not None:
+                yield event
 
 
 def _named(item: Prediction) -> dict[str, Any]:

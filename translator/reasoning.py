@@ -13,7 +13,7 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from . import events
 from .events import Event
@@ -65,6 +65,10 @@ class ReasoningLane:
         if placed.encrypted is not None:
             told.append(events.reasoning_encrypted(block, placed.encrypted, self._subagent))
         return told
+
+    def realign(self, opened: Collection[str]) -> None:
+        """Takes over which blocks are open at the client."""
+        self._open = self._open if self._open in opened else None
 
     def end(self) -> list[Event]:
         """Closes the block that is open."""

@@ -23,22 +23,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .channels import channels, without_interrupts
+from .channels import Unread, channels, without_interrupts
 from .history import History
+from .losses import Losses
 from .options import Options
 from .speech import Speech
 from .state import State
 
 _NONE: Any = object()
+_CONVERSATION = "The conversation"
+_STATE = "The state"
 
 
 class RootValues:
     """The values of the root graph, as known and as told."""
 
-    def __init__(self, history: History, speech: Speech, state: State, options: Options) -> None:
+    def __init__(self, history: History, speech: Speech, state: State, options: Options, losses: Losses) -> None:
         self._history = history
         self._speech = speech
         self._state = state
+        self._losses = losses
         self._key = options.messages_key
         self.last: Any = None
         """The newest values, for the end."""
@@ -91,9 +95,9 @@ class RootValues:
         goes_back = opening and self._history.goes_back(messages, unsaved) and self._state.goes_back(values)
         if messages is not None:
             self._ahead = True
-            self._history.shown(messages, unsaved, self._speech.shown, opening=opening)
+            self._losses.attempt(_CONVERSATION, self._show, messages, unsaved, opening, otherwise=None)
         if not goes_back:
-            self._state.shown(values)
+            self._losses.attempt(_STATE, self._state.shown, values, otherwise=None)
 
     def settle(self, values: Any, *, going_on: bool) -> None:
         """Tells values as they are: the conversation and the state (also called for the state an ending brings).
@@ -102,12 +106,18 @@ class RootValues:
         """
         messages = self._messages(values)
         if messages is not None:
-            self._history.told(messages, self._speech.unsaved(), opening=not self.is_told, going_on=going_on)
-            if not going_on:
-                self._speech.settle()
+            self._losses.attempt(_CONVERSATION, self._converse, messages, going_on, otherwise=None)
         if not (going_on and not self.is_told):
-            self._state.told(values)
+            self._losses.attempt(_STATE, self._state.told, values, otherwise=None)
         self.is_told = True
+
+    def _converse(self, messages: Sequence[Any], going_on: bool) -> None:
+        self._history.told(messages, self._speech.unsaved(), opening=not self.is_told, going_on=going_on)
+        if not going_on:
+            self._speech.settle()
+
+    def _show(self, messages: Sequence[Any], unsaved: set[str], opening: bool) -> None:
+        self._history.shown(messages, unsaved, self._speech.shown, opening=opening)
 
     def judge(self) -> None:
         """The run ended, and no better values are known than the stream's last: what was not saved is taken back."""
@@ -120,4 +130,6 @@ class RootValues:
 
     def _messages(self, values: Any) -> Sequence[Any] | None:
         messages = (channels(values) or {}).get(self._key)
+        if type(messages) is Unread:
+            self._losses.channel(self._key, messages.error)
         return messages if isinstance(messages, list | tuple) else None

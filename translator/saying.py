@@ -23,6 +23,7 @@ from .agui_messages import result_message
 from .call_ids import CallIds
 from .history import History
 from .modelcalls import ModelCall
+from .opened import Open
 from .options import Options
 from .outbox import Outbox
 from .pieces import Citation, Encrypted, Media, Piece, Reasoning, ServerResult, Signature, Text, ToolPiece
@@ -75,6 +76,13 @@ class Saying:
         if call.text_open:
             call.text_open = False
             outbox.tell(events.text_end(call.message_id, metadata, call.subagent))
+
+    def realign(self, call: ModelCall, opened: Open) -> None:
+        """Takes over what of the call's message the client has open: an exception came between decision and event."""
+        call.text_open = call.told_id in opened.texts
+        call.reasoning.realign(opened.spans)
+        for tool in call.tools.calls:
+            tool.ended = tool.told and tool.told_id not in opened.calls
 
     def leave(self, call: ModelCall) -> None:
         """Closes what is open of a message that is known whole; what it lacks is not made up, and no more is said."""

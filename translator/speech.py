@@ -26,6 +26,7 @@ from .call_ids import CallIds
 from .channels import messages_of
 from .content import fields, finish_reason, is_chunk, kind_of, lone_text, pieces
 from .history import History
+from .losses import Losses
 from .modelcalls import ModelCall, ModelCalls, task_of
 from .namespaces import Namespace, is_within
 from .options import Options
@@ -56,6 +57,7 @@ class Speech:
         usage: Usage,
         predictions: Predictions,
         history: History,
+        losses: Losses,
     ) -> None:
         self._outbox = outbox
         self._view = outbox.view
@@ -65,6 +67,7 @@ class Speech:
         self._usage = usage
         self._predictions = predictions
         self._history = history
+        self._losses = losses
         self._hot: ModelCall | None = None
         self._hot_id: Any = None
         self.call_ids = CallIds(outbox.view)
@@ -113,9 +116,11 @@ class Speech:
         view = fields(message)
         kind = kind_of(view)
         if kind == "tool":
-            self._speakers.answered(ns, metadata, str(view.get("tool_call_id")))
+            call_id = str(view.get("tool_call_id"))
+            self._speakers.answered(ns, metadata, call_id)
+            self._predictions.answered(call_id)
             self.whole(ns, message, metadata)
-            return self.call_ids.answered(str(view.get("tool_call_id")), self._subagents.of(ns))
+            return self.call_ids.answered(call_id, self._subagents.of(ns))
         if kind == "ai" and is_chunk(view) and not _is_output(metadata):
             self._chunk(ns, view, metadata, live=not isinstance(message, Mapping))
         elif kind in ("ai", "chat"):
@@ -129,7 +134,7 @@ class Speech:
         message_id = view.get("id")
         if not isinstance(message_id, str) or not message_id:
             return
-        told = plain(shown(message, 0, self._options))
+        told = plain(shown(message, 0, self._options, self._losses.block))
         if kind_of(view) == "tool":
             if told and not self._view.has(message_id):
                 self._result(ns, told[0])
@@ -143,7 +148,7 @@ class Speech:
             copied.take_id(message_id)
             return
         if not replayed:
-            self._usage.add(view.get("usage_metadata"), metadata, view.get("response_metadata"))
+            self._count(view, metadata)
         call = self._begin(ns, message_id, metadata)
         call.ended = True
         for call_id in call_ids:
@@ -218,6 +223,13 @@ class Speech:
         for call in self.calls:
             self._saying.close(call)
 
+    def realign(self) -> None:
+        """An exception broke off the telling of a message: what is open is what the client has open."""
+        self._hot = None
+        opened = self._view.open
+        for call in self.calls:
+            self._saying.realign(call, opened)
+
     def end_within(self, ns: Namespace) -> None:
         """Closes what is open in the graph at `ns` and within it."""
         self._hot = None
@@ -232,11 +244,11 @@ class Speech:
         call = self.calls.of_chunk(message_id, metadata, live=live)
         if call is None:
             call = self._begin(ns, message_id, metadata)
-        self._usage.add(view.get("usage_metadata"), metadata, view.get("response_metadata"))
+        self._count(view, metadata)
         call.finish = finish_reason(view) or call.finish
         if self._shown and call.told_id is None and not self._shown.isdisjoint((call.run_id, call.provider_id)):
             call.silent = True
-        for piece in pieces(view):
+        for piece in pieces(view, report=self._losses.block):
             if isinstance(piece, ToolPiece) and piece.id:
                 self._speakers.called(ns, metadata, piece.id)
             self._saying.piece(call, piece)
@@ -246,12 +258,19 @@ class Speech:
         elif live and call.text_open and call.reasoning.is_closed:
             self._hot, self._hot_id = call, message_id
 
+    def _count(self, view: Mapping[str, Any], metadata: Mapping[str, Any]) -> None:
+        usage = view.get("usage_metadata")
+        if usage is not None:
+            response = view.get("response_metadata")
+            self._losses.attempt("The token usage", self._usage.add, usage, metadata, response, otherwise=None)
+
     def _begin(self, ns: Namespace, message_id: str, metadata: Mapping[str, Any]) -> ModelCall:
-        call = self.calls.begin(message_id, metadata)
         subagent = self._subagents.of(ns)
+        tag = self._subagents.tag(subagent)
         depth = len(subagent.ns) if subagent else 0
-        call.silent = self._subagents.silences(subagent) or self._speakers.is_silent(ns, metadata, depth)
-        call.subagent = self._subagents.tag(subagent)
+        silent = self._subagents.silences(subagent) or self._speakers.is_silent(ns, metadata, depth)
+        call = self.calls.begin(message_id, metadata)
+        call.silent, call.subagent = silent, tag
         call.owner = subagent.id if subagent else None
         call.mute_text = is_muted(metadata, "messages")
         call.mute_calls = is_muted(metadata, "tool-calls")

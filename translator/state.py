@@ -10,17 +10,20 @@ Rules:
    another object than before, and then compared by its frozen bytes: an edit in place that a node returned is seen, one
    that nobody returned is told when the channel is next written.
 4. What cannot be told as a delta the client would apply is told as a snapshot.
-5. `initial` tells the first values only, `final` the last only, `all` a snapshot for each change, `none` nothing.
+5. A predicted value holds until its call is answered, a node writes its channel, or the run ends; the values that come
+   before, while the tool runs, do not have it yet.
+6. `initial` tells the first values only, `final` the last only, `all` a snapshot for each change, `none` nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from . import events
-from .channels import channels
+from .channels import Unread, channels
 from .events import Event
+from .losses import Losses
 from .options import Options
 from .outbox import Outbox
 from .patch import diff, escape
@@ -32,20 +35,25 @@ _UNTOLD: Any = object()
 class State:
     """What the client holds of the graph's state, and what it is to hold."""
 
-    def __init__(self, outbox: Outbox, options: Options) -> None:
+    def __init__(self, outbox: Outbox, options: Options, losses: Losses) -> None:
         self._outbox = outbox
         self._options = options
+        self._losses = losses
         self._written: set[str] = set()
         self._seen: dict[str, tuple[Any, bytes]] = {}
         """By channel: the object seen last, and the frozen bytes the client holds."""
         self._predicted: set[str] = set()
-        """Channels told as they are written, whose values are still to come."""
+        """Channels whose predicted values hold (rule 5)."""
+        self._released: set[str] = set()
+        """Channels whose predicted values hold no longer; the next values have the true ones."""
         self._opened = False
         self._last: Any = _UNTOLD
 
     def write(self, names: Iterable[str]) -> None:
         """Nodes wrote these channels: they are looked at when the next values come."""
-        self._written.update(names)
+        names = set(names)
+        self._written |= names
+        self.release(names)
 
     def goes_back(self, values: Any) -> bool:
         """Whether the first `values` would change what the client is known to hold; what is new to it goes on."""
@@ -60,24 +68,35 @@ class State:
         """Tells the root graph's `values`."""
         mode = self._options.state
         self._last = values
-        self._predicted.clear()
+        self._released.clear()
         if mode in ("none", "final") or (mode == "initial" and self._opened):
             return
         self._tell(values)
 
     def shown(self, values: Any) -> None:
-        """Tells values that were learned beside the stream, in the middle of a superstep: what was predicted in it
-        stays, and what nodes wrote is still looked at when its values come."""
-        written, predicted, held = set(self._written), set(self._predicted), self._outbox.view.base
-        named = channels(values)
-        if named is not None and predicted:
-            values = {**named, **{name: held[name] for name in predicted if name in held}}
+        """Tells values that were learned beside the stream, in the middle of a superstep: what nodes wrote in it is
+        still looked at when its values come."""
+        written, released = set(self._written), set(self._released)
         self.told(values)
-        self._written |= written | predicted
-        self._predicted = predicted
+        self._written |= written
+        self._released |= released
+
+    def release(self, names: Collection[str]) -> None:
+        """Predicted values of these channels hold no longer: the next values have the true ones, and until then nothing
+        is predicted of them."""
+        self._released |= self._predicted.intersection(names)
+        self._predicted.difference_update(names)
+
+    def end_predictions(self) -> None:
+        """The run ended, however: tells the true values of what the client has as predicted."""
+        if self._predicted or self._released:
+            self._predicted.clear()
+            self._released.clear()
+            if self._last is not _UNTOLD:
+                self._tell(self._last)
 
     def finish(self) -> None:
-        """The run ended: tells what `final` has kept."""
+        """The run ended well: tells what `final` has kept."""
         if self._options.state == "final" and self._last is not _UNTOLD:
             self._tell(self._last)
 
@@ -86,7 +105,7 @@ class State:
         view = self._outbox.view
         if not self._options.shows_channel(name) or not view.knows_state or not isinstance(view.base, dict):
             return None
-        if self._options.state != "deltas":
+        if self._options.state != "deltas" or name in self._released:
             return None
         self._seen.pop(name, None)
         self._written.add(name)
@@ -106,13 +125,16 @@ class State:
     def _tell(self, values: Any) -> None:
         shown = self._shown(values)
         view = self._outbox.view
+        predicted = self._predicted.intersection(view.base if isinstance(view.base, dict) else ())
+        if predicted and isinstance(shown, dict):
+            shown |= {name: view.base[name] for name in predicted}
         snapshots = self._options.state == "all" or not view.knows_state or not isinstance(view.base, dict)
         opening, self._opened = not self._opened, True
         if not isinstance(shown, dict) or snapshots or opening:
             self._tell_whole(shown, opening)
         else:
             self._tell_changes(shown)
-        self._written.clear()
+        self._written = predicted
 
     def _tell_whole(self, shown: Any, opening: bool) -> None:
         view = self._outbox.view
@@ -135,7 +157,7 @@ class State:
             self._seen.pop(name, None)
         for name, value in shown.items():
             before, data = self._seen.get(name, (_UNTOLD, b""))
-            if value is before and name not in self._written:
+            if name in self._predicted or (value is before and name not in self._written):
                 continue
             frozen = freeze(value)
             self._seen[name] = (value, frozen.data)
@@ -156,7 +178,16 @@ class State:
         named = channels(values)
         if named is None:
             return plain(values)
-        return {text(name): value for name, value in named.items() if self._options.shows_channel(name)}
+        shown: dict[str, Any] = {}
+        for name, value in named.items():
+            try:
+                if self._options.shows_channel(name):
+                    if type(value) is Unread:
+                        raise value.error
+                    shown[text(name)] = value
+            except Exception as error:
+                self._losses.channel(name, error)
+        return shown
 
 
 def _operations(state: Mapping[str, Any], name: str, value: Any) -> list[Event] | None:

@@ -20,8 +20,9 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from .agui_messages import shown
-from .content import fields
+from .content import fields, kind_of
 from .events import Event
+from .losses import Losses
 from .options import Options
 from .plain import frozen_bytes, plain_each
 
@@ -50,8 +51,9 @@ class Stored(NamedTuple):
 class StoredMessages:
     """The messages of a conversation, as last seen."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Options, losses: Losses) -> None:
         self._options = options
+        self._losses = losses
         self.known = False
         """Whether there has been any list of them."""
         self.all: list[Stored] = []
@@ -111,7 +113,17 @@ class StoredMessages:
 
     def _wires(self, messages: Sequence[Any], first: int) -> list[list[Event]]:
         """By message: what it is for the client."""
-        return plain_each([shown(message, at, self._options) for at, message in enumerate(messages, first)])
+        return plain_each([self._shown(message, at) for at, message in enumerate(messages, first)])
+
+    def _shown(self, message: Any, position: int) -> list[Event]:
+        try:
+            wires = shown(message, position, self._options, self._losses.block)
+            if not wires and not kind_of(fields(message)):
+                raise TypeError(f"{type(message).__name__} is no message")
+        except Exception as error:
+            self._losses.message(_key(fields(message), position), error)
+            return []
+        return wires
 
     def _digests(self) -> list[tuple[Any, bytes]]:
         """By message: what tells whether it has changed since it was seen."""
@@ -140,20 +152,20 @@ def _keys(messages: Sequence[Any], first: int) -> list[Any]:
 
 
 def _key(view: Mapping[str, Any], position: int) -> Any:
-    message_id = _comparable(view.get("id"))
+    message_id = _comparable(_field(view, "id"))
     return position if message_id in (None, "") else message_id
 
 
 def _looks(message: Any) -> tuple[_Look, _Look, Mapping[str, Any]]:
     """What reads a message the short way (rule 3): what is fixed in it, and the rest. Other kinds are refused."""
     view = fields(message)
-    kind = view.get("type")
+    kind = _field(view, "type")
     if type(kind) is str and kind in _FIXED and (view is message or view is getattr(message, "__dict__", None)):
         fixed, loose = _FIXED[kind], (_LOOSE if type(view.get("content")) is str else _LOOSE_AND_CONTENT)[kind]
         try:
             loose(view)
             fixed(view)
-        except KeyError:
+        except Exception:  # a field that is not there, or a mapping that raises
             return _refuse, _refuse, view
         return fixed, loose, view
     return _refuse, _refuse, view
@@ -174,7 +186,14 @@ def _digest(message: Any, position: int) -> tuple[Any, ...]:
     """What tells whether a message of any kind has changed."""
     view = fields(message)
     names = ("type", "content", "name", "status", "tool_call_id", "role", *_CALLS, *_KWARGS)
-    return (_key(view, position), *(_comparable(view.get(name)) for name in names))
+    return (_key(view, position), *(_comparable(_field(view, name)) for name in names))
+
+
+def _field(view: Mapping[str, Any], name: str) -> Any:
+    try:
+        return view.get(name)
+    except Exception:  # a mapping of a user's own
+        return None
 
 
 def _is_same(one: Any, other: Any) -> bool:

@@ -11,7 +11,6 @@ are passed over.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
@@ -20,11 +19,12 @@ from .accumulated import Accumulated
 from .channels import channels, listed, messages_of, written
 from .customs import custom_event
 from .endings import Ending, Failed, Finished
-from .errors import TranslatorMisuseError
+from .errors import TranslatorMisuseError, UnreadablePartError
 from .events import Event
-from .finale import tell_end
+from .finale import close_messages, tell_end
 from .history import History
 from .interrupts import Interrupts
+from .losses import Losses
 from .namespaces import Namespace
 from .options import PROTOCOL_VERSION, Options
 from .outbox import Outbox
@@ -40,7 +40,6 @@ from .subagents import Subagent, Subagents
 from .usage import Usage
 from .view import ClientView
 
-_log = logging.getLogger(__name__)
 _NONE: Mapping[str, Any] = {}
 
 
@@ -69,8 +68,9 @@ class Translator:
         self.outbox = Outbox(self.view)
         self.interrupts = Interrupts()
         self.usage = Usage()
-        self.state = State(self.outbox, self.options)
-        self.history = History(self.outbox, self.options)
+        self.losses = Losses(self.thread_id, self.run_id)
+        self.state = State(self.outbox, self.options, self.losses)
+        self.history = History(self.outbox, self.options, self.losses)
         self.speakers = Speakers(self.options)
         self.subagents = Subagents(self.outbox, self.options, self.speakers)
         self.steps = Steps(self.outbox, self.options, self.subagents)
@@ -80,10 +80,11 @@ class Translator:
             self.speakers,
             self.subagents,
             self.usage,
-            Predictions(self.options, self.state.predict),
+            Predictions(self.options, self.state.predict, self.state.release),
             self.history,
+            self.losses,
         )
-        self.root = RootValues(self.history, self.speech, self.state, self.options)
+        self.root = RootValues(self.history, self.speech, self.state, self.options, self.losses)
         self._accumulated = Accumulated()
         self.error: Any = None
         """What a platform's `error` part said."""
@@ -93,7 +94,7 @@ class Translator:
             "messages": self._messages,
             "messages/partial": self._accumulated_messages,
             "messages/complete": self._accumulated_messages,
-            "messages/metadata": self._accumulated_messages,
+            "messages/metadata": lambda part: self._accumulated.learn(part.data),
             "updates": self._updates,
             "values": self._values,
             "custom": self._custom,
@@ -115,12 +116,15 @@ class Translator:
 
         Raises `UnreadablePartError` for what is no part, `TranslatorMisuseError` before the start and after the end.
         """
-        if self._is_quick and (message := live_message(part)) is not None:
-            event = self.speech.chunk_of_text(message[0], message[1])
-            if event is not None:
-                return [event]
+        try:
+            if self._is_quick and (message := live_message(part)) is not None:
+                event = self.speech.chunk_of_text(message[0], message[1])
+                if event is not None:
+                    return [event]
+        except Exception:
+            pass
         self._expect("live")
-        read = read_part(part)
+        read = _read(part)
         if read is None or self.error is not None:
             return []
         if self.options.raw_events:
@@ -141,7 +145,6 @@ class Translator:
         self._is_quick = False
         if self.error is not None and (ending is None or isinstance(ending, Finished)):
             ending = Failed(self.error)
-        self.root.open_now()
         tell_end(self, Finished() if ending is None else ending)
         return self.outbox.take()
 
@@ -181,17 +184,25 @@ class Translator:
     def _tell(self, route: Callable[[Any], None], told: Any, mode: str) -> None:
         try:
             route(told)
-        except Exception:  # the last resort: nothing known does it, and a stream in flight is not killed by a value
-            _log.exception("a value in a part of mode %r raised: the part is told as far as it was read", mode)
+        except Exception as error:  # the last resort: nothing known does it, and a value does not end a stream
+            self._unforeseen(f"A part of the mode {mode!r}", error)
+
+    def _unforeseen(self, what: str, error: Exception) -> None:
+        self.losses.unforeseen(f"{what} ({len(self.losses) + 1})", error)
+        self.speech.realign()
 
     def _messages(self, part: Part) -> None:
         self.root.open_now()
         message, metadata = part.data
-        self._heard(part.ns, message, metadata or _NONE)
+        self._heard(part.ns, message, _NONE if metadata is None else metadata)
 
     def _accumulated_messages(self, part: Part) -> None:
-        for chunk in self._accumulated.read(part.mode, part.data):
-            self._messages(chunk)
+        for message in part.data if isinstance(part.data, list) else ():
+            try:
+                for chunk in self._accumulated.read(part.mode, message):
+                    self._messages(chunk)
+            except Exception as error:  # the last resort, message by message
+                self._unforeseen(f"A message of the mode {part.mode!r}", error)
 
     def _heard(self, ns: Namespace, message: Any, metadata: Mapping[str, Any]) -> None:
         self.subagents.heard(ns, metadata, None)
@@ -211,17 +222,22 @@ class Translator:
         else:
             self.root.open_now()
         for node, output in data.items():
-            if node in ("__interrupt__", "__metadata__"):
-                continue
-            if cached:
-                self._replayed(part.ns, str(node), output)
-            else:
-                self.steps.updated(part.ns, str(node))
-                self.speech.returned(part.ns, str(node), output)
-            if not part.ns:
-                names = written(output)
-                self.state.write(names)
-                self.history.write(names)
+            if node not in ("__interrupt__", "__metadata__"):
+                try:
+                    self._updated(part.ns, text(node), output, cached=cached)
+                except Exception as error:  # the last resort, node by node
+                    self._unforeseen("The output of a node", error)
+
+    def _updated(self, ns: Namespace, node: str, output: Any, *, cached: bool) -> None:
+        if cached:
+            self._replayed(ns, node, output)
+        else:
+            self.steps.updated(ns, node)
+            self.speech.returned(ns, node, output)
+        if not ns:
+            names = written(output)
+            self.state.write(names)
+            self.history.write(names)
 
     def _replayed(self, ns: Namespace, node: str, output: Any) -> None:
         """Tells the messages of a cached update: a finished sibling's, which no other part of a resumed run carries."""
@@ -238,10 +254,14 @@ class Translator:
             self._child_values(part, going_on=bool(interrupts))
             return
         self.root.open_now()
-        if self.root.holds(part.data):
+        if self.losses.attempt("The opening", self.root.holds, part.data, otherwise=False):
             return
         if not interrupts:
-            self._superstep_ended()
+            try:
+                self._superstep_ended()
+            except Exception as error:  # the last resort: the values count
+                self._unforeseen("An end of a superstep", error)
+                close_messages(self)
         self.root.streamed(part.data, going_on=bool(interrupts))
 
     def _child_values(self, part: Part, *, going_on: bool) -> None:
@@ -274,10 +294,10 @@ class Translator:
     def _tasks(self, part: Part) -> None:
         self.root.open_now()
         if isinstance(part.data, Mapping):
-            self.subagents.task(part.ns, part.data)
-            self.steps.task(part.ns, part.data)
             if asked := listed(part.data.get("interrupts")):
                 self.interrupts.add(part.ns, asked)
+            self.subagents.task(part.ns, part.data)
+            self.steps.task(part.ns, part.data)
 
     def _metadata(self, part: Part) -> None:
         """The server begins the run, or began it anew: then what was open never ends by itself."""
@@ -287,3 +307,12 @@ class Translator:
     def _error(self, part: Part) -> None:
         self.error = part.data if part.data is not None else {}
         self._is_quick = False
+
+
+def _read(part: Any) -> Part | None:
+    try:
+        return read_part(part)
+    except UnreadablePartError:
+        raise
+    except Exception as error:  # a part whose own shape raises when it is read
+        raise UnreadablePartError(f"expected a part of a LangGraph stream, got {type(part).__name__}") from error

@@ -103,7 +103,11 @@ async def _own_agents(asked: Served, lifetime: AsyncExitStack) -> list[_Found]:
     for target, variable in variables:
         graph = await built(target, variable, threads, lifetime)
         channels = places_of(graph, MESSAGES).channels
-        found.append(_Found(target.name, Local(graph, agent=target.name), target.description, channels))
+        try:
+            source = Local(graph, agent=target.name)
+        except TypeError as error:
+            raise Failure(f"{target.written}: {error}") from error
+        found.append(_Found(target.name, source, target.description, channels))
     return found
 
 

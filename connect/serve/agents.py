@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import logging
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -15,6 +16,7 @@ from ...translator import Options
 from ..intake import Intake
 from ..intake.places import check, places_of
 from ..patience import Policy
+from ..savers import has_checkpointer
 from ..sources import Local, Platform, Source, source_of
 from .forwarded import checked_names, forwarded
 
@@ -25,6 +27,8 @@ DEFAULT = "default"
 """The name of a single agent that was given none; CopilotKit asks for it where a page names no other."""
 
 _NAME = re.compile(r"[^/\\\x00-\x20\x7f?#%]{1,128}")
+
+_log = logging.getLogger(__name__)
 
 IntakeOf = Callable[[Request], Intake | Awaitable[Intake]]
 
@@ -98,4 +102,8 @@ def agents_of(given: Any) -> dict[str, Agent]:
             raise ValueError(f"agents: {name!r} can't be in a URL's path, so it can be no agent's name")
         if name in RESERVED:
             raise ValueError(f"agents: {name!r} is a route of its own ({', '.join(RESERVED)} are): choose another name")
-    return {name: each if isinstance(each, Agent) else Agent(source=each) for name, each in named.items()}
+    found = {name: each if isinstance(each, Agent) else Agent(source=each) for name, each in named.items()}
+    for name, agent in found.items():
+        if isinstance(agent.source, Local) and not has_checkpointer(agent.source.graph):
+            _log.warning("The graph of agent %r has no checkpointer: its threads are forgotten after each run.", name)
+    return found

@@ -28,7 +28,7 @@ from langgraph.pregel import Pregel
 from ...translator import Options
 from ..intake.places import TOOLS, places_of
 from ..local_standing import own_tools
-from ..runs import has_checkpointer
+from ..savers import has_checkpointer
 from ..sources import Local
 from .agents import Agent
 

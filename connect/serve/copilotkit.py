@@ -127,6 +127,7 @@ class CopilotKit:
             version=None,
             past_errors="custom",
             adapt=partial(unbegun, why, given=given, stands=stands),
+            refuses=False,
         )
 
     async def _connected(self, request: Request, asked: str, body: Any) -> Response:

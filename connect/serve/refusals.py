@@ -17,7 +17,7 @@ import orjson
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from ..failures import INTERNAL, InvalidIdError, InvalidInputError, RunConflictError, code_of
+from ..failures import INTERNAL, InvalidIdError, InvalidInputError, RunConflictError, UnreadableError, code_of
 from ..wire import Cut, PlatformError
 
 RETRY_AFTER = 2
@@ -26,6 +26,7 @@ RETRY_AFTER = 2
 _PASSED_ON = (401, 403, 404, 409, 422)
 """What a platform's refusal is answered with as it is; 400 is 422, and all else is 502."""
 _UNREACHABLE = "The platform could not be reached."
+_UNREADABLE = "The thread could not be read. Retry later."
 _INVALID = "The platform finds what the run asks for invalid."
 _CAME_TO_NOTHING = "The server could not do this; its log says why."
 
@@ -77,6 +78,9 @@ def refusal_of(error: Exception) -> Refusal | None:
             return Refusal(error.status_code, _code(error.status_code), str(error.detail), error.headers)
         case InvalidIdError() | InvalidInputError():
             return Refusal(HTTPStatus.UNPROCESSABLE_ENTITY, code_of(error), str(error))
+        case UnreadableError():
+            headers = {"Retry-After": str(RETRY_AFTER)}
+            return Refusal(HTTPStatus.SERVICE_UNAVAILABLE, code_of(error), _UNREADABLE, headers)
         case RunConflictError():
             return Refusal(HTTPStatus.CONFLICT, code_of(error), str(error))
         case PlatformError():

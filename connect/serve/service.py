@@ -20,9 +20,10 @@ from starlette.responses import Response
 from ...translator import PROTOCOL_VERSION, ClientView
 from ..failures import checked_run_id, checked_thread_id
 from ..idle import PastErrors
+from ..local import open_local
 from ..platform_watch import POLL
 from ..public import cancel, connected, watching
-from ..reader import direct
+from ..reader import Reader, direct
 from ..running import begin
 from ..runs import agent_of
 from ..sources import Local, Platform, Source
@@ -134,13 +135,19 @@ class Service:
         run_id: str | None = None,
         past_errors: PastErrors = "error",
         adapt: Adapt | None = None,
+        refuses: bool = True,
     ) -> Response:
-        """Tells what the thread holds and what runs on it, to its end. `view`: what the client holds."""
+        """Tells what the thread holds and what runs on it, to its end. `view`: what the client holds. `refuses`:
+        whether a thread that can't be read is raised, and answered so; if not, it is told in the stream."""
         agent, source = await self.admit(request, name, thread_id)
         with ExitStack() as places:
             places.enter_context(self.places.reader())
             options = await agent.options_for(source, version)
-            batches = connected(source, thread_id, run_id, options, view, past_errors, agent.patience)
+            if isinstance(source, Local) and refuses:
+                reader = Reader(options, view)
+                batches = await open_local(source, thread_id, reader, options, run_id=run_id, past_errors=past_errors)
+            else:
+                batches = connected(source, thread_id, run_id, options, view, past_errors, agent.patience)
             return self._told(batches, source, version, places.pop_all(), adapt)
 
     async def standing(self, request: Request, name: str, given: RunAgentInput) -> Batches:

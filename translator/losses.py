@@ -1,0 +1,71 @@
+"""What of one run could not be translated: one log line for each, and their number, which the terminal event carries.
+
+Rules:
+
+1. What counts is what a client does not get: a message, a state channel, an event. It counts once, however often the
+   graph sends it again. A content block costs a log line, and its message does not count as lost.
+2. A log line names the thread and the run. Values that cannot be read are warnings; what no module foresaw is an error.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from .plain import text
+
+_log = logging.getLogger(__name__)
+_Made = TypeVar("_Made")
+
+
+class Losses:
+    """The losses of one run. `len()` is their number."""
+
+    def __init__(self, thread_id: str, run_id: str) -> None:
+        self._names = (thread_id, run_id)
+        self._lost: set[str] = set()
+        self._blocks: set[str] = set()
+
+    def __len__(self) -> int:
+        return len(self._lost)
+
+    def message(self, message_id: Any, error: BaseException) -> None:
+        """A message cannot be read; `message_id` names it, or its position in its list."""
+        self._add(f"The message {_named(message_id)}", error, logging.WARNING)
+
+    def channel(self, name: Any, error: BaseException) -> None:
+        """A state channel cannot be read."""
+        self._add(f"The state channel {_named(name)}", error, logging.WARNING)
+
+    def unforeseen(self, what: str, error: BaseException) -> None:
+        """The last resort: translating `what` raised where no value should."""
+        self._add(what, error, logging.ERROR)
+
+    def block(self, view: Mapping[str, Any], error: BaseException) -> None:
+        """A content block of the message with these fields cannot be read; its message goes on without it."""
+        name = _named(view.get("id"))
+        if name not in self._blocks:
+            self._blocks.add(name)
+            line = "A content block of the message %s is left out of the events of thread %r, run %r."
+            _log.warning(line, name, *self._names, exc_info=error)
+
+    def attempt(self, what: str, act: Callable[..., _Made], *args: Any, otherwise: _Made) -> _Made:
+        """What `act` gives, or `otherwise` if it raises: then `what` is lost, and whatever comes after goes on."""
+        try:
+            return act(*args)
+        except Exception as error:
+            self.unforeseen(what, error)
+            return otherwise
+
+    def _add(self, what: str, error: BaseException, level: int) -> None:
+        if what not in self._lost:
+            self._lost.add(what)
+            line = "%s is left out of the events of thread %r, run %r."
+            _log.log(level, line, what, *self._names, exc_info=error)
+
+
+def _named(value: Any) -> str:
+    if type(value) is int:
+        return str(value)
+    return repr(value.decode() if type(value) is bytes else text(value))
