@@ -11,6 +11,7 @@ Rules:
 - The run is told from the moment it is made: a reader that comes before its task had a turn finds it started.
 - Whatever becomes of the task, even if it never had a turn, the stream is ended once, by the task's callback; and
   whatever raises in there, the thread is free afterwards, and those who wait for the run's end go on.
+- If translating raises, the readers' stream ends in an error, and the graph runs on to a complete checkpoint.
 - Many parts that are ready at once are not fed all in one turn, or no reader could keep up.
 """
 
@@ -65,6 +66,8 @@ class Run:
         self.started_at = datetime.now(UTC)
         self.ending: Ending | None = None
         """How it ended; None while it runs."""
+        self.is_untranslated = False
+        """Whether translating it raised: readers got an error, and how the graph ended is in the checkpoint alone."""
         self._translator = translator
         self._over = over
         self._is_over = asyncio.Event()
@@ -99,7 +102,7 @@ class Run:
         """Where it is: `interrupted` has stopped for an answer, or at a breakpoint."""
         if self.ending is None:
             return "running"
-        if isinstance(self.ending, Finished):
+        if isinstance(self.ending, Finished) and not self.is_untranslated:
             return "interrupted" if self._translator.interrupts else "finished"
         return "cancelled" if isinstance(self.ending, Cancelled) else "failed"
 
@@ -144,10 +147,24 @@ class Run:
         fed = 0
         async with aclosing(cast(Any, parts)):
             async for part in parts:
-                self._broadcast.publish(self._translator.feed(part))
+                self._publish(part)
                 fed += 1
                 if fed % _TURN == 0:
                     await asyncio.sleep(0)
+
+    def _publish(self, part: Any) -> None:
+        if self.is_untranslated:
+            return
+        try:
+            self._broadcast.publish(self._translator.feed(part))
+        except Exception as error:
+            self.is_untranslated = True
+            _log.exception("Translating the run failed, and its graph runs on (%s).", self.place)
+            try:
+                self._publish_end(Failed(error))
+            except Exception:
+                _log.exception("The run's last events could not be made (%s).", self.place)
+            self._broadcast.close()
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         error = None if task.cancelled() else task.exception()
@@ -158,7 +175,8 @@ class Run:
                 released.callback(self._is_over.set)
                 released.callback(self._over, self, ending)
                 released.callback(self._broadcast.close)
-                self._publish_end(ending)
+                if not self.is_untranslated:
+                    self._publish_end(ending)
                 if error is not None:  # readers get less of it, or there are none
                     _log.error("The run failed (%s).", self.place, exc_info=error)
         except Exception:

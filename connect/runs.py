@@ -201,7 +201,8 @@ class Runs:
         key = (run.agent, run.thread_id)
         del self._live[key]
         if run.has_checkpointer:
-            self._remember(run, ending)
+            if not run.is_untranslated:
+                self._remember(run, ending)
         else:
             timer = asyncio.get_running_loop().call_later(self._linger, self._forget, key)
             self._lingering[key] = (run, timer)

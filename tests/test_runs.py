@@ -9,6 +9,7 @@ from uuid import UUID
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph_agui.connect import Local
 from langgraph_agui.connect.process_run import Run
 from langgraph_agui.connect.runs import Runs
 from langgraph_agui.translator import Cancelled, ClientView, Failed, Options, Translator
@@ -17,7 +18,8 @@ from fixtures import FIXTURES
 
 from .agui_client import AguiClient
 from .listening import Listener, turns
-from .paced import HELLO, Point, fast, on, quick, speaking, without_messages
+from .locally import connected, state_of
+from .paced import HELLO, Point, fast, on, quick, speaking, waiting, without_messages
 
 
 async def listened(run: Run, view: ClientView | None = None) -> Listener:
@@ -185,6 +187,40 @@ async def test_whatever_raises_at_the_end_of_a_run_frees_its_thread(
         assert (listener.kinds[-1], agui_client.play(listener.events, mode="connect").warnings) == ("RUN_ERROR", [])
         assert what == "the log" or "agent 'chat', thread 't', run 'first'" in caplog.messages[-1]
         assert await runs.start(quick(InMemorySaver()), HELLO, on("t"), agent="chat").wait() == "finished"
+
+
+@pytest.mark.parametrize("on_disconnect", ["continue", "cancel"])
+async def test_a_graph_runs_on_when_translating_it_raises(
+    on_disconnect: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, agui_client: AguiClient
+) -> None:
+    point = Point()
+    graph = waiting(point, InMemorySaver())
+    monkeypatch.setattr(Translator, "feed", Mock(side_effect=ValueError("no event")))
+    async with asyncio.timeout(20), Runs() as runs:
+        run = runs.start(graph, HELLO, on("t"), run_id="r", agent="chat", on_disconnect=on_disconnect)
+        listener = await listened(run)  # its stream ends while the graph is still running
+        assert run.status == "running"
+        point.open.set()
+        assert await run.wait() == "failed"
+        assert runs.running == 0
+        state = await state_of(graph)
+        assert (state.next, state.values["messages"][-1].text) == ((), "It is done.")
+        assert [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR] == [
+            "Translating the run failed, and its graph runs on (agent 'chat', thread 't', run 'r')."
+        ]
+    end = {"type": "RUN_ERROR", "message": "no event", "code": "ValueError"}
+    assert (listener.events[-1], agui_client.play(listener.events, mode="connect").warnings) == (end, [])
+
+
+async def test_a_breakpoint_is_shown_after_translating_its_run_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with asyncio.timeout(20), Runs() as runs:
+        graph = waiting(Point(), InMemorySaver())
+        graph.interrupt_before_nodes = ["wait"]
+        with monkeypatch.context() as patch:
+            patch.setattr(Translator, "feed", Mock(side_effect=ValueError("no event")))
+            assert await runs.start(graph, HELLO, on("t"), agent="chat").wait() == "failed"
+        listener = await connected(Local(graph, runs=runs, agent="chat"))
+        assert [item["reason"] for item in listener.view.pending_interrupts] == ["langgraph:breakpoint"]
 
 
 async def test_an_input_no_graph_takes_is_the_runs_end() -> None:
