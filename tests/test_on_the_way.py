@@ -18,8 +18,6 @@ EXCEPTIONS = {
         "the step ended without the message: what a task goes on to say is not begun again before it is stored"
     ),
     ("subagents_numbered_anew", "a_message_is_shown_in_its_pieces"): "to be repaired: a delegation with an old call id",
-    ("predicted_while_its_tool_runs", "a_prediction_holds"): "to be repaired: as predict_state",
-    ("predict_state", "a_prediction_holds"): "to be repaired: predictions are taken back while their tool runs",
     ("interrupt_after_speech", "an_interrupt_leaves_what_is_displayed"): "to be repaired",
     ("interrupt_after_speech", "nothing_vanishes"): "to be repaired",
     ("interrupt_in_subgraph", "an_interrupt_leaves_what_is_displayed"): "to be repaired",
