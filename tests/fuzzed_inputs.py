@@ -37,6 +37,9 @@ messages = st.one_of(
         {"id": ids, "role": same("activity"), "activityType": same("a"), "content": st.dictionaries(texts, odd)}
     ),
 )
+foreign = st.dictionaries(st.sampled_from(["toolCalls", "toolCallId", "activityType", "error", "x"]), odd, max_size=2)
+messages = st.builds(lambda message, more: {**more, **message}, messages, same({}) | foreign)
+"""Messages as they should be, but for fields that are none of their role's."""
 questions = st.fixed_dictionaries({"id": ids, "role": same("user"), "content": orders})
 answers = st.fixed_dictionaries(
     {

@@ -1,13 +1,15 @@
 """Connecting to a run that keeps nothing, over connections that break: what was missed is mended at the next values or
 at the end, and no text is ever shown cut."""
 
+import asyncio
 from collections.abc import AsyncIterator
+from contextlib import aclosing
 
 import pytest
-from langgraph_agui.connect import Policy
+from langgraph_agui.connect import Policy, attach, connect
 
 from .agui_client import VERSIONS, AguiClient
-from .fault_server import End, refused
+from .fault_server import WITHIN, End, refused
 from .recorded_run import Recorded
 from .scripted_connects import Desk, assert_whole, desk
 from .scripted_platform import Broken, ScriptedPlatform
@@ -79,3 +81,20 @@ async def test_a_connection_that_falls_silent(
     platform.streams = [Broken(at=byte(platform, 7), end=End.HELD, missed=3)]
     guest = await at.told(platform, version, Policy(first=0, stall=0.2))
     assert_whole(agui_client, guest, platform)
+
+
+async def test_a_replay_that_pauses_is_shown_in_the_pause(
+    recorded_chat: Recorded, at: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However long a replay without a pause is waited for."""
+    monkeypatch.setattr(attach, "FOLD_MOST", 3_600.0)
+    platform = ScriptedPlatform(recorded_chat, present=7)
+    platform.streams = [Broken(at=byte(platform, 7), end=End.HELD)]
+    at.open(platform)
+    said = ""
+    async with asyncio.timeout(WITHIN), aclosing(connect(at.client, platform.thread_id)) as told:
+        async for event in told:
+            said += getattr(event, "delta", "")
+            if said:
+                break
+    assert said == "One two three four five "

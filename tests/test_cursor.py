@@ -100,6 +100,10 @@ def test_an_equal_event_in_a_millisecond_is_told_when_the_millisecond_is_over() 
     assert said(taken(Cursor(), events("aba c"))) == "abac"
 
 
+def test_events_that_skip_a_part_of_what_they_seem_to_repeat_are_new() -> None:
+    assert said(taken(Cursor(), events("abcdabd e"))) == "abcdabde"
+
+
 def test_after_a_wait_over_which_the_ids_moved_on_equal_events_in_a_millisecond_are_new() -> None:
     cursor = Cursor()
     taken(cursor, events("a"))

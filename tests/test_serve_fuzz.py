@@ -50,7 +50,23 @@ messages = st.fixed_dictionaries(
 resumes = st.fixed_dictionaries(
     {"interruptId": ids, "status": st.sampled_from(["resolved", "cancelled", "x"])}, optional={"payload": anything}
 )
-said = st.fixed_dictionaries({"id": ids, "role": st.just("user"), "content": texts | st.just("paint it")})
+foreign = st.fixed_dictionaries(
+    {},
+    optional={
+        name: anything | st.sampled_from([False, 0, 7, "", "ab", [7], [{}], [None], {}])
+        for name in ("toolCalls", "toolCallId", "activityType", "error", "encryptedValue", "subagentRunId", "x")
+    },
+)
+"""Fields of messages of other roles, of any kind."""
+said = st.one_of(
+    st.fixed_dictionaries({"id": ids, "role": st.just("user"), "content": texts | st.just("paint it")}),
+    st.fixed_dictionaries({"id": ids, "role": st.sampled_from(["system", "developer", "reasoning"]), "content": texts}),
+    st.fixed_dictionaries({"id": ids, "role": st.just("assistant"), "content": texts}),
+    st.fixed_dictionaries({"id": ids, "role": st.just("tool"), "content": texts, "toolCallId": ids}),
+    st.fixed_dictionaries({"id": ids, "role": st.just("activity"), "content": st.just({}), "activityType": texts}),
+)
+said = st.builds(lambda own, more: {**more, **own}, said, st.just({}) | foreign)
+"""Messages that a role can have; what is no field of the role's may be anything."""
 sound = st.fixed_dictionaries({"threadId": ids, "runId": ids, "messages": st.lists(said, max_size=3)})
 fields: dict[str, st.SearchStrategy[Any]] = {
     "threadId": anything,
@@ -69,6 +85,7 @@ odd = st.lists(
 ).map(dict)
 inputs = st.builds(lambda sound, odd: {**sound, **odd}, sound, odd)
 """Inputs of which one or two fields may be anything."""
+FOREIGN: Any = {"id": "q", "role": "user", "content": "hi", "toolCalls": False}
 envelopes = st.fixed_dictionaries(
     {"method": st.sampled_from(["info", "agent/run", "agent/connect", "agent/stop", "x"]) | anything},
     optional={"params": anything | st.fixed_dictionaries({"agentId": ids, "threadId": ids}), "body": inputs | anything},
@@ -134,6 +151,7 @@ def judge(answer: httpx.Response) -> None:
 @settings(FUZZ, max_examples=200)
 @given(path=st.sampled_from(["/counting", "/calling", "/counting/connect", "/agent/calling/run"]), body=inputs)
 @example(path="/counting", body={"threadId": "t", "runId": "r", "messages": [], "protocolVersion": ""})
+@example(path="/counting", body={"threadId": "t", "runId": "r", "messages": [FOREIGN]})
 def test_no_input_is_answered_with_a_500(client: httpx.Client, path: str, body: Any) -> None:
     judge(client.post(path, content=json.dumps(body).encode(), headers=JSON))
 

@@ -215,3 +215,12 @@ def test_no_event_raises(events: list[Event], version: str | None) -> None:
     for event in events:
         view.apply(event)
         canonical([view.messages, view.state, view.outcome, view.order, view.prelude(), view.copy().messages])
+
+
+@pytest.mark.parametrize("role", ["user", "system", "developer", "tool", "reasoning", "activity"])
+@pytest.mark.parametrize("calls", [False, 0, 7, [7], [{}], "ab", [{"id": "c"}]])
+def test_tool_calls_are_an_assistants_alone(role: str, calls: Any) -> None:
+    message = {"id": "q", "role": role, "content": "hi", "toolCalls": calls}
+    view = ClientView([message], {})
+    assert (view.messages, view.copy().messages) == ([message], [message])
+    assert view.call("c") is None

@@ -54,7 +54,7 @@ class Entry:
         self.activity: bool = message["role"] == "activity"
         self.stale = False
         self.answers = (0, 0)
-        calls = message.get("toolCalls")
+        calls = message.get("toolCalls") if message["role"] == "assistant" else None  # other roles have no such field
         self.calls: list[Call] | None = None if calls is None else [Call(call) for call in calls]
 
     def read(self) -> Message:
