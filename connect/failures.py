@@ -6,6 +6,7 @@
 | `invalid_input` | a client's input can't be run |
 | `unreadable_thread` | the thread's checkpointer raised |
 | `conflict` | a run is running on the thread; or the platform's 409 |
+| `queue_full` | as many inputs are queued on the thread as there may be |
 | `unauthorized`, `forbidden`, `not_found`, `invalid` | the platform's 401, 403, 404, 400 and 422 |
 | `platform_error` | anything else it refused with |
 | `lost` | the platform could not be reached, or not again |
@@ -43,6 +44,12 @@ class RunConflictError(RuntimeError):
     """A run was to start on a thread on which one is running; the message names both."""
 
     code = CONFLICT
+
+
+class QueueFullError(RunConflictError):
+    """An input was to be queued on a thread on which as many are queued as there may be."""
+
+    code = "queue_full"
 
 
 class InvalidInputError(ValueError):

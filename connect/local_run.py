@@ -28,7 +28,15 @@ from ..translator import ClientView, Options
 from ..translator import events as agui
 from .asking import Asking
 from .configs import graph_config, merged
-from .failures import SHUTDOWN, RunConflictError, checked_run_id, checked_thread_id, failed, where
+from .failures import (
+    SHUTDOWN,
+    QueueFullError,
+    RunConflictError,
+    checked_run_id,
+    checked_thread_id,
+    failed,
+    where,
+)
 from .idle import PastErrors
 from .intake import Intake
 from .intake.answers import LONGEST
@@ -53,13 +61,18 @@ _NOT_RUN: Final = "This input was queued, and did not run: the server is shuttin
 
 
 async def begin_local(
-    source: Local, given: RunAgentInput, options: Options | None, intake: Intake, past_errors: PastErrors
+    source: Local,
+    given: RunAgentInput,
+    options: Options | None,
+    intake: Intake,
+    past_errors: PastErrors,
+    queue: int | None = None,
 ) -> Batches:
     """See `running.begin`. Raises `UnreadableError` for what the checkpointer raises."""
     checked_thread_id(given.thread_id, in_url=False)
     checked_run_id(given.run_id, in_url=False)
     asking = await Asking.of(given, options or await source.options(), intake, past_errors)
-    return await _Beginning(source, asking).begun()
+    return await _Beginning(source, asking).begun(queue)
 
 
 class _Beginning:
@@ -77,13 +90,15 @@ class _Beginning:
 
         self._place = where(self._agent, self._given.thread_id, self._given.run_id)
 
-    async def begun(self) -> Batches:
-        """What the client is told; the run has started, or waits for another's end."""
+    async def begun(self, queue: int | None = None) -> Batches:
+        """What the client is told; the run has started, or waits for another's end. `queue`: how many may wait."""
         going = self._going()
         if going is not None and (going.run_id == self._given.run_id or self._intake.busy == "reject"):
             return self._joined(going)
         line = self._runs.lines.of(self._agent, self._given.thread_id)
         if self._intake.busy == "queue" and not (going is None and line.is_empty):
+            if queue is not None and self._runs.queued(self._agent, self._given.thread_id) >= queue:
+                raise QueueFullError("As many inputs as there may be wait for their turn on this thread. Retry later.")
             return self._told_later(self._owned(self._in_turn(line)))
         return await self._in_turn(line)
 

@@ -23,13 +23,15 @@ async def begin(
     intake: Intake,
     patience: Policy | None = None,
     past_errors: PastErrors = "error",
+    queue: int | None = None,
 ) -> Batches:
     """Starts the run that an input asks for, and gives what the client that asked is told, to its end.
 
-    Raises, before anything is told: `RunConflictError` where a run is running and the intake rejects a second one,
-    `InvalidIdError` and `InvalidInputError` for an input that can't be run, `UnreadableError` for what the checkpointer
-    raises, `PlatformError` and `Cut` for what the platform answers.
+    `queue`: how many inputs may wait for their turn on a thread of this process; None: any number.
+    Raises, before anything is told: `QueueFullError` where more would, `RunConflictError` where a run is running and
+    the intake rejects a second one, `InvalidIdError` and `InvalidInputError` for an input that can't be run,
+    `UnreadableError` for what the checkpointer raises, `PlatformError` and `Cut` for what the platform answers.
     """
     if isinstance(source, Local):
-        return await begin_local(source, given, options, intake, past_errors)
+        return await begin_local(source, given, options, intake, past_errors, queue)
     return await begin_platform(source, given, options, intake, past_errors, patience)

@@ -84,7 +84,7 @@ class Runs:
         self._lingering: OrderedDict[_Key, tuple[Run, asyncio.TimerHandle]] = OrderedDict()
         self._remembered: OrderedDict[_Key, Remembered] = OrderedDict()
         self._starts: weakref.WeakKeyDictionary[Starts, _Key] = weakref.WeakKeyDictionary()
-        self.owned: dict[asyncio.Task[Any], Hashable] = {}
+        self.owned: dict[asyncio.Task[Any], _Key] = {}
         """Inputs that are to run when another run has ended, and their agents."""
         self.lines = Lines()
 
@@ -154,15 +154,24 @@ class Runs:
         """How many runs are running."""
         return len(self._live)
 
+    @property
+    def busy(self) -> int:
+        """How many threads have a run, or inputs that are queued for one."""
+        return len({*self._live, *self.owned.values()})
+
+    def queued(self, agent: Hashable, thread_id: str) -> int:
+        """How many inputs of a thread wait for another run's end."""
+        return sum(key == (agent, thread_id) for key in self.owned.values())
+
     async def stop(self, agent: Hashable) -> None:
         """Cancels what runs of one agent, and what is queued, and waits for its end."""
-        while (found := [run for run in self._live.values() if run.agent == agent]) or agent in self.owned.values():
+        while (found := [run for run in self._live.values() if run.agent == agent]) or self._queued_of(agent):
             await asyncio.gather(*self.stop_queued(agent), return_exceptions=True)
             await asyncio.gather(*(run.cancel() for run in found))
 
     def stop_queued(self, agent: Hashable) -> list[asyncio.Task[Any]]:
         """Cancels what is queued of one agent: it does not run, and its readers get a terminal event."""
-        found = [task for task, each in self.owned.items() if each == agent]
+        found = self._queued_of(agent)
         for task in found:
             task.cancel()
         return found
@@ -173,7 +182,7 @@ class Runs:
         """Does work that belongs to no request (an input that waits for another run's end): it goes on if nobody waits
         for it, and is cancelled with the registry. What it raises is logged, also where no reader gets it."""
         task = asyncio.get_running_loop().create_task(work)
-        self.owned[task] = agent
+        self.owned[task] = (agent, thread_id)
         task.add_done_callback(lambda task: self._disown(task, where(agent, thread_id, run_id)))
         return task
 
@@ -188,6 +197,9 @@ class Runs:
             await asyncio.gather(*(run.cancel() for run in self._live.values()))
         for key in list(self._lingering):
             self._forget(key)
+
+    def _queued_of(self, agent: Hashable) -> list[asyncio.Task[Any]]:
+        return [task for task, key in self.owned.items() if key[0] == agent]
 
     def _disown(self, task: asyncio.Task[Any], place: str) -> None:
         del self.owned[task]

@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph_agui.connect import Intake, Platform, Policy
+from langgraph_agui.connect import Intake, Local, Platform, Policy, Runs
 from langgraph_agui.connect.intake import Prepared
 from langgraph_agui.connect.serve import Agent, Limits, agui_app
 from langgraph_agui.translator import Options
@@ -17,6 +17,7 @@ from fixtures.gated import GATED
 
 from .fault_server import Answer, Asked, answered, dropped, faulty, refused
 from .gates import Gates
+from .listening import until
 from .serving import WITHIN, Served, posted, served
 
 SECRET = "the secret word"
@@ -171,16 +172,51 @@ async def test_more_runs_than_there_may_be_are_sent_away(gate: Gates) -> None:
         assert (await client.post("/", json=posted("u", "hi"))).status_code == 200
 
 
-async def test_a_run_that_waits_for_its_turn_has_a_place_also_when_nobody_reads(gate: Gates) -> None:
+async def test_a_thread_with_queued_inputs_takes_one_place_and_its_queue_is_bounded(gate: Gates) -> None:
+    """Also when their clients have left. What was queued runs, each input once, and the places are free again."""
     gate.hold("first 0")
-    agent = Agent(source=GATED["gated_chat"](InMemorySaver()), intake=Intake(config=gate.config(), busy="queue"))
-    async with served(agui_app(agent, limits=Limits(runs=2))) as server, server.client() as client:
+    source = Local(GATED["gated_chat"](InMemorySaver()), agent="chat", runs=(runs := Runs()))
+    agent = Agent(source=source, intake=Intake(config=gate.config(), busy="queue"))
+    app = agui_app(agent, limits=Limits(runs=2, queue=3))
+    texts = ["hi", *(f"queued {number}" for number in range(1, 20))]
+    async with runs, served(app) as server, server.client() as client:
         async with client.stream("POST", "/", json=posted("t", "hi")):
             await gate.reached("first 0")
-        async with client.stream("POST", "/", json=posted("t", "hi", "and on", run_id="run-2")) as waits:
-            assert waits.status_code == 200
-        answer = await client.post("/", json=posted("t", "hi", "and more", run_id="run-3"))
-        assert refusal(answer) == (429, "too_many_runs")
+        answers = []
+        for number in range(1, 20):
+            given = posted("t", *texts[: number + 1], run_id=f"queued-{number}")
+            async with client.stream("POST", "/", json=given) as response:
+                answers.append(response)
+                await response.aread() if response.status_code != 200 else None
+        assert [answer.status_code for answer in answers] == [200] * 3 + [429] * 16
+        assert refusal(answers[-1]) == (429, "queue_full")
+        assert int(answers[-1].headers["retry-after"]) > 0
+        await until(lambda: app.state.service.places.readers == 0)
+        async with client.stream("POST", "/", json=posted("u", "hi")) as other:
+            assert other.status_code == 200
+            assert refusal(await client.post("/", json=posted("v", "hi"))) == (429, "too_many_runs")
+        gate.open("first 0")
+        await until(lambda: not runs.busy)
+        state = await source.graph.aget_state({"configurable": {"thread_id": "t"}})
+        assert [each.content for each in state.values["messages"] if each.type == "human"] == texts[:4]
+        assert (await client.post("/", json=posted("v", "hi"))).status_code == 200
+
+
+async def test_a_queued_input_whose_client_left_gives_its_place_back_where_runs_stop_with_their_readers(
+    gate: Gates,
+) -> None:
+    gate.hold("first 0")
+    source = Local(GATED["gated_chat"](InMemorySaver()), agent="chat", runs=(runs := Runs()))
+    intake = Intake(config=gate.config(), busy="queue", on_disconnect="cancel")
+    app = agui_app(Agent(source=source, intake=intake), limits=Limits(queue=1))
+    asks = posted("t", "hi")
+    async with runs, served(app) as server, server.client() as client, client.stream("POST", "/", json=asks):
+        await gate.reached("first 0")
+        for number in range(3):
+            given = posted("t", "hi", "and on", run_id=f"queued-{number}")
+            async with client.stream("POST", "/", json=given) as response:
+                assert response.status_code == 200
+            await until(lambda: not runs.queued("chat", "t"))
 
 
 async def test_a_run_that_is_over_leaves_its_place() -> None:
@@ -205,9 +241,17 @@ async def test_more_readers_than_there_may_be_are_sent_away() -> None:
         assert refusal(await client.post("/", json=posted("u", "hi"))) == (429, "too_many_readers")
 
 
-@pytest.mark.parametrize("field", ["body", "messages", "depth", "runs", "readers"])
+@pytest.mark.parametrize("field", ["body", "bodies", "bodies_size", "messages", "depth", "runs", "queue", "readers"])
 @pytest.mark.parametrize("value", [0, -1, 1.5, True, None])
 def test_a_limit_is_a_number_above_nothing(field: str, value: Any) -> None:
+    with pytest.raises(ValueError, match=field):
+        Limits(**{field: value})
+
+
+@pytest.mark.parametrize("field", ["body_timeout", "send_timeout"])
+@pytest.mark.parametrize("value", [0, -0.5, float("inf"), float("nan"), True, None, "5"])
+def test_a_timeout_is_a_number_of_seconds_above_nothing(field: str, value: Any) -> None:
+    assert getattr(Limits(**{field: 0.5}), field) == 0.5
     with pytest.raises(ValueError, match=field):
         Limits(**{field: value})
 

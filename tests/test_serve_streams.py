@@ -13,7 +13,7 @@ from langgraph_agui.connect import Intake, Local, Runs
 from langgraph_agui.connect.broadcast import MOST_BYTES
 from langgraph_agui.connect.intake import Prepared
 from langgraph_agui.connect.process_run import Run
-from langgraph_agui.connect.serve import Agent, agui_app
+from langgraph_agui.connect.serve import Agent, Limits, agui_app
 from starlette.applications import Starlette
 
 from fixtures.gated import GATED
@@ -40,7 +40,9 @@ def going(runs: Runs, thread_id: str = "t") -> Run:
 
 
 @asynccontextmanager
-async def asking(server: Served, given: dict[str, Any], **limits: int) -> AsyncIterator[asyncio.StreamReader]:
+async def asking(
+    server: Served, given: dict[str, Any], path: str = "/default", **limits: int
+) -> AsyncIterator[asyncio.StreamReader]:
     """A bare connection on which this was posted, and which nobody has read."""
     sock = socket.socket()
     if limits:
@@ -49,7 +51,7 @@ async def asking(server: Served, given: dict[str, Any], **limits: int) -> AsyncI
     await asyncio.get_running_loop().sock_connect(sock, ("127.0.0.1", server.port))
     reader, writer = await asyncio.open_connection(sock=sock, limit=limits.get("buffer", 2**20))
     body = RunAgentInput.model_validate(given).model_dump_json(by_alias=True, exclude_none=True).encode()
-    head = f"POST /default HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+    head = f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
     writer.write(head.encode() + body)
     try:
         yield reader
@@ -188,6 +190,28 @@ async def test_a_reader_that_never_reads_holds_up_nobody_and_no_memory(gate: Gat
             gate.open("second *")
             assert await run.wait() == "finished"
         await comes_to(lambda: server.connections == 0)
+
+
+async def test_a_reader_that_takes_nothing_is_dropped_and_its_place_is_free(
+    gate: Gates, caplog: pytest.LogCaptureFixture
+) -> None:
+    gate.hold("second *")
+    source = Local(GATED["gated_fast"](InMemorySaver()), agent="graph", runs=(runs := Runs()))
+    agent = Agent(source=source, intake=Intake(config=gate.config(words=6_000)))
+    app = agui_app({"fast": agent, "other": agent}, limits=Limits(send_timeout=0.2))
+    async with runs, served(app, buffer=BUFFER) as server:
+        async with asking(server, posted("t", "hi"), path="/fast", buffer=BUFFER):
+            await gate.reached("second 0")
+            async with asyncio.timeout(WITHIN):
+                await comes_to(lambda: server.connections == 0)
+                await comes_to(lambda: app.state.service.places.readers == 0)
+        run = going(runs)
+        assert (run.status, run.readers) == ("running", 0)
+        gate.open("second *")
+        assert await run.wait() == "finished"
+    (record,) = [record for record in caplog.records if "dropped" in record.getMessage()]
+    assert record.getMessage().endswith("(agent 'fast', thread 't', run 'run-1').")
+    assert not [record for record in caplog.records if record.levelname == "ERROR"]
 
 
 async def test_a_reader_that_lagged_ends_with_all_there_is(gate: Gates) -> None:

@@ -63,7 +63,8 @@ class Intake:
     """What an interrupt that the user cancelled is resumed with, given the value it was raised with. None: an approval
     of LangChain's middleware is rejected, any other is resumed with `{"status": "cancelled"}`."""
     on_disconnect: OnDisconnect = "continue"
-    """What becomes of a run when its last reader goes away."""
+    """What becomes of a run when its last reader goes away, and of a queued input when its client does. With `continue`
+    the message that was sent is answered when its turn comes; with `cancel` its place in the queue is free."""
 
     def __post_init__(self) -> None:
         for name, kind in (("busy", Busy), ("shortened", Shortened), ("on_disconnect", OnDisconnect)):

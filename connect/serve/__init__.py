@@ -3,6 +3,6 @@
 from .agents import Agent
 from .app import agui_app
 from .limits import Limits
-from .service import Authorize
+from .service import Authenticate, Authorize
 
-__all__ = ["Agent", "Authorize", "Limits", "agui_app"]
+__all__ = ["Agent", "Authenticate", "Authorize", "Limits", "agui_app"]

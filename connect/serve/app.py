@@ -26,12 +26,13 @@ from .limits import Limits
 from .plain import Plain
 from .refusals import Refusal, refused
 from .routing import routes
-from .service import Authorize, Service
+from .service import Authenticate, Authorize, Service
 
 
 def agui_app(
     agents: Any,
     *,
+    authenticate: Authenticate | None = None,
     authorize: Authorize | None = None,
     limits: Limits | None = None,
     origins: Sequence[str] = (),
@@ -42,7 +43,8 @@ def agui_app(
     """An app that puts graphs behind AG-UI: to run, or to mount into another.
 
     `agents`: by their names in the URL, each an `Agent`, or what `connect` takes as a source; or a single one, which is
-    called `default`. `authorize`: who may do what; None lets everybody do everything. `limits`: how much is taken.
+    called `default`. `authenticate`: who asks, by a request's headers, before its body is read; None: anyone.
+    `authorize`: who may do what; None lets everybody do everything. `limits`: how much is taken.
     `origins`: from which pages of other origins browsers may ask (`"*"`: any); none means none. `hosts`: the names
     under which it may be asked, such as `localhost` (why, is in `hosts`); none means any. `heartbeat`: seconds of
     silence after which a comment is sent (None: never). `grace`: seconds that streams are left when the server ends.
@@ -55,7 +57,7 @@ def agui_app(
     """
     _check(origins, hosts, heartbeat, grace)
     closing = Closing(grace)
-    service = Service(agents_of(agents), authorize, limits or Limits(), heartbeat, closing)
+    service = Service(agents_of(agents), authenticate, authorize, limits or Limits(), heartbeat, closing)
     app = Starlette(
         routes=_routes(service),
         middleware=_middleware(origins, hosts),
@@ -71,7 +73,7 @@ def _routes(service: Service) -> list[Route]:
     plain, copilotkit = Plain(service), CopilotKit(service)
 
     async def single(request: Request) -> Response:
-        found = await read(request, service.limits)
+        found = await read(request, service.bodies)
         if is_envelope(found):
             return await copilotkit.opened(request, found)
         if service.only is None:
@@ -79,7 +81,7 @@ def _routes(service: Service) -> list[Route]:
             raise Refusal(HTTPStatus.NOT_FOUND, "agent_expected", message)
         return await plain.asked(request, service.only, found)
 
-    return [*routes(service.closing, "/", POST=single), *copilotkit.routes(), *plain.routes()]
+    return [*routes(service, "/", POST=single), *copilotkit.routes(), *plain.routes()]
 
 
 def _middleware(origins: Sequence[str], hosts: Sequence[str]) -> list[Middleware]:

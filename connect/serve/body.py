@@ -14,6 +14,7 @@ from ag_ui.core import RunAgentInput
 from pydantic import ValidationError
 from starlette.requests import Request
 
+from .bodies import Bodies
 from .limits import Limits
 from .refusals import Refusal
 
@@ -26,7 +27,7 @@ _EXPECTED = "Input should be "
 """How pydantic begins what it says of a value's type, which is all it says then."""
 
 
-async def read(request: Request, limits: Limits) -> Any:
+async def read(request: Request, bodies: Bodies) -> Any:
     """What the body's JSON says; None for an empty body. Raises `Refusal`.
 
     A body that says it is something else is refused: a page of another origin may send that without being asked.
@@ -35,7 +36,7 @@ async def read(request: Request, limits: Limits) -> Any:
     if not _JSON.fullmatch(kind):
         message = "Expected a body of JSON, and the header Content-Type: application/json."
         raise Refusal(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", message)
-    raw = await _bytes(request, limits.body)
+    raw = await _bytes(request, bodies)
     if not raw:
         return None
     try:
@@ -43,7 +44,7 @@ async def read(request: Request, limits: Limits) -> Any:
     except orjson.JSONDecodeError as error:
         message = f"The body is no JSON: {error.msg} (line {error.lineno}, column {error.colno})."
         raise Refusal(HTTPStatus.BAD_REQUEST, "invalid_json", message) from None
-    _check_depth(found, limits.depth)
+    _check_depth(found, bodies.limits.depth)
     return found
 
 
@@ -76,16 +77,19 @@ def text_of(found: Any, name: str) -> str | None:
     return value
 
 
-async def _bytes(request: Request, most: int) -> bytes:
+async def _bytes(request: Request, bodies: Bodies) -> bytes:
     """The body; what its headers say of its length is believed only where that is too much."""
+    most = bodies.limits.body
     said = request.headers.get("content-length", "")
     if said.isdecimal() and int(said[:_DIGITS]) > most:
         raise _too_large(most)
     read = bytearray()
-    async for piece in request.stream():
-        read += piece
-        if len(read) > most:
-            raise _too_large(most)
+    async with bodies.reading() as reading:
+        async for piece in request.stream():
+            reading.add(len(piece))
+            read += piece
+            if len(read) > most:
+                raise _too_large(most)
     return bytes(read)
 
 

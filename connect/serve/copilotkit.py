@@ -58,11 +58,11 @@ class CopilotKit:
 
     def routes(self) -> list[Route]:
         """All of them, but that of the envelope."""
-        ends = self._service.closing
-        found = routes(ends, "/info", GET=self._info)
-        found += routes(ends, "/agent/{agent}/run", POST=self._run)
-        found += routes(ends, "/agent/{agent}/connect", POST=self._connect)
-        found += routes(ends, "/agent/{agent}/stop/{thread:path}", POST=self._stop)
+        service = self._service
+        found = routes(service, "/info", GET=self._info)
+        found += routes(service, "/agent/{agent}/run", POST=self._run)
+        found += routes(service, "/agent/{agent}/connect", POST=self._connect)
+        found += routes(service, "/agent/{agent}/stop/{thread:path}", POST=self._stop)
         return found
 
     async def opened(self, request: Request, envelope: dict[str, Any]) -> Response:
@@ -150,7 +150,7 @@ class CopilotKit:
         return name
 
     async def _body(self, request: Request) -> Any:
-        return await read(request, self._service.limits)
+        return await read(request, self._service.bodies)
 
 
 def is_envelope(found: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
@@ -17,20 +18,33 @@ class Limits:
 
     body: int = 16_000_000
     """Bytes of a request's body."""
+    body_timeout: float = 10.0
+    """Seconds in which a request's body has to come."""
+    bodies: int = 1_000
+    """Bodies that are read at once. Where there are more, the one that has been read for the longest is refused."""
+    bodies_size: int = 64_000_000
+    """Bytes of all the bodies that are read at once, likewise."""
     messages: int = 10_000
     """Messages of an input."""
     depth: int = 100
     """How deep a body's JSON may be nested."""
     runs: int = 1_000
-    """Runs at once: those that go on in this process or wait there for their turn, and those of a platform that are
-    told here."""
+    """Runs at once: those of this process, and those of a platform that have a reader here. A thread with queued inputs
+    counts as one."""
+    queue: int = 10
+    """Inputs that wait for their turn on one thread of this process (`Intake(busy="queue")`)."""
     readers: int = 10_000
     """Event streams at once, those of runs included."""
+    send_timeout: float = 30.0
+    """Seconds in which a reader has to take what it is sent. Its connection is dropped then; the run goes on."""
 
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+            if field.name.endswith("timeout"):
+                if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < math.inf:
+                    raise ValueError(f"{field.name}: expected a number of seconds above 0, got {value!r}")
+            elif not isinstance(value, int) or isinstance(value, bool) or value < 1:
                 raise ValueError(f"{field.name}: expected a whole number above 0, got {value!r}")
 
 
@@ -69,4 +83,4 @@ class Places:
 
     def _of_this_process(self) -> int:
         registries: set[Runs] = {source.runs for source in self._locals}
-        return sum(runs.running + len(runs.owned) for runs in registries)
+        return sum(runs.busy for runs in registries)

@@ -34,12 +34,12 @@ class Plain:
 
     def routes(self) -> list[Route]:
         """All of them; those of agents last, for they take what the others leave."""
-        closing = self._service.closing
-        found = routes(closing, "/health", GET=self._health)
-        found += routes(closing, "/watch/{thread:path}", GET=self._watch)
-        found += routes(closing, "/{agent}/connect", POST=self._connect)
-        found += routes(closing, "/{agent}/stop", POST=self._stop)
-        found += routes(closing, "/{agent}", POST=self._run)
+        service = self._service
+        found = routes(service, "/health", is_open=True, GET=self._health)
+        found += routes(service, "/watch/{thread:path}", GET=self._watch)
+        found += routes(service, "/{agent}/connect", POST=self._connect)
+        found += routes(service, "/{agent}/stop", POST=self._stop)
+        found += routes(service, "/{agent}", POST=self._run)
         return found
 
     async def asked(self, request: Request, name: str, found: object) -> Response:
@@ -82,7 +82,7 @@ class Plain:
         return said({"status": "ok"})
 
     async def _body(self, request: Request) -> object:
-        return await read(request, self._service.limits)
+        return await read(request, self._service.bodies)
 
 
 def _agent(request: Request) -> str:

@@ -17,11 +17,21 @@ import orjson
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from ..failures import INTERNAL, InvalidIdError, InvalidInputError, RunConflictError, UnreadableError, code_of
+from ..failures import (
+    INTERNAL,
+    InvalidIdError,
+    InvalidInputError,
+    QueueFullError,
+    RunConflictError,
+    UnreadableError,
+    code_of,
+)
 from ..wire import Cut, PlatformError
 
 RETRY_AFTER = 2
 """Seconds after which somebody may come again who was sent away because too much goes on."""
+CLOSE = {"Connection": "close"}
+"""The header of an answer to a request whose body was not read: nothing more is taken on its connection."""
 
 _PASSED_ON = (401, 403, 404, 409, 422)
 """What a platform's refusal is answered with as it is; 400 is 422, and all else is 502."""
@@ -81,6 +91,8 @@ def refusal_of(error: Exception) -> Refusal | None:
         case UnreadableError():
             headers = {"Retry-After": str(RETRY_AFTER)}
             return Refusal(HTTPStatus.SERVICE_UNAVAILABLE, code_of(error), _UNREADABLE, headers)
+        case QueueFullError():
+            return too_much(code_of(error), str(error))
         case RunConflictError():
             return Refusal(HTTPStatus.CONFLICT, code_of(error), str(error))
         case PlatformError():

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from http import HTTPStatus
+from typing import Protocol
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
@@ -19,9 +20,20 @@ from .refusals import Refusal, refused, shutting_down
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 
-def routes(closing: Closing, path: str, **by_method: Endpoint) -> list[Route]:
-    """The routes of one path; `by_method`: what answers a method."""
-    endpoint = _ByMethod(closing, by_method)
+class Door(Protocol):
+    """What requests come through."""
+
+    @property
+    def closing(self) -> Closing:
+        """What is open, and its end."""
+
+    async def authenticate(self, request: Request) -> None:
+        """Raises for a request that comes from nobody who is let in; reads none of its body."""
+
+
+def routes(door: Door, path: str, *, is_open: bool = False, **by_method: Endpoint) -> list[Route]:
+    """The routes of one path; `by_method`: what answers a method. `is_open`: whoever asks."""
+    endpoint = _ByMethod(door, by_method, is_open=is_open)
     paths = [path] if path.endswith(":path}") else sorted({path.rstrip("/") or "/", path.rstrip("/") + "/"})
     return [Route(each, endpoint) for each in paths]
 
@@ -36,8 +48,9 @@ def thread_of(request: Request) -> str:
 class _ByMethod:
     """What answers the requests for one path."""
 
-    def __init__(self, closing: Closing, by_method: dict[str, Endpoint]) -> None:
-        self._closing = closing
+    def __init__(self, door: Door, by_method: dict[str, Endpoint], *, is_open: bool) -> None:
+        self._door = door
+        self._is_open = is_open
         self._by_method = by_method
         if "GET" in by_method:
             self._by_method = {**by_method, "HEAD": by_method["GET"]}
@@ -54,7 +67,9 @@ class _ByMethod:
             if request.method not in self._by_method:
                 message = f"{request.method} is not answered here, but {self._allow['Allow']}."
                 raise Refusal(HTTPStatus.METHOD_NOT_ALLOWED, "method_not_allowed", message, self._allow)
-            async with self._closing.opened():
+            async with self._door.closing.opened():
+                if not self._is_open:
+                    await self._door.authenticate(request)
                 return await self._by_method[request.method](request)
         except Ended:
             return refused(shutting_down())

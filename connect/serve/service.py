@@ -29,10 +29,16 @@ from ..runs import agent_of
 from ..sources import Local, Platform, Source
 from ..told import Batches, closing
 from .agents import Agent
+from .bodies import Bodies
 from .closing import Closing
 from .limits import Limits, Places
-from .refusals import Refusal
+from .refusals import CLOSE, Refusal
 from .stream import EventStream
+
+Authenticate = Callable[[Request], Any | Awaitable[Any]]
+"""Who asks, from the request's headers: anything but None and False, which are 401. It is kept as `request.state.user`,
+where `authorize` and `Agent.intake` find it. It is called before the body is read, and must not read it; nor may it
+wait without `await`."""
 
 Authorize = Callable[[Request, str, str], bool | Awaitable[bool]]
 """Whether this request may do what it asks for with this agent and this thread: True lets it in. Anything else is 403;
@@ -53,6 +59,7 @@ class Service:
     def __init__(
         self,
         agents: Mapping[str, Agent],
+        authenticate: Authenticate | None,
         authorize: Authorize | None,
         limits: Limits,
         heartbeat: float | None,
@@ -64,6 +71,8 @@ class Service:
         self.places = Places(limits, [agent.source for agent in agents.values()])
         self.locals = [agent.source for agent in agents.values() if isinstance(agent.source, Local)]
         """The sources in this process."""
+        self.bodies = Bodies(limits)
+        self._authenticate = authenticate
         self._authorize = authorize
         self._heartbeat = heartbeat
         closing.at_begin = self._stop_queued
@@ -79,6 +88,18 @@ class Service:
             message = f"There is no such agent. There are: {', '.join(self.agents)}."
             raise Refusal(HTTPStatus.NOT_FOUND, "unknown_agent", message)
         return self.agents[name]
+
+    async def authenticate(self, request: Request) -> None:
+        """Keeps who asks as `request.state.user`; raises `Refusal` (401) if that is nobody."""
+        if self._authenticate is None:
+            return
+        user = self._authenticate(request)
+        if inspect.isawaitable(user):
+            user = await user
+        if user is None or user is False:
+            headers = {"WWW-Authenticate": "Bearer", **CLOSE}
+            raise Refusal(HTTPStatus.UNAUTHORIZED, "unauthenticated", "It is not known who asks.", headers)
+        request.state.user = user
 
     async def admit(self, request: Request, name: str, thread_id: str) -> tuple[Agent, Source]:
         """The agent, and its source as whoever asks sees it, if they may be asked about this thread."""
@@ -118,11 +139,17 @@ class Service:
                 options = direct(options)
             intake = await agent.intake_for(request)
             batches = await begin(
-                source, given, options=options, intake=intake, patience=agent.patience, past_errors=past_errors
+                source,
+                given,
+                options=options,
+                intake=intake,
+                patience=agent.patience,
+                past_errors=past_errors,
+                queue=self.limits.queue,
             )
             if not isinstance(source, Platform):
                 place.close()  # the registry counts it from here on
-            return self._told(batches, source, given.protocol_version, places.pop_all(), adapt)
+            return self._told(batches, source, name, given.thread_id, given.protocol_version, places.pop_all(), adapt)
 
     async def connect(
         self,
@@ -144,11 +171,11 @@ class Service:
             places.enter_context(self.places.reader())
             options = await agent.options_for(source, version)
             if isinstance(source, Local) and refuses:
-                reader = Reader(options, view)
+                reader = Reader(direct(options), view)
                 batches = await open_local(source, thread_id, reader, options, run_id=run_id, past_errors=past_errors)
             else:
                 batches = connected(source, thread_id, run_id, options, view, past_errors, agent.patience)
-            return self._told(batches, source, version, places.pop_all(), adapt)
+            return self._told(batches, source, name, thread_id, version, places.pop_all(), adapt)
 
     async def standing(self, request: Request, name: str, given: RunAgentInput) -> Batches:
         """What the thread of a run that was let in holds, past failures as customs: for who mends the run's end."""
@@ -167,7 +194,7 @@ class Service:
             places.enter_context(self.places.reader())
             options = await agent.options_for(source, PROTOCOL_VERSION)
             batches = watching(source, thread_id, None, options, None, "error", agent.patience, POLL)
-            return self._told(batches, source, PROTOCOL_VERSION, places.pop_all(), None, stays=True)
+            return self._told(batches, source, name, thread_id, PROTOCOL_VERSION, places.pop_all(), None, stays=True)
 
     async def stop(self, request: Request, name: str, thread_id: str, run_id: str | None = None) -> bool:
         """Stops a run, or what goes on on the thread; whether there was such a run to stop."""
@@ -187,6 +214,8 @@ class Service:
         self,
         batches: Batches,
         source: Source,
+        name: str,
+        thread_id: str,
         version: str | None,
         place: AbstractContextManager[Any],
         adapt: Adapt | None,
@@ -200,5 +229,8 @@ class Service:
             heartbeat=self._heartbeat,
             message=_GOES_ON if isinstance(source, Platform) else _ENDS_HERE,
             place=place,
+            send_timeout=self.limits.send_timeout,
+            agent=name,
+            thread_id=thread_id,
             stays=stays,
         )

@@ -7,12 +7,14 @@
 - A reader that is told a run when the server ends is told that it will not see its end: what is open is closed, and
   `RUN_ERROR`, code `shutdown`, says so. A run of this process ends with it; a platform's goes on. One that was told a
   run's end already is told nothing.
+- One that takes nothing of what it is sent for too long is dropped, and its place is free; its run goes on.
 - One that does not read when the server ends can't be told anything: it finds its stream broken off.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator
 from contextlib import AbstractContextManager, aclosing, asynccontextmanager, suppress
 from typing import Any
@@ -24,7 +26,7 @@ from ...translator import events as agui
 from ...translator.opened import Open
 from ...translator.opened import Opened as InRun
 from ...translator.openings import closed
-from ..failures import SHUTDOWN
+from ..failures import SHUTDOWN, where
 from ..streams import frames
 from ..told import Batch, Batches, tell
 from .closing import Closing, Ended, Opened
@@ -34,6 +36,8 @@ HEADERS = {
     "Cache-Control": "no-store, no-transform",
     "X-Accel-Buffering": "no",
 }
+
+_log = logging.getLogger(__name__)
 
 _GOODBYE = 1.0
 """Seconds in which a reader has to take the last that it is told."""
@@ -53,6 +57,11 @@ class Noted:
         """Whether anything was asked for."""
         self.last = ""
         """The kind of the event that was told last."""
+
+    @property
+    def run_id(self) -> str | None:
+        """The run that is being told."""
+        return self._in_run.run_id
 
     @property
     def is_between(self) -> bool:
@@ -89,6 +98,7 @@ class EventStream(Response):
 
     `version`: the protocol version of its client. `stays`: whether it is told one run after the other, and so can go
     between two of them. `message`: what it is told when the server ends. `place`: left when the stream is over.
+    `send_timeout`: seconds in which the reader has to take what it is sent. `agent`, `thread_id`: for the log.
     """
 
     def __init__(
@@ -100,6 +110,9 @@ class EventStream(Response):
         heartbeat: float | None,
         message: str,
         place: AbstractContextManager[Any],
+        send_timeout: float,
+        agent: str,
+        thread_id: str,
         stays: bool = False,
     ) -> None:
         super().__init__(None, headers=HEADERS)
@@ -110,6 +123,9 @@ class EventStream(Response):
         self._heartbeat = heartbeat
         self._message = message
         self._place = place
+        self._send_timeout = send_timeout
+        self._agent = agent
+        self._thread_id = thread_id
         self._stays = stays
         self._is_sending = False
 
@@ -121,6 +137,13 @@ class EventStream(Response):
                     opening = self._closing.opened(self._is_idle, is_answer=True)
                     async with opening as opened, _leaving(receive, opened):
                         await self._tell(scope, send)
+                except _NotReadError:
+                    _log.warning(
+                        "A reader took nothing for %g seconds: its connection is dropped (%s).",
+                        self._send_timeout,
+                        where(self._agent, self._thread_id, self._batches.run_id),
+                    )
+                    await _drop(receive)
                 except Ended as ended:
                     if ended.is_cut and not self._is_sending:
                         await self._say_goodbye(send)
@@ -136,11 +159,15 @@ class EventStream(Response):
                     await self._send(send, piece)
                     if self._closing.has_begun and self._is_idle():
                         break
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
+        await self._send(send, b"", more=False)
 
-    async def _send(self, send: Send, piece: bytes) -> None:
+    async def _send(self, send: Send, piece: bytes, *, more: bool = True) -> None:
         self._is_sending = True
-        await send({"type": "http.response.body", "body": piece, "more_body": True})
+        try:
+            async with asyncio.timeout(self._send_timeout):
+                await send({"type": "http.response.body", "body": piece, "more_body": more})
+        except TimeoutError:
+            raise _NotReadError from None
         self._is_sending = False
 
     async def _say_goodbye(self, send: Send) -> None:
@@ -150,6 +177,19 @@ class EventStream(Response):
         with suppress(TimeoutError):
             async with asyncio.timeout(_GOODBYE):
                 await send({"type": "http.response.body", "body": last, "more_body": False})
+
+
+class _NotReadError(Exception):
+    """The reader did not take in time what it was sent."""
+
+
+async def _drop(receive: Receive) -> None:
+    """Drops the connection, with what its reader did not take. ASGI has no word for that: a server closes a connection
+    whose answer was not ended when all of it has been taken, which is never. So uvicorn's transport is asked."""
+    transport = getattr(getattr(receive, "__self__", None), "transport", None)
+    if isinstance(transport, asyncio.WriteTransport):
+        transport.abort()
+        await receive()  # it has left when this returns
 
 
 @asynccontextmanager
