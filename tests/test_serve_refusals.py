@@ -251,7 +251,8 @@ def test_a_limit_is_a_number_above_nothing(field: str, value: Any) -> None:
 @pytest.mark.parametrize("field", ["body_timeout", "send_timeout"])
 @pytest.mark.parametrize("value", [0, -0.5, float("inf"), float("nan"), True, None, "5"])
 def test_a_timeout_is_a_number_of_seconds_above_nothing(field: str, value: Any) -> None:
-    assert getattr(Limits(**{field: 0.5}), field) == 0.5
+    limits: Any = {field: 0.5}
+    assert getattr(Limits(**limits), field) == 0.5
     with pytest.raises(ValueError, match=field):
         Limits(**{field: value})
 
