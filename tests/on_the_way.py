@@ -48,7 +48,7 @@ class Checkpoint(NamedTuple):
     """What root `values` say."""
 
     items: Items
-    channels: Mapping[str, Any]
+    messages: Sequence[Wire]
     is_whole: bool
     """Whether the superstep is over: values that come with an interrupt are those from before it."""
 
@@ -179,7 +179,8 @@ def nothing_returns(run: Run) -> Iterator[tuple[int, str]]:
 
 
 def no_result_comes_before_its_call(run: Run) -> Iterator[tuple[int, str]]:
-    """A tool result is displayed with or after its call, where the call is displayed at all."""
+    """A tool result is displayed with or after its call, where the call is displayed at all and the graph does not
+    store them the other way round."""
     ever = {key for shown in run.items for key in shown}
     for batch, events in enumerate(run.batches):
         known = set(run.before(batch))
@@ -188,20 +189,22 @@ def no_result_comes_before_its_call(run: Run) -> Iterator[tuple[int, str]]:
                 known.add(("call", event["toolCallId"]))
             elif event["type"] == "MESSAGES_SNAPSHOT":
                 known |= items(event["messages"]).keys()
-                yield from ((batch, what) for what in _before_their_calls(event["messages"], ever))
+                latest = run.latest(batch)
+                stored = [] if latest is None else _before_their_calls(latest[1].messages)
+                yield from ((batch, what) for what in _before_their_calls(event["messages"]) if what not in stored)
             elif event["type"] == "TOOL_CALL_RESULT" and ("call", event["toolCallId"]) in ever - known:
                 yield batch, f"a result of {event['toolCallId']} before the call"
 
 
 def a_message_starts_once(run: Run) -> Iterator[tuple[int, str]]:
-    """One START for each message, call and reasoning that is displayed; one behind a snapshot in the same batch opens
-    it again."""
+    """One START for each message and call that is displayed; one behind a snapshot in the same batch opens it again.
+    Reasoning is a span: a model that goes on to think behind a text opens it again."""
     started: set[tuple[str, str]] = set()
     for batch, events in enumerate(run.batches):
         snapshot, displayed = False, {key[1] for key in run.before(batch)}
         for event in events:
             snapshot = snapshot or event["type"] == "MESSAGES_SNAPSHOT"
-            if event["type"] not in ("TEXT_MESSAGE_START", "TOOL_CALL_START", "REASONING_START"):
+            if event["type"] not in ("TEXT_MESSAGE_START", "TOOL_CALL_START"):
                 continue
             key = (event["type"], event.get("toolCallId") or event["messageId"])
             if key in started and key[1] in displayed and not snapshot:
@@ -212,7 +215,8 @@ def a_message_starts_once(run: Run) -> Iterator[tuple[int, str]]:
 
 def a_step_is_open_while_its_node_runs(run: Run) -> Iterator[tuple[int, str]]:
     """From a task's start to its result, as the `tasks` mode has them, the step of its node is open. A task that a
-    resumed run does not run again starts, and has no result: the end of the superstep is its end."""
+    resumed run does not run again starts, and has no result: the end of the superstep is its end. When a server runs a
+    superstep anew, what it ran before is over."""
     running: dict[Any, tuple[Namespace, list[str]]] = {}
     opened: list[tuple[str, Any]] = []
     subagents = False
@@ -224,6 +228,8 @@ def a_step_is_open_while_its_node_runs(run: Run) -> Iterator[tuple[int, str]]:
                 running.pop(task, None)
             elif "tools" not in nodes or subagents:
                 running[task] = part.ns, ["/".join([*nodes[at:], str(node)]) for at in range(len(nodes) + 1)]
+        elif part is not None and part.mode == "metadata":
+            running.clear()
         elif part is not None and part.mode == "values" and not _interrupts(part):
             running = {task: known for task, known in running.items() if not is_within(known[0], part.ns)}
         for event in events:
@@ -283,10 +289,10 @@ def a_prediction_holds(run: Run) -> Iterator[tuple[int, str]]:
 
 def a_message_is_shown_in_its_pieces(run: Run) -> Iterator[tuple[int, str]]:
     """A text or a thought that streamed in n pieces and is displayed was emitted in these pieces."""
-    displayed = {(message["role"], message.get("content")) for message in run.shown[-1].messages if _is_text(message)}
+    displayed = {(message["role"], message["id"]): message.get("content") for message in run.shown[-1].messages}
     streamed: dict[tuple[str, str, str], list[str]] = defaultdict(list)
     emitted: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for part, events in zip(run.read, run.batches, strict=True):
+    for batch, (part, events) in enumerate(zip(run.read, run.batches, strict=True)):
         for kind, text in _said(part):
             assert part is not None
             metadata = part.data[1]
@@ -294,13 +300,15 @@ def a_message_is_shown_in_its_pieces(run: Run) -> Iterator[tuple[int, str]]:
                 text
             )
         for event in events:
+            if event["type"] == "TEXT_MESSAGE_START" and ("message", event["messageId"]) not in run.before(batch):
+                emitted.pop(("assistant", event["messageId"]), None)  # it begins, perhaps anew
             if event["type"] in ("TEXT_MESSAGE_CONTENT", "REASONING_MESSAGE_CONTENT") and event["delta"]:
                 kind = "assistant" if event["type"] == "TEXT_MESSAGE_CONTENT" else "reasoning"
                 emitted[kind, event["messageId"]].append(event["delta"])
     for (kind, _, message_id), texts in streamed.items():
-        same = [deltas for (other, _), deltas in emitted.items() if other == kind and "".join(deltas) == "".join(texts)]
-        if (kind, "".join(texts)) in displayed and texts not in same:
-            yield len(run.batches) - 1, f"{kind} {message_id}: {texts} was emitted as {same}"
+        whole, deltas = "".join(texts), emitted[kind, message_id]
+        if displayed.get((kind, message_id)) == whole and whole.startswith("".join(deltas)) and deltas != texts:
+            yield len(run.batches) - 1, f"{kind} {message_id}: {texts} was emitted as {deltas}"
 
 
 RULES: dict[str, Callable[[Run], Iterator[tuple[int, str]]]] = {
@@ -380,7 +388,8 @@ def same(text: str, other: str) -> bool:
 
 
 def _checkpoint(part: Part, options: Options) -> Checkpoint:
-    return Checkpoint(stored_items(part.data, options), channels(part.data) or {}, not _interrupts(part))
+    messages = expected(part.data, options).messages
+    return Checkpoint(items(messages), messages, not _interrupts(part))
 
 
 def _interrupts(part: Part) -> bool:
@@ -410,17 +419,15 @@ def _changes(run: Run) -> Iterator[int]:
     return (batch for batch in range(len(run.batches)) if run.before(batch) is not run.after(batch))
 
 
-def _before_their_calls(messages: Sequence[Wire], ever: Iterable[Key]) -> Iterator[str]:
-    displayed, known = set(ever), set[Key]()
-    for message in messages:
-        known |= items([message]).keys()
-        call = ("call", message.get("toolCallId", ""))
-        if message["role"] == "tool" and call in displayed - known:
-            yield f"a result of {call[1]} before the call, in a snapshot"
-
-
-def _is_text(message: Wire) -> bool:
-    return message["role"] in ("assistant", "reasoning") and isinstance(message.get("content"), str)
+def _before_their_calls(messages: Sequence[Wire]) -> list[str]:
+    """The results that stand before the message with their call."""
+    behind: set[Key] = set()
+    found: list[str] = []
+    for message in reversed(messages):
+        if message["role"] == "tool" and ("call", message["toolCallId"]) in behind:
+            found.append(f"the result {message['id']} before its call, in a snapshot")
+        behind |= items([message]).keys()
+    return found
 
 
 def _list(update: Any) -> Sequence[Any]:

@@ -37,6 +37,10 @@ class Scenario:
     values: dict[str, Any]
     """The root values after the last part."""
     interrupted: bool
+    repeats_ids: bool
+    """An answer may have the id of an earlier one, which then goes."""
+    mixes_calls: bool
+    """One task makes two calls at once, in JSON: which chunk is whose may not be known before they are stored."""
 
 
 def scenarios() -> st.SearchStrategy[Scenario]:
@@ -59,6 +63,8 @@ class Graph:
     made: int = 0
     numbers_anew: bool = False
     """The provider gives each answer, and its calls, the ids it gave the last one."""
+    mixes_calls: bool = False
+    """One task made two calls at once, and their chunks are JSON."""
     tasks: bool = False
     """The stream has the `tasks` mode."""
 
@@ -75,7 +81,7 @@ class Graph:
             asked = (Interrupt("Sure?", id=self.new("ask")),)
             self.tell((), "updates", {"__interrupt__": asked})
             self.tell((), "values", {**self.values(), "__interrupt__": asked})
-        return Scenario(before, self.parts, self.values(), interrupted)
+        return Scenario(before, self.parts, self.values(), interrupted, self.numbers_anew, self.mixes_calls)
 
     def asked(self) -> list[BaseMessage]:
         """The run begins with an input."""
@@ -142,6 +148,7 @@ class Graph:
         if kind == "child" and depth < 2:
             return self.child(task)
         if kind == "gathered":
+            self.mixes_calls = self.mixes_calls or self.form != "local"
             calls = [self.model(task, node) for _ in range(2)]
             return self.shuffled([lane for lane, _ in calls]), [message for _, saved in calls for message in saved]
         if kind == "in sequence":

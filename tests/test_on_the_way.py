@@ -17,7 +17,6 @@ EXCEPTIONS = {
     ("removed_while_another_streams", "a_message_is_shown_in_its_pieces"): (
         "the step ended without the message: what a task goes on to say is not begun again before it is stored"
     ),
-    ("subagents_numbered_anew", "a_message_is_shown_in_its_pieces"): "to be repaired: a delegation with an old call id",
     ("interrupt_after_speech", "an_interrupt_leaves_what_is_displayed"): "to be repaired",
     ("interrupt_after_speech", "nothing_vanishes"): "to be repaired",
     ("interrupt_in_subgraph", "an_interrupt_leaves_what_is_displayed"): "to be repaired",

@@ -1,10 +1,11 @@
-"""Random plausible streams: accepted however they end (G1), the checkpoint's if well (G2), joinable anywhere (G4)."""
+"""Random plausible streams: accepted however they end (G1), the checkpoint's if well (G2), joinable anywhere (G4), and
+right after every batch (G9)."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import BaseMessage
 from langgraph_agui.translator import Cancelled, ClientView, Failed, Lost, Options
@@ -13,6 +14,7 @@ from langgraph_agui.translator.endings import Ending
 
 from .agui_client import VERSIONS, AguiClient
 from .expected import comparable, expected
+from .on_the_way import Run, faults, in_client, in_view, items
 from .random_streams import Scenario, scenarios
 from .test_joining import anew, held_after, holding
 from .told import Event, Telling, left_open, needless, options_for, told, view_for
@@ -90,3 +92,16 @@ def test_whoever_joins_at_a_cut_ends_as_the_uncut_stream(
     assert holding(held_after(view_for(version, [], {}), view.prelude(), after)) == end
     assert holding(held_after(anew(stale, version=version), view.prelude(), after)) == end
     assert holding(held_after(stale, view.resync(stale.open), after)) == end
+
+
+@EACH
+@SETTINGS
+@given(scenario=scenarios(), known=st.sampled_from(["exact", "empty"]))
+def test_nothing_is_wrong_on_the_way(agui_client: AguiClient, version: str, scenario: Scenario, known: str) -> None:
+    assume(not scenario.repeats_ids and not scenario.mixes_calls)
+    begun = view_for(version, held_before(scenario) if known == "exact" else [], {})
+    telling = told(scenario.parts, None, options_for(version), begun.copy())
+    _, shown = in_client(agui_client, version, begun, telling.feeds)
+    assert shown == in_view(begun.copy(), telling.feeds)
+    stored = items(held_before(scenario))
+    assert faults(Run(scenario.parts, telling.feeds, shown, telling.translator.options, stored)) == []

@@ -1,6 +1,7 @@
 """deepagents' `task` subagents: attributed, inline or hidden; what only looks like one is none."""
 
 import pytest
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langgraph_agui.translator import Options
 
 from fixtures import Fixture
@@ -10,6 +11,7 @@ from fixtures.models import ScriptedModel
 from fixtures.scripts import call, end, text
 
 from .in_words import Event, Told, is_subsequence, tell, tell_one
+from .told import Telling
 
 HIDDEN, INLINE = Options(subagents="hidden"), Options(subagents="inline")
 
@@ -254,6 +256,21 @@ async def test_a_call_id_that_two_subagents_use_is_answered_in_both() -> None:
 
 async def test_a_subagents_speech_is_no_part_of_what_the_checkpoint_is_compared_with() -> None:
     assert (await tell_one("subagents_in_parallel")).kinds("MESSAGES_SNAPSHOT") == []
+
+
+def test_of_two_subagents_asked_for_the_same_a_result_ends_the_one_whose_task_gave_it() -> None:
+    asked = {"subagent_type": "helper", "description": "Help."}
+    calls = [{"name": "task", "args": asked, "id": name, "type": "tool_call"} for name in ("call-1", "call-2")]
+    run = Telling()
+    run.feed(("values", {"messages": [HumanMessage("go", id="u"), AIMessage("", id="m", tool_calls=calls)]}))
+    for number in (2, 1):  # the second call's subagent is heard first
+        run.feed(((f"tools:{number}",), "values", {"messages": [HumanMessage("Help.", id=f"h{number}")]}))
+    for number in (1, 2):
+        metadata = {"langgraph_node": "tools", "langgraph_checkpoint_ns": f"tools:{number}"}
+        result = ToolMessage("done", tool_call_id=f"call-{number}", name="task", id=f"r{number}")
+        events = run.feed(((), "messages", (result, metadata)))
+        ended = [event["subagentRunId"] for event in events if event["type"] == "SUBAGENT_FINISHED"]
+        assert ended == [f"tools:{number}"]
 
 
 def _assistants(told: Told) -> list[Event]:

@@ -115,11 +115,18 @@ class Subagents:
             self._calls[(*ns, segment)] = call
         self._speakers.task(ns, segment, runs_tool=call is not None)
 
-    def answered(self, call_id: str | None) -> list[Subagent]:
-        """The subagents whose call has its result now (None: no call has): they have ended."""
+    def answered(self, call_id: str | None, task: Namespace) -> list[Subagent]:
+        """The subagents whose call has its result now (None: no call has), which `task` gave: they have ended.
+
+        Of two calls that ask for the same, each may have been taken for the other's; a result names its own task.
+        """
         if call_id is None:
             return []
-        return [item for item in self._by_ns.values() if not item.ended and item.call_id == call_id]
+        running = [item for item in self._by_ns.values() if not item.ended]
+        asked = [item for item in running if item.call_id == call_id]
+        if any(item.ns[: len(task)] == task for item in asked):
+            return asked
+        return [item for item in running if item.ns == task] or asked
 
     def going(self, ns: Namespace = ()) -> list[Subagent]:
         """The subagents called within the graph at `ns` that have not ended, innermost first."""

@@ -25,6 +25,7 @@ from .finale import close_messages, tell_end
 from .history import History
 from .interrupts import Interrupts
 from .losses import Losses
+from .modelcalls import task_of
 from .namespaces import Namespace
 from .options import PROTOCOL_VERSION, Options
 from .outbox import Outbox
@@ -208,7 +209,7 @@ class Translator:
         self.subagents.heard(ns, metadata, None)
         self.steps.heard(ns, metadata)
         answered = self.speech.heard(ns, message, metadata)
-        for subagent in self.subagents.answered(answered):
+        for subagent in self.subagents.answered(answered, tuple(task_of(metadata).split("|"))):
             self.end_subagent(subagent)
 
     def _updates(self, part: Part) -> None:
