@@ -95,7 +95,7 @@ def test_whoever_joins_at_a_cut_ends_as_the_uncut_stream(
 
 
 @EACH
-@SETTINGS
+@settings(SETTINGS, max_examples=100)
 @given(scenario=scenarios(), known=st.sampled_from(["exact", "empty"]))
 def test_nothing_is_wrong_on_the_way(agui_client: AguiClient, version: str, scenario: Scenario, known: str) -> None:
     assume(not scenario.repeats_ids and not scenario.mixes_calls)
