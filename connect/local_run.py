@@ -53,7 +53,7 @@ from .runs import agent_of
 from .savers import reading
 from .sources import Local
 from .told import Batches, closing, tell
-from .waiting import told_unchanged, told_waiting
+from .waiting import log_late, told_unchanged, told_waiting
 
 _Made = TypeVar("_Made")
 
@@ -142,6 +142,7 @@ class _Beginning:
         if isinstance(wanted, Wait):
             return _once(*told_waiting(self._given, wanted, read.standing, self._options, self._reader))
         if isinstance(wanted, Nothing):
+            log_late(wanted, self._place)
             told_now = told_unchanged(self._given, read.ended, self._options, self._reader, self._asking.past_errors)
             return _once(*told_now)
         run = self._start(wanted, read)

@@ -32,7 +32,7 @@ from .asking import Asking
 from .attach import attached, told_whole
 from .configs import merged
 from .ended import ACTIVE
-from .failures import InvalidInputError, RunConflictError, checked_run_id, checked_thread_id
+from .failures import InvalidInputError, RunConflictError, checked_run_id, checked_thread_id, where
 from .idle import PastErrors
 from .intake import Intake
 from .intake.history import Search
@@ -48,7 +48,7 @@ from .reader import Reader
 from .sources import Platform
 from .thread import RUN_ID, Answered, Look, PlatformThread, tells_how, told_id
 from .told import Batches, closing, tell
-from .waiting import told_unchanged, told_waiting
+from .waiting import log_late, told_unchanged, told_waiting
 
 Event = dict[str, Any]
 
@@ -131,6 +131,7 @@ class _Beginning:
         if isinstance(wanted, Wait):
             return _once(self._waits(wanted, now))
         if isinstance(wanted, Nothing):
+            log_late(wanted, where(self._source.assistant_id, self._given.thread_id, self._given.run_id))
             return self._unchanged(look)
         run = await self._started(wanted, at, checkpoint_id, is_queued=look is not None and look.active is not None)
         return self._told(run, more=isinstance(wanted, Resume | GoOn) and wanted.more)

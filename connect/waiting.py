@@ -3,6 +3,7 @@ stands (`told_unchanged`). No I/O."""
 
 from __future__ import annotations
 
+import logging
 from dataclasses import replace
 from typing import Any
 
@@ -11,9 +12,11 @@ from ag_ui.core import RunAgentInput
 from ..translator import Finished, Options, Translator
 from .idle import Ended, PastErrors, told_idle
 from .intake.answers import id_of
-from .intake.plan import Wait
+from .intake.plan import Nothing, Wait
 from .intake.standing import Standing
 from .reader import Reader
+
+_log = logging.getLogger(__name__)
 
 Event = dict[str, Any]
 
@@ -32,6 +35,12 @@ def told_waiting(given: RunAgentInput, wait: Wait, standing: Standing, options: 
     if standing.is_stopped and not standing.interrupts:
         events += run.feed(("updates", {"__interrupt__": ()}))
     return events + run.finish(Finished(tuple(standing.interrupts)))
+
+
+def log_late(nothing: Nothing, place: str) -> None:
+    """Says in the log that results came too late; `place`: as `where` names it."""
+    if nothing.late:
+        _log.warning("%d tool results came too late, and nothing was run (%s).", len(nothing.late), place)
 
 
 def told_unchanged(

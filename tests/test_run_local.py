@@ -262,6 +262,28 @@ async def test_a_result_that_no_call_waits_for_is_not_taken(agui_client: AguiCli
     assert await said(graph) == ["hello", "heard hello", "and", "heard and"]
 
 
+@pytest.mark.parametrize("since", ["nothing", "a turn"])
+async def test_a_result_that_comes_too_late_runs_nothing(
+    since: str, agui_client: AguiClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Another tab answered the call, or the user went on without an answer."""
+    graph = calling()
+    chat, late = Chat(agui_client, graph), Chat(agui_client, graph)
+    await chat.says("paint it")
+    if since == "nothing":
+        chat.messages.append({"id": "r1", "role": "tool", "toolCallId": "call-paint", "content": "painted"})
+        await chat.runs()
+    else:
+        await chat.says("never mind", "u2")
+    there, before = chat.messages, await graph.aget_state(ON)
+    late.messages = [*there, {"id": "r2", "role": "tool", "toolCallId": "call-paint", "content": "painted too"}]
+    events = await late.runs(runId="late")
+    assert (events[-1]["type"], late.messages) == ("RUN_FINISHED", there)
+    assert await graph.aget_state(ON) == before
+    (line,) = [record.getMessage() for record in caplog.records if "too late" in record.getMessage()]
+    assert "thread 't', run 'late'" in line
+
+
 async def test_what_came_of_a_graphs_own_tool_is_not_the_clients_to_say(agui_client: AguiClient) -> None:
     graph = paying_in_the_end()
     chat = Chat(agui_client, graph)

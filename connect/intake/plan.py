@@ -9,7 +9,8 @@
                                          > GoOn       the last run left work undone: it is tried again
                                          > Nothing    all is done: an answer without a question, a request that came
                                                       again, a client that lacks the end of what it was told,
-                                                      calls that wait for the front end's results
+                                                      calls that wait for the front end's results, a result of a
+                                                      call that waits for none any more
                                          > Begin      a graph can do something without being told anything
 
 What is new (a client sends all it holds, and may hold less than the thread, or what the thread has removed):
@@ -84,6 +85,9 @@ class Wait:
 class Nothing:
     """Nothing runs: what was asked for is done."""
 
+    late: tuple[str, ...] = ()
+    """The calls whose results came too late: the thread has another result of them, or went on without one."""
+
 
 @dataclass(frozen=True, slots=True)
 class Fork:
@@ -144,7 +148,10 @@ def _nothing_new(given: RunAgentInput, sent: _Sent, standing: Standing) -> Plan:
         return Nothing() if given.run_id == standing.run_id else Again(again)
     if standing.is_unfinished and (standing.has_failed or not answering):
         return GoOn()
-    return Nothing() if answering or sent.is_behind() or sent.waits_for_results else Begin()
+    if answering or sent.is_behind() or sent.waits_for_results:
+        return Nothing()
+    late = sent.late()
+    return Nothing(late) if late else Begin()
 
 
 def _answered(found: Answers, sent: _Sent, edited: Message | None) -> Plan:
@@ -195,6 +202,16 @@ class _Sent:
         if last is None:
             return False
         return self._after(last.id) is not None or not same_content(self._held[last.id], last)
+
+    def late(self) -> tuple[str, ...]:
+        """The calls of the results that the client's list ends with and the thread does not hold, where none is new."""
+        calls: list[str] = []
+        for message in reversed(self._sent):
+            if message.role == "tool" and message.id not in self._held:
+                calls.append(message.tool_call_id)
+            elif message.role not in ("system", "developer"):
+                break
+        return tuple(reversed(calls))
 
     def parted(self) -> str | None:
         """The id of the first message that the thread holds and the client does not, after all that both do."""
