@@ -18,13 +18,13 @@ told before it, and nothing folded. A gap is mended likewise.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import Any
 
 from ..translator import ClientView, Failed, Lost, Options, Translator, UnreadablePartError
 from ..translator.parts import Part, read_part
 from .ended import is_of
-from .idle import Ended, told_end
+from .idle import Ended, Subgraph, told_end
 from .joined import Joined, joined
 from .latecomer import Latecomer
 from .lookahead import Lookahead, Silence
@@ -51,15 +51,22 @@ def attached(thread: PlatformThread, run: Answered, reader: Reader, options: Opt
 
 
 def told_whole(
-    thread: PlatformThread, run: Answered, reader: Reader, options: Options, *, parent_run_id: str | None = None
+    thread: PlatformThread,
+    run: Answered,
+    reader: Reader,
+    options: Options,
+    *,
+    parent_run_id: str | None = None,
+    waiting: Iterable[Subgraph] = (),
 ) -> Batches:
     """What the run says from its first event on, to its end, on top of what the reader holds. That it runs is told at
     once.
 
-    `run`: as the server gives it, started so that its events are kept. As for errors, see `attached`.
+    `run`: as the server gives it, started so that its events are kept. `waiting`: the subgraphs that it goes on in. As
+    for errors, see `attached`.
     """
     whole = Translator(thread.id, told_id(run), options, reader.view, parent_run_id=parent_run_id)
-    return _Attachment(thread, run, reader, options, whole).told()
+    return _Attachment(thread, run, reader, options, whole, waiting).told()
 
 
 def replays(run: Answered) -> bool:
@@ -89,6 +96,7 @@ class _Attachment:
         reader: Reader,
         options: Options,
         whole: Translator | None = None,
+        waiting: Iterable[Subgraph] = (),
     ) -> None:
         self._thread = thread
         self._run_id = str(run["run_id"])
@@ -99,6 +107,7 @@ class _Attachment:
         self._is_folding = False
         self._latecomer = Latecomer()
         self._whole = whole
+        self._waiting = waiting
         self._translator = whole or self._begun()
         self._values: Any = None
         """The thread's values as they were read last, beside the stream; None before that."""
@@ -111,6 +120,8 @@ class _Attachment:
         try:
             if self._whole is not None:
                 yield tell(self._whole.start())
+                for subgraph in self._waiting:
+                    self._whole.show_waiting(subgraph.ns, subgraph.values)
             try:
                 async with closing(self._followed(notices)) as followed:
                     async for events in followed:

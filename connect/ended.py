@@ -22,7 +22,7 @@ from typing import Any
 
 from ..translator import Cancelled, Ending, Failed, Finished
 from .failures import stored_error
-from .idle import Ended, was_written
+from .idle import Ended, Subgraph, was_written
 
 ACTIVE = frozenset({"pending", "running"})
 """The statuses of a run that has not ended."""
@@ -46,7 +46,7 @@ def ended(run: Mapping[str, Any] | None, state: Mapping[str, Any], thread: Mappi
         if ending is not None:
             return Ended(run_id, values, ending)
     stopped = bool(state.get("next")) and not interrupts and run is not None and not written
-    return Ended(run_id, values, Finished(interrupts, values), stopped)
+    return Ended(run_id, values, Finished(interrupts, values), stopped, waiting=subgraphs(state))
 
 
 def _by_status(run: Mapping[str, Any], thread: Mapping[str, Any], state: Mapping[str, Any]) -> Ending | None:
@@ -81,6 +81,18 @@ def interrupts_of(state: Mapping[str, Any]) -> list[Any]:
     found = list(state.get("interrupts") or ())
     if not found:
         found = [each for task in state.get("tasks") or () for each in task.get("interrupts") or ()]
+    return found
+
+
+def subgraphs(state: Mapping[str, Any]) -> list[Subgraph]:
+    """The subgraphs that wait, if the state was asked for with theirs."""
+    found: list[Subgraph] = []
+    for task in state.get("tasks") or ():
+        inner = task.get("state")
+        if isinstance(inner, Mapping) and inner.get("next") and not task.get("error"):
+            ns = str((inner.get("checkpoint") or {}).get("checkpoint_ns") or "")
+            found.append(Subgraph(tuple(ns.split("|")), inner.get("values"), tuple(interrupts_of(inner))))
+            found += subgraphs(inner)
     return found
 
 

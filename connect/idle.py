@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from ..translator import ClientView, Ending, Finished, Options, Translator
 from ..translator import events as agui
@@ -18,7 +18,14 @@ the failure in a custom event `past_error`. A page that raises every `RUN_ERROR`
 
 PAST_ERROR = "past_error"
 
-_FIRST = {"RUN_STARTED": 0, "STATE_SNAPSHOT": 1, "STATE_DELTA": 1}
+
+class Subgraph(NamedTuple):
+    """A subgraph that waits for an answer: what it holds is not in its thread's values yet."""
+
+    ns: tuple[str, ...]
+    values: Any
+    interrupts: tuple[Any, ...]
+    """What waits there; nothing at a static breakpoint."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +43,8 @@ class Ended:
     """The checkpoint that the values are of, where there is no telling whose it is but by that."""
     is_input: bool = False
     """Whether that is one a run began with: nothing of it is done yet."""
+    waiting: Sequence[Subgraph] = ()
+    """The subgraphs that wait for an answer, outer ones first."""
 
 
 def written_as(checkpoint_id: str) -> str:
@@ -52,12 +61,17 @@ def told_end(run: Translator, ended: Ended) -> list[Event]:
     """The events that end a run which was followed: what its stream did not show of the thread, and the end."""
     if ended.is_undone:
         return _undone(run, ended)
-    events: list[Event] = []
+    events = told_subgraphs(run, ended.waiting)
     if ended.stopped and not run.interrupts:
         events += run.feed(("updates", {"__interrupt__": ()}))
     elif ended.values is not None and not isinstance(ended.ending, Finished):
         events += run.show(ended.values)
     return events + run.finish(ended.ending)
+
+
+def told_subgraphs(run: Translator, waiting: Iterable[Subgraph]) -> list[Event]:
+    """What a run emits at once that ends where these subgraphs wait."""
+    return [event for each in waiting for event in run.show_waiting(*each)]
 
 
 def _undone(run: Translator, ended: Ended) -> list[Event]:
@@ -81,16 +95,15 @@ def told_idle(
     To a reader that is in this very run it is told without its start; one that is in another is told first that this
     one's end was lost.
     """
-    joins = reader.view.live or reader.view.knows_messages
-    view = ClientView(version=options.protocol_version) if joins else reader.view
-    run = Translator(thread_id, ended.run_id, options, view)
-    events = run.start() + run.feed(("values", ended.values or {}))
-    if ended.stopped:
-        events += run.feed(("updates", {"__interrupt__": ()}))
-    events.sort(key=lambda event: _FIRST.get(event["type"], 2))
-    events += run.finish(ended.ending)
-    if joins:
-        events = reader.join(run.view)
+    run = Translator(thread_id, ended.run_id, options, ClientView(version=options.protocol_version))
+    run.start()
+    run.feed(("values", ended.values or {}))
+    told_subgraphs(run, ended.waiting)
+    if ended.stopped and not run.interrupts:
+        run.feed(("updates", {"__interrupt__": ()}))
+    *_, end = told = run.finish(ended.ending)
+    *events, end = reader.join(run.view)
+    events += [*(event for event in told if event["type"] == "CUSTOM"), end]
     return _mild(events, thread_id, ended.run_id) if past_errors == "custom" else events
 
 

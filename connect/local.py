@@ -123,10 +123,16 @@ async def found(source: Local, thread_id: str) -> Run | Ended | None:
 
 
 async def _idle(graph: Graph, thread_id: str, last: Remembered | None) -> Ended | None:
-    state = await graph.aget_state({"configurable": {"thread_id": thread_id}})
+    state = await newest(graph, {"configurable": {"thread_id": thread_id}})
     if state.metadata is None and state.created_at is None:
         return ended_unsaved(last)
     return await ended_at(graph, state, last)
+
+
+async def newest(graph: Graph, config: Any) -> StateSnapshot:
+    """A thread's newest state, with those of the subgraphs that have begun and not ended."""
+    state = await graph.aget_state(config)
+    return await graph.aget_state(config, subgraphs=True) if any(task.state for task in state.tasks) else state
 
 
 async def ended_at(graph: Graph, state: StateSnapshot, last: Remembered | None) -> Ended:
@@ -147,8 +153,8 @@ async def _stops(root: Graph, graph: Graph, state: StateSnapshot) -> bool:
     inside = dict(graph.get_subgraphs())
     for task in state.tasks:
         child = inside.get(task.name)
-        if isinstance(child, Pregel) and isinstance(task.state, dict):
-            within = await root.aget_state(task.state)
+        if isinstance(child, Pregel) and task.state is not None:
+            within = task.state if isinstance(task.state, StateSnapshot) else await root.aget_state(task.state)
             if await _stops(root, child, within):
                 return True
     return False

@@ -28,7 +28,7 @@ from langgraph.types import PregelTask, StateSnapshot
 
 from ..translator import Cancelled, Ending, Failed, Finished
 from .failures import stored_error
-from .idle import Ended, was_written, written_as
+from .idle import Ended, Subgraph, was_written, written_as
 from .runs import Remembered
 
 UNFINISHED = Failed(
@@ -49,7 +49,15 @@ def ended(state: StateSnapshot, remembered: Remembered | None, *, stops: bool) -
     if isinstance(ending, Finished):
         ending = Finished(pending(state), state.values)
     is_input = _metadata(state).get("source") == "input"
-    return Ended(run_id, state.values, ending, stopped, checkpoint_id=_checkpoint_id(state), is_input=is_input)
+    return Ended(
+        run_id,
+        state.values,
+        ending,
+        stopped,
+        checkpoint_id=_checkpoint_id(state),
+        is_input=is_input,
+        waiting=subgraphs(state) if isinstance(ending, Finished) else (),
+    )
 
 
 def ended_unsaved(remembered: Remembered | None) -> Ended | None:
@@ -89,6 +97,17 @@ def pending(state: StateSnapshot) -> list[Any]:
     task that has only been answered has an empty result. One that failed was answered too: it asks nothing more."""
     waiting = [task for task in state.tasks if task.result is None or (type(task.result) is dict and not task.result)]
     return [interrupt for task in waiting if not _failures([task]) for interrupt in task.interrupts]
+
+
+def subgraphs(state: StateSnapshot) -> list[Subgraph]:
+    """The subgraphs that wait, if the state was asked for with theirs."""
+    found: list[Subgraph] = []
+    for task in state.tasks:
+        inner = task.state
+        if isinstance(inner, StateSnapshot) and inner.next and task.error is None:
+            ns = str(inner.config["configurable"].get("checkpoint_ns") or "")
+            found += [Subgraph(tuple(ns.split("|")), inner.values, tuple(pending(inner))), *subgraphs(inner)]
+    return found
 
 
 def _failed(state: StateSnapshot) -> Ending | None:

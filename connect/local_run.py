@@ -188,6 +188,7 @@ class _Beginning:
             on_disconnect=self._intake.on_disconnect,
             context=goes_in.context,
             parent_run_id=self._given.parent_run_id,
+            waiting=read.ended.waiting if read.ended is not None and isinstance(wanted, Resume | GoOn) else (),
         )
 
     async def _when_ended(self, first: Run) -> Batches | None:

@@ -22,7 +22,7 @@ from .intake.history import Checkpoint, Search
 from .intake.messages import unanswered
 from .intake.plan import Again, Fork
 from .intake.standing import Standing
-from .local import ended_at
+from .local import ended_at, newest
 from .local_ended import pending
 from .runs import Graph, Remembered
 from .savers import has_checkpointer
@@ -53,7 +53,7 @@ async def read(graph: Graph, config: Any, last: Remembered | None, messages_key:
     """How a thread stands; `last`: how its last run in this process ended. Raises what the checkpointer raises."""
     if not has_checkpointer(graph):
         return Read(Standing())
-    state = await graph.aget_state(config)
+    state = await newest(graph, config)
     if state.metadata is None and state.created_at is None:
         return Read(Standing())
     ended = await ended_at(graph, state, last)

@@ -19,7 +19,7 @@ Here is the order of things, and what servers are asked for (measured on `langgr
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -31,9 +31,9 @@ from ..translator.plain import plain
 from .asking import Asking
 from .attach import attached, told_whole
 from .configs import merged
-from .ended import ACTIVE
+from .ended import ACTIVE, subgraphs
 from .failures import InvalidInputError, RunConflictError, checked_run_id, checked_thread_id, where
-from .idle import PastErrors
+from .idle import PastErrors, Subgraph
 from .intake import Intake
 from .intake.history import Search
 from .intake.inputs import going_in
@@ -134,7 +134,9 @@ class _Beginning:
             log_late(wanted, where(self._source.assistant_id, self._given.thread_id, self._given.run_id))
             return self._unchanged(look)
         run = await self._started(wanted, at, checkpoint_id, is_queued=look is not None and look.active is not None)
-        return self._told(run, more=isinstance(wanted, Resume | GoOn) and wanted.more)
+        if not isinstance(wanted, Resume | GoOn):
+            return self._told(run, [], more=False)
+        return self._told(run, [] if look is None else subgraphs(look.state), more=wanted.more)
 
     async def _searched(self, wanted: Fork | Again) -> Search:
         search = Search(wanted)
@@ -181,11 +183,12 @@ class _Beginning:
             context = None
         return {"config": config} if context is None else {"config": config, "context": context}
 
-    async def _told(self, run: Answered, *, more: bool) -> Batches:
+    async def _told(self, run: Answered, waiting: Sequence[Subgraph], *, more: bool) -> Batches:
         """The run, to its end; `more`: and then what came along with it."""
         is_over = False
         options = replace(self._options, history="keep") if more else self._options  # what waits is not taken back
-        told = told_whole(self._thread, run, self._reader, options, parent_run_id=self._given.parent_run_id)
+        parent = self._given.parent_run_id
+        told = told_whole(self._thread, run, self._reader, options, parent_run_id=parent, waiting=waiting)
         try:
             async with closing(told) as batches:
                 async for batch in batches:

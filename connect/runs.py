@@ -19,7 +19,7 @@ import logging
 import uuid
 import weakref
 from collections import OrderedDict
-from collections.abc import Coroutine, Hashable, Mapping
+from collections.abc import Coroutine, Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from types import TracebackType
@@ -39,6 +39,7 @@ from .failures import (
     checked_thread_id,
     where,
 )
+from .idle import Subgraph
 from .line import Lines
 from .process_run import OnDisconnect, Run
 from .savers import check_saver, has_checkpointer
@@ -107,8 +108,10 @@ class Runs:
         on_disconnect: OnDisconnect = "continue",
         context: Any = None,
         parent_run_id: str | None = None,
+        waiting: Iterable[Subgraph] = (),
     ) -> Run:
-        """Starts a run that goes on whoever reads it; see `start`. `parent_run_id`: as `RUN_STARTED` tells it."""
+        """Starts a run that goes on whoever reads it; see `start`. `parent_run_id`: as `RUN_STARTED` tells it.
+        `waiting`: the subgraphs that it goes on in."""
         if not isinstance(graph, Pregel):
             raise TypeError(f"start: expected a compiled graph, got {type(graph).__name__}")
         check_saver(graph)
@@ -123,6 +126,8 @@ class Runs:
         translator = Translator(thread_id, run_id, options, _seed(graph, options, view), parent_run_id=parent_run_id)
         parts = graph.astream(input, configured, context=context, stream_mode=STREAM_MODES, subgraphs=True)
         run = Run(parts, translator, key[0], on_disconnect, has_checkpointer=has_checkpointer(graph), over=self._over)
+        for subgraph in waiting:
+            translator.show_waiting(subgraph.ns, subgraph.values)
         self._forget(key)
         self._live[key] = run
         for starts in [starts for starts, wanted in self._starts.items() if wanted == key]:

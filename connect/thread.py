@@ -112,8 +112,8 @@ class PlatformThread:
         return maker is not None and maker not in known and await self.run(str(maker)) is not None
 
     async def state(self) -> Answered:
-        """The thread's newest state."""
-        state: Answered = await self._asked(lambda: self.client.threads.get_state(self.id))
+        """The thread's newest state, with those of the subgraphs that have begun and not ended."""
+        state: Answered = await self._asked(lambda: self.client.threads.get_state(self.id, subgraphs=True))
         return state
 
     async def run(self, run_id: str) -> Answered | None:

@@ -182,6 +182,19 @@ def played(agui_client: AguiClient, guest: Guest) -> Answer:
     )
 
 
+def values_of(state: Mapping[str, Any]) -> Any:
+    """What a client must hold of a state that was asked for with its subgraphs: the values, with the messages behind
+    them that subgraphs have said which wait."""
+    values = state["values"] or {}
+    inner = [task["state"] for task in state.get("tasks") or () if isinstance(task.get("state"), Mapping)]
+    waiting = [message for each in inner for message in values_of(each).get("messages", ()) if each.get("next")]
+    if not waiting:
+        return values
+    held = {message["id"] for message in values.get("messages", ())}
+    own = [message for message in waiting if message["id"] not in held and message["type"] != "human"]
+    return {**values, "messages": [*values.get("messages", ()), *own]}
+
+
 def assert_holds(agui_client: AguiClient, guest: Guest, values: Any) -> None:
     """The real client took every event without a word, and ends with what the thread holds; after a run that broke off,
     with what it said last besides."""

@@ -26,6 +26,8 @@ class Told(NamedTuple):
     view: ClientView
     values: Any
     """The last root `values` of the run."""
+    waiting: list[str]
+    """The ids of the messages that graphs with a pending interrupt have emitted."""
 
     @property
     def lines(self) -> list[str]:
@@ -113,7 +115,7 @@ async def _run(run: Telling, conversation: Conversation, turn: Turn, version: Ve
 
 
 def _told(run: Telling) -> Told:
-    return Told(run.events, run.view, run.translator.values)
+    return Told(run.events, run.view, run.translator.values, run.waiting(run.view.messages))
 
 
 def _joined(events: Iterable[Event]) -> Iterator[str]:

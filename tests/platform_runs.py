@@ -36,8 +36,8 @@ class Started(NamedTuple):
         return dict(await self.client.threads.get(self.thread_id))
 
     async def state(self) -> dict[str, Any]:
-        """The thread's state."""
-        return dict(await self.client.threads.get_state(self.thread_id))
+        """The thread's state, with its subgraphs'."""
+        return dict(await self.client.threads.get_state(self.thread_id, subgraphs=True))
 
     async def end(self) -> None:
         """Waits for its end."""

@@ -107,7 +107,8 @@ def judge(reader: Reader, client: AguiClient, values: Any, ends: str, found: Ver
     if values is None:
         return
     if isinstance(values, dict) and options.messages_key in values:
-        want, got = comparable(expected(values, options).messages), comparable(telling.own(answer.messages))
+        stored = expected(values, options).messages
+        want, got = comparable(stored), comparable(telling.own(answer.messages, [item["id"] for item in stored]))
         if want != got:
             found.messages.append(f"{where}\n want {want}\n got  {got}")
     if expected(values, options).state != answer.state:

@@ -12,7 +12,7 @@ from langgraph_sdk.client import LangGraphClient
 from .agui_client import VERSIONS, AguiClient
 from .backend import Backend, cases, not_on, on
 from .gates import Gates, asked, gates
-from .guests import Guest, Guests, assert_holds, played
+from .guests import Guest, Guests, assert_holds, played, values_of
 from .platform_runs import FULL, Started, started
 
 UNKNOWN = "00000000-0000-4000-8000-000000000001"
@@ -133,7 +133,7 @@ async def told(backend: Backend, thread_id: str, version: str = "1.0.0", **how: 
 
 async def values(backend: Backend, thread_id: str) -> Any:
     async with backend.client() as client:
-        return (await client.threads.get_state(thread_id))["values"]
+        return values_of(await client.threads.get_state(thread_id, subgraphs=True))
 
 
 # --- what every thread has in common ----------------------------------------------------------------------------------

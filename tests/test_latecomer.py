@@ -207,7 +207,9 @@ class Found:
     def _compare(self, run: Told, telling: Telling, name: str) -> None:
         values, options, view = run.recording.state["values"], run.options, telling.view
         has_messages = isinstance(values, dict) and options.messages_key in values
-        if has_messages and comparable(expected(values, options).messages) != comparable(telling.own(view.messages)):
+        stored = expected(values, options).messages
+        own = telling.own(view.messages, [item["id"] for item in stored])
+        if has_messages and comparable(stored) != comparable(own):
             self.unlike.append(f"{name}: {view.messages}")
         if values and expected(values, options).state != view.state:
             self.unlike.append(f"{name}: {view.state}")

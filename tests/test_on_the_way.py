@@ -17,17 +17,6 @@ EXCEPTIONS = {
     ("removed_while_another_streams", "a_message_is_shown_in_its_pieces"): (
         "the step ended without the message: what a task goes on to say is not begun again before it is stored"
     ),
-    ("interrupt_after_speech", "an_interrupt_leaves_what_is_displayed"): "to be repaired",
-    ("interrupt_after_speech", "nothing_vanishes"): "to be repaired",
-    ("interrupt_in_subgraph", "an_interrupt_leaves_what_is_displayed"): "to be repaired",
-    ("interrupt_in_subgraph", "nothing_vanishes"): "to be repaired",
-    ("interrupts_in_parallel_subgraphs", "an_interrupt_leaves_what_is_displayed"): "to be repaired",
-    ("interrupts_in_subgraphs_one_by_one", "an_interrupt_leaves_what_is_displayed"): "to be repaired",
-    **{
-        (f"review_{where}", rule): "to be repaired"
-        for where in ("after_handoff", "in_subgraph", "in_subgraph_rejected", "then_structured", "two_levels_down")
-        for rule in ("an_interrupt_leaves_what_is_displayed", "nothing_vanishes", "no_result_comes_before_its_call")
-    },
 }
 """By fixture and rule: why the rule does not hold there. An entry that is not needed any more fails a test."""
 

@@ -13,7 +13,6 @@ DROPPED = {
     "router_not_saved": ["It will rain."],
     "subgraph_private_state": ["The child has looked."],
     "answer_removed": [],
-    "interrupt_after_speech": [],
     "failure_caught_by_node": ["I am sorry."],
     "retried": ["Said at the second try."],
     "fallback_model": ["Said by the second model."],
@@ -119,8 +118,10 @@ async def test_after_a_cancel_or_a_loss_the_partial_text_stays(ending: Cancelled
     assert [message["content"] for message in run.view.messages] == ["hi", "Hello there, "]
 
 
-async def test_what_was_dropped_at_an_interrupt_is_told_again_when_the_node_says_it_again() -> None:
-    _, resumed = await tell("interrupt_after_speech")
+async def test_what_a_waiting_node_said_stays_until_the_node_starts_over_and_says_it_again() -> None:
+    first, resumed = await tell("interrupt_after_speech")
+    assert answers(first) == ["Shall I really do it?"]
+    assert resumed.lines[0] == "snapshot user-1"
     assert answers(resumed) == ["Shall I really do it?", "You said yes."]
 
 

@@ -8,7 +8,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from langgraph_agui.translator import ClientView, Options, Translator
+from langgraph_agui.translator.content import fields
 from langgraph_agui.translator.endings import Ending
+from langgraph_agui.translator.namespaces import Namespace
+from langgraph_agui.translator.parts import Part, read_part
 from orjson import dumps
 
 from .agui_client import protocol
@@ -35,11 +38,16 @@ class Telling:
         self.feeds = [self.translator.start()]
         self.activities: set[str] = set()
         """Ids of the activities that nodes made themselves: no checkpoint has them."""
+        self._emitters: dict[str, Namespace] = {}
+        """By message id: the graph it came from."""
+        self._asking: dict[str, Namespace] = {}
+        """By interrupt id: the innermost graph it came from."""
 
     def feed(self, part: Any) -> list[Event]:
         """Feeds one part."""
         self.feeds.append(self.translator.feed(part))
         self.activities |= _activities(part)
+        self._read(read_part(part))
         return self.feeds[-1]
 
     def finish(self, ending: Ending | None = None) -> list[Event]:
@@ -65,9 +73,37 @@ class Telling:
 
     def own(self, messages: Iterable[Mapping[str, Any]], stored: Collection[str] = ()) -> list[Mapping[str, Any]]:
         """Of a client's messages those that a checkpoint must have: not subagents' speech, not nodes' activities, nor
-        reasoning or media not `stored` that a snapshot without any could not make a client of this version drop."""
-        apart = self.activities | (self._stuck() - set(stored))
-        return [item for item in unattributed(messages) if item["id"] not in apart]
+        reasoning or media not `stored` that a snapshot without any could not make a client of this version drop, nor
+        what is not `stored` of graphs that wait."""
+        listed = list(messages)
+        apart = self.activities | (self._stuck().union(self.waiting(listed)) - set(stored))
+        return [item for item in unattributed(listed) if item["id"] not in apart]
+
+    def waiting(self, messages: Iterable[Mapping[str, Any]]) -> list[str]:
+        """The ids of those messages that namespaces with a pending interrupt have emitted."""
+        asking = {ns[:1] for ns in self._asking.values()}
+        emitted = {message_id for message_id, ns in self._emitters.items() if ns[:1] in asking}
+        return [item["id"] for item in messages if any(item["id"].startswith(each) for each in emitted)]
+
+    def _read(self, part: Part | None) -> None:
+        if part is None:
+            return
+        data, asked = part.data, part.interrupts
+        if part.mode == "messages" and isinstance(data[1], Mapping):
+            task = str(data[1].get("langgraph_checkpoint_ns", ""))
+            self._emitters[str(fields(data[0]).get("id"))] = tuple(task.split("|")[:-1])
+        elif part.mode == "messages/metadata" and isinstance(data, Mapping):
+            for message_id, about in data.items():
+                task = str((about or {}).get("metadata", {}).get("langgraph_checkpoint_ns", ""))
+                self._emitters[message_id] = tuple(task.split("|")[:-1])
+        elif part.mode in ("updates", "values") and isinstance(data, Mapping):
+            asked = data.get("__interrupt__", asked)
+            stored = data.get(self.translator.options.messages_key) if part.ns and part.mode == "values" else ()
+            for message in stored if isinstance(stored, list | tuple) else ():  # of a run before, perhaps
+                self._emitters.setdefault(str(fields(message).get("id")), part.ns)
+        for position, each in enumerate(asked if isinstance(asked, list | tuple) else ()):
+            name = str(each.get("id") if isinstance(each, Mapping) else getattr(each, "id", position))
+            self._asking[name] = max(self._asking.get(name, ()), part.ns, key=len)
 
     def _stuck(self) -> set[str]:
         view = ClientView([], {}, version=self.translator.options.protocol_version)

@@ -16,7 +16,7 @@ from fixtures.scripts import call, tokens
 from .agui_client import VERSIONS
 from .backend import Backend
 from .gates import gates
-from .guests import Guest, Guests
+from .guests import Guest, Guests, values_of
 from .platform_runs import started
 
 SAYS = {"first": FIRST, "second": SECOND, "inside": INSIDE, "left": LEFT, "right": RIGHT, "answer": SECOND}
@@ -72,7 +72,7 @@ async def visited(server: Backend, graph: str, *, partial: bool, stops: Stops | 
                 await (guest.sees(partial_said(stop)) if partial else guest.told("RUN_STARTED"))
             gate.open(*stop)
         await asyncio.gather(*(guest.over() for guest in visit.guests))
-        visit.values = (await run.state())["values"]
+        visit.values = values_of(await run.state())
         return visit
 
 

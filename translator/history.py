@@ -105,21 +105,30 @@ class History:
         known, keys = self._stored.keys, keys_of(messages)
         return bool(_behind(keys[-1], known) if keys else known)
 
-    def told(self, messages: Any, unsaved: Collection[str], *, opening: bool, going_on: bool) -> None:
+    def told(
+        self,
+        messages: Any,
+        unsaved: Collection[str],
+        *,
+        opening: bool,
+        going_on: bool,
+        waiting: Sequence[Event] = (),
+    ) -> None:
         """Tells the messages channel of root `values`.
 
         `unsaved`: ids that streamed since the last time. `opening`: the stream begins. `going_on`: the superstep does,
-        so that what the client holds may still be saved, and nothing is dropped. A channel that no node wrote and that
-        is the same object is not looked at.
+        so that what the client holds may still be saved, and nothing is dropped. `waiting`: messages that count as
+        stored behind these, of subgraphs that wait. A channel that no node wrote and that is the same object is not
+        looked at.
         """
         self._lent = set()
         if self._is_written or opening or messages is not self._last:
             self._last, self._is_written = messages, False
             if self._stored.read(messages) < self._standing.messages:
                 self._judge_all()
-        elif not unsaved:
+        elif not unsaved and not waiting:
             return
-        self._mend(unsaved, opening=opening, going_on=going_on)
+        self._mend(unsaved, opening=opening, going_on=going_on, waiting=waiting)
 
     def shown(
         self,
@@ -146,17 +155,28 @@ class History:
         self._lent = {item for item in wires if item in self._lent or item not in held}
         self._last, self._is_written = messages, True  # whatever the stream brings next is looked at
 
-    def judged(self, unsaved: Collection[str]) -> None:
-        """The run ended: what streamed since the last `values` is not in the checkpoint. Reads no message anew."""
-        if self._stored.known:
-            self._mend(unsaved, opening=False, going_on=False)
+    def judged(self, unsaved: Collection[str], waiting: Sequence[Event]) -> None:
+        """The run ended: what streamed since the last `values` is not in the checkpoint. Reads no message anew.
 
-    def _mend(self, unsaved: Collection[str], *, opening: bool, going_on: bool, beside: _Beside | None = None) -> None:
+        `waiting`: as for `told`.
+        """
+        if self._stored.known:
+            self._mend(unsaved, opening=False, going_on=False, waiting=waiting)
+
+    def _mend(
+        self,
+        unsaved: Collection[str],
+        *,
+        opening: bool,
+        going_on: bool,
+        beside: _Beside | None = None,
+        waiting: Sequence[Event] = (),
+    ) -> None:
         order = self._view.order
         self._check_standing(order)
         standing = self._standing
         wires = [wire for stored in self._stored.all[standing.messages :] for wire in stored.wires]
-        wanted = by_id(wire for wire in wires if wire["id"] not in standing.wanted)
+        wanted = by_id(wire for wire in (*wires, *waiting) if wire["id"] not in standing.wanted)
         tail = order[len(standing.order) :]
         extras = [message_id for message_id in tail if message_id not in wanted]
         stays, surplus = beside or ((), set())
@@ -167,7 +187,7 @@ class History:
         held = [message_id for message_id in tail if message_id in wanted]
         if len(held) + len(missing) < len(wanted):  # what stood as the client's own is stored now
             self._judge_all()
-            self._mend(unsaved, opening=opening, going_on=going_on, beside=beside)
+            self._mend(unsaved, opening=opening, going_on=going_on, beside=beside, waiting=waiting)
             return
         unknown = not self._view.knows_messages and bool(wanted)
         whole = unknown or bool(surplus) or bool(missing and (opening or late)) or self._differs(wanted)
@@ -178,7 +198,7 @@ class History:
         elif missing and not (self._append(missing, wanted) and self._is_in_order(wanted)):
             self._snapshot(merged({**standing.wanted, **wanted}, order, self._view))
         self._equal = {item: wire for item, wire in wanted.items() if item not in stays}
-        if not going_on:
+        if not going_on and not waiting:
             self._stand(wanted)
 
     def _check_standing(self, order: list[str]) -> None:
@@ -247,7 +267,7 @@ class History:
             answered = wire.get("toolCallId", "")
             repeated = before[answered] + owners[answered] > 1
             ambiguous = repeated or any(owners[call_id] > 1 or held(call_id) is not None for call_id in call_ids)
-            if telling is None or ambiguous:
+            if telling is None or ambiguous or "subagentRunId" in wire:
                 return False
             told += telling
         self._outbox.tell_all(told)

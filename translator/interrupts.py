@@ -35,15 +35,21 @@ class Interrupts:
 
     def __init__(self) -> None:
         self._found: dict[str, tuple[Namespace, Any, Any]] = {}
-        self._breakpoint = False
+        self.is_stopped = False
+        """Whether a static breakpoint was hit; the stream does not say where."""
 
     def __bool__(self) -> bool:
-        return bool(self._found) or self._breakpoint
+        return bool(self._found) or self.is_stopped
 
     @property
     def by_namespace(self) -> list[tuple[Namespace, str]]:
         """Where each was raised, and its id."""
         return [(ns, interrupt_id) for interrupt_id, (ns, _, _) in self._found.items()]
+
+    @property
+    def namespaces(self) -> set[Namespace]:
+        """Where an interrupt is pending, each at its deepest level."""
+        return {ns for ns, _, _ in self._found.values()}
 
     def add(self, ns: Namespace, interrupts: Any) -> None:
         """Takes the interrupts of a part: objects or their JSON; an empty sequence is a static breakpoint's."""
@@ -51,7 +57,7 @@ class Interrupts:
             return
         found = list(interrupts)
         if not found:
-            self._breakpoint = True
+            self.is_stopped = True
         for position, interrupt in enumerate(found):
             interrupt_id = _field(interrupt, "id")
             key = text(interrupt_id) if issubclass(type(interrupt_id), str) else f"interrupt-{position}"

@@ -8,6 +8,7 @@ Rules:
 1. The first values of the stream may go back behind what the client is known to hold: a resumed run begins without the
    pending writes of tasks that finished, and replays their updates, marked as cached. Such an opening is held until the
    next part says whether the run is a resumed one: then nothing is taken back, otherwise the client follows the thread.
+   The values of a subgraph and the start of a task say nothing of that.
 2. Shown values (a checkpoint that somebody read) are all told, one after the other, until the stream brings some. Then
    they are newer only if their conversation holds the last message of the stream's, and behind it messages that never
    were there. Others, edited messages and all, are the stream's to tell: it goes on.
@@ -29,6 +30,7 @@ from .losses import Losses
 from .options import Options
 from .speech import Speech
 from .state import State
+from .waiting import Waiting
 
 _NONE: Any = object()
 _CONVERSATION = "The conversation"
@@ -38,8 +40,17 @@ _STATE = "The state"
 class RootValues:
     """The values of the root graph, as known and as told."""
 
-    def __init__(self, history: History, speech: Speech, state: State, options: Options, losses: Losses) -> None:
+    def __init__(
+        self,
+        history: History,
+        speech: Speech,
+        state: State,
+        waiting: Waiting,
+        options: Options,
+        losses: Losses,
+    ) -> None:
         self._history = history
+        self._waiting = waiting
         self._speech = speech
         self._state = state
         self._losses = losses
@@ -60,7 +71,10 @@ class RootValues:
 
     def holds(self, values: Any) -> bool:
         """Whether values of the stream are an opening that waits for the next part (rule 1)."""
-        if self.is_told or not (self._history.goes_back(self._messages(values)) or self._state.goes_back(values)):
+        if self.is_told:
+            return False
+        waiting = [wire["id"] for wire in self._waiting.stored(opening=True)]
+        if not (self._history.goes_back(self._messages(values), waiting) or self._state.goes_back(values)):
             return False
         self.last = self._held = values
         self._streamed = True
@@ -107,12 +121,17 @@ class RootValues:
         messages = self._messages(values)
         if messages is not None:
             self._losses.attempt(_CONVERSATION, self._converse, messages, going_on, otherwise=None)
+        if not going_on:
+            self._waiting.settled()
         if not (going_on and not self.is_told):
             self._losses.attempt(_STATE, self._state.told, values, otherwise=None)
         self.is_told = True
 
     def _converse(self, messages: Sequence[Any], going_on: bool) -> None:
-        self._history.told(messages, self._speech.unsaved(), opening=not self.is_told, going_on=going_on)
+        opening = not self.is_told
+        waiting = self._waiting.stored(opening=opening) if opening or not going_on else []
+        unsaved = self._speech.unsaved() if going_on else self._unsaved()
+        self._history.told(messages, unsaved, opening=opening, going_on=going_on, waiting=waiting)
         if not going_on:
             self._speech.settle()
 
@@ -125,8 +144,13 @@ class RootValues:
             self.last = self._untold
             self.settle(without_interrupts(self._untold), going_on=False)
             return
-        self._history.judged(self._speech.unsaved())
+        self._history.judged(self._unsaved(), self._waiting.stored(opening=False))
         self._speech.settle()
+
+    def _unsaved(self) -> set[str]:
+        """The ids emitted since the conversation was last judged, that are dropped if they are not stored."""
+        self._history.kept.update(self._speech.emitted(self._waiting.keeps))
+        return self._speech.unsaved()
 
     def _messages(self, values: Any) -> Sequence[Any] | None:
         messages = (channels(values) or {}).get(self._key)

@@ -15,7 +15,7 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from langchain_core.messages import AIMessageChunk
@@ -75,8 +75,8 @@ class Speech:
         self._saying = Saying(outbox, options, self.call_ids, predictions, history)
         self._shown: set[str] = set()
         """The ids of messages learned beside the stream, until the conversation is judged."""
-        self._results: set[str] = set()
-        """The ids of tool results told since the conversation was last judged."""
+        self._results: dict[str, str] = {}
+        """The ids of tool results told since the conversation was last judged, and the tasks they come from."""
 
     def chunk_of_text(self, message: Any, metadata: Any) -> events.Event | None:
         """The event of a chunk that only goes on with the text said last, already in the view; None for any other.
@@ -137,7 +137,7 @@ class Speech:
         told = plain(shown(message, 0, self._options, self._losses.block))
         if kind_of(view) == "tool":
             if told and not self._view.has(message_id):
-                self._result(ns, told[0])
+                self._result(ns, told[0], metadata)
             return
         if self._view.has(message_id) or not told:
             return
@@ -184,6 +184,11 @@ class Speech:
         for call in self.calls:
             (self._history.kept if call.owner is not None else unsaved).update(call.all_ids)
         return unsaved
+
+    def emitted(self, keeps: Callable[[str], bool]) -> set[str]:
+        """The ids emitted since the conversation was last judged by the tasks that `keeps` names."""
+        results = {message_id for message_id, task in self._results.items() if keeps(task)}
+        return results.union(*(call.all_ids for call in self.calls if keeps(call.task)))
 
     def shown(self, stored: Mapping[str, events.Event]) -> tuple[set[str], set[str]]:
         """Messages are learned beside the stream: what streamed and is whole there is closed, and no more is told of
@@ -278,7 +283,7 @@ class Speech:
         self._predictions.begin(metadata)
         return call
 
-    def _result(self, ns: Namespace, result: Mapping[str, Any]) -> None:
+    def _result(self, ns: Namespace, result: Mapping[str, Any], metadata: Mapping[str, Any]) -> None:
         subagent = self._subagents.of(ns)
         depth = len(subagent.ns) if subagent else 0
         if self._subagents.silences(subagent) or self._speakers.in_tool(ns, depth):
@@ -287,7 +292,7 @@ class Speech:
         if call_id is None:
             return
         if subagent is None:
-            self._results.add(result["id"])
+            self._results[result["id"]] = task_of(metadata)
         else:
             self._history.kept.add(result["id"])
         self._outbox.tell_all(retold({**result, "toolCallId": call_id}, self._subagents.tag(subagent)) or [])

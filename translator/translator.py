@@ -40,8 +40,9 @@ from .steps import Steps
 from .subagents import Subagent, Subagents
 from .usage import Usage
 from .view import ClientView
+from .waiting import Waiting
 
-_NONE: Mapping[str, Any] = {}
+_NONE: Mapping[Any, Any] = {}
 
 
 class Translator:
@@ -85,7 +86,8 @@ class Translator:
             self.history,
             self.losses,
         )
-        self.root = RootValues(self.history, self.speech, self.state, self.options, self.losses)
+        self.waiting = Waiting(self.view, self.options, self.interrupts, self.subagents, self.losses)
+        self.root = RootValues(self.history, self.speech, self.state, self.waiting, self.options, self.losses)
         self._accumulated = Accumulated()
         self.error: Any = None
         """What a platform's `error` part said."""
@@ -164,6 +166,23 @@ class Translator:
         self._tell(self.root.shown, values, "shown")
         return self.outbox.take()
 
+    def show_waiting(self, ns: Namespace, values: Any, interrupts: Any = None) -> list[Event]:
+        """Takes what a subgraph that waits at an interrupt is known to hold, learned beside the stream.
+
+        `values`: the subgraph's. Before the stream begins: the run goes on there, and what the subgraph has said is not
+        taken back. Before its end, with the `interrupts` that wait there (an empty tuple for a static breakpoint): what
+        the stream has not brought of it is emitted with the end. Raises `TranslatorMisuseError` as `show`.
+        """
+        self._expect("live")
+        self._tell(self._waits, Part(ns, "values", values, interrupts=interrupts), "shown")
+        return self.outbox.take()
+
+    def _waits(self, part: Part) -> None:
+        self.waiting.known(part.ns, part.data)
+        if part.interrupts is not None:
+            self.subagents.heard(part.ns, None, channels(part.data))
+            self.interrupts.add(part.ns, part.interrupts)
+
     @property
     def values(self) -> Any:
         """The newest root values that are known."""
@@ -235,6 +254,7 @@ class Translator:
         else:
             self.steps.updated(ns, node)
             self.speech.returned(ns, node, output)
+            self.waiting.returned(ns, node)
         if not ns:
             names = written(output)
             self.state.write(names)
@@ -266,9 +286,11 @@ class Translator:
         self.root.streamed(part.data, going_on=bool(interrupts))
 
     def _child_values(self, part: Part, *, going_on: bool) -> None:
+        self.waiting.values(part.ns, part.data)
         self.subagents.heard(part.ns, None, channels(part.data))
         self.steps.heard_of(part.ns)
         if not going_on:
+            self.waiting.superstep_ended(part.ns)
             self.speech.end_within(part.ns)
             for subagent in self.subagents.going(part.ns):
                 self.end_subagent(subagent)
@@ -293,7 +315,8 @@ class Translator:
         self.outbox.tell(event)
 
     def _tasks(self, part: Part) -> None:
-        self.root.open_now()
+        if not (isinstance(part.data, Mapping) and "input" in part.data):
+            self.root.open_now()
         if isinstance(part.data, Mapping):
             if asked := listed(part.data.get("interrupts")):
                 self.interrupts.add(part.ns, asked)

@@ -1,0 +1,143 @@
+"""What a run that stops at an interrupt keeps beside the root's conversation: `Waiting`. Emits nothing.
+
+A subgraph's messages reach the root's checkpoint when the subgraph ends. While it waits at an interrupt only its own
+checkpoint has them, and it goes on under the same ids. Rules:
+
+1. A namespace waits if an interrupt is pending in it or within it. At a static breakpoint those subgraphs wait that
+   have begun and not returned: the stream does not say in which of them it is.
+2. The messages of a waiting subgraph count as stored, behind the root's, by namespace: what its models and tools have
+   said since its last user message. All before that is its input, of which the root's conversation has what is to be
+   visible. They are read off its `values`, so that a reader of its checkpoint finds the same. What runs inside a tool
+   is not visible, unless it is a subagent.
+3. Input that ends otherwise is in the first values of a subgraph that has just begun. One that goes on has the
+   messages there that it waited with; the two are told apart by what the client holds, or is known beside the stream.
+4. What a task has emitted that has not ended stays too, without being stored: the task starts over when the run goes
+   on, and says it again. Of a subgraph whose conversation is not known, everything stays.
+5. A run that goes on where a subgraph waited begins with the root's values alone. The messages of those subgraphs are
+   not taken back then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .agui_messages import shown
+from .channels import channels
+from .content import fields
+from .events import Event
+from .interrupts import Interrupts
+from .losses import Losses
+from .namespaces import Namespace
+from .options import Options
+from .plain import plain
+from .subagents import Subagents
+from .view import ClientView
+
+
+class Waiting:
+    """The subgraphs of one run, by namespace."""
+
+    def __init__(
+        self,
+        view: ClientView,
+        options: Options,
+        interrupts: Interrupts,
+        subagents: Subagents,
+        losses: Losses,
+    ) -> None:
+        self._view = view
+        self._options = options
+        self._interrupts = interrupts
+        self._subagents = subagents
+        self._losses = losses
+        self._messages: dict[Namespace, Sequence[Any] | None] = {}
+        """The conversation of each subgraph, as its values had it last; None if they have none."""
+        self._input: dict[Namespace, Sequence[Any]] = {}
+        """The conversation each had in its first values of the stream."""
+        self._ended: set[tuple[Namespace, str]] = set()
+        """Nodes that have returned, and the superstep of their graph has not ended."""
+
+    def values(self, ns: Namespace, values: Any) -> None:
+        """The values of a subgraph in the stream."""
+        messages = (channels(values) or {}).get(self._options.messages_key)
+        listed = messages if isinstance(messages, list | tuple) else None
+        if ns not in self._messages:
+            self._input[ns] = listed or ()
+        self._messages[ns] = listed
+
+    def known(self, ns: Namespace, values: Any) -> None:
+        """The values of a subgraph that waits, learned beside the stream. What the stream has brought is newer."""
+        if ns not in self._messages:
+            self.values(ns, values)
+            self._input.pop(ns, None)
+
+    def returned(self, ns: Namespace, node: str) -> None:
+        """A node of the graph at `ns` has returned."""
+        self._ended.add((ns, node))
+
+    def superstep_ended(self, ns: Namespace) -> None:
+        """A superstep of the graph at `ns` has ended."""
+        self._ended = {key for key in self._ended if key[0] != ns}
+
+    def settled(self) -> None:
+        """A superstep of the root has ended: if nothing is pending, its subgraphs have."""
+        self._ended.clear()
+        if not self._interrupts:
+            self._messages.clear()
+            self._input.clear()
+
+    def stored(self, *, opening: bool) -> list[Event]:
+        """The messages that count as stored behind the root's (rule 2), at the opening of a run of all (rule 5)."""
+        pending = self._pending()
+        waiting = (ns for ns in sorted(self._messages) if opening or any(other[: len(ns)] == ns for other in pending))
+        return [wire for ns in waiting for wire in self._own(ns)]
+
+    def keeps(self, task: str) -> bool:
+        """Whether what a task has emitted stays though it is not stored (rule 4); `task` as LangGraph names it."""
+        path = tuple(task.split("|"))
+        pending = self._pending()
+        if not any(path[:1] == ns[:1] for ns in pending) and not (len(path) == 1 and () in pending):
+            return False
+        return (len(path) > 1 and self._messages.get(path[:-1]) is None) or not self._has_ended(path)
+
+    def _pending(self) -> set[Namespace]:
+        """The namespaces in which the run waits (rule 1)."""
+        begun = self._messages if self._interrupts.is_stopped else ()
+        return self._interrupts.namespaces.union(ns for ns in begun if not self._has_ended(ns))
+
+    def _has_ended(self, path: Namespace) -> bool:
+        """Whether a task, by its whole path, has returned, or one that it runs in."""
+        return any((path[:depth], segment.split(":")[0]) in self._ended for depth, segment in enumerate(path))
+
+    def _own(self, ns: Namespace) -> list[Event]:
+        """The messages of a subgraph since its last user message."""
+        if not self._subagents.are_told(ns):
+            return []
+        given = {fields(message).get("id") for message in self._input.get(ns, ())}
+        own: list[list[Event]] = []
+        for message in reversed(self._messages[ns] or ()):
+            message_id = fields(message).get("id")
+            if not isinstance(message_id, str) or not message_id:
+                continue
+            wires = self._shown(message, message_id)
+            if any(wire["role"] == "user" for wire in wires):
+                break
+            if message_id not in given or self._view.has(message_id):
+                own.append(wires)
+        wires = [wire for each in reversed(own) for wire in each]
+        subagent = self._subagents.of(ns)
+        if subagent is None:
+            return wires
+        # what a subagent has emitted may have other ids, and is the client's to keep
+        tag = self._subagents.tag(subagent)
+        tagged = wires if tag is None else [{**wire, "subagentRunId": tag} for wire in wires]
+        return [wire for wire in tagged if not self._view.has(wire["id"])]
+
+    def _shown(self, message: Any, message_id: str) -> list[Event]:
+        try:
+            wires: list[Event] = plain(shown(message, 0, self._options, self._losses.block))
+        except Exception as error:  # it costs itself
+            self._losses.message(message_id, error)
+            return []
+        return wires
