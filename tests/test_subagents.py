@@ -2,12 +2,13 @@
 
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
-from langgraph_agui.translator import Options
+from langgraph_agui.translator import ClientView, Options
 
-from fixtures import Fixture
+from fixtures import FIXTURES, Fixture
 from fixtures.fixture import answers_each, says
 from fixtures.graphs.subagents import ask_person, deep, task
 from fixtures.models import ScriptedModel
+from fixtures.run import Conversation
 from fixtures.scripts import call, end, text
 
 from .in_words import Event, Told, is_subsequence, tell, tell_one
@@ -51,6 +52,20 @@ async def test_nothing_is_said_under_a_subagent_that_is_not_going(fixture: str) 
 
 
 ENDS = ("SUBAGENT_FINISHED", "SUBAGENT_ERROR")
+
+
+@pytest.mark.parametrize("fixture", ["subagent", "subagents_in_parallel", "subagents_nested"])
+async def test_a_subagent_ends_in_the_batch_that_has_its_result(fixture: str) -> None:
+    """And not with the superstep, in which another one may work on."""
+    conversation, run = Conversation(FIXTURES[fixture]), Telling(view=ClientView([], {}))
+    calls: dict[str, str] = {}
+    async for part in conversation.stream(FIXTURES[fixture].turns[0]):
+        events = run.feed(part)
+        calls |= {event["parentToolCallId"]: event["subagentRunId"] for event in events if "parentToolCallId" in event}
+        answers = [event["toolCallId"] for event in events if event["type"] == "TOOL_CALL_RESULT"]
+        results = {calls[answered] for answered in answers if answered in calls}
+        assert {event["subagentRunId"] for event in events if event["type"] in ENDS} == results
+    assert calls
 
 
 async def test_what_a_subagent_says_and_does_is_tagged() -> None:

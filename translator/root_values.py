@@ -63,13 +63,15 @@ class RootValues:
         """Whether the run replays what finished before it."""
         self._held: Any = _NONE
         """An opening that waits (rule 1)."""
+        self._held_goes_on = False
+        """Whether its superstep does: an opening with interrupts, joined in the middle of a run."""
         self._untold: Any = _NONE
         """The stream's last, if they were passed over (rule 4)."""
         self._streamed = False
         self._ahead = False
         """Whether the stream has yet to catch up with what was shown."""
 
-    def holds(self, values: Any) -> bool:
+    def holds(self, values: Any, going_on: bool) -> bool:
         """Whether values of the stream are an opening that waits for the next part (rule 1)."""
         if self.is_told:
             return False
@@ -77,14 +79,16 @@ class RootValues:
         if not (self._history.goes_back(self._messages(values), waiting) or self._state.goes_back(values)):
             return False
         self.last = self._held = values
+        self._held_goes_on = going_on
         self._streamed = True
         return True
 
-    def open_now(self, *, going_on: bool = False) -> None:
-        """Tells an opening that was held; `going_on`: it is known that nothing is to be taken back."""
+    def open_now(self, *, is_older: bool = False) -> None:
+        """Tells an opening that was held; `is_older`: than what the client has, so that nothing is taken back."""
         held, self._held = self._held, _NONE
+        is_older = is_older or self.is_resumed
         if held is not _NONE:
-            self.settle(without_interrupts(held), going_on=going_on or self.is_resumed)
+            self.settle(without_interrupts(held), going_on=is_older or self._held_goes_on, is_older=is_older)
 
     def streamed(self, values: Any, *, going_on: bool) -> None:
         """Tells values that the stream brings, if they are not older than shown ones."""
@@ -99,7 +103,7 @@ class RootValues:
 
     def shown(self, values: Any) -> None:
         """Tells values learned beside the stream, if they are newer (rules 2 and 3)."""
-        self.open_now(going_on=True)
+        self.open_now(is_older=True)
         values = without_interrupts(values)
         messages = self._messages(values)
         if self._streamed and (messages is None or not self._history.is_ahead(messages)):
@@ -113,17 +117,18 @@ class RootValues:
         if not goes_back:
             self._losses.attempt(_STATE, self._state.shown, values, otherwise=None)
 
-    def settle(self, values: Any, *, going_on: bool) -> None:
+    def settle(self, values: Any, *, going_on: bool, is_older: bool = False) -> None:
         """Tells values as they are: the conversation and the state (also called for the state an ending brings).
 
-        `going_on`: the superstep is, so that what streamed may still be saved.
+        `going_on`: the superstep is, so that what streamed may still be saved. `is_older`: an opening that lacks what
+        the client has; its state is not told.
         """
         messages = self._messages(values)
         if messages is not None:
             self._losses.attempt(_CONVERSATION, self._converse, messages, going_on, otherwise=None)
         if not going_on:
             self._waiting.settled()
-        if not (going_on and not self.is_told):
+        if not is_older:
             self._losses.attempt(_STATE, self._state.told, values, otherwise=None)
         self.is_told = True
 

@@ -275,14 +275,14 @@ class Translator:
             self._child_values(part, going_on=bool(interrupts))
             return
         self.root.open_now()
-        if self.losses.attempt("The opening", self.root.holds, part.data, otherwise=False):
-            return
         if not interrupts:
             try:
                 self._superstep_ended()
             except Exception as error:  # the last resort: the values count
                 self._unforeseen("An end of a superstep", error)
                 close_messages(self)
+        if self.losses.attempt("The opening", self.root.holds, part.data, bool(interrupts), otherwise=False):
+            return
         self.root.streamed(part.data, going_on=bool(interrupts))
 
     def _child_values(self, part: Part, *, going_on: bool) -> None:
