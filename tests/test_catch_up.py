@@ -98,6 +98,30 @@ def test_a_message_that_was_rewritten_is_told_by_a_snapshot() -> None:
     assert types(seen(RUN, TEXT, SAID, snapshot).catch_up(seen(RUN, TEXT, SAID))) == ["MESSAGES_SNAPSHOT"]
 
 
+def called(arguments: str) -> list[Event]:
+    call = {"id": "c", "type": "function", "function": {"name": "look", "arguments": arguments}}
+    return [{"id": "a", "role": "assistant", "toolCalls": [call]}]
+
+
+@pytest.mark.parametrize(
+    ("held", "stored", "kinds"),
+    [
+        ('{"city": "Paris", "day": 1}', '{"day":1,"city":"Paris"}', []),
+        ("", "{}", []),
+        ('{"city": "Paris"}', '{"city":"Rome"}', ["MESSAGES_SNAPSHOT"]),
+        ('{"day": 1}', '{"day":true}', ["MESSAGES_SNAPSHOT"]),
+        ('{"city": "Pa', '{"city":"Pa', ["MESSAGES_SNAPSHOT"]),
+    ],
+)
+def test_arguments_compare_as_json_and_what_is_none_as_text(held: str, stored: str, kinds: list[str]) -> None:
+    view, reader = ClientView(called(stored), {}), ClientView(called(held), {})
+    for each in (view, reader):
+        each.apply(RUN)
+    found = types(view.catch_up(reader))
+    assert [kind for kind in found if kind == "MESSAGES_SNAPSHOT"] == kinds
+    assert kinds or not held or found == []
+
+
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_reader_whose_order_is_another_ends_with_the_view_s(agui_client: AguiClient, version: str) -> None:
     view = seen(RUN, messages=HISTORY[:4], version=protocol(version))

@@ -47,14 +47,34 @@ def _same_call(held: Mapping[str, Any], wire: Mapping[str, Any]) -> bool:
         return False
     if held.get("encryptedValue") != wire.get("encryptedValue"):
         return False
-    return bool(mine["arguments"] == its["arguments"] or _json(mine["arguments"]) == _json(its["arguments"]))
+    return bool(mine["arguments"] == its["arguments"] or same_arguments(mine["arguments"], its["arguments"]))
 
 
-def _json(text: str) -> Any:
+def same_arguments(mine: Any, its: Any) -> bool:
+    """Whether a call's arguments are the same JSON, none being an empty object; what is no JSON compares as text."""
+    return json_arguments(mine) == json_arguments(its)
+
+
+def json_arguments(text: Any) -> Any:
+    """A call's arguments in a form that compares: canonical JSON, or the text if it is none (cut short, say)."""
     try:
         return orjson.dumps(orjson.loads(text or "{}"), option=orjson.OPT_SORT_KEYS)
     except (ValueError, TypeError, RecursionError):
         return text
+
+
+def with_json_arguments(message: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A message with the arguments of its calls in the form that compares."""
+    calls = message.get("toolCalls")
+    if not calls:
+        return message
+    functions = (
+        {**call["function"], "arguments": str(json_arguments(call["function"]["arguments"]))} for call in calls
+    )
+    return {
+        **message,
+        "toolCalls": [{**call, "function": function} for call, function in zip(calls, functions, strict=True)],
+    }
 
 
 def same_order(ids: list[str], wanted: Mapping[str, Event]) -> bool:

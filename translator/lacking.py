@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from . import events
-from .conversation import by_id, common
+from .conversation import by_id, common, with_json_arguments
 from .frames import bounded
 from .opened import Open
 from .openings import fitting, is_held, missing, owners
@@ -101,7 +101,12 @@ def _sorted(value: Any) -> bytes:
 
 
 def _are_same(mine: list[Event], its: list[Event]) -> bool:
-    return len(mine) == len(its) and all(map(same, mine, its))
+    return len(mine) == len(its) and all(map(_is_same, mine, its))
+
+
+def _is_same(mine: Event, its: Event) -> bool:
+    """Whether two messages are the same, arguments of calls as JSON."""
+    return same(mine, its) or (bool(its.get("toolCalls")) and same(with_json_arguments(mine), with_json_arguments(its)))
 
 
 def _size(told: Any) -> int:

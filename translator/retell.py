@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from . import events
+from .conversation import same_arguments
 from .events import Event
 
 
@@ -31,7 +32,8 @@ def retold(message: Mapping[str, Any], subagent: str | None = None) -> list[Even
 
 def continued(held: Mapping[str, Any], message: Mapping[str, Any], subagent: str | None = None) -> list[Event] | None:
     """The events that make `held`, the client's copy, into `message`, of which it is the beginning; None if events
-    cannot. Told are a new end of the text, of arguments and of the list of calls, metadata and encrypted values."""
+    cannot. Told are a new end of the text, of arguments and of the list of calls, metadata and encrypted values; none
+    are needed where arguments are the same JSON."""
     role = message.get("role")
     if role != held.get("role") or role == "tool":
         return None
@@ -45,6 +47,8 @@ def continued(held: Mapping[str, Any], message: Mapping[str, Any], subagent: str
     later["metadata"] = _later(held.get("metadata") or {}, message.get("metadata") or {})
     if message.get("encryptedValue") != held.get("encryptedValue"):
         later["encryptedValue"] = message.get("encryptedValue")
+    elif not (text or calls or later["metadata"]):
+        return []
     return retold(later, subagent)
 
 
@@ -66,7 +70,10 @@ def _later_calls(held: list[Event], calls: list[Event]) -> list[Event] | None:
         return None
     later: list[Event] = []
     for before, call in zip(held, calls, strict=False):
-        rest = _tail(before["function"]["arguments"], call["function"]["arguments"])
+        arguments, wanted = before["function"]["arguments"], call["function"]["arguments"]
+        rest = _tail(arguments, wanted)
+        if rest is None and same_arguments(arguments, wanted):
+            before, rest = {**before, "function": {**before["function"], "arguments": wanted}}, ""
         if rest is None:
             return None
         if before != call:

@@ -30,6 +30,7 @@ from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from ...translator import to_agui_messages, to_langchain_messages
 from ...translator.agui_messages import id_of
 from ...translator.content import fields, kind_of
+from ...translator.conversation import json_arguments
 from ...translator.media import part_of
 from ...translator.plain import plain
 from ..failures import InvalidInputError, unfit
@@ -224,7 +225,7 @@ def _text(said: list[Any]) -> str:
 
 
 def _said_call(call: ToolCall) -> tuple[str, str, Any]:
-    return call.id, call.function.name, _parsed(call.function.arguments or "{}")
+    return call.id, call.function.name, json_arguments(call.function.arguments)
 
 
 def _calls(view: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
