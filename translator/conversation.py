@@ -52,7 +52,7 @@ def _same_call(held: Mapping[str, Any], wire: Mapping[str, Any]) -> bool:
 
 def same_arguments(mine: Any, its: Any) -> bool:
     """Whether a call's arguments are the same JSON, none being an empty object; what is no JSON compares as text."""
-    return json_arguments(mine) == json_arguments(its)
+    return bool(json_arguments(mine) == json_arguments(its))
 
 
 def json_arguments(text: Any) -> Any:
