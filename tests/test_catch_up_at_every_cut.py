@@ -15,7 +15,7 @@ from langgraph_agui.translator import ClientView
 from .agui_client import VERSIONS, AguiClient, Answer, protocol
 from .event_streams import streams
 from .event_values import messages
-from .test_joining import EACH, EVERY, TOLD, anew, earlier, held_after, runs
+from .test_joining import EVERY, Run, anew, earlier, held_after, runs
 from .test_prelude_at_every_cut import assert_same, by_id, told
 from .test_view_equals_client import canonical
 
@@ -180,30 +180,32 @@ def test_an_up_to_date_reader_on_a_new_stream_is_told_what_is_open(version: str,
 # --- recorded runs ----------------------------------------------------------------------------------------------------
 
 
-@EACH
-@EVERY
-def test_recorded_runs_lead_to_the_same_end(thread: str, version: str) -> None:
-    for run in runs(TOLD[thread], version):
-        for number, cut in enumerate(run.cuts):
-            for read in [*earlier(run.cuts, number), cut]:
-                for held in (read.view, anew(read.view, version=version)):
-                    caught = held_after(held, cut.view.catch_up(held))
-                    assert (run.name, number, caught.messages) == (run.name, number, cut.view.messages)
-                    assert (run.name, number, caught.state) == (run.name, number, cut.view.state)
-                    assert (run.name, number, opened(caught)) == (run.name, number, opened(cut.view))
+def recorded_runs_lead_to_the_same_end(run: Run, version: str) -> None:
+    for number, cut in enumerate(run.cuts):
+        for read in [*earlier(run.cuts, number), cut]:
+            for held in (read.view, anew(read.view, version=version)):
+                caught = held_after(held, cut.view.catch_up(held))
+                assert (run.name, number, caught.messages) == (run.name, number, cut.view.messages)
+                assert (run.name, number, caught.state) == (run.name, number, cut.view.state)
+                assert (run.name, number, opened(caught)) == (run.name, number, opened(cut.view))
 
 
-@EACH
+def the_real_client_is_caught_up_with_recorded_runs(run: Run, version: str, agui_client: AguiClient) -> None:
+    for at in sorted({len(run.cuts) // 4, len(run.cuts) * 3 // 4}):
+        cut, read = run.cuts[at], run.cuts[at // 2]
+        held = anew(read.view, version=version)
+        inside = ([*read.before, *cut.view.catch_up(read.view), *cut.after], run.begun)
+        outside = ([*cut.view.catch_up(held), *cut.after], held)
+        modes: tuple[Literal["run", "connect"], ...] = ("run", "connect")
+        for mode, (events, begun) in zip(modes, (inside, outside), strict=True):
+            said = agui_client.play(events, version=version, messages=begun.messages, state=begun.state, mode=mode)
+            assert (run.name, at, said.error, said.warnings) == (run.name, at, None, [])
+            assert (run.name, at, said.messages, said.state) == (run.name, at, run.end.messages, run.end.state)
+
+
 @EVERY
-def test_the_real_client_is_caught_up_with_recorded_runs(thread: str, version: str, agui_client: AguiClient) -> None:
-    for run in runs(TOLD[thread], version):
-        for at in sorted({len(run.cuts) // 4, len(run.cuts) * 3 // 4}):
-            cut, read = run.cuts[at], run.cuts[at // 2]
-            held = anew(read.view, version=version)
-            inside = ([*read.before, *cut.view.catch_up(read.view), *cut.after], run.begun)
-            outside = ([*cut.view.catch_up(held), *cut.after], held)
-            modes: tuple[Literal["run", "connect"], ...] = ("run", "connect")
-            for mode, (events, begun) in zip(modes, (inside, outside), strict=True):
-                said = agui_client.play(events, version=version, messages=begun.messages, state=begun.state, mode=mode)
-                assert (run.name, at, said.error, said.warnings) == (run.name, at, None, [])
-                assert (run.name, at, said.messages, said.state) == (run.name, at, run.end.messages, run.end.state)
+def test_readers_of_recorded_runs_are_caught_up(thread: str, agui_client: AguiClient) -> None:
+    for version in VERSIONS:
+        for run in runs(thread, version):
+            recorded_runs_lead_to_the_same_end(run, version)
+            the_real_client_is_caught_up_with_recorded_runs(run, version, agui_client)

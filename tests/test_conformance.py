@@ -79,9 +79,6 @@ async def run(
     return raised
 
 
-_found: dict[tuple[str, str], Verdicts] = {}
-
-
 def _runs() -> Iterator[tuple[str, str]]:
     """Each fixture in each form; composed ones in two, because other fixtures run each of their parts in all."""
     for form in FORMS:
@@ -90,41 +87,8 @@ def _runs() -> Iterator[tuple[str, str]]:
                 yield name, form
 
 
-@pytest.fixture(params=[pytest.param(run, id="-".join(run)) for run in _runs()])
-async def found(request: pytest.FixtureRequest, agui_client: AguiClient) -> Verdicts:
-    """What is wrong with a fixture in a form; it is run once for all tests."""
-    run: tuple[str, str] = request.param
-    if run not in _found:
-        name, form = run
-        # the other forms make do with two readers: they differ in nothing the rest differ in
-        known = KNOWN if form == "v1" else KNOWN[:2]
-        _found[run] = await follow(name, FORMS[form], known, agui_client, FIXTURES[name].turns)
-    return _found[run]
-
-
-async def test_the_client_accepts_every_stream_without_a_warning(found: Verdicts) -> None:
-    assert found.refused == []
-
-
-async def test_everything_is_closed_before_the_terminal_event(found: Verdicts) -> None:
-    assert found.left_open == []
-
-
-async def test_the_messages_are_the_checkpoints(found: Verdicts) -> None:
-    assert found.messages == []
-
-
-async def test_the_state_is_the_checkpoints(found: Verdicts) -> None:
-    assert found.state == []
-
-
-async def test_the_view_is_the_clients(found: Verdicts) -> None:
-    assert found.view == []
-
-
-async def test_the_stream_ends_as_the_run_did(found: Verdicts) -> None:
-    assert found.end == []
-
-
-async def test_no_snapshot_or_delta_tells_nothing_new(found: Verdicts) -> None:
-    assert found.needless == []
+@pytest.mark.parametrize(("name", "form"), [pytest.param(*run, id="-".join(run)) for run in _runs()])
+async def test_clients_end_with_the_checkpoint_and_accept_all(name: str, form: str, agui_client: AguiClient) -> None:
+    # the other forms make do with two readers: they differ in nothing the rest differ in
+    known = KNOWN if form == "v1" else KNOWN[:2]
+    assert await follow(name, FORMS[form], known, agui_client, FIXTURES[name].turns) == Verdicts()

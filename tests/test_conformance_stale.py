@@ -18,7 +18,6 @@ ASKED_AGAIN = [
     for name, fixture in FIXTURES.items()
     if fixture.checkpointed and fixture.messages_key and fixture.recorded and not fixture.composed
 ]
-_found: dict[str, Verdicts] = {}
 
 
 def once_more(turn: Turn) -> Turn:
@@ -31,35 +30,8 @@ def once_more(turn: Turn) -> Turn:
     return replace(turn, input=given)
 
 
-@pytest.fixture(params=ASKED_AGAIN)
-async def found(request: pytest.FixtureRequest, agui_client: AguiClient) -> Verdicts:
-    name = str(request.param)
-    if name not in _found:
-        turns = FIXTURES[name].turns
-        known = [*STALE, "empty", "unknown"]
-        _found[name] = await follow(name, FORMS["v1"], known, agui_client, [*turns, once_more(turns[0])])
-    return _found[name]
-
-
-async def test_the_client_accepts_every_stream_without_a_warning(found: Verdicts) -> None:
-    assert found.refused == []
-
-
-async def test_everything_is_closed_before_the_terminal_event(found: Verdicts) -> None:
-    assert found.left_open == []
-
-
-async def test_the_messages_are_the_checkpoints(found: Verdicts) -> None:
-    assert found.messages == []
-
-
-async def test_the_state_is_the_checkpoints(found: Verdicts) -> None:
-    assert found.state == []
-
-
-async def test_the_view_is_the_clients(found: Verdicts) -> None:
-    assert found.view == []
-
-
-async def test_no_snapshot_or_delta_tells_nothing_new(found: Verdicts) -> None:
-    assert found.needless == []
+@pytest.mark.parametrize("name", ASKED_AGAIN)
+async def test_stale_clients_end_with_the_checkpoint_and_accept_all(name: str, agui_client: AguiClient) -> None:
+    turns = FIXTURES[name].turns
+    known = [*STALE, "empty", "unknown"]
+    assert await follow(name, FORMS["v1"], known, agui_client, [*turns, once_more(turns[0])]) == Verdicts()

@@ -11,11 +11,9 @@ from typing import Any
 import pytest
 from langgraph_agui.translator import ClientView
 
-from fixtures.recordings import Recording
-
 from .agui_client import VERSIONS, AguiClient, Answer
-from .told import Event, Telling, options_for, view_for
-from .translated import BOUNDED, ending
+from .told import Event, Telling, view_for
+from .translated import BOUNDED, translated
 
 TOLD = {name: turns for name, turns in BOUNDED.items() if turns[0].source in ("local", "platform")}
 
@@ -40,21 +38,11 @@ class Run:
     end: ClientView
 
 
-def runs(turns: list[Recording], version: str, *, known: bool = True) -> Iterator[Run]:
+def runs(thread: str, version: str, *, known: bool = True) -> Iterator[Run]:
     """The turns of a thread, told one after the other to one client, whose view is known or not."""
-    messages: list[Event] = []
-    state: Any = {}
-    for recording in turns:
-        view = view_for(version, messages, state) if known else None
-        telling = Telling(options_for(version, recording.about["messages_key"]), view, recording.name)
-        begun = view_for(version, messages, state)
-        views = [telling.view.copy()]
-        for part in recording.parts:
-            telling.feed(part)
-            views.append(telling.view.copy() if telling.feeds[-1] else views[-1])
-        telling.finish(ending(recording))
-        yield Run(recording.name, begun, telling.events, list(cuts(telling, views)), telling.view)
-        messages, state = telling.view.messages, telling.view.state
+    for turn in translated(thread, version, known=known):
+        telling = turn.telling
+        yield Run(turn.recording.name, turn.begun, telling.events, list(cuts(telling, turn.views[:-1])), telling.view)
 
 
 def cuts(telling: Telling, views: list[ClientView]) -> Iterator[Cut]:
@@ -93,53 +81,40 @@ def earlier(cuts: list[Cut], at: int) -> list[Cut]:
 
 
 EVERY = pytest.mark.parametrize("thread", TOLD)
-EACH = pytest.mark.parametrize("version", VERSIONS)
 
 
-@EACH
-@EVERY
-def test_an_empty_client_that_joins_at_any_cut(thread: str, version: str) -> None:
-    for run in runs(TOLD[thread], version):
-        for number, cut in enumerate(run.cuts):
-            joined = held_after(view_for(version, [], {}), cut.view.prelude(), cut.after)
-            assert (run.name, number, joined.messages) == (run.name, number, run.end.messages)
-            assert (run.name, number, joined.state) == (run.name, number, run.end.state)
+def an_empty_client_that_joins_at_any_cut(run: Run, version: str) -> None:
+    for number, cut in enumerate(run.cuts):
+        joined = held_after(view_for(version, [], {}), cut.view.prelude(), cut.after)
+        assert (run.name, number, joined.messages) == (run.name, number, run.end.messages)
+        assert (run.name, number, joined.state) == (run.name, number, run.end.state)
 
 
-@EACH
-@EVERY
-def test_an_up_to_date_client_that_joins_at_any_cut(thread: str, version: str) -> None:
-    for run in runs(TOLD[thread], version):
-        for number, cut in enumerate(run.cuts):
-            joined = held_after(anew(cut.view, version=version), cut.view.prelude(), cut.after)
-            assert (run.name, number, joined.messages) == (run.name, number, run.end.messages)
-            assert (run.name, number, joined.state) == (run.name, number, run.end.state)
+def an_up_to_date_client_that_joins_at_any_cut(run: Run, version: str) -> None:
+    for number, cut in enumerate(run.cuts):
+        joined = held_after(anew(cut.view, version=version), cut.view.prelude(), cut.after)
+        assert (run.name, number, joined.messages) == (run.name, number, run.end.messages)
+        assert (run.name, number, joined.state) == (run.name, number, run.end.state)
 
 
-@EACH
-@EVERY
-def test_a_stale_client_that_joins_at_any_later_cut(thread: str, version: str) -> None:
-    for run in runs(TOLD[thread], version):
-        for number, cut in enumerate(run.cuts):
-            for known in earlier(run.cuts, number):
-                joined = held_after(anew(known.view, version=version), cut.view.prelude(), cut.after)
-                assert (run.name, number, holding(joined)) == (run.name, number, holding(run.end))
+def a_stale_client_that_joins_at_any_later_cut(run: Run, version: str) -> None:
+    for number, cut in enumerate(run.cuts):
+        for known in earlier(run.cuts, number):
+            joined = held_after(anew(known.view, version=version), cut.view.prelude(), cut.after)
+            assert (run.name, number, holding(joined)) == (run.name, number, holding(run.end))
 
 
-@EACH
-@EVERY
-def test_a_reader_whose_backlog_is_dropped_before_any_cut(thread: str, version: str) -> None:
-    for run in runs(TOLD[thread], version):
-        for number, cut in enumerate(run.cuts):
-            for read in earlier(run.cuts, number):
-                joined = held_after(read.view, cut.view.resync(read.view.open), cut.after)
-                assert (run.name, number, holding(joined)) == (run.name, number, holding(run.end))
-                assert not joined.live
+def a_reader_whose_backlog_is_dropped_before_any_cut(run: Run, version: str) -> None:
+    for number, cut in enumerate(run.cuts):
+        for read in earlier(run.cuts, number):
+            joined = held_after(read.view, cut.view.resync(read.view.open), cut.after)
+            assert (run.name, number, holding(joined)) == (run.name, number, holding(run.end))
+            assert not joined.live
 
 
 @EVERY
 def test_an_empty_client_that_joins_a_run_whose_own_reader_nobody_knew(thread: str) -> None:
-    for run in runs(TOLD[thread], "1.0.0", known=False):
+    for run in runs(thread, "1.0.0", known=False):
         told_all = run.end.outcome is not None and run.end.knows_messages and run.end.knows_state
         for number, cut in enumerate(run.cuts if told_all else ()):
             joined = held_after(view_for("1.0.0", [], {}), cut.view.prelude(), cut.after)
@@ -155,15 +130,21 @@ def streams(run: Run, version: str, at: int) -> Iterator[tuple[str, list[Event],
     yield "resynced", [*read.before, *cut.view.resync(read.view.open), *cut.after], run.begun
 
 
-@EACH
+def the_real_client_joins_as_its_view_does(run: Run, version: str, client: AguiClient) -> None:
+    for at in sorted({len(run.cuts) // 4, len(run.cuts) // 2, len(run.cuts) * 3 // 4}):
+        for how, events, held in streams(run, version, at):
+            said = client.play(events, version=version, messages=held.messages, state=held.state, mode="connect")
+            where = (run.name, at, how)
+            assert (where, said.error, said.warnings) == (where, None, [])
+            assert (where, holding(said)) == (where, holding(run.end))
+
+
 @EVERY
-def test_the_real_client_joins_as_its_view_does(thread: str, version: str, agui_client: AguiClient) -> None:
-    for run in runs(TOLD[thread], version):
-        for at in sorted({len(run.cuts) // 4, len(run.cuts) // 2, len(run.cuts) * 3 // 4}):
-            for how, events, held in streams(run, version, at):
-                said = agui_client.play(
-                    events, version=version, messages=held.messages, state=held.state, mode="connect"
-                )
-                where = (run.name, at, how)
-                assert (where, said.error, said.warnings) == (where, None, [])
-                assert (where, holding(said)) == (where, holding(run.end))
+def test_clients_that_join_at_any_cut(thread: str, agui_client: AguiClient) -> None:
+    for version in VERSIONS:
+        for run in runs(thread, version):
+            an_empty_client_that_joins_at_any_cut(run, version)
+            an_up_to_date_client_that_joins_at_any_cut(run, version)
+            a_stale_client_that_joins_at_any_later_cut(run, version)
+            a_reader_whose_backlog_is_dropped_before_any_cut(run, version)
+            the_real_client_joins_as_its_view_does(run, version, agui_client)

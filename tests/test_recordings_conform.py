@@ -34,17 +34,6 @@ def values(recording: Recording, reader: Reader) -> Any:
     return {name: value for name, value in recording.state["values"].items() if name not in kept_back}
 
 
-_found: dict[str, Verdicts] = {}
-
-
-@pytest.fixture(params=BOUNDED)
-def found(request: pytest.FixtureRequest, agui_client: AguiClient) -> Verdicts:
-    name = str(request.param)
-    if name not in _found:
-        _found[name] = follow(BOUNDED[name], agui_client)
-    return _found[name]
-
-
 def follow(turns: list[Recording], client: AguiClient) -> Verdicts:
     """All turns of a recorded thread, told to every reader."""
     key = turns[0].about["messages_key"]
@@ -60,29 +49,6 @@ def follow(turns: list[Recording], client: AguiClient) -> Verdicts:
     return found
 
 
-def test_the_client_accepts_every_stream_without_a_warning(found: Verdicts) -> None:
-    assert found.refused == []
-
-
-def test_everything_is_closed_before_the_terminal_event(found: Verdicts) -> None:
-    assert found.left_open == []
-
-
-def test_the_messages_are_the_checkpoints(found: Verdicts) -> None:
-    assert found.messages == []
-
-
-def test_the_state_is_the_checkpoints(found: Verdicts) -> None:
-    assert found.state == []
-
-
-def test_the_view_is_the_clients(found: Verdicts) -> None:
-    assert found.view == []
-
-
-def test_the_stream_ends_as_the_run_did(found: Verdicts) -> None:
-    assert found.end == []
-
-
-def test_no_snapshot_or_delta_tells_nothing_new(found: Verdicts) -> None:
-    assert found.needless == []
+@pytest.mark.parametrize("thread", BOUNDED)
+def test_clients_end_with_the_checkpoint_and_accept_all(thread: str, agui_client: AguiClient) -> None:
+    assert follow(BOUNDED[thread], agui_client) == Verdicts()

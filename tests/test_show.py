@@ -21,7 +21,7 @@ from fixtures.recordings import Recording
 from .agui_client import VERSIONS, AguiClient
 from .expected import comparable
 from .random_streams import Scenario, scenarios
-from .test_joining import EACH, TOLD
+from .test_joining import TOLD
 from .told import Event, Telling, options_for, view_for
 from .translated import ending
 
@@ -308,7 +308,7 @@ def told_turn(recording: Recording, version: str) -> list[Telling]:
     return check(parts, some_cuts(len(parts)), version, recording.about["messages_key"], ending(recording))
 
 
-@EACH
+@pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("thread", [name for name, turns in TOLD.items() if not FIXTURES[turns[0].fixture].composed])
 def test_recorded_runs_lead_to_the_same_end(thread: str, version: str, agui_client: AguiClient) -> None:
     for recording in TOLD[thread]:
