@@ -28,6 +28,7 @@ from ..translator import ClientView, Options
 from ..translator import events as agui
 from .asking import Asking
 from .configs import graph_config, merged
+from .dropped import note_dropped
 from .failures import (
     SHUTDOWN,
     QueueFullError,
@@ -42,7 +43,7 @@ from .intake import Intake
 from .intake.answers import LONGEST
 from .intake.history import Search
 from .intake.inputs import Going, going_in
-from .intake.places import Places, places_of
+from .intake.places import Places, places_of, without_place
 from .intake.plan import Again, Begin, Drop, Fork, GoOn, Nothing, Plan, Resume, Wait
 from .line import Line
 from .local_standing import Read, read, searched
@@ -174,6 +175,8 @@ class _Beginning:
     def _start(self, wanted: Begin | Resume | GoOn | Fork | Again, read: Read) -> Run:
         new = wanted.messages if isinstance(wanted, Begin | Fork) else None
         goes_in = going_in(self._given, new, read.standing, self._places, self._intake, self._asking.added)
+        lost = without_place(self._places, self._given, self._intake, read.standing.values, self._options)
+        note_dropped(self._source, lost, self._given.thread_id, self._given.run_id)
         config = self._config
         if read.checkpoint_id is not None:
             config = merged(config, {"configurable": {"checkpoint_id": read.checkpoint_id, "checkpoint_ns": ""}})

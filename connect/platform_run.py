@@ -31,13 +31,14 @@ from ..translator.plain import plain
 from .asking import Asking
 from .attach import attached, told_whole
 from .configs import merged
+from .dropped import note_dropped
 from .ended import ACTIVE, subgraphs
 from .failures import InvalidInputError, RunConflictError, checked_run_id, checked_thread_id, where
 from .idle import PastErrors, Subgraph
 from .intake import Intake
 from .intake.history import Search
 from .intake.inputs import going_in
-from .intake.places import Places, undecided
+from .intake.places import Places, undecided, without_place
 from .intake.plan import Again, Begin, Drop, Fork, GoOn, Nothing, Resume, Wait
 from .intake.standing import Standing
 from .joined import joined
@@ -155,6 +156,8 @@ class _Beginning:
             at = replace(at, messages=())  # whether a call that waits now will wait then is not known
         places = await self._places(at)
         goes_in = going_in(self._given, new, at, places, self._intake, self._asking.added)
+        lost = without_place(places, self._given, self._intake, at.values, self._options)
+        note_dropped(self._source, lost, self._given.thread_id, self._given.run_id)
         return await self._thread.start(
             str(self._source.assistant_id),
             **asked_for(wanted, goes_in, checkpoint_id),

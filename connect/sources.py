@@ -74,11 +74,13 @@ class Platform:
         self.assistant_id = assistant_id
         self._schemas: dict[str, Mapping[str, Any] | None] = {}
         self._places: dict[str, Places] = {}
+        self.dropped: set[str] = set()
+        """The kinds of what clients have sent and the assistant has no place for."""
 
     def through(self, client: LangGraphClient) -> Platform:
         """The same, by another client. What it said of its graphs' schemas is not asked for again."""
         same = Platform(client, self.assistant_id)
-        same._schemas, same._places = self._schemas, self._places
+        same._schemas, same._places, same.dropped = self._schemas, self._places, self.dropped
         return same
 
     async def options(self, assistant_id: str | None = None, policy: Policy | None = None) -> Options:

@@ -9,6 +9,10 @@ from typing import Any, Final, Literal, get_args
 PROTOCOL_VERSION: Final = "1.0"
 """The AG-UI version this package speaks."""
 
+CLIENT_CHANNELS: Final = frozenset({"copilotkit", "ag-ui"})
+"""State channels for a front end's tools and context: a client has them already, and graphs keep notes of their own
+there. They are shown only where they are named."""
+
 StateMode = Literal["deltas", "initial", "final", "all", "none"]
 FirstState = Literal["snapshot", "delta"]
 History = Literal["mirror", "keep"]
@@ -42,8 +46,8 @@ class Options:
     """
 
     state_include: frozenset[str] | None = None
-    """Names of the state channels that are shown; None: all but `messages_key`, names that begin with `_`, and
-    `state_exclude`."""
+    """Names of the state channels that are shown; None: all but `messages_key`, names that begin with `_`, those of
+    `CLIENT_CHANNELS`, and `state_exclude`."""
     state_exclude: frozenset[str] = frozenset()
     """Names of state channels that are never shown."""
     messages_key: str = "messages"
@@ -115,7 +119,9 @@ class Options:
         """Whether the state channel `name` may be told: `messages` and names beginning with `_` never are."""
         if not isinstance(name, str) or name == self.messages_key or name.startswith("_") or name == "messages":
             return False
-        return name not in self.state_exclude and (self.state_include is None or name in self.state_include)
+        if name in self.state_exclude:
+            return False
+        return name not in CLIENT_CHANNELS if self.state_include is None else name in self.state_include
 
     @property
     def legacy(self) -> bool:

@@ -39,6 +39,8 @@ from langgraph.pregel import Pregel
 from langgraph.types import Overwrite
 from pydantic import BaseModel
 
+from ...translator import Options
+from ...translator.options import CLIENT_CHANNELS
 from ...translator.patched import equal
 from ...translator.plain import plain
 from ..failures import InvalidInputError
@@ -124,6 +126,25 @@ def undecided(places: Places, given: RunAgentInput, intake: Intake, held: Mappin
     return places.reducers is None and not held.keys().isdisjoint(written(places, given, intake, held))
 
 
+def without_place(
+    places: Places, given: RunAgentInput, intake: Intake, held: Mapping[str, Any], options: Options
+) -> list[str]:
+    """The kinds of what a client sends that reaches no graph: `tools`, `context`, `state`, `forwardedProps`.
+
+    A client sends back the state that it was shown: only what it changed counts. `held` are the thread's values.
+    """
+    channels, fields_of = places.channels or frozenset(), places.context
+    state = given.state if isinstance(given.state, Mapping) else {}
+    unnamed = state.keys() - intake.state - CLIENT_CHANNELS - {options.messages_key}
+    lost = {
+        "tools": given.tools and channels.isdisjoint(_CHANNELS) and fields_of.isdisjoint(TOOLS),
+        "context": given.context and channels.isdisjoint(_CHANNELS[1:]) and fields_of.isdisjoint(_FIELDS[1:]),
+        "state": any(name not in held or not equal(plain(held[name]), plain(state[name])) for name in unnamed),
+        "forwardedProps": intake.prepare is None and _brings(given.forwarded_props),
+    }
+    return [kind for kind, is_lost in lost.items() if is_lost]
+
+
 def context_of(places: Places, given: RunAgentInput, base: Any) -> Any:
     """The runtime context with the client's tools and context in it; `base` is the owner's. None if there is nothing
     for it."""
@@ -179,6 +200,11 @@ def _told(given: RunAgentInput) -> dict[str, Any]:
     ag_ui = {"tools": tools, "context": context}
     copilotkit = {"actions": tools, "context": context}
     return {"tools": tools, "copilotkit": copilotkit, "ag-ui": ag_ui, "ag_ui": ag_ui, "context": context}
+
+
+def _brings(forwarded: Any) -> bool:
+    """Whether there is anything in `forwardedProps` but an older client's answer."""
+    return bool(set(forwarded) - {"command"}) if isinstance(forwarded, Mapping) else bool(forwarded)
 
 
 def _tool(tool: Tool) -> dict[str, Any]:

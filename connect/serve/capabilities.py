@@ -15,6 +15,9 @@ names and schemas of tools are the owner's to tell.
 | delegation | it runs deepagents' tool `task` |
 | no reasoning | the options leave it out |
 
+Beside them, `dropped` has the kinds of what clients have sent so far and the agent has no place for: tools, context,
+state, forwardedProps.
+
 A platform's graph can't be looked at: of it only what all graphs there can do.
 """
 
@@ -26,6 +29,7 @@ from ag_ui.core import AgentCapabilities
 from langgraph.pregel import Pregel
 
 from ...translator import Options
+from ..dropped import dropped
 from ..intake.places import TOOLS, places_of
 from ..local_standing import own_tools
 from ..savers import has_checkpointer
@@ -39,7 +43,10 @@ _DELEGATES = "task"
 
 def described(name: str, agent: Agent) -> dict[str, Any]:
     """An agent as CopilotKit's client is told of it; `name` is the one that it is served by."""
-    found = {"name": agent.name or name, "capabilities": capabilities(agent)}
+    found: dict[str, Any] = {"name": agent.name or name, "capabilities": capabilities(agent)}
+    lost = sorted(dropped(agent.source))
+    if lost:
+        found["dropped"] = lost
     return found if agent.description is None else {**found, "description": agent.description}
 
 
