@@ -108,6 +108,20 @@ def asking(text: str, thread_id: str = "t", run_id: str = "r", **more: Any) -> d
     return {"threadId": thread_id, "runId": run_id, "messages": [message], **rest}
 
 
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """A command that is started in the block takes SIGINT. A shell starts what runs in its background with SIGINT
+    ignored, tests as well, and a command inherits that."""
+    before = signal.getsignal(signal.SIGINT)
+    if before is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        if before is signal.SIG_IGN:
+            signal.signal(signal.SIGINT, before)
+
+
 def one_line(ran: "subprocess.CompletedProcess[str]") -> str:
     """The only thing that a command said that did not do what it was asked for."""
     assert ran.stdout == ""

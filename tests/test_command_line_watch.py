@@ -17,7 +17,7 @@ from langgraph_sdk import get_client
 
 from fixtures.gated import ARGS, FIRST, FOUND, GATED, SECOND
 
-from .command import COMMAND, command, environment, one_line, serving
+from .command import COMMAND, command, environment, interruptible, one_line, serving
 from .dev_server import mortal_dev_server
 from .gates import Gates, asked
 from .platform_runs import FULL
@@ -71,16 +71,17 @@ class Watching:
 async def watching(*arguments: str, terminal: bool = False, **more: str) -> AsyncIterator[Watching]:
     """The command `watch`, for as long as the block lasts. `terminal`: whether it writes to one, or into a pipe."""
     reading, writing = os.openpty() if terminal else os.pipe()
-    process = await asyncio.create_subprocess_exec(
-        *COMMAND,
-        "watch",
-        *arguments,
-        cwd=ROOT,
-        env={**environment(more), **({"TERM": "xterm-256color", "COLUMNS": "100"} if terminal else {})},
-        stdin=subprocess.DEVNULL,
-        stdout=writing,
-        stderr=subprocess.PIPE if not terminal else None,
-    )
+    with interruptible():
+        process = await asyncio.create_subprocess_exec(
+            *COMMAND,
+            "watch",
+            *arguments,
+            cwd=ROOT,
+            env={**environment(more), **({"TERM": "xterm-256color", "COLUMNS": "100"} if terminal else {})},
+            stdin=subprocess.DEVNULL,
+            stdout=writing,
+            stderr=subprocess.PIPE if not terminal else None,
+        )
     os.close(writing)
     out = asyncio.StreamReader()
     transport, _ = await asyncio.get_running_loop().connect_read_pipe(
