@@ -4,6 +4,7 @@
 |---|---|
 | `invalid_thread_id`, `invalid_run_id` | the caller's id can be none |
 | `invalid_input` | a client's input can't be run |
+| `not_found` | the thread belongs to another agent; or the platform's 404 |
 | `unreadable_thread` | the thread's checkpointer raised |
 | `conflict` | a run is running on the thread; or the platform's 409 |
 | `queue_full` | as many inputs are queued on the thread as there may be |
@@ -69,6 +70,15 @@ class UnreadableError(RuntimeError):
         self.cause = cause
 
 
+class ThreadNotFoundError(LookupError):
+    """A thread belongs to another agent: for this one there is none."""
+
+    code = "not_found"
+
+    def __init__(self) -> None:
+        super().__init__("There is no such thread for this agent.")
+
+
 class InvalidIdError(ValueError):
     """An id that can be none; the message says why, without the id."""
 
@@ -90,7 +100,7 @@ class InvalidRunIdError(InvalidIdError):
 def failed(error: BaseException, options: Options) -> Event:
     """The `RUN_ERROR` for an error; its code is always told, the rest as `options.error_detail` says. What is wrong
     with the caller's own input is told from `code` on: it quotes nobody."""
-    is_ours = isinstance(error, InvalidIdError | InvalidInputError | RunConflictError)
+    is_ours = isinstance(error, InvalidIdError | InvalidInputError | RunConflictError | ThreadNotFoundError)
     cause = error.cause if isinstance(error, UnreadableError) else error
     told = failure(cause, "message" if is_ours and options.error_detail == "code" else options.error_detail)
     return agui.run_error(told.message, code_of(error), (), told.metadata)
@@ -99,7 +109,9 @@ def failed(error: BaseException, options: Options) -> Event:
 def code_of(error: BaseException) -> str:
     """The code of an error, as in the table above."""
     match error:
-        case PlatformError() | InvalidIdError() | InvalidInputError() | RunConflictError() | UnreadableError():
+        case PlatformError() | InvalidIdError() | InvalidInputError() | RunConflictError():
+            return error.code
+        case UnreadableError() | ThreadNotFoundError():
             return error.code
         case Cut():
             return LOST

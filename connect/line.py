@@ -34,11 +34,11 @@ class Line:
 
 
 class Lines:
-    """The lines of one event loop, by agent and thread id; each is there as long as somebody holds it."""
+    """The lines of one event loop, by checkpointer and thread id, as `Runs`; each is there as long as it is used."""
 
     def __init__(self) -> None:
         self._lines: WeakValueDictionary[tuple[Hashable, str], Line] = WeakValueDictionary()
 
-    def of(self, agent: Hashable, thread_id: str) -> Line:
+    def of(self, place: Hashable, thread_id: str) -> Line:
         """The line of a thread."""
-        return self._lines.setdefault((agent, thread_id), Line())
+        return self._lines.setdefault((place, thread_id), Line())

@@ -44,7 +44,7 @@ async def connect_local(
     run_id: str | None = None,
     past_errors: PastErrors = "error",
 ) -> Batches:
-    """What the thread holds and what runs on it, to its end; nothing for a thread nobody knows.
+    """What the thread holds and what runs on it, to its end; nothing for a thread nobody knows, or another agent's.
 
     `options`: of a run that is over; None shows the channels of the graph's output schema. `run_id`: the run to tell;
     one that is neither going on nor the thread's last is `RUN_ERROR`, as is what the checkpointer raises.
@@ -76,6 +76,8 @@ async def open_local(
     options = direct(options or await source.options())
     with reading(where(agent_of(source.graph, source.agent), thread_id, run_id)):
         now = await found(source, thread_id)
+        if now is not None and not await source.may_use(thread_id):
+            now, run_id = None, None  # it is another agent's: there is nothing, also no error
     return _told(now, thread_id, reader, options, run_id, past_errors)
 
 
@@ -102,8 +104,8 @@ async def cancel_local(source: Local, thread_id: str, run_id: str | None = None)
 
     Raises `RunNotFoundError` if none is going on in this process, or another than `run_id`.
     """
-    run = source.runs.find(agent_of(source.graph, source.agent), thread_id)
-    if run is None or run.status != "running":
+    run = source.runs.find(source.place, thread_id)
+    if run is None or run.status != "running" or not await source.may_use(thread_id):
         raise RunNotFoundError(f"no run is going on on thread {thread_id!r} in this process")
     if run_id not in (None, run.run_id):
         raise RunNotFoundError(f"run {run_id!r} is not going on on thread {thread_id!r}; {run.run_id!r} is")
@@ -112,13 +114,13 @@ async def cancel_local(source: Local, thread_id: str, run_id: str | None = None)
 
 async def found(source: Local, thread_id: str) -> Run | Ended | None:
     """The run that is going on (or lingers), or else how the last one ended; None for a thread nobody knows."""
-    graph, runs, agent = source.graph, source.runs, agent_of(source.graph, source.agent)
+    graph, runs, place = source.graph, source.runs, source.place
     while True:
-        run, last = runs.find(agent, thread_id), runs.last(agent, thread_id)
+        run, last = runs.find(place, thread_id), runs.last(place, thread_id)
         if run is not None or not has_checkpointer(graph):
             return run
         idle = await _idle(graph, thread_id, last)
-        if runs.find(agent, thread_id) is None and runs.last(agent, thread_id) is last:
+        if runs.find(place, thread_id) is None and runs.last(place, thread_id) is last:
             return idle
 
 

@@ -21,6 +21,7 @@ from contextlib import aclosing
 from typing import Any, Final, TypeVar
 
 from ag_ui.core import RunAgentInput
+from langchain_core.runnables import RunnableConfig
 from langgraph.constants import END
 from langgraph.types import Command
 
@@ -33,6 +34,7 @@ from .failures import (
     SHUTDOWN,
     QueueFullError,
     RunConflictError,
+    ThreadNotFoundError,
     checked_run_id,
     checked_thread_id,
     failed,
@@ -47,6 +49,7 @@ from .intake.places import Places, places_of, without_place
 from .intake.plan import Again, Begin, Drop, Fork, GoOn, Nothing, Plan, Resume, Wait
 from .line import Line
 from .local_standing import Read, read, searched
+from .owners import MARK
 from .planned import planned
 from .process_run import Run
 from .reader import Reader
@@ -93,12 +96,13 @@ class _Beginning:
 
     async def begun(self, queue: int | None = None) -> Batches:
         """What the client is told; the run has started, or waits for another's end. `queue`: how many may wait."""
+        await self._check_owner()
         going = self._going()
         if going is not None and (going.run_id == self._given.run_id or self._intake.busy == "reject"):
             return self._joined(going)
-        line = self._runs.lines.of(self._agent, self._given.thread_id)
+        line = self._runs.lines.of(self._source.place, self._given.thread_id)
         if self._intake.busy == "queue" and not (going is None and line.is_empty):
-            if queue is not None and self._runs.queued(self._agent, self._given.thread_id) >= queue:
+            if queue is not None and self._runs.queued(self._source.place, self._given.thread_id) >= queue:
                 raise QueueFullError("As many inputs as there may be wait for their turn on this thread. Retry later.")
             return self._told_later(self._owned(self._in_turn(line)))
         return await self._in_turn(line)
@@ -110,6 +114,7 @@ class _Beginning:
     async def _when_free(self) -> Batches:
         """What the client is told, from its turn on."""
         while True:
+            await self._check_owner()
             going = self._going()
             if going is None:
                 try:
@@ -129,8 +134,15 @@ class _Beginning:
             "has ended"
         )
 
+    async def _check_owner(self) -> None:
+        """Raises `ThreadNotFoundError` for another agent's thread."""
+        with reading(self._place):
+            is_ours = await self._source.may_use(self._given.thread_id)
+        if not is_ours:
+            raise ThreadNotFoundError
+
     def _going(self) -> Run | None:
-        return self._runs.going(self._agent, self._given.thread_id)
+        return self._runs.going(self._source.place, self._given.thread_id)
 
     async def _begin(self) -> Batches:
         read, wanted = await self._planned()
@@ -158,7 +170,7 @@ class _Beginning:
         return (now if found is None else now.at(found)), wanted
 
     async def _read(self) -> Read:
-        last = self._runs.last(self._agent, self._given.thread_id)
+        last = self._runs.last(self._source.place, self._given.thread_id)
         with reading(self._place):
             return await read(self._graph, self._config, last, self._options.messages_key)
 
@@ -169,10 +181,20 @@ class _Beginning:
     async def _settled(self) -> Read:
         """The thread, when what its last run has done is in it, and what that left undone has been given up."""
         with reading(self._place):
-            await self._graph.aupdate_state(self._config, None, as_node=END)
+            await self._graph.aupdate_state(self._marked(), None, as_node=END)
         return await self._read()
 
+    def _marked(self) -> RunnableConfig:
+        """The config of a write that is no run's, which names the thread's owner."""
+        agent = self._source.agent
+        if agent is None:
+            return self._config
+        owner = self._runs.owners.known((self._source.place, self._given.thread_id)) or agent
+        return merged(self._config, {"metadata": {MARK: owner}})
+
     def _start(self, wanted: Begin | Resume | GoOn | Fork | Again, read: Read) -> Run:
+        if not self._source.takes(self._runs.owners.known((self._source.place, self._given.thread_id))):
+            raise ThreadNotFoundError  # another agent began on it while this input was planned
         new = wanted.messages if isinstance(wanted, Begin | Fork) else None
         goes_in = going_in(self._given, new, read.standing, self._places, self._intake, self._asking.added)
         lost = without_place(self._places, self._given, self._intake, read.standing.values, self._options)
@@ -206,7 +228,8 @@ class _Beginning:
 
     def _owned(self, work: Coroutine[Any, Any, _Made]) -> asyncio.Task[_Made]:
         given = self._given
-        return self._runs.own(work, agent=self._agent, thread_id=given.thread_id, run_id=given.run_id)
+        place = self._source.place
+        return self._runs.own(work, agent=self._agent, place=place, thread_id=given.thread_id, run_id=given.run_id)
 
     async def _told_both(self, first: Run, second: asyncio.Task[Batches | None]) -> Batches:
         async with aclosing(first.attach(self._reader)) as batches:

@@ -61,16 +61,15 @@ async def watched_local(
     Ends when the registry is closed, and in `RUN_ERROR` when the checkpointer raises and goes on to.
     """
     watch = _Watch(source, thread_id, reader, direct(options or await source.options()), past_errors)
-    agent = agent_of(source.graph, source.agent)
-    starts = Lookahead(source.runs.starts(agent, thread_id))
-    run = source.runs.find(agent, thread_id)  # in the same turn: every other one is among the starts
+    starts = Lookahead(source.runs.starts(source.place, thread_id))
+    run = source.runs.find(source.place, thread_id)  # in the same turn: every other one is among the starts
     try:
         while not watch.is_over:
-            if run is not None:
+            if run is not None and await watch.may_show(run):
                 async with closing(watch.run(run)) as batches:
                     async for batch in batches:
                         yield batch
-            elif events := await watch.news():
+            elif run is None and (events := await watch.news()):
                 yield tell(events)
             try:
                 started = await starts.next(poll if has_checkpointer(source.graph) else None)
@@ -107,6 +106,14 @@ class _Watch:
         self._failures = 0
         self._place = where(agent_of(source.graph, source.agent), thread_id)
 
+    async def may_show(self, run: Run) -> bool:
+        """Whether this run is on no other agent's thread."""
+        try:
+            return await self._source.may_use(self._thread_id)
+        except Exception:  # whatever a checkpointer raises
+            _log.exception("The checkpointer raised (%s).", run.place)
+            return False
+
     async def run(self, run: Run) -> Batches:
         """A run of this process, to its end."""
         self._has_begun = True
@@ -139,7 +146,10 @@ class _Watch:
         now = await found(self._source, self._thread_id)
         if now is None or isinstance(now, Run):  # it is among the starts
             return []
-        last = self._source.runs.last(agent_of(self._source.graph, self._source.agent), self._thread_id)
+        if not await self._source.may_use(self._thread_id):
+            self._mark = mark
+            return []
+        last = self._source.runs.last(self._source.place, self._thread_id)
         events: list[Event] = []
         if is_first:
             events = self._idle(now)

@@ -4,12 +4,19 @@ stream's; never what an input asks for (`intake`)."""
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from typing import Any
+from typing import Any, Final
 
 from ag_ui.core import BaseEvent, RunAgentInput
 
 from ..translator import Options
-from .failures import InvalidIdError, InvalidInputError, RunConflictError, UnreadableError, failed
+from .failures import (
+    InvalidIdError,
+    InvalidInputError,
+    RunConflictError,
+    ThreadNotFoundError,
+    UnreadableError,
+    failed,
+)
 from .intake import Intake
 from .intake.places import check, places_of
 from .patience import Policy
@@ -19,6 +26,16 @@ from .sources import Local, Source, source_of
 from .streams import frames, models
 from .told import Batches, closing, tell
 from .wire import Cut, PlatformError
+
+_REFUSALS: Final = (
+    RunConflictError,
+    ThreadNotFoundError,
+    InvalidIdError,
+    InvalidInputError,
+    UnreadableError,
+    PlatformError,
+    Cut,
+)
 
 
 def run(
@@ -80,5 +97,5 @@ async def _run(
         async with closing(begun) as batches:
             async for batch in batches:
                 yield batch
-    except (RunConflictError, InvalidIdError, InvalidInputError, UnreadableError, PlatformError, Cut) as error:
+    except _REFUSALS as error:
         yield tell([failed(error, options or Options())])

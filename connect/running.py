@@ -29,8 +29,9 @@ async def begin(
 
     `queue`: how many inputs may wait for their turn on a thread of this process; None: any number.
     Raises, before anything is told: `QueueFullError` where more would, `RunConflictError` where a run is running and
-    the intake rejects a second one, `InvalidIdError` and `InvalidInputError` for an input that can't be run,
-    `UnreadableError` for what the checkpointer raises, `PlatformError` and `Cut` for what the platform answers.
+    the intake rejects a second one, `ThreadNotFoundError` for another agent's thread, `InvalidIdError` and
+    `InvalidInputError` for an input that can't be run, `UnreadableError` for what the checkpointer raises,
+    `PlatformError` and `Cut` for what the platform answers.
     """
     if isinstance(source, Local):
         return await begin_local(source, given, options, intake, past_errors, queue)

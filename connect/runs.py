@@ -23,7 +23,7 @@ from collections.abc import Coroutine, Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from types import TracebackType
-from typing import Any, TypeVar, get_args
+from typing import Any, NamedTuple, TypeVar, get_args
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.pregel import Pregel
@@ -35,14 +35,16 @@ from .failures import (
     InvalidIdError,
     InvalidInputError,
     RunConflictError,
+    ThreadNotFoundError,
     checked_run_id,
     checked_thread_id,
     where,
 )
 from .idle import Subgraph
 from .line import Lines
+from .owners import MARK, Owners
 from .process_run import OnDisconnect, Run
-from .savers import check_saver, has_checkpointer
+from .savers import check_saver, has_checkpointer, place_of
 from .shown import options_for
 from .starts import Starts
 
@@ -69,8 +71,15 @@ class Remembered:
     """Whether it stopped at a static breakpoint."""
 
 
+class _Queued(NamedTuple):
+    """Whose a queued input is, and of which thread."""
+
+    agent: Hashable
+    key: _Key
+
+
 class Runs:
-    """The runs of one event loop, by agent and thread id.
+    """The runs of one event loop, by checkpointer and thread id; without a checkpointer, by agent.
 
     `linger`: seconds for which an ended run of a graph without a checkpointer can still be read. `lingering`: how many
     such runs at most. `remembered`: of how many threads it is known how their last run ended.
@@ -85,9 +94,10 @@ class Runs:
         self._lingering: OrderedDict[_Key, tuple[Run, asyncio.TimerHandle]] = OrderedDict()
         self._remembered: OrderedDict[_Key, Remembered] = OrderedDict()
         self._starts: weakref.WeakKeyDictionary[Starts, _Key] = weakref.WeakKeyDictionary()
-        self.owned: dict[asyncio.Task[Any], _Key] = {}
-        """Inputs that are to run when another run has ended, and their agents."""
+        self.owned: dict[asyncio.Task[Any], _Queued] = {}
+        """Inputs that are to run when another run has ended, and whose they are."""
         self.lines = Lines()
+        self.owners = Owners()
 
     async def __aenter__(self) -> Runs:
         return self
@@ -119,13 +129,17 @@ class Runs:
             raise ValueError(f"on_disconnect: expected 'continue' or 'cancel', got {on_disconnect!r}")
         configured = _configured(graph, config, run_id)
         thread_id, run_id = configured["configurable"]["thread_id"], configured["configurable"]["run_id"]
-        key = (agent_of(graph, agent), thread_id)
+        key = (place_of(graph, agent), thread_id)
         if key in self._live:
             raise RunConflictError(f"thread {thread_id!r} has a run that is running, {self._live[key].run_id!r}")
         options = replace(options or options_for(graph), protocol_version=PROTOCOL_VERSION)
+        if agent is not None:
+            owner = self.owners.note(key, agent)
+            configured["metadata"] = {**(configured.get("metadata") or {}), MARK: owner}
         translator = Translator(thread_id, run_id, options, _seed(graph, options, view), parent_run_id=parent_run_id)
         parts = graph.astream(input, configured, context=context, stream_mode=STREAM_MODES, subgraphs=True)
-        run = Run(parts, translator, key[0], on_disconnect, has_checkpointer=has_checkpointer(graph), over=self._over)
+        named, keeps = agent_of(graph, agent), has_checkpointer(graph)
+        run = Run(parts, translator, named, on_disconnect, has_checkpointer=keeps, over=self._over)
         for subgraph in waiting:
             translator.show_waiting(subgraph.ns, subgraph.values)
         self._forget(key)
@@ -134,25 +148,34 @@ class Runs:
             starts.started(run)
         return run
 
-    def find(self, agent: Hashable, thread_id: str) -> Run | None:
-        """The run that is running on a thread, or that lingers; `agent`: its name, or else the graph."""
-        key = (agent, thread_id)
+    def find(self, place: Hashable, thread_id: str) -> Run | None:
+        """The run that is running on a thread, or that lingers; `place`: as `place_of`, or the graph, or the name of
+        the run's agent."""
+        key = self._key(place, thread_id)
         lingering = self._lingering.get(key)
         return self._live.get(key) or (None if lingering is None else lingering[0])
 
-    def last(self, agent: Hashable, thread_id: str) -> Remembered | None:
+    def last(self, place: Hashable, thread_id: str) -> Remembered | None:
         """How the last run of this process on a thread ended, if its graph has a checkpointer."""
-        return self._remembered.get((_weak(agent), thread_id))
+        return self._remembered.get(self._key(place, thread_id))
 
-    def starts(self, agent: Hashable, thread_id: str) -> Starts:
+    def starts(self, place: Hashable, thread_id: str) -> Starts:
         """The runs that start on a thread from now on."""
         starts = Starts()
-        self._starts[starts] = (agent, thread_id)
+        self._starts[starts] = self._key(place, thread_id)
         return starts
 
-    def going(self, agent: Hashable, thread_id: str) -> Run | None:
+    def going(self, place: Hashable, thread_id: str) -> Run | None:
         """The run that is running on a thread."""
-        return self._live.get((agent, thread_id))
+        return self._live.get(self._key(place, thread_id))
+
+    def _key(self, place: Hashable, thread_id: str) -> _Key:
+        if isinstance(place, Pregel):
+            place = place_of(place, None)
+        elif isinstance(place, str):
+            live = (key for key, run in self._live.items() if key[1] == thread_id and run.agent == place)
+            return next(live, (place, thread_id))
+        return place, thread_id
 
     @property
     def running(self) -> int:
@@ -162,32 +185,36 @@ class Runs:
     @property
     def busy(self) -> int:
         """How many threads have a run, or inputs that are queued for one."""
-        return len({*self._live, *self.owned.values()})
+        return len({*self._live, *(queued.key for queued in self.owned.values())})
 
-    def queued(self, agent: Hashable, thread_id: str) -> int:
+    def queued(self, place: Hashable, thread_id: str) -> int:
         """How many inputs of a thread wait for another run's end."""
-        return sum(key == (agent, thread_id) for key in self.owned.values())
+        return sum(queued.key == (place, thread_id) for queued in self.owned.values())
 
-    async def stop(self, agent: Hashable) -> None:
-        """Cancels what runs of one agent, and what is queued, and waits for its end."""
-        while (found := [run for run in self._live.values() if run.agent == agent]) or self._queued_of(agent):
-            await asyncio.gather(*self.stop_queued(agent), return_exceptions=True)
+    async def stop(self, agent: Hashable, place: Hashable) -> None:
+        """Cancels what runs of one agent, and what is queued, and waits for its end. `place`: as `place_of`."""
+        while True:
+            queued = self.stop_queued(agent, place)
+            found = [run for key, run in self._live.items() if (run.agent, key[0]) == (agent, place)]
+            if not (queued or found):
+                return
+            await asyncio.gather(*queued, return_exceptions=True)
             await asyncio.gather(*(run.cancel() for run in found))
 
-    def stop_queued(self, agent: Hashable) -> list[asyncio.Task[Any]]:
+    def stop_queued(self, agent: Hashable, place: Hashable) -> list[asyncio.Task[Any]]:
         """Cancels what is queued of one agent: it does not run, and its readers get a terminal event."""
-        found = self._queued_of(agent)
+        found = [task for task, each in self.owned.items() if (each.agent, each.key[0]) == (agent, place)]
         for task in found:
             task.cancel()
         return found
 
     def own(
-        self, work: Coroutine[Any, Any, _Made], *, agent: Hashable, thread_id: str, run_id: str
+        self, work: Coroutine[Any, Any, _Made], *, agent: Hashable, place: Hashable, thread_id: str, run_id: str
     ) -> asyncio.Task[_Made]:
         """Does work that belongs to no request (an input that waits for another run's end): it goes on if nobody waits
         for it, and is cancelled with the registry. What it raises is logged, also where no reader gets it."""
         task = asyncio.get_running_loop().create_task(work)
-        self.owned[task] = (agent, thread_id)
+        self.owned[task] = _Queued(agent, (place, thread_id))
         task.add_done_callback(lambda task: self._disown(task, where(agent, thread_id, run_id)))
         return task
 
@@ -203,31 +230,27 @@ class Runs:
         for key in list(self._lingering):
             self._forget(key)
 
-    def _queued_of(self, agent: Hashable) -> list[asyncio.Task[Any]]:
-        return [task for task, key in self.owned.items() if key[0] == agent]
-
     def _disown(self, task: asyncio.Task[Any], place: str) -> None:
         del self.owned[task]
         error = None if task.cancelled() else task.exception()
-        if isinstance(error, InvalidIdError | InvalidInputError | RunConflictError):
+        if isinstance(error, InvalidIdError | InvalidInputError | RunConflictError | ThreadNotFoundError):
             _log.warning("A queued input was refused (%s): %s", place, error)
         elif error is not None:
             _log.error("A queued input could not be run (%s).", place, exc_info=error)
 
     def _over(self, run: Run, ending: Ending) -> None:
-        key = (run.agent, run.thread_id)
+        key = next(key for key, each in self._live.items() if each is run)
         del self._live[key]
         if run.has_checkpointer:
             if not run.is_untranslated:
-                self._remember(run, ending)
+                self._remember(key, run, ending)
         else:
             timer = asyncio.get_running_loop().call_later(self._linger, self._forget, key)
             self._lingering[key] = (run, timer)
             if len(self._lingering) > self._most_lingering:
                 self._forget(next(iter(self._lingering)))
 
-    def _remember(self, run: Run, ending: Ending) -> None:
-        key = (_weak(run.agent), run.thread_id)
+    def _remember(self, key: _Key, run: Run, ending: Ending) -> None:
         is_interrupted = run.status == "interrupted"
         self._remembered[key] = Remembered(run.run_id, run.started_at, _brief(ending), is_interrupted, run.is_stopped)
         self._remembered.move_to_end(key)
@@ -328,8 +351,3 @@ def _brief(ending: Ending) -> Ending:
         failed = failure(ending.error, "message")
         return Failed({"error": failed.code, "message": failed.message})
     return ending
-
-
-def _weak(agent: Hashable) -> Hashable:
-    """An agent as what is remembered holds it: no graph is kept alive by that."""
-    return agent if isinstance(agent, str) else weakref.ref(agent)

@@ -166,7 +166,7 @@ async def test_an_agents_queued_runs_end_with_its_runs() -> None:
             for each in (source, other)
         ]
         await until(lambda: len(runs.owned) == 2)
-        await runs.stop("a")
+        await runs.stop("a", source.place)
         assert (runs.running, len(runs.owned)) == (1, 1)
         point.open.set()
         await asyncio.gather(*(each.task for each in (*running, *queued)))

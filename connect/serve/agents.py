@@ -55,6 +55,9 @@ class Agent:
     """What clients are told it can do; None: what can be seen of it."""
     patience: Policy | None = None
     """How long a platform that can't be reached is waited for."""
+    shares_threads_with: frozenset[str] = frozenset()
+    """The names of other agents whose threads it may use. A thread belongs to the agent whose run was the first on it,
+    and there is no such thread for any other, however they share a checkpointer or a platform."""
     headers: tuple[str, ...] = ()
     """The names of the request's headers that are sent on to the platform; no other is. The platform's client sends
     none of these names by itself then, also where a request has none."""
@@ -68,6 +71,10 @@ class Agent:
             raise TypeError(f"intake: expected an Intake or what makes one, got {type(self.intake).__name__}")
         if isinstance(self.intake, Intake) and isinstance(self.source, Local):
             check(places_of(self.source.graph, (self.options or Options()).messages_key), self.intake)
+
+    def named(self, name: str) -> Agent:
+        """The same, with a source that knows under which name it is served: threads belong to that."""
+        return replace(self, source=self.source.named(name, self.shares_threads_with))
 
     def source_for(self, request: Request) -> Source:
         """The source, as whoever asks sees it."""
@@ -104,6 +111,7 @@ def agents_of(given: Any) -> dict[str, Agent]:
             raise ValueError(f"agents: {name!r} is a route of its own ({', '.join(RESERVED)} are): choose another name")
     found = {name: each if isinstance(each, Agent) else Agent(source=each) for name, each in named.items()}
     for name, agent in found.items():
+        found[name] = agent = agent.named(name)
         if isinstance(agent.source, Local) and not has_checkpointer(agent.source.graph):
             _log.warning("The graph of agent %r has no checkpointer: its threads are forgotten after each run.", name)
     return found

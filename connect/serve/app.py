@@ -123,7 +123,7 @@ def _lifespan(service: Service) -> Any:
         yield
         await service.closing.aclose()
         for source in service.locals:
-            await source.runs.stop(agent_of(source.graph, source.agent))
+            await source.runs.stop(agent_of(source.graph, source.agent), source.place)
 
     return lifespan
 

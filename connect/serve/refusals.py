@@ -23,6 +23,7 @@ from ..failures import (
     InvalidInputError,
     QueueFullError,
     RunConflictError,
+    ThreadNotFoundError,
     UnreadableError,
     code_of,
 )
@@ -93,6 +94,8 @@ def refusal_of(error: Exception) -> Refusal | None:
             return Refusal(HTTPStatus.SERVICE_UNAVAILABLE, code_of(error), _UNREADABLE, headers)
         case QueueFullError():
             return too_much(code_of(error), str(error))
+        case ThreadNotFoundError():
+            return Refusal(HTTPStatus.NOT_FOUND, code_of(error), str(error))
         case RunConflictError():
             return Refusal(HTTPStatus.CONFLICT, code_of(error), str(error))
         case PlatformError():

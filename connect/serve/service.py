@@ -208,7 +208,7 @@ class Service:
     def _stop_queued(self) -> None:
         """What is queued does not run any more when the server ends; its readers get a terminal event."""
         for source in self.locals:
-            source.runs.stop_queued(agent_of(source.graph, source.agent))
+            source.runs.stop_queued(agent_of(source.graph, source.agent), source.place)
 
     def _told(
         self,
