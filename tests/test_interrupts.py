@@ -1,5 +1,6 @@
 """Interrupts: all of a run's, each once, with LangGraph's ids, their whole value, and what can be read off it."""
 
+from collections import deque
 from typing import Any
 
 import pytest
@@ -306,3 +307,22 @@ async def test_an_interrupt_inside_a_subagent_says_whose_it_is_and_suspends_it()
     (ended,) = telling.kinds("SUBAGENT_FINISHED")
     assert item["subagentRunId"] == ended["subagentRunId"]
     assert ended["outcome"] == {"type": "suspended", "interruptIds": [item["id"]]}
+
+
+def test_the_interrupts_of_an_ending_may_be_any_collection() -> None:
+    run = told([], Finished(interrupts=deque([Interrupt("Sure?", id="i")])))
+    assert [item["id"] for item in run.events[-1]["outcome"]["interrupts"]] == ["i"]
+
+
+def test_odd_messages_of_a_client_cost_an_interrupt_nothing(agui_client: AguiClient) -> None:
+    call = {"id": "c", "type": "function", "function": {"name": "send", "arguments": '{"to": "x"}'}}
+    seeded = [
+        {"id": "1", "role": "user", "content": "hi", "toolCalls": False},
+        {"id": "2", "role": "tool", "content": "hi"},
+        {"id": "3", "role": "assistant", "content": "hi", "toolCalls": None},
+        {"id": "4", "role": "assistant", "toolCalls": [call]},
+    ]
+    asked = Interrupt({"action_requests": [{"name": "send", "args": {"to": "x"}}]}, id="i")
+    run = told([], Finished(interrupts=[asked]), view=ClientView(seeded, {}))
+    assert run.events[-1]["outcome"]["interrupts"][0]["toolCallId"] == "c"
+    assert "metadata" not in run.events[-1]

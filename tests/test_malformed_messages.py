@@ -3,10 +3,11 @@
 Tables of inputs and what they become. Never here: whole streams, and values that raise (`test_last_resort`).
 """
 
+from collections import deque
 from typing import Any
 
 import pytest
-from langgraph_agui.translator import ClientView, Options, to_langchain_messages
+from langgraph_agui.translator import ClientView, Options, to_agui_messages, to_langchain_messages
 from langgraph_agui.translator.agui_messages import shown
 from langgraph_agui.translator.content import (
     CALL_SIGNATURES,
@@ -20,6 +21,7 @@ from langgraph_agui.translator.content import (
     ToolPiece,
     fields,
     finish_reason,
+    is_chunk,
     lone_text,
     pieces,
     text_of,
@@ -34,6 +36,7 @@ from langgraph_agui.translator.usage import Usage
 HI = {"type": "text", "text": "hi"}
 PNG = {"type": "image", "source": {"type": "data", "value": "aa", "mimeType": "image/png"}}
 THINKS = {"type": "thinking", "thinking": "hm"}
+CALL = {"id": "c", "type": "function", "function": {"name": "n", "arguments": "{}"}}
 
 
 def server(name: str | None, args: str | None, id_: str | None = "s", index: Any = None) -> ToolPiece:
@@ -56,6 +59,15 @@ def grounded(**metadata: Any) -> dict[str, Any]:
 
 
 WHOLE: list[tuple[Any, list[Any]]] = [
+    ([{"type": "server_tool_use", "id": "s", "name": "n", "partial_json": ""}], [server("n", "{}")]),
+    (
+        [{"type": "file_search_call", "id": "s", "queries": ["q"]}],
+        [server("file_search", '{"queries":["q"]}'), ServerResult("s", "", False)],
+    ),
+    (
+        [{"type": "reasoning_content", "reasoning_content": {"signature": "s"}}],
+        [Reasoning(None, "", form="reasoning_content"), Encrypted(None, "s", form="reasoning_content")],
+    ),
     # a text
     ([{"type": "text", "text": 7}, HI], [Text("hi")]),
     ([{"type": "text", "text": "", "extra": 1}, HI], [Text("hi")]),
@@ -236,6 +248,8 @@ WHOLE: list[tuple[Any, list[Any]]] = [
     ([{"type": "image_generation_call", "result": 7}, {"type": "image_generation_call", "result": ""}], []),
 ]
 MESSAGES: list[tuple[dict[str, Any], list[Any]]] = [
+    ({"content": "a", "response_metadata": {"x": 1}}, [Text("a")]),
+    (grounded(grounding_supports=7), []),
     # additional_kwargs
     ({"content": "hi", "additional_kwargs": "reasoning"}, [Text("hi")]),
     (
@@ -351,18 +365,27 @@ CHUNKS: list[tuple[dict[str, Any], list[Any]]] = [
 
 
 @pytest.mark.parametrize(("content", "read"), WHOLE)
-def test_a_block_of_a_whole_message_is_read_as_far_as_it_can_be(content: Any, read: list[Any]) -> None:
+def test_a_block_of_a_whole_message_is_read_as_far_as_it_can_be(
+    content: Any, read: list[Any], caplog: pytest.LogCaptureFixture
+) -> None:
     assert pieces({"type": "ai", "content": content}) == read
+    assert not caplog.records
 
 
 @pytest.mark.parametrize(("message", "read"), MESSAGES)
-def test_a_whole_message_is_read_as_far_as_it_can_be(message: dict[str, Any], read: list[Any]) -> None:
+def test_a_whole_message_is_read_as_far_as_it_can_be(
+    message: dict[str, Any], read: list[Any], caplog: pytest.LogCaptureFixture
+) -> None:
     assert pieces({"type": "ai", **message}) == read
+    assert not caplog.records
 
 
 @pytest.mark.parametrize(("message", "read"), CHUNKS)
-def test_a_chunk_is_read_as_far_as_it_can_be(message: dict[str, Any], read: list[Any]) -> None:
+def test_a_chunk_is_read_as_far_as_it_can_be(
+    message: dict[str, Any], read: list[Any], caplog: pytest.LogCaptureFixture
+) -> None:
     assert pieces({"type": "AIMessageChunk", **message}) == read
+    assert not caplog.records
 
 
 def test_a_call_that_only_the_content_of_a_whole_message_streams_is_left_out() -> None:
@@ -370,6 +393,7 @@ def test_a_call_that_only_the_content_of_a_whole_message_streams_is_left_out() -
 
 
 PARTS: list[tuple[dict[str, Any], Any]] = [
+    ({"type": "image", "url": "u", "mime_type": ""}, {"type": "image", "source": {"type": "url", "value": "u"}}),
     ({"type": "image", "url": "u"}, {"type": "image", "source": {"type": "url", "value": "u"}}),
     ({"type": "image", "url": "", "file_id": "f"}, {"type": "image", "source": {"type": "file", "value": "f"}}),
     ({"type": "image", "url": 7, "file_id": 7}, None),
@@ -476,6 +500,22 @@ def test_a_media_part_without_metadata_becomes_a_block_without_extras() -> None:
 
 
 FIELDS: list[tuple[Any, Any]] = [
+    (deque(["user", "a"]), {}),
+    (
+        {
+            "role": "assistant",
+            "tool_calls": [
+                {"id": "c", "function": {"name": "n", "arguments": '{"a":1}'}},
+                {"id": "d", "function": {"arguments": "{"}},
+            ],
+        },
+        {
+            "type": "ai",
+            "role": "assistant",
+            "tool_calls": [{"id": "c", "name": "n", "args": {"a": 1}}],
+            "invalid_tool_calls": [{"id": "d", "name": None, "args": "{"}],
+        },
+    ),
     (("user", "a"), {"type": "human", "role": "user", "content": "a"}),
     (("user", "a", "b"), {}),
     ((7, "a"), {}),
@@ -511,6 +551,68 @@ def test_a_message_of_any_form_has_the_fields_it_names(message: Any, read: Any) 
 
 
 SHOWN: list[tuple[dict[str, Any], list[dict[str, Any]]]] = [
+    ({"type": "system", "content": "a"}, []),
+    ({"type": "function", "content": "a"}, []),
+    ({"type": "chat", "role": "", "content": "a"}, [{"role": "assistant", "content": "a"}]),
+    ({"type": "chat", "role": "", "content": [HI]}, [{"role": "assistant", "content": "hi"}]),
+    (
+        {"type": "chat", "role": "critic", "content": "a", "name": "n"},
+        [{"role": "assistant", "content": "a", "name": "n"}],
+    ),
+    (
+        {"type": "ai", "content": [THINKS]},
+        [{"id": "m-reasoning-0", "role": "reasoning", "content": "hm"}, {"role": "assistant", "content": ""}],
+    ),
+    (
+        {"type": "ai", "content": "a", "additional_kwargs": {"refusal": "no"}},
+        [{"role": "assistant", "content": "ano", "metadata": {"finishReason": "refusal"}}],
+    ),
+    (
+        {"type": "ai", **grounded(), "content": "a"},
+        [
+            {
+                "role": "assistant",
+                "content": "a",
+                "metadata": {"citations": [cited(url="u", title="t", cited_text="x", end_index=1).citation]},
+            }
+        ],
+    ),
+    ({"type": "ai", "content": "a", "response_metadata": 7}, [{"role": "assistant", "content": "a"}]),
+    (
+        {"type": "ai", "content": "a", "tool_calls": [{"id": "c", "name": "n", "args": {}}]},
+        [{"role": "assistant", "content": "a", "toolCalls": [CALL]}],
+    ),
+    (
+        {"type": "ai", "content": [{"type": "server_tool_use", "id": "c", "name": "n", "input": ""}]},
+        [{"role": "assistant", "toolCalls": [{**CALL, "function": {"name": "n", "arguments": ""}}]}],
+    ),
+    (
+        {
+            "type": "ai",
+            "content": [
+                {"type": "server_tool_use", "id": "c", "name": "n"},
+                {"type": "code_execution_result", "code_execution_result": "r"},
+                {"type": "code_execution_result", "code_execution_result": "s", "tool_call_id": "d"},
+            ],
+        },
+        [
+            {"role": "assistant", "toolCalls": [CALL]},
+            {"id": "m-result-c", "role": "tool", "content": "r", "toolCallId": "c"},
+            {"id": "m-result-d", "role": "tool", "content": "s", "toolCallId": "d"},
+        ],
+    ),
+    (
+        {"type": "ai", "content": [{"type": "code_execution_result", "code_execution_result": "r"}]},
+        [{"role": "assistant", "content": ""}, {"id": "m-result-", "role": "tool", "content": "r", "toolCallId": ""}],
+    ),
+    (
+        {"type": "tool", "content": "a", "tool_call_id": "c", "name": ["x"]},
+        [{"role": "tool", "content": "a", "toolCallId": "c"}],
+    ),
+    (
+        {"type": "tool", "content": "a", "tool_call_id": "c", "name": "n"},
+        [{"role": "tool", "content": "a", "toolCallId": "c"}],
+    ),
     ({"type": "ai", "content": "a", "name": 7}, [{"role": "assistant", "content": "a"}]),
     ({"type": "ai", "content": [HI], "name": 7}, [{"role": "assistant", "content": "hi"}]),
     ({"type": "ai", "content": [HI], "name": ""}, [{"role": "assistant", "content": "hi"}]),
@@ -601,6 +703,42 @@ def test_a_stored_message_is_shown_as_far_as_it_can_be(
     assert not caplog.records
 
 
+WHOLLY: list[tuple[dict[str, Any], list[dict[str, Any]]]] = [
+    ({"type": "system", "content": "a"}, [{"role": "system", "content": "a"}]),
+    ({"type": "system", "content": "a", "name": 7}, [{"role": "system", "content": "a"}]),
+    (
+        {"type": "system", "content": "a", "additional_kwargs": {"__openai_role__": "developer"}},
+        [{"role": "developer"}],
+    ),
+    ({"type": "system", "content": "a", "additional_kwargs": "developer"}, [{"role": "system"}]),
+    ({"type": "chat", "role": "developer", "content": "a"}, [{"role": "developer"}]),
+    ({"type": "developer", "content": "a"}, [{"role": "developer"}]),
+    ({"type": "ai", "content": "a", "tool_calls": [{"id": "c"}]}, [{"role": "assistant", "content": "a"}]),
+    ({"type": "chat", "role": "critic", "content": "a", "name": "n"}, [{"role": "assistant", "name": "n"}]),
+    ({"type": "chat", "role": "critic", "content": "a"}, [{"role": "assistant", "name": "critic"}]),
+    ({"type": "ai", "content": [THINKS]}, [{"role": "reasoning", "content": "hm"}, {"role": "assistant"}]),
+    ({"type": "ai", "content": [{**THINKS, "thinking": ""}]}, [{"role": "assistant"}]),
+    (
+        {"type": "ai", "content": [{**THINKS, "thinking": "", "id": "t"}]},
+        [{"role": "reasoning", "id": "t"}, {"role": "assistant"}],
+    ),
+    (
+        {"type": "ai", "content": [{"type": "redacted_thinking", "data": "d"}]},
+        [{"role": "reasoning", "encrypted_value": "d"}, {"role": "assistant"}],
+    ),
+]
+
+
+@pytest.mark.parametrize(("message", "wholly"), WHOLLY)
+def test_a_message_is_converted_whole_as_far_as_it_can_be(
+    message: dict[str, Any], wholly: list[dict[str, Any]]
+) -> None:
+    messages = to_agui_messages([{"id": "m", **message}])
+    read = [{name: getattr(one, name, None) for name in said} for one, said in zip(messages, wholly, strict=True)]
+    assert read == wholly
+    assert all(getattr(one, "name", None) in (None, "n", "critic") for one in messages)
+
+
 @pytest.mark.parametrize("message_id", [7, "", None])
 def test_a_message_without_an_id_is_named_by_its_position(message_id: Any) -> None:
     assert shown({"id": message_id, "type": "human", "content": "a"}, 3, Options())[0]["id"] == "message-3"
@@ -638,6 +776,19 @@ LONE: list[tuple[Any, str]] = [
 @pytest.mark.parametrize(("content", "text"), LONE)
 def test_only_a_bare_block_of_text_is_a_lone_text(content: Any, text: str) -> None:
     assert lone_text(content) == text
+
+
+def test_a_message_whose_type_is_no_text_is_no_chunk() -> None:
+    assert not is_chunk({"type": 7})
+
+
+def test_metadata_of_a_media_part_goes_into_its_block() -> None:
+    part = {"type": "image", "source": {"type": "url", "value": "u"}, "metadata": {"x": 1}}
+    assert block_of(part) == {"type": "image", "url": "u", "extras": {"x": 1}}
+
+
+def test_the_text_of_a_message_is_that_of_its_blocks() -> None:
+    assert text_of({"type": "ai", "content": [HI, HI]}) == "hihi"
 
 
 def test_the_text_of_a_message_has_a_refusal_in_it() -> None:
@@ -693,7 +844,7 @@ WRITTEN: list[tuple[tuple[Any, str, str, dict[str, Any]], list[dict[str, Any]]]]
         (None, "a\n\nb", "", {"form": "reasoning", "parts": [1, 1]}),
         [{"type": "reasoning", "reasoning": "a"}, {"type": "reasoning", "reasoning": "b"}],
     ),
-    ((None, "a\n\nb", "", {"form": "reasoning", "parts": [4, 0]}), [{"type": "reasoning", "reasoning": "a\n\nb"}]),
+    ((None, "a\n\nb", "", {"form": "reasoning", "parts": [2, 0]}), [{"type": "reasoning", "reasoning": "a\n\nb"}]),
     ((None, "ab", "", {"form": "reasoning", "parts": ["1"]}), [{"type": "reasoning", "reasoning": "ab"}]),
     ((None, "ab", "", {"form": "reasoning", "parts": [1]}), [{"type": "reasoning", "reasoning": "ab"}]),
     ((None, "ab", "", {"form": "reasoning", "parts": {1: 1}}), [{"type": "reasoning", "reasoning": "ab"}]),
@@ -774,14 +925,13 @@ def test_an_option_that_is_a_collection_of_names_is_not_none() -> None:
 
 
 ANSWER = {"id": "a", "role": "assistant", "content": "hi"}
-CALLS = [{"id": "c", "type": "function", "function": {"name": "n", "arguments": "{}"}}]
 BACK: list[tuple[list[dict[str, Any]], list[dict[str, Any]]]] = [
     ([ANSWER], [{"content": "hi"}]),
     ([{**ANSWER, "id": 7}], [{"content": "hi", "id": None}]),
     ([{**ANSWER, "id": ""}], [{"content": "hi", "id": None}]),
     ([{**ANSWER, "content": None}], [{"content": ""}]),
     (
-        [{**ANSWER, "toolCalls": [7, {"id": 7, "function": CALLS[0]["function"]}, *CALLS]}],
+        [{**ANSWER, "toolCalls": [7, {"id": 7, "function": CALL["function"]}, CALL]}],
         [{"tool_calls": [{"id": "c", "name": "n", "args": {}, "type": "tool_call"}]}],
     ),
     (
@@ -807,7 +957,7 @@ BACK: list[tuple[list[dict[str, Any]], list[dict[str, Any]]]] = [
         ],
     ),
     (
-        [{**ANSWER, "toolCalls": CALLS}, {"role": "tool", "toolCallId": "c", "content": "r", "id": "r"}],
+        [{**ANSWER, "toolCalls": [CALL]}, {"role": "tool", "toolCallId": "c", "content": "r", "id": "r"}],
         [{}, {"name": "n", "status": "success", "content": "r"}],
     ),
     (

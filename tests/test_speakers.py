@@ -133,12 +133,14 @@ async def test_a_predicate_can_let_a_tools_model_speak() -> None:
     assert list(told.texts.values()) == ["The expert thinks aloud.", "That is all I found."]
 
 
-async def test_a_predicate_that_raises_says_no_and_the_run_lives() -> None:
+async def test_a_predicate_that_raises_says_no_and_the_run_lives(caplog: pytest.LogCaptureFixture) -> None:
     def broken(metadata: Any) -> bool:
         raise LookupError
 
     told = await tell_one("router_not_saved", Options(speakers=broken))
     assert list(told.texts.values()) == ["It will rain."]
+    (record,) = caplog.records
+    assert record.getMessage().startswith("The predicate `speakers` raised, and model calls are hidden (thread ")
 
 
 async def test_a_model_tagged_nostream_is_silent() -> None:

@@ -224,3 +224,11 @@ def test_tool_calls_are_an_assistants_alone(role: str, calls: Any) -> None:
     view = ClientView([message], {})
     assert (view.messages, view.copy().messages) == ([message], [message])
     assert view.call("c") is None
+
+
+@pytest.mark.parametrize(
+    "message", [{"role": "user"}, {"id": "m"}, {"id": 7, "role": "user"}, {"id": "m", "role": None}]
+)
+def test_a_message_without_an_id_or_a_role_is_refused(message: Any) -> None:
+    with pytest.raises(ValueError, match="a client's message has an id and a role"):
+        ClientView([message])

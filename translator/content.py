@@ -88,10 +88,10 @@ def pieces(view: Mapping[str, Any], *, whole: bool | None = None, report: Report
         kwargs = _NO_KWARGS
     if issubclass(type(content), str):  # asked in the content's place, which may raise at every look
         told: list[Piece] = [Text(content)] if content else []
-        pending = None if chunk else _calls(view)
+        pending: list[ToolPiece | None] | None = None if chunk else [*_calls(view)]
     else:
         told = []
-        pending = None if chunk else _calls(view)
+        pending = None if chunk else [*_calls(view)]
         _read_content(content, view, chunk, pending, told, report)
     if kwargs:
         _read_kwargs(kwargs, view, chunk, told, report)
@@ -200,7 +200,7 @@ def _text(block: Mapping[str, Any]) -> Iterator[Piece]:
 def _read_kwargs(
     kwargs: Mapping[str, Any], view: Mapping[str, Any], chunk: bool, told: list[Piece], report: Report
 ) -> None:
-    if ("reasoning_content" in kwargs or "reasoning" in kwargs) and not any(type(p) is Reasoning for p in told):
+    if not any(type(piece) is Reasoning for piece in told):
         told[:0] = _safely(view, report, reasoning_blocks.read_kwargs, kwargs)
     outputs = kwargs.get("tool_outputs")
     for block in outputs if isinstance(outputs, list) else ():
@@ -241,7 +241,7 @@ def _read_call_chunks(view: Mapping[str, Any], told: list[Piece]) -> None:
     chunks = view.get("tool_call_chunks")
     if not isinstance(chunks, list) or not chunks:
         if view.get("tool_calls") or view.get("invalid_tool_calls"):
-            told.extend(piece for piece in _calls(view) if piece is not None and (piece.name or piece.id))
+            told.extend(piece for piece in _calls(view) if piece.name or piece.id)
         return
     for call in chunks:
         if not isinstance(call, Mapping):
@@ -257,9 +257,9 @@ def _read_call_chunks(view: Mapping[str, Any], told: list[Piece]) -> None:
         )
 
 
-def _calls(view: Mapping[str, Any]) -> list[ToolPiece | None]:
-    """The calls of a whole message; an entry becomes None when `_take` has told it."""
-    found: list[ToolPiece | None] = []
+def _calls(view: Mapping[str, Any]) -> list[ToolPiece]:
+    """The calls of a whole message."""
+    found: list[ToolPiece] = []
     for field in ("tool_calls", "invalid_tool_calls"):
         calls = view.get(field)
         if not isinstance(calls, list | tuple):

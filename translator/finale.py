@@ -147,8 +147,9 @@ def _terminal(run: Translator, event: Event) -> None:
 
 def _unanswered(messages: list[Event]) -> Mapping[str, tuple[str, Any]]:
     """The conversation's unanswered tool calls: id to name and arguments."""
-    answered = {message["toolCallId"] for message in messages if message["role"] == "tool"}
-    calls = [call for message in messages for call in message.get("toolCalls", ()) if call["id"] not in answered]
+    answered = {message.get("toolCallId") for message in messages if message["role"] == "tool"}
+    calling = [message.get("toolCalls") or () for message in messages if message["role"] == "assistant"]
+    calls = [call for calls in calling for call in calls if call["id"] not in answered]
     return {call["id"]: (call["function"]["name"], _json(call["function"]["arguments"])) for call in calls}
 
 

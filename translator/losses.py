@@ -26,6 +26,7 @@ class Losses:
         self._names = (thread_id, run_id)
         self._lost: set[str] = set()
         self._blocks: set[str] = set()
+        self._warned: set[str] = set()
 
     def __len__(self) -> int:
         return len(self._lost)
@@ -49,6 +50,12 @@ class Losses:
             self._blocks.add(name)
             line = "A content block of the message %s is left out of the events of thread %r, run %r."
             _log.warning(line, name, *self._names, exc_info=error)
+
+    def warn(self, what: str, error: BaseException | None = None) -> None:
+        """Something that is no loss by itself, but may be the reason that something is missing; said once."""
+        if what not in self._warned:
+            self._warned.add(what)
+            _log.warning("%s (thread %r, run %r).", what, *self._names, exc_info=error)
 
     def attempt(self, what: str, act: Callable[..., _Made], *args: Any, otherwise: _Made) -> _Made:
         """What `act` gives, or `otherwise` if it raises: then `what` is lost, and whatever comes after goes on."""

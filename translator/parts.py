@@ -30,6 +30,10 @@ of the modes when it is given a tuple."""
 PLATFORM_STREAM_MODES: Final[list[PlatformStreamMode]] = ["messages-tuple", "updates", "values", "custom"]
 """What to ask LangGraph Platform for: `client.runs.stream(..., stream_mode=PLATFORM_STREAM_MODES)`."""
 
+UNUSED_MODES: Final = frozenset(
+    {"checkpoints", "debug", "tools", "events", "lifecycle", "feedback", "end", "heartbeat", "messages-tuple"}
+)
+"""Modes and events of LangGraph's that become no event. Any other name may be of a payload that came without a mode."""
 _HOW_TO_ASK: Final = "ask for the stream with stream_mode=STREAM_MODES, a list of several modes"
 
 

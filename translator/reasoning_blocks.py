@@ -60,7 +60,7 @@ class ReasoningBlocks:
 
     def __init__(self) -> None:
         self._by_index: dict[Key, _Block] = {}
-        self._by_id: dict[str, _Block] = {}
+        self._by_id: dict[str | None, _Block] = {}
         self._keyless: _Block | None = None
         self._count = 0
 
@@ -94,7 +94,7 @@ class ReasoningBlocks:
         return block
 
     def _known(self, index: Key, id: str | None, fresh: bool) -> _Block | None:  # noqa: A002
-        if id is not None and id in self._by_id:
+        if id in self._by_id:
             return self._by_id[id]
         block = self._keyless if index is None else self._by_index.get(index)
         if block is None or fresh or (id is not None and block.id is not None):
@@ -111,7 +111,7 @@ def read(block: Mapping[str, Any], position: int | None) -> Iterator[Piece]:
     kind = block.get("type")
     key, part = _key(block.get("index"))
     id_ = _id(block)
-    if part is None and key is None and id_ is not None:
+    if key is None and id_ is not None:
         part = position
     if kind == "redacted_thinking":
         yield from _encrypted(key, block.get("data"), kind, redacted=True)

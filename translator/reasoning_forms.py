@@ -38,7 +38,7 @@ def forms(told: Iterable[Piece]) -> list[dict[str, Any]]:
             form = {"form": piece.form}
             found.append({**form, "at": spoken} if spoken and piece.form not in KWARGS_FORMS else form)
             lengths.append([])
-        if isinstance(piece, Reasoning) and piece.text:
+        if isinstance(piece, Reasoning):
             _measure(lengths[placed.ordinal], piece.text, placed.delta)
     for form_, parts in zip(found, lengths, strict=True):
         if len(parts) > 1:
@@ -61,7 +61,7 @@ def written(id_: str | None, text: str, encrypted: str, form: Mapping[str, Any])
     if name in ("summary", "kwargs-item") or (name is None and id_ is not None):
         summary = [{"type": "summary_text", "text": part} for part in parts if part]
         return [_with({"type": "reasoning", "id": id_, "summary": summary}, encrypted_content=encrypted)]
-    blocks: list[dict[str, Any]] = [_with({"type": "reasoning", "reasoning": part}, id=id_ or "") for part in parts]
+    blocks: list[dict[str, Any]] = [_with({"type": "reasoning", "reasoning": part}, id=id_) for part in parts]
     if encrypted:
         blocks[-1]["extras"] = {"signature" if id_ is None else "encrypted_content": encrypted}
     return blocks
@@ -86,6 +86,6 @@ def _split(text: str, lengths: Any) -> list[str]:
     return parts
 
 
-def _with(block: dict[str, Any], **more: str) -> dict[str, Any]:
+def _with(block: dict[str, Any], **more: str | None) -> dict[str, Any]:
     """The block with those of `more` that are not empty."""
     return block | {name: value for name, value in more.items() if value}

@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from .losses import Losses
 from .namespaces import Namespace, task_path
 from .options import Options
 
@@ -27,7 +28,8 @@ from .options import Options
 class Speakers:
     """Who may speak in one run."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Options, losses: Losses) -> None:
+        self._losses = losses
         self._speakers = options.speakers
         self._tool_tasks: set[Namespace] = set()
         """The running tasks whose input is a tool call."""
@@ -87,7 +89,8 @@ class Speakers:
         if callable(speakers):
             try:
                 return not speakers(metadata)
-            except Exception:  # an owner's predicate must not end a stream
+            except Exception as error:  # an owner's predicate must not end a stream
+                self._losses.warn("The predicate `speakers` raised, and model calls are hidden", error)
                 return True
         tags = metadata.get("tags")
         names = [metadata.get("langgraph_node"), *(tags if isinstance(tags, list | tuple) else ())]

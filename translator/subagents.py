@@ -165,11 +165,11 @@ class Subagents:
         """The unanswered `task` calls of the main agent (None) or a subagent, those with a subagent left out."""
         taken = {subagent.call_id for subagent in self._by_ns.values()}
         messages = self._outbox.view.messages
-        answered = {message["toolCallId"] for message in messages if message["role"] == "tool"}
+        answered = {message.get("toolCallId") for message in messages if message["role"] == "tool"}
         for message in messages:
             if message.get("subagentRunId") != self.tag(caller):
                 continue
-            for call in message.get("toolCalls", ()):
+            for call in (message.get("toolCalls") or ()) if message["role"] == "assistant" else ():
                 if call["function"]["name"] == TASK_TOOL and call["id"] not in answered | taken:
                     args = _task_args(call["function"]["arguments"])
                     if args is not None:

@@ -29,7 +29,7 @@ from .modelcalls import task_of
 from .namespaces import Namespace
 from .options import PROTOCOL_VERSION, Options
 from .outbox import Outbox
-from .parts import Part, live_message, read_part
+from .parts import UNUSED_MODES, Part, live_message, read_part
 from .plain import plain, text
 from .predict import Predictions
 from .root_values import RootValues
@@ -73,7 +73,7 @@ class Translator:
         self.losses = Losses(self.thread_id, self.run_id)
         self.state = State(self.outbox, self.options, self.losses)
         self.history = History(self.outbox, self.options, self.losses)
-        self.speakers = Speakers(self.options)
+        self.speakers = Speakers(self.options, self.losses)
         self.subagents = Subagents(self.outbox, self.options, self.speakers)
         self.steps = Steps(self.outbox, self.options, self.subagents)
         self.speech = Speech(
@@ -135,6 +135,8 @@ class Translator:
         route = self._routes.get(read.mode)
         if route is not None:
             self._tell(route, read, read.mode)
+        elif read.mode not in UNUSED_MODES:
+            self.losses.warn(f"Parts of the unknown mode {text(read.mode)[:40]!r} are passed over")
         return self.outbox.take()
 
     def finish(self, ending: Ending | None = None) -> list[Event]:

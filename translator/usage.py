@@ -58,7 +58,7 @@ def _count(usage: Mapping[str, Any], path: tuple[str, ...]) -> int | None:
     value: Any = usage
     for key in path:
         value = value.get(key) if isinstance(value, Mapping) else None
-    return int(value) if isinstance(value, int | float) and value == value and abs(value) < 2**53 else None
+    return int(value) if isinstance(value, int | float) and abs(value) < 2**53 else None
 
 
 def _name(value: Any) -> str:

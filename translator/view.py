@@ -63,11 +63,12 @@ class ClientView:
         """Takes what the client is known to hold: `None` is unknown, `[]` and `{}` are empty.
 
         `messages` are wire dicts or `ag_ui.core` models, `state` plain JSON, `version` the protocol version the client
-        declares. Nothing given is changed; it must not change afterwards either.
+        declares. Nothing given is changed; it must not change afterwards either. Raises `ValueError` for a message
+        without an id or a role.
         """
         self.version = version
         self._old = version is None
-        self._held = Held(_wire(message) for message in messages or ())
+        self._held = Held(map(_message, messages or ()))
         self._opened = Opened()
         self._terminal: Event | None = None
         self._state = self._shown = state
@@ -245,6 +246,13 @@ class ClientView:
         # 0.0.59 applies further deltas to a falsy state but shows its user the one before
         if not self._old or state or isinstance(state, (dict, list)):
             self._shown = state
+
+
+def _message(value: Any) -> dict[str, Any]:
+    wire = _wire(value)
+    if not (isinstance(wire.get("id"), str) and isinstance(wire.get("role"), str)):
+        raise ValueError(f"a client's message has an id and a role, not {sorted(map(str, wire))}")
+    return wire
 
 
 def _wire(value: Any) -> dict[str, Any]:
