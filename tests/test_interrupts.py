@@ -316,7 +316,7 @@ def test_the_interrupts_of_an_ending_may_be_any_collection() -> None:
 
 def test_odd_messages_of_a_client_cost_an_interrupt_nothing(agui_client: AguiClient) -> None:
     call = {"id": "c", "type": "function", "function": {"name": "send", "arguments": '{"to": "x"}'}}
-    seeded = [
+    seeded: list[dict[str, Any]] = [
         {"id": "1", "role": "user", "content": "hi", "toolCalls": False},
         {"id": "2", "role": "tool", "content": "hi"},
         {"id": "3", "role": "assistant", "content": "hi", "toolCalls": None},

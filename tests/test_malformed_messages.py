@@ -797,7 +797,7 @@ def test_the_text_of_a_message_has_a_refusal_in_it() -> None:
 
 def test_fragments_of_reasoning_belong_to_the_block_they_name() -> None:
     blocks = ReasoningBlocks()
-    told = [
+    told: list[Any] = [
         *(Reasoning(0, "a"), Reasoning(0, "b", "x"), Reasoning(0, "c", "y"), Reasoning(5, "d", "x")),
         *(
             Reasoning(None, "e"),
