@@ -22,6 +22,7 @@ from .intake.places import check, places_of
 from .patience import Policy
 from .public import HEARTBEAT
 from .running import begin
+from .shown import options_for
 from .sources import Local, Source, source_of
 from .streams import frames, models
 from .told import Batches, closing, tell
@@ -86,7 +87,7 @@ def _check(source: Source, given: Any, options: Any, intake: Any, patience: Any)
         if value is not None and not isinstance(value, kind):
             raise TypeError(f"{name}: expected {kind.__name__} or None, got {type(value).__name__}")
     if isinstance(source, Local) and intake is not None:
-        check(places_of(source.graph, (options or Options()).messages_key), intake)
+        check(places_of(source.graph, (options or options_for(source.graph)).messages_key), intake)
 
 
 async def _run(

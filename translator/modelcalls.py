@@ -135,6 +135,8 @@ class ModelCalls:
     def __init__(self) -> None:
         self._by_id: dict[tuple[str, str], ModelCall] = {}
         self._by_task: dict[str, list[ModelCall]] = {}
+        self._going: list[ModelCall] = []
+        """Those that have not ended, and some that have since."""
 
     def __iter__(self) -> Iterator[ModelCall]:
         return (call for calls in self._by_task.values() for call in calls)
@@ -158,6 +160,7 @@ class ModelCalls:
         """A new call."""
         call = ModelCall(task_of(metadata), metadata, message_id)
         self._by_task.setdefault(call.task, []).append(call)
+        self._going.append(call)
         self._by_id[call.task, message_id] = call
         return call
 
@@ -166,13 +169,21 @@ class ModelCalls:
         same = [call for call in self._by_task.get(task, ()) if not call.silent and call.is_same(text, call_ids)]
         return same[0] if len(same) == 1 else None
 
-    def settle(self) -> None:
-        """Forgets the calls that have ended; one that has not is silent from now on: its beginning has been judged."""
-        self._by_id = {key: call for key, call in self._by_id.items() if not call.ended}
-        going = {id(call): call for call in self._by_id.values()}
-        self._by_task.clear()
-        for call in going.values():
+    def going(self) -> list[ModelCall]:
+        """The calls that have not ended."""
+        self._going = [call for call in self._going if not call.ended]
+        return self._going
+
+    def silence(self) -> None:
+        """What goes on says no more: its beginning has been judged."""
+        for call in self.going():
             call.silent = True
+
+    def forget(self) -> None:
+        """Forgets the calls that have ended."""
+        self._by_id = {key: call for key, call in self._by_id.items() if not call.ended}
+        self._by_task.clear()
+        for call in self.going():
             self._by_task.setdefault(call.task, []).append(call)
 
     def _continued(self, task: str, message_id: str, metadata: Mapping[str, Any], live: bool) -> ModelCall | None:

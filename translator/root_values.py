@@ -126,6 +126,8 @@ class RootValues:
         messages = self._messages(values)
         if messages is not None:
             self._losses.attempt(_CONVERSATION, self._converse, messages, going_on, otherwise=None)
+        elif not going_on:
+            self._speech.forget()
         if not going_on:
             self._waiting.settled()
         if not is_older:

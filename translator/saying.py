@@ -91,6 +91,10 @@ class Saying:
         self.close(call)
         call.silent = True
 
+    def forget(self) -> None:
+        """Lets go of the calls that have ended."""
+        self._telling = {message_id: call for message_id, call in self._telling.items() if not call.ended}
+
     def _told(self, call: ModelCall, piece: Piece) -> Iterator[events.Event]:
         """The events of one piece."""
         if isinstance(piece, Text):

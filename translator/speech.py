@@ -218,14 +218,22 @@ class Speech:
 
     def settle(self) -> None:
         """The conversation has been judged: what was told so far is saved, or dropped."""
+        self.calls.silence()
+        self.forget()
+
+    def forget(self) -> None:
+        """A superstep of the root ended: what was said in it was judged or, without a messages channel, is the client's
+        to keep."""
+        self._hot = None
         self._results.clear()
         self._shown.clear()
-        self.calls.settle()
+        self._saying.forget()
+        self.calls.forget()
 
     def end_all(self) -> None:
         """Closes everything that is open (rule 1)."""
         self._hot = None
-        for call in self.calls:
+        for call in self.calls.going():
             self._saying.close(call)
 
     def realign(self) -> None:
@@ -238,8 +246,8 @@ class Speech:
     def end_within(self, ns: Namespace) -> None:
         """Closes what is open in the graph at `ns` and within it."""
         self._hot = None
-        for call in self.calls:
-            if not call.ended and is_within(tuple(call.task.split("|")[:-1]), ns):
+        for call in self.calls.going():
+            if is_within(tuple(call.task.split("|")[:-1]), ns):
                 self._saying.close(call)
 
     def _chunk(self, ns: Namespace, view: Mapping[str, Any], metadata: Mapping[str, Any], *, live: bool) -> None:

@@ -17,6 +17,7 @@ from ..intake import Intake
 from ..intake.places import check, places_of
 from ..patience import Policy
 from ..savers import has_checkpointer
+from ..shown import options_for
 from ..sources import Local, Platform, Source, source_of
 from .forwarded import checked_names, forwarded
 
@@ -70,7 +71,9 @@ class Agent:
         if not (isinstance(self.intake, Intake) or callable(self.intake)):
             raise TypeError(f"intake: expected an Intake or what makes one, got {type(self.intake).__name__}")
         if isinstance(self.intake, Intake) and isinstance(self.source, Local):
-            check(places_of(self.source.graph, (self.options or Options()).messages_key), self.intake)
+            check(
+                places_of(self.source.graph, (self.options or options_for(self.source.graph)).messages_key), self.intake
+            )
 
     def named(self, name: str) -> Agent:
         """The same, with a source that knows under which name it is served: threads belong to that."""
