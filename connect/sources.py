@@ -111,7 +111,7 @@ class Platform:
         """The kinds of what clients have sent and the assistant has no place for."""
 
     def named(self, agent: str, shares_threads_with: Iterable[str]) -> Platform:
-        """The same as it is served under a name."""
+        """The same as it is served under a name. A platform's threads belong to no agent."""
         return self
 
     def through(self, client: LangGraphClient) -> Platform:

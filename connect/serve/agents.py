@@ -57,8 +57,8 @@ class Agent:
     patience: Policy | None = None
     """How long a platform that can't be reached is waited for."""
     shares_threads_with: frozenset[str] = frozenset()
-    """The names of other agents whose threads it may use. A thread belongs to the agent whose run was the first on it,
-    and there is no such thread for any other, however they share a checkpointer or a platform."""
+    """The names of other agents whose threads it may use. A thread of a checkpointer belongs to the agent whose run was
+    the first on it, and there is no such thread for any other. A platform's threads are not told apart."""
     headers: tuple[str, ...] = ()
     """The names of the request's headers that are sent on to the platform; no other is. The platform's client sends
     none of these names by itself then, also where a request has none."""
