@@ -107,8 +107,11 @@ def judge(reader: Reader, client: AguiClient, values: Any, ends: str, found: Ver
     if values is None:
         return
     if isinstance(values, dict) and options.messages_key in values:
-        stored = expected(values, options).messages
-        want, got = comparable(stored), comparable(telling.own(answer.messages, [item["id"] for item in stored]))
+        stored = {message["id"] for message in expected(values, options).messages}
+        messages = expected(values, options, waiting=telling.emitted_by_waiting()).messages
+        ids = [message["id"] for message in messages]
+        beside = set(ids) - stored
+        want, got = comparable(messages, beside), comparable(telling.own(answer.messages, ids), beside)
         if want != got:
             found.messages.append(f"{where}\n want {want}\n got  {got}")
     if expected(values, options).state != answer.state:

@@ -42,6 +42,8 @@ class Telling:
         """By message id: the graph it came from."""
         self._asking: dict[str, Namespace] = {}
         """By interrupt id: the innermost graph it came from."""
+        self._begun = 0
+        """How many feeds there were when the superstep of the root graph began."""
 
     def feed(self, part: Any) -> list[Event]:
         """Feeds one part."""
@@ -85,6 +87,18 @@ class Telling:
         emitted = {message_id for message_id, ns in self._emitters.items() if ns[:1] in asking}
         return [item["id"] for item in messages if any(item["id"].startswith(each) for each in emitted)]
 
+    def emitted_by_waiting(self) -> list[Mapping[str, Any]]:
+        """What namespaces with a pending interrupt have emitted in this run's last superstep, if it ends with one: a
+        client must hold it at the end. Subagents' messages are not counted."""
+        if self.end != "interrupt":
+            return []
+        view = ClientView([], {}, version=self.translator.options.protocol_version)
+        for event in (event for feed in self.feeds[self._begun :] for event in feed):
+            if event["type"] != "MESSAGES_SNAPSHOT":
+                view.apply(event)
+        waiting = self.waiting(view.messages)
+        return [item for item in unattributed(view.messages) if item["id"] in waiting]
+
     def _read(self, part: Part | None) -> None:
         if part is None:
             return
@@ -98,6 +112,8 @@ class Telling:
                 self._emitters[message_id] = tuple(task.split("|")[:-1])
         elif part.mode in ("updates", "values") and isinstance(data, Mapping):
             asked = data.get("__interrupt__", asked)
+            if part.mode == "values" and not part.ns and not asked:
+                self._begun = len(self.feeds)
             stored = data.get(self.translator.options.messages_key) if part.ns and part.mode == "values" else ()
             for message in stored if isinstance(stored, list | tuple) else ():  # of a run before, perhaps
                 self._emitters.setdefault(str(fields(message).get("id")), part.ns)
