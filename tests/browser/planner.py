@@ -65,7 +65,8 @@ def planner(checkpointer: Checkpointer) -> Graph:
         return {"messages": [await model(turn).ainvoke(state["messages"])]}
 
     async def ask(state: Planned) -> dict[str, Any]:
-        return {"answer": interrupt({"question": "Shall I book the tower?"}) or ""}
+        answer = interrupt({"question": "Shall I book the tower?"})
+        return {"answer": answer if answer == "yes" else ""}
 
     async def add_stop(state: Planned) -> dict[str, Any]:
         last = state["messages"][-1]
