@@ -42,9 +42,18 @@ def dropped(view: ClientView, reader: ClientView) -> ClientView:
     return ClientView(mine, reader.base, version=reader.version)
 
 
-def ordered(messages: list[Event]) -> list[str]:
-    """The order that counts: reasoning that a client once holds it cannot be made to put elsewhere."""
-    return [message["id"] for message in messages if message["role"] not in ("reasoning", "activity")]
+def ordered(messages: list[Event]) -> list[Any]:
+    """The order that counts, as `expected` has it. A client leaves reasoning where it is, and so the later one of two
+    results of one message may come to stand before the other."""
+    order: list[Any] = []
+    results: list[str] = []
+    for message in messages:
+        if message["role"] == "tool":
+            results.append(message["id"])
+        elif message["role"] not in ("reasoning", "activity"):
+            order += [sorted(results), message["id"]]
+            results = []
+    return [*order, sorted(results)]
 
 
 def assert_caught_up(view: ClientView, reader: ClientView) -> None:
@@ -117,6 +126,34 @@ def test_the_client_goes_on_in_a_new_stream(
     stream = [*told(events[:cut], version).catch_up(held), *events[cut:]]
     late = agui_client.play(stream, version=version, mode="connect", messages=held.messages, state=held.state)
     assert_leads_to(uncut, late, events)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_result_stands_before_another_where_reasoning_began_between_the_call_and_the_catch_up(
+    agui_client: AguiClient, version: str
+) -> None:
+    """The reader holds the call and the reasoning behind it, so a snapshot puts the first result behind both; the
+    second one goes right behind the call."""
+    call = {"type": "TOOL_CALL_START", "toolCallId": "c", "toolCallName": "look", "parentMessageId": "a"}
+    result = {"type": "TOOL_CALL_RESULT", "toolCallId": "c", "content": "Found."}
+    rewritten = {"id": "u", "role": "user", "content": "Changed."}
+    before: list[Event] = [
+        {"type": "RUN_STARTED", "threadId": "t", "runId": "r"},
+        {"type": "MESSAGES_SNAPSHOT", "messages": [{"id": "u", "role": "user", "content": "Hi."}]},
+        *(call, {"type": "TOOL_CALL_END", "toolCallId": "c"}),
+        {"type": "REASONING_MESSAGE_START", "messageId": "thought", "role": "reasoning"},
+        {"type": "REASONING_MESSAGE_END", "messageId": "thought"},
+    ]
+    first: list[Event] = [*before, {**result, "messageId": "one"}]
+    held = told(first, version).messages
+    first.append({"type": "MESSAGES_SNAPSHOT", "messages": [rewritten, *held[1:]]})
+    rest: list[Event] = [{**result, "messageId": "two"}, {"type": "RUN_FINISHED", "threadId": "t", "runId": "r"}]
+    uncut = agui_client.play([*first, *rest], version=version)
+    caught = told(first, version).catch_up(told(before, version))
+    answer = agui_client.play([*before, *caught, *rest], version=version)
+    results = [message["id"] for message in answer.messages if message["role"] == "tool"]
+    assert results == ["two", "one"]
+    assert_leads_to(uncut, answer, rest)
 
 
 # --- readers that hold something else ---------------------------------------------------------------------------------

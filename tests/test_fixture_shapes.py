@@ -35,6 +35,18 @@ def test_a_shape_does_not_see_which_of_two_parallel_nodes_came_first() -> None:
     assert shape_of_stream([parts[0], parts[2], parts[1], *parts[3:]]) == shape_of_stream(parts)
 
 
+def test_a_shape_does_not_see_which_task_of_a_node_returned_first() -> None:
+    """The reviewed calls run as tasks of one node, side by side."""
+    parts = next(each for each in recordings("local-tasks", fixture="review_approved") if each.turn == 1).parts
+    places = [place for place, part in enumerate(parts) if part[-2] == "updates" and "tools" in part[-1]]
+    first, *_, last = places
+    swapped = list(parts)
+    swapped[first], swapped[last] = parts[last], parts[first]
+    assert swapped != parts
+    assert shape_of_stream(swapped) == shape_of_stream(parts)
+    assert shape_of_stream(parts[:first] + parts[first + 1 :]) != shape_of_stream(parts)
+
+
 def test_a_shape_sees_another_kind_of_id() -> None:
     parts = _parts("plain_text")
     ns, mode, (message, metadata) = parts[1]

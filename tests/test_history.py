@@ -244,3 +244,14 @@ def test_two_messages_that_come_at_once_with_the_same_call_id_keep_their_own_arg
     assert [message["toolCalls"][0]["function"]["arguments"] for message in told.view.messages[1:]] == [
         *('{"n":1}', '{"n":2}'),
     ]
+
+
+def test_a_message_that_takes_an_activity_s_id_stands_where_the_graph_has_it() -> None:
+    """The activity was the client's own when the messages before and behind it were compared."""
+    first, last = HumanMessage("hi", id="h"), HumanMessage("go on", id="b")
+    drawn = {"type": "ACTIVITY_SNAPSHOT", "messageId": "x", "activityType": "chart", "content": {"n": 1}}
+    histories = [first], [first], [first, last], [first, last, AIMessage("Here.", id="x")]
+    states = [("values", {"messages": messages}) for messages in histories]
+    told = tell_parts([states[0], ("custom", drawn), *states[1:]], view=ClientView([], {}))
+    assert [message["id"] for message in told.view.messages] == ["h", "b", "x"]
+    assert told.view.message("x") == {"id": "x", "role": "assistant", "content": "Here."}
