@@ -7,7 +7,7 @@
 #   make test-browser    the pages of examples/copilotkit in Chromium, against a real server; each leaves a picture in
 #                        test-artefacts
 #   make bench           the benchmark, the peer beside it (ARGS='--only replay': a part of it)
-#   make test-versions   pytest on the oldest versions pyproject.toml admits, and on the newest
+#   make test-versions   pytest on the oldest versions pyproject.toml admits, on some between, and on the newest
 #   make clean           removes what these made
 #
 # The live tests also run on Aegra, in .venv-aegra, where Python >= 3.12 and PostgreSQL are at hand.
@@ -45,8 +45,8 @@ AEGRA_PYTHON := $(shell for name in python3.12 python3.13 python3.14 python3 \
 POSTGRES := $(or $(shell command -v initdb),$(wildcard /usr/lib/postgresql/*/bin/initdb))
 AEGRA := $(if $(and $(AEGRA_PYTHON),$(POSTGRES)),.venv-aegra/.ready)
 
-.PHONY: demo test lint types unit client test-browser chromium aegra bench test-versions test-oldest test-newest \
-	run-bench node clean FORCE
+.PHONY: demo test lint types unit client test-browser chromium aegra bench test-versions test-oldest test-middle \
+	test-newest run-bench node clean FORCE
 .NOTPARALLEL:
 .DEFAULT_GOAL := test
 
@@ -95,11 +95,15 @@ bench:
 run-bench: $(VENV)/.bench
 	$(RUN) -m benchmarks $(ARGS)
 
-test-versions: test-oldest test-newest
+test-versions: test-oldest test-middle test-newest
 
 test-oldest:
 	$(MAKE) unit VENV=.venv-oldest INSTALL_FLAGS='--constraint tests/versions/oldest.txt' \
 		PYTEST_ARGS='-p tests.oldest -m "not newest" $(PYTEST_ARGS)'
+
+test-middle:
+	$(MAKE) unit VENV=.venv-middle INSTALL_FLAGS='--constraint tests/versions/middle.txt' \
+		PYTEST_ARGS='-p tests.middle -m "not newest" $(PYTEST_ARGS)'
 
 # Brought up to date each time: what was the newest need not be so now.
 test-newest:
@@ -107,7 +111,7 @@ test-newest:
 	$(MAKE) unit VENV=.venv-newest INSTALL_FLAGS='--upgrade --upgrade-strategy eager'
 
 clean:
-	rm -rf .venv .venv-oldest .venv-newest .venv-bench .venv-aegra build dist *.egg-info
+	rm -rf .venv .venv-oldest .venv-middle .venv-newest .venv-bench .venv-aegra build dist *.egg-info
 	rm -rf test-artefacts examples/copilotkit/dist tests/client/node_modules tests/browser/node_modules examples/copilotkit/node_modules
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .langgraph_api
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

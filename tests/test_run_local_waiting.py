@@ -151,6 +151,7 @@ async def test_an_answer_that_an_approval_can_not_take_is_refused_and_another_on
     assert (sorted(called), chat.texts[-1]) == (["else", "n0"], "Left.")
 
 
+@pytest.mark.newest
 async def test_a_cancelled_approval_that_takes_no_rejection_is_responded_to(agui_client: AguiClient) -> None:
     graph, called = approving("respond")
     chat = Chat(agui_client, graph)
