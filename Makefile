@@ -7,6 +7,7 @@
 #   make test-browser    the pages of examples/copilotkit in Chromium, against a real server; each leaves a picture in
 #                        test-artefacts
 #   make bench           the benchmark, the peer beside it (ARGS='--only replay': a part of it)
+#   make fuzz            the property tests, long and each time with other examples: part of what `make test-all` is to do
 #   make test-versions   pytest on the oldest versions pyproject.toml admits, on some between, and on the newest
 #   make clean           removes what these made
 #
@@ -45,8 +46,8 @@ AEGRA_PYTHON := $(shell for name in python3.12 python3.13 python3.14 python3 \
 POSTGRES := $(or $(shell command -v initdb),$(wildcard /usr/lib/postgresql/*/bin/initdb))
 AEGRA := $(if $(and $(AEGRA_PYTHON),$(POSTGRES)),.venv-aegra/.ready)
 
-.PHONY: demo test lint types unit client test-browser chromium aegra bench test-versions test-oldest test-middle \
-	test-newest run-bench node clean FORCE
+.PHONY: demo test lint types unit client test-browser chromium aegra bench fuzz test-versions test-oldest \
+	test-middle test-newest run-bench node clean FORCE
 .NOTPARALLEL:
 .DEFAULT_GOAL := test
 
@@ -66,6 +67,9 @@ types: $(VENV)/.dev
 unit: $(VENV)/.dev $(NODE_MODULES) $(AEGRA)
 	$(if $(AEGRA),,@echo 'no Python >= 3.12 or no PostgreSQL here: the live tests leave Aegra out')
 	$(PYTEST) --numprocesses $(WORKERS) --dist loadfile $(PYTEST_ARGS)
+
+fuzz: $(VENV)/.dev $(NODE_MODULES)
+	$(PYTEST) --hypothesis-profile long --timeout 7200 $(PYTEST_ARGS) $(shell grep -l hypothesis tests/test_*.py)
 
 client: $(NODE_MODULES)
 	cd tests/client && PATH="$(BIN):$$PATH" node --test

@@ -5,6 +5,7 @@ import logging
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
+from hypothesis import settings
 
 from .aegra_server import running_aegra_server
 from .agui_client import AguiClient
@@ -13,6 +14,9 @@ from .dev_server import GRAPHS, MortalServer, mortal_dev_server, running_dev_ser
 from .gates import Gates, gates
 from .live_client import LiveClients
 from .recorded_run import Recorded, recorded
+
+settings.register_profile("long")
+"""Chosen by `make fuzz`: property tests that know it draw many examples, others each time."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -7,8 +7,8 @@ checkpoint has them, and it goes on under the same ids. Rules:
    have begun and not returned: the stream does not say in which of them it is.
 2. The messages of a waiting subgraph count as stored, behind the root's, by namespace: what its models and tools have
    said since its last user message. All before that is its input, of which the root's conversation has what is to be
-   visible. They are read off its `values`, so that a reader of its checkpoint finds the same. What runs inside a tool
-   is not visible, unless it is a subagent.
+   visible. They are read off its `values`, and off the updates of nodes that returned since, which its checkpoint has
+   as pending writes: a reader of it finds the same. What runs inside a tool is not visible, unless it is a subagent.
 3. Input that ends otherwise is in the first values of a subgraph that has just begun. One that goes on has the
    messages there that it waited with; the two are told apart by what the client holds, or is known beside the stream.
 4. What a task has emitted that has not ended stays too, without being stored: the task starts over when the run goes
@@ -19,7 +19,7 @@ checkpoint has them, and it goes on under the same ids. Rules:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .agui_messages import shown
@@ -57,6 +57,8 @@ class Waiting:
         """The conversation each had in its first values of the stream."""
         self._ended: set[tuple[Namespace, str]] = set()
         """Nodes that have returned, and the superstep of their graph has not ended."""
+        self._written: dict[Namespace, list[Any]] = {}
+        """What these nodes wrote to the conversations of their graphs; the checkpoints have it as pending writes."""
 
     def values(self, ns: Namespace, values: Any) -> None:
         """The values of a subgraph in the stream."""
@@ -72,17 +74,23 @@ class Waiting:
             self.values(ns, values)
             self._input.pop(ns, None)
 
-    def returned(self, ns: Namespace, node: str) -> None:
+    def returned(self, ns: Namespace, node: str, output: Any) -> None:
         """A node of the graph at `ns` has returned."""
         self._ended.add((ns, node))
+        for update in (output if isinstance(output, list | tuple) else (output,)) if ns else ():
+            written = update.get(self._options.messages_key) if isinstance(update, Mapping) else None
+            messages = written if isinstance(written, list | tuple) else (written,)
+            self._written.setdefault(ns, []).extend(message for message in messages if message is not None)
 
     def superstep_ended(self, ns: Namespace) -> None:
         """A superstep of the graph at `ns` has ended."""
         self._ended = {key for key in self._ended if key[0] != ns}
+        self._written.pop(ns, None)
 
     def settled(self) -> None:
         """A superstep of the root has ended: if nothing is pending, its subgraphs have."""
         self._ended.clear()
+        self._written.clear()
         if not self._interrupts:
             self._messages.clear()
             self._input.clear()
@@ -116,7 +124,7 @@ class Waiting:
             return []
         given = {fields(message).get("id") for message in self._input.get(ns, ())}
         own: list[list[Event]] = []
-        for message in reversed(self._messages[ns] or ()):
+        for message in reversed(self._conversation(ns)):
             message_id = fields(message).get("id")
             if not isinstance(message_id, str) or not message_id:
                 continue
@@ -133,6 +141,12 @@ class Waiting:
         tag = self._subagents.tag(subagent)
         tagged = wires if tag is None else [{**wire, "subagentRunId": tag} for wire in wires]
         return [wire for wire in tagged if not self._view.has(wire["id"])]
+
+    def _conversation(self, ns: Namespace) -> list[Any]:
+        """The messages of a subgraph, with those of its superstep's finished nodes behind them."""
+        messages = list(self._messages[ns] or ())
+        ids = {fields(message).get("id") for message in messages}
+        return messages + [one for one in self._written.get(ns, ()) if fields(one).get("id") not in ids]
 
     def _shown(self, message: Any, message_id: str) -> list[Event]:
         try:
