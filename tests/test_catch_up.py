@@ -159,12 +159,12 @@ ODD: list[tuple[Any, Any]] = [
     ([{"id": "m", "role": "assistant", "content": 2**70}], {"n": 2**70}),
     ([{"id": "m", "role": "assistant", "toolCalls": [{"id": "c"}]}], {"\ud800": object()}),
     ([{"id": "m", "role": "assistant", "toolCalls": [{"id": "c", "function": None}]}], object()),
-    ([{"id": "m", "role": object(), "content": object(), "metadata": 1}], 0),
+    ([{"id": "m", "role": "wizard", "content": object(), "metadata": 1}], 0),
 ]
 
 
 @pytest.mark.parametrize(("messages", "state"), ODD)
-def test_nothing_that_a_caller_says_a_client_holds_raises(messages: Any, state: Any) -> None:
+def test_no_value_in_a_clients_messages_or_state_raises(messages: Any, state: Any) -> None:
     view = seen(RUN, TEXT, SAID, CALL, ARGS)
     assert view.catch_up(ClientView(messages, state))[0]["type"] == "RUN_STARTED"
 

@@ -230,5 +230,5 @@ def test_tool_calls_are_an_assistants_alone(role: str, calls: Any) -> None:
     "message", [{"role": "user"}, {"id": "m"}, {"id": 7, "role": "user"}, {"id": "m", "role": None}]
 )
 def test_a_message_without_an_id_or_a_role_is_refused(message: Any) -> None:
-    with pytest.raises(ValueError, match="a client's message has an id and a role"):
+    with pytest.raises(ValueError, match="expected a message with an id and a role"):
         ClientView([message])

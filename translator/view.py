@@ -250,8 +250,10 @@ class ClientView:
 
 def _message(value: Any) -> dict[str, Any]:
     wire = _wire(value)
-    if not (isinstance(wire.get("id"), str) and isinstance(wire.get("role"), str)):
-        raise ValueError(f"a client's message has an id and a role, not {sorted(map(str, wire))}")
+    for name in ("id", "role"):
+        if not isinstance(wire.get(name), str):
+            kind = type(wire[name]).__name__ if name in wire else "none"
+            raise ValueError(f"expected a message with an id and a role, both texts; got one whose {name} is {kind}")
     return wire
 
 
