@@ -9,6 +9,9 @@
 #   make bench           the benchmark, the peer beside it (ARGS='--only replay': a part of it)
 #   make fuzz            the property tests, long and each time with other examples: part of what `make test-all` is to do
 #   make test-versions   pytest on the oldest versions pyproject.toml admits, on some between, and on the newest
+#   make mutants         undoes each repair and makes 60 seeded mutations, and says which tests notice; an hour or so
+#                        (ARGS='--only TEXT --seed 2': see python -m tests.mutants --help)
+#   make golden          writes the golden events anew: the diff of fixtures/golden is what a change does to streams
 #   make clean           removes what these made
 #
 # The live tests also run on Aegra, in .venv-aegra, where Python >= 3.12 and PostgreSQL are at hand.
@@ -98,6 +101,12 @@ bench:
 
 run-bench: $(VENV)/.bench
 	$(RUN) -m benchmarks $(ARGS)
+
+mutants: $(VENV)/.dev $(NODE_MODULES)
+	$(RUN) -m tests.mutants $(ARGS)
+
+golden: $(VENV)/.dev
+	$(RUN) -m tests.golden
 
 test-versions: test-oldest test-middle test-newest
 
