@@ -7,7 +7,8 @@
 #   make test-browser    the pages of examples/copilotkit in Chromium, against a real server; each leaves a picture in
 #                        test-artefacts
 #   make bench           the benchmark, the peer beside it (ARGS='--only replay': a part of it)
-#   make fuzz            the property tests, long and each time with other examples: part of what `make test-all` is to do
+#   make test-all        make test, fuzz, mutants and test-versions: some hours
+#   make fuzz            the property tests, long and each time with other examples
 #   make test-versions   pytest on the oldest versions pyproject.toml admits, on some between, and on the newest
 #   make mutants         undoes each repair and makes 60 seeded mutations, and says which tests notice; an hour or so
 #                        (ARGS='--only TEXT --seed 2': see python -m tests.mutants --help)
@@ -49,7 +50,8 @@ AEGRA_PYTHON := $(shell for name in python3.12 python3.13 python3.14 python3 \
 POSTGRES := $(or $(shell command -v initdb),$(wildcard /usr/lib/postgresql/*/bin/initdb))
 AEGRA := $(if $(and $(AEGRA_PYTHON),$(POSTGRES)),.venv-aegra/.ready)
 
-.PHONY: demo test lint types unit client test-browser chromium aegra bench fuzz test-versions test-oldest \
+.PHONY: demo test test-all lint types unit client test-browser chromium aegra bench fuzz mutants golden \
+	test-versions test-oldest \
 	test-middle test-newest run-bench node clean FORCE
 .NOTPARALLEL:
 .DEFAULT_GOAL := test
@@ -58,6 +60,8 @@ demo: $(VENV)/.installed
 	@$(BIN)/python -m examples.demo $(ARGS)
 
 test: lint types unit client test-browser
+
+test-all: test fuzz mutants test-versions
 
 lint: $(VENV)/.dev
 	$(RUN) -m ruff check .
