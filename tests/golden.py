@@ -21,7 +21,7 @@ from orjson import dumps
 
 from fixtures.recordings import Recording, recordings
 
-from .test_recordings_conform import ending
+from .translated import ending
 
 _UUID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b|\b[0-9a-f]{32}\b")
 FOLDER = Path(__file__).parent.parent / "fixtures" / "golden"
