@@ -78,8 +78,37 @@ def test_an_ended_run_does_not_tell_its_subagents_again() -> None:
     assert "SUBAGENT_STARTED" not in types(seen(RUN, PARENT, PARENT_END, FINISHED).prelude())
 
 
-def test_unknown_messages_are_not_told() -> None:
-    assert types(seen(RUN, TEXT, messages=None).prelude()) == ["RUN_STARTED", "STATE_SNAPSHOT", "TEXT_MESSAGE_START"]
+def test_of_unknown_messages_those_that_streamed_are_emitted_without_a_snapshot() -> None:
+    closed = [{**event, "messageId": "n"} for event in (TEXT, SAID, TEXT_END)]
+    events = seen(RUN, *closed, TEXT, SAID, SAID, messages=None).prelude()
+    assert events[1:-1] == [*closed, TEXT, {**SAID, "delta": "abab"}]
+    assert (events[0]["type"], events[-1]["type"]) == ("RUN_STARTED", "STATE_SNAPSHOT")
+
+
+def test_of_unknown_messages_a_reader_gets_what_it_lacks() -> None:
+    held = seen(RUN, TEXT, SAID, messages=None)
+    assert seen(RUN, TEXT, SAID, {**SAID, "delta": "cd"}, messages=None).catch_up(held) == [{**SAID, "delta": "cd"}]
+
+
+def test_of_unknown_messages_a_reader_in_the_run_gets_what_began_since_from_its_beginning() -> None:
+    """What it has open, or had, is not emitted again: it may have any part of it."""
+    begun = [{**event, "messageId": "n"} for event in (TEXT, SAID)]
+    view = seen(RUN, TEXT, SAID, TEXT_END, CALL, ARGS, *begun, messages=None)
+    assert view.resync(seen(RUN, TEXT).open) == [CALL, ARGS, *begun, TEXT_END, view.prelude()[-1]]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("content", ["a", "abab and more"])
+def test_of_unknown_messages_those_of_a_known_reader_stay_and_get_what_they_lack(
+    agui_client: AguiClient, version: str, content: str
+) -> None:
+    asked = {"id": "u", "role": "user", "content": "hi"}
+    held = ClientView([asked, {"id": "m", "role": "assistant", "content": content}], {}, version=protocol(version))
+    view = seen(RUN, TEXT, SAID, messages=None, version=protocol(version))
+    stream = [*view.catch_up(held), SAID, TEXT_END, FINISHED]
+    answer = agui_client.play(stream, version=version, mode="connect", messages=held.messages)
+    assert answer.accepted
+    assert answer.messages == [asked, {"id": "m", "role": "assistant", "content": "abab"}]
 
 
 def test_unknown_state_is_not_told() -> None:

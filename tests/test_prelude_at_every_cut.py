@@ -78,3 +78,26 @@ def test_a_reader_whose_backlog_is_dropped_anywhere(
         view = told(events[:cut], version)
         stream = [*events[:read], *view.resync(reader.open), *events[cut:]]
         assert_same(agui_client.play(stream, version=version), uncut, ordered=False)
+
+
+def readable(messages: list[Event]) -> list[Any]:
+    """What a user reads: no metadata, of which events cannot say all."""
+    said = [(message["id"], message["role"], message.get("content") or None) for message in messages]
+    calls = [[call["function"] for call in message.get("toolCalls") or ()] for message in messages]
+    return [*zip(said, calls, strict=True)]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@SETTINGS
+@given(events=streams(tame=True, runs=1))
+def test_a_view_of_unknown_messages_brings_an_empty_client_those_that_streamed_in_it(
+    agui_client: AguiClient, version: str, events: list[Event]
+) -> None:
+    uncut = agui_client.play(events, version=version)
+    view = ClientView(None, {}, version=protocol(version))
+    for cut, event in enumerate(events, 1):
+        view.apply(event)
+        late = agui_client.play([*view.prelude(), *events[cut:]], version=version, mode="connect")
+        assert late.error is None
+        assert set(late.warnings) <= set(uncut.warnings)
+        assert readable(late.messages) == readable(uncut.messages)

@@ -10,11 +10,16 @@ Rules:
 - The verifier lets nobody go on with another's message. It takes owners from the snapshot, so there a message belongs
   to whoever has opened it (or a call in it); and no event tells a message under another's name.
 - What no snapshot makes a client drop is not told about again and again.
+- A view that does not know the client's messages has those that streamed in it, from their first event on. They are
+  emitted by events: whole, or as far as the reader lacks them, and what is open stays open. No snapshot is emitted,
+  because it would drop messages that nobody here knows. A reader of unknown view on a new stream is taken to have none
+  of them. Of one inside the run, of whom only the open items are known, an item that it has open may lack a part,
+  which cannot be repaired; items opened since are emitted from their beginning.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -41,9 +46,10 @@ def by_events(view: ClientView, held: ClientView, reader: Open, now: Open) -> li
     """The events that bring a reader's messages to the view's; `[]` if it lacks nothing, None if it takes a snapshot.
 
     `reader`, `now`: what the reader and the view have open. What ends in between is closed, what goes on stays open.
+    Never None where the view does not know the messages.
     """
     if not view.knows_messages:
-        return []
+        return _streamed(view, held, reader, now)
     if not held.knows_messages or not all(is_held(view, event) for event in missing(now, reader)):
         return None
     wanted = view.messages
@@ -142,6 +148,31 @@ def _told(wanted: list[Event], view: ClientView, held: ClientView, reader: Open,
             return None
         told += telling
     return [piece for event in fitting(told, reader, now) for piece in bounded(event)]
+
+
+def _streamed(view: ClientView, held: ClientView, reader: Open, now: Open) -> list[Event]:
+    """The messages of a view that knows only what streamed in it, for a reader whose other messages are unknown too."""
+    only_open_is_known = reader.run_id == held.open.run_id == view.run_id != held.run_id
+    begun = {event.get("toolCallId") or event["messageId"] for event in missing(now, reader)}
+    told: list[Event] = []
+    for message in view.messages:
+        known, wanted = held.message(message["id"]), _begun(message, begun) if only_open_is_known else message
+        if wanted is None or (known is not None and same(known, wanted)):
+            continue
+        owner = message.get("subagentRunId")
+        try:
+            told += (retold(wanted, owner) if known is None else continued(known, wanted, owner)) or []
+        except (AttributeError, KeyError, TypeError, ValueError):  # what a caller says a client holds may be no message
+            continue
+    return [piece for event in fitting(told, reader, now) for piece in bounded(event)]
+
+
+def _begun(message: Event, begun: Collection[str]) -> Event | None:
+    """As much of a message as is known to have begun with these items; None if nothing is."""
+    if message["id"] in begun:
+        return message
+    calls = [call for call in message.get("toolCalls", ()) if call["id"] in begun]
+    return {"id": message["id"], "role": message["role"], "toolCalls": calls} if calls else None
 
 
 def _snapshot(view: ClientView, now: Open) -> Event:

@@ -178,9 +178,10 @@ class ClientView:
 
         `held`: what the reader is known to hold and to have open on its stream; it is not changed. In no live run, the
         reader is told the run's start first; in another live run, that its end is lost, and then the start. `[]` if
-        the view has seen no run.
+        the view has seen no run. A view that does not know the client's messages knows those that streamed in it.
         """
-        return prelude.catch_up(self, held)
+        is_merged = held.knows_messages and not self.knows_messages
+        return prelude.catch_up(self._on_top_of(held) if is_merged else self, held)
 
     def prelude(self) -> list[Event]:
         """What somebody is told of whom nothing is known, and who opens a new stream now."""
@@ -199,6 +200,16 @@ class ClientView:
             setattr(twin, name, getattr(self, name))
         twin._held = self._held.copy()
         twin._opened = self._opened.copy()
+        return twin
+
+    def _on_top_of(self, held: "ClientView") -> "ClientView":
+        """This view as that of a client that held these messages before: what streamed here takes their places."""
+        known = held.messages
+        before = {message["id"] for message in known}
+        merged = [self.message(message["id"]) or message for message in known]
+        twin = self.copy()
+        twin._held = Held([*merged, *(message for message in self.messages if message["id"] not in before)])
+        twin.knows_messages = True
         return twin
 
     # --- one event ------------------------------------------------------------------------------------------------
