@@ -41,6 +41,8 @@ reader is brought up at any cut."""
 FOLD_MOST = 0.5
 """Seconds after which a replay that never pauses is told as far as it came."""
 
+_WITHHELD = "Text that streamed before a reader joined, or was missed, is left out: the run's values hold no messages"
+
 
 def attached(thread: PlatformThread, run: Answered, reader: Reader, options: Options) -> Batches:
     """What the run says from here on, to its end, for a reader that is brought from what it holds to where the run is.
@@ -195,6 +197,9 @@ class _Attachment:
 
     def _last(self, ended: Ended) -> list[Event]:
         """The events that end the run."""
+        values = self._translator.values if ended.values is None else ended.values
+        if self._latecomer.has_muted and not _has_messages(values, self._options.messages_key):
+            self._translator.losses.warn(_WITHHELD)
         if self._reader.view is self._translator.view:
             return told_end(self._translator, ended)
         self._translator.show(self._values)
@@ -214,7 +219,12 @@ def _has_begun(state: Answered, run_id: str) -> bool:
     return state.get("created_at") is not None and is_of(state, run_id)
 
 
+def _has_messages(values: Any, key: str) -> bool:
+    """Whether root values hold the messages of the thread."""
+    return isinstance(values, Mapping) and isinstance(values.get(key), list)
+
+
 def _ids(values: Any, key: str) -> set[str]:
     """The ids of the messages in root values."""
-    messages = values.get(key) if isinstance(values, Mapping) else None
-    return {str(each.get("id")) for each in messages or () if isinstance(each, Mapping)}
+    messages = values[key] if _has_messages(values, key) else ()
+    return {str(each.get("id")) for each in messages if isinstance(each, Mapping)}

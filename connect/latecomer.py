@@ -3,7 +3,7 @@
 A model call that was going on at the join is heard from its middle. What is cut may never be shown, so the chunks of
 such calls are muted; the next `values`, or the run's end, tells their messages whole. What is told whole passes.
 Values of a graph without a messages channel (or whose channel has another name than the options say) hold no messages:
-then a message that was joined in the middle is not shown at all, because its beginning cannot be had.
+then a message that was joined in the middle is not shown at all, because its beginning cannot be had; the log says so.
 
 A task (a node's run) is *suspect* while it may have been going on at the join:
 
@@ -49,6 +49,8 @@ class Latecomer:
 
     def __init__(self) -> None:
         self._heard = _Heard()
+        self.has_muted = False
+        """Whether any chunk did not pass."""
 
     def gap(self) -> None:
         """Parts may have been missed: everything that may be going on is suspect, again."""
@@ -60,8 +62,9 @@ class Latecomer:
             return True
         if part.mode == "messages":
             message, metadata = part.data
-            is_suspect = self._is_suspect(metadata or {})
-            return not (is_suspect and _is_chunk(message))
+            is_muted = self._is_suspect(metadata or {}) and _is_chunk(message)
+            self.has_muted |= is_muted
+            return not is_muted
         if part.mode == "metadata":
             self._heard.is_clear = isinstance(part.data, Mapping) and "attempt" in part.data
         elif part.mode == "values" and not _has_interrupts(part):

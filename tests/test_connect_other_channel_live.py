@@ -2,6 +2,8 @@
 shown the rest of a text as if it were whole, wherever it joins."""
 
 import asyncio
+import logging
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -33,7 +35,19 @@ KEPT = cases([name for name in CASES if name.endswith(", kept")], aegra={})
 
 
 @pytest.fixture(scope="module")
-def visits(backend: Backend) -> dict[str, Any]:
+def lines() -> Iterator[list[str]]:
+    """What was logged while the runs were visited."""
+    found: list[str] = []
+    handler = logging.Handler()
+    handler.emit = lambda record: found.append(record.getMessage())  # type: ignore[method-assign]
+    logger = logging.getLogger("langgraph_agui")
+    logger.addHandler(handler)
+    yield found
+    logger.removeHandler(handler)
+
+
+@pytest.fixture(scope="module")
+def visits(backend: Backend, lines: list[str]) -> dict[str, Any]:
     """A visited run for each case, all made at once."""
     return asyncio.run(all_visited(backend, on(backend, CASES, aegra=AEGRA)))
 
@@ -72,3 +86,10 @@ def test_of_a_run_that_is_not_kept_a_reader_gets_the_texts_that_began_after_it_j
         "second 2": [[]] * 2,
         "second over": [[]] * 2,
     }
+
+
+@pytest.mark.parametrize("name", cases(CASES, aegra=AEGRA))
+def test_text_that_is_left_out_is_logged(visits: dict[str, Any], lines: list[str], name: str) -> None:
+    visit = made(visits, name)
+    found = [line for line in lines if "is left out" in line and visit.run_id in line]
+    assert bool(found) == name.endswith(", not kept")
