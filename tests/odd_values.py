@@ -82,6 +82,33 @@ class RaisesInside(UserDict[str, Any]):
         raise KeyError("no")
 
 
+def _raises(name: str) -> Any:
+    def raising(self: Any, *_: Any) -> Any:
+        raise RuntimeError(name)
+
+    return raising
+
+
+def refusals() -> list[Any]:
+    """New values that raise at one look each: where they are hashed, counted, compared, iterated, shown, or asked what
+    they are; plain objects, and mappings, lists, texts and numbers that are subclasses."""
+    looks = ("__len__", "__bool__", "__eq__", "__hash__", "__iter__", "__str__", "__repr__", "__getitem__", "get")
+    body: dict[str, Any]
+    refused: list[Any] = []
+    for look in (*looks, "__contains__", "items", "keys", "__class__"):
+        raising = _raises(look)
+        body = {look: property(raising) if look == "__class__" else raising}
+        if look == "__eq__":
+            body["__hash__"] = object.__hash__
+        if look not in ("__repr__", "__str__"):
+            body["__repr__"] = lambda _, look=look: f"<raises at {look}>"
+        name = f"Raises{look}"
+        refused.append(type(name, (), body)())
+        refused += [type(name, (kind,), body)(of) for kind, of in ((UserDict, {"a": 1}), (dict, {"a": 1}))]
+        refused += [type(name, (kind,), body)(of) for kind, of in ((list, [1]), (str, "odd"), (int, 1), (tuple, (1,)))]
+    return refused
+
+
 class Endless:
     """Always offers another object to ask."""
 
@@ -118,6 +145,7 @@ _hashable = st.recursive(
 _objects = st.one_of(
     st.builds(lambda: Raises()),  # hypothesis looks at what it samples from, and at classes it builds
     st.builds(lambda: RaisesInside()),
+    st.integers(0, len(refusals()) - 1).map(lambda at: refusals()[at]),
     st.builds(lambda: (x for x in "ab")),
     st.sampled_from([Endless(), decimal.Decimal("sNaN"), object(), len, Colour, ValueError("bad"), dt, list[int]]),
 )

@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langgraph_agui.translator import Cancelled, ClientView, Failed, Finished, Lost, Translator, encode
 from langgraph_agui.translator.endings import Ending
+from langgraph_agui.translator.plain import plain
 from pydantic import BaseModel
 
 from .agui_client import AguiClient
-from .odd_values import Raises, values
+from .odd_values import Raises, refusals, values
 from .told import Event, left_open
 
 
@@ -180,6 +181,111 @@ def test_an_odd_value_is_told_the_same_way_every_time(what: str) -> None:
 def test_an_odd_value_in_the_state_is_told_once(what: str) -> None:
     kinds = [event["type"] for event in _told(PLACES["state"](ODD[what]))[0]]
     assert kinds.count("STATE_SNAPSHOT") + kinds.count("STATE_DELTA") == 1
+
+
+def _hashable(value: Any) -> bool:
+    try:
+        hash(value)
+    except (RuntimeError, TypeError):
+        return False
+    return True
+
+
+_GOOD = {"a": "good", "messages": [HumanMessage("good", id="good")]}
+
+
+def _beside(odd: Any) -> dict[str, list[Any]]:
+    """Parts in which a value stands beside a good channel and a good message."""
+    messages = _GOOD["messages"]
+    calls = [{"name": "t", "args": {"odd": odd}, "id": "c"}]
+    inner = {"type": "image", "base64": odd, "source": odd}
+    return {
+        "a channel": [("values", {"odd": odd, **_GOOD})],
+        "inside a channel": [("values", {"odd": [{"x": (odd,)}], **_GOOD})],
+        "a channel's name": [("values", {odd: 1, **_GOOD} if _hashable(odd) else _GOOD)],
+        "the messages": [("values", {**_GOOD}), ("values", {"messages": odd, "a": "good"}), ("values", {**_GOOD})],
+        "a message": [("values", {"a": "good", "messages": [odd, *messages]})],
+        "a message's content": [
+            ("values", {"a": "good", "messages": [AIMessage.model_construct(content=odd, id="1"), *messages]})
+        ],
+        "a block": [
+            ("values", {"a": "good", "messages": [AIMessage.model_construct(content=[odd], id="1"), *messages]})
+        ],
+        "a block's field": [
+            ("values", {"a": "good", "messages": [AIMessage.model_construct(content=[inner], id="1"), *messages]})
+        ],
+        "a call's arguments": [
+            ("values", {"a": "good", "messages": [AIMessage("", id="1", tool_calls=calls), *messages]})
+        ],
+        "a streamed message": [("messages", (odd, _TASK)), ("values", _GOOD)],
+        "a message's metadata": [("messages", (AIMessage("x", id="1"), _metadata(odd))), ("values", _GOOD)],
+        "a node's name": [("updates", {odd: {"a": 1}} if _hashable(odd) else {}), ("values", _GOOD)],
+        "a node's output": [("updates", {"n": odd, "m": {"messages": [odd]}}), ("values", _GOOD)],
+        "a payload": [("custom", odd), ("custom", {"type": odd, "name": odd, "value": odd}), ("values", _GOOD)],
+        "a task": [("tasks", odd), ("tasks", {"id": odd, "name": odd, "input": odd}), ("values", _GOOD)],
+        "an interrupt": [
+            ("values", _GOOD),
+            ("updates", {"__interrupt__": (odd, {"id": "i", "value": odd}, {"id": "good", "value": "good"})}),
+        ],
+    }
+
+
+@pytest.mark.parametrize("at", range(len(refusals())), ids=lambda at: f"{type(refusals()[at]).__mro__[:2]}")
+def test_a_value_that_raises_costs_only_itself(at: int) -> None:
+    for where, parts in _beside(refusals()[at]).items():
+        events, view = _told(parts)
+        assert {"a": "good"}.items() <= view.state.items(), where
+        assert [message["content"] for message in view.messages if message["id"] == "good"] == ["good"], where
+        assert left_open(events) == [], where
+        for event in events:
+            encode(event)
+        if where == "an interrupt":
+            assert "good" in [asked["id"] for asked in events[-1]["outcome"]["interrupts"]]
+
+
+def test_a_messages_channel_that_raises_costs_no_other_channel() -> None:
+    for odd in refusals():
+        _, view = _told([("values", {"a": 0}), ("values", {"messages": odd, "a": "good"})])
+        assert view.state["a"] == "good"
+
+
+def test_a_node_name_that_raises_costs_no_other_node() -> None:
+    for odd in filter(_hashable, refusals()):
+        events, _ = _told([("updates", {odd: None, "good": None})])
+        assert "good" in [event.get("stepName") for event in events]
+
+
+@pytest.mark.parametrize("ending", [Finished, lambda odd: Finished([odd], {"a": odd}, odd), Failed, Lost])
+def test_an_ending_that_raises_is_an_ending(ending: Any) -> None:
+    for odd in refusals():
+        events, _ = _told([("values", _GOOD)], ending(odd))
+        assert events[-1]["type"] in ("RUN_FINISHED", "RUN_ERROR")
+        encode(events[-1])
+
+
+class _OnceUnreadable(Raises):
+    pass
+
+
+def test_values_that_cannot_be_read_cost_one_log_line_a_run(caplog: pytest.LogCaptureFixture) -> None:
+    values = {"a": [Raises() for _ in range(1000)], "b": {1: Raises()}}
+    _told([("values", values), ("custom", Raises()), ("values", {**values, "c": 1})])
+    stands = "<tests.odd_values.Raises: cannot be read>"
+    line = f"A value cannot be read; in its place stands {stands!r} (thread 't', run 'r')."
+    assert [record.getMessage() for record in caplog.records] == [line]
+    caplog.clear()
+    _told([("values", values)])
+    assert [record.getMessage() for record in caplog.records] == [line]
+
+
+def test_values_that_cannot_be_read_outside_a_run_cost_one_log_line(caplog: pytest.LogCaptureFixture) -> None:
+    for _ in range(2):
+        assert plain([_OnceUnreadable()] * 3) == ["<tests.test_odd_values._OnceUnreadable: cannot be read>"] * 3
+    [record] = caplog.records
+    assert record.getMessage() == (
+        "A value cannot be read; in its place stands '<tests.test_odd_values._OnceUnreadable: cannot be read>'."
+    )
+    assert record.exc_info
 
 
 _TASK = {"langgraph_node": "n", "langgraph_checkpoint_ns": "n:1"}

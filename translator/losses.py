@@ -3,7 +3,8 @@
 Rules:
 
 1. What counts is what a client does not get: a message, a state channel, an event. It counts once, however often the
-   graph sends it again. A content block costs a log line, and its message does not count as lost.
+   graph sends it again. A content block costs a log line, and its message does not count as lost; so does a value in
+   any of them, with one line for each class of such values.
 2. A log line names the thread and the run. Values that cannot be read are warnings; what no module foresaw is an error.
 """
 
@@ -56,6 +57,10 @@ class Losses:
         if what not in self._warned:
             self._warned.add(what)
             _log.warning("%s (thread %r, run %r).", what, *self._names, exc_info=error)
+
+    def value(self, stands: str, error: BaseException | None) -> None:
+        """A value inside a message, a channel or an event cannot be read; its place is taken by the text `stands`."""
+        self.warn(f"A value cannot be read; in its place stands {stands!r}", error)
 
     def attempt(self, what: str, act: Callable[..., _Made], *args: Any, otherwise: _Made) -> _Made:
         """What `act` gives, or `otherwise` if it raises: then `what` is lost, and whatever comes after goes on."""

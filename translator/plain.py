@@ -4,7 +4,8 @@ Lives here: `plain`, `freeze`, `text` and the table below. Never here: anything 
 or an event is. Nothing in this module raises, whatever it is given, and nothing depends on memory addresses, hash
 order or the clock: equal values give equal bytes. The forms follow what LangGraph Platform sends, so that a graph
 looks the same run here or there; where the platform has no form (it sends null, or fails) a short text says what
-stood there.
+stood there. Where the text says that a value cannot be read, the log has a line too: of a run, by whom `UNREAD` names;
+elsewhere one for each kind of value.
 
 ==========================================  ======================================================================
 a value                                     its JSON
@@ -46,16 +47,24 @@ things are taken at their word: an `orjson.Fragment`, and an object that unfolds
 
 from __future__ import annotations
 
+import logging
 import math
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import Any, Final, NamedTuple
 
 import orjson
 
 from .unfamiliar import reopened, unreadable
 
+UNREAD: Final[ContextVar[Callable[[str, Exception | None], None] | None]] = ContextVar("UNREAD", default=None)
+"""Takes the text that stands for a value that cannot be read, and the error; for the time of a call that knows its run.
+May be called for every such value."""
+
 MAX_DEPTH = 128
 """Containers nested in one value. orjson writes 254 levels, and an event and a patch around the value need some."""
 
+_log = logging.getLogger(__name__)
 _ORJSON_DEPTH = 254
 _MARGIN = _ORJSON_DEPTH - MAX_DEPTH
 _SAFE_INTEGER = 2**53 - 1
@@ -64,6 +73,8 @@ _CYCLE = "<cycle>"
 _TOO_DEEP = "<too deep>"
 _MOST_FORMS = 8  # an Enum of a pydantic root model of a numpy scalar: three forms before JSON; more is a loop
 _RETRIED = 3  # levels of a refused value at which orjson is offered the parts: most of a large one is ordinary
+_MOST_LOGGED = 1000
+_logged_before: set[str] = set()  # kinds of values that could not be read outside a run
 _spare: list[tuple[list[Any], list[Any]]] = []  # as many as were ever in use at once
 _REFUSED = (TypeError, ValueError, RecursionError)  # orjson's own errors are the first two
 _BASIC = frozenset({str, int, float, bool, type(None)})
@@ -117,6 +128,15 @@ def frozen_bytes(value: Any) -> bytes:
         return _bytes_in_c(value, _MARGIN)
     except _REFUSED:
         return freeze(value).data
+
+
+def compared_bytes(value: Any) -> bytes:
+    """`frozen_bytes` of what is compared, and not sent: it costs no log line."""
+    before = UNREAD.set(_not_logged)
+    try:
+        return frozen_bytes(value)
+    finally:
+        UNREAD.reset(before)
 
 
 def text(value: Any) -> str:
@@ -180,15 +200,31 @@ def _known_to_orjson(value: Any) -> Any:
 
 def _settled(value: Any) -> Any:
     """A value of a type in `_KNOWN` for one that is not; its inside may still be anything."""
-    form = value
+    form, raised = value, None
     try:
         for _ in range(_MOST_FORMS):
             form = reopened(form)
             if type(form) in _KNOWN:
                 return form
-    except Exception:
-        pass
-    return unreadable(value)
+    except Exception as error:
+        raised = error
+    return _unread(value, raised)
+
+
+def _unread(value: Any, error: Exception | None) -> str:
+    stands, log = unreadable(value), UNREAD.get() or _logged
+    log(stands, error)
+    return stands
+
+
+def _not_logged(_stands: str, _error: Exception | None) -> None:
+    pass
+
+
+def _logged(stands: str, error: Exception | None) -> None:
+    if stands not in _logged_before and len(_logged_before) < _MOST_LOGGED:
+        _logged_before.add(stands)
+        _log.warning("A value cannot be read; in its place stands %r.", stands, exc_info=error)
 
 
 def _walk(value: Any, above: set[int], depth: int) -> Any:
@@ -217,8 +253,8 @@ def _walk(value: Any, above: set[int], depth: int) -> Any:
         for element in settled:
             elements.append(_walk(element, above, depth + 1))  # noqa: PERF401 (a comprehension is one frame more)
         return elements if kind is list or kind is tuple else sorted(elements, key=_bytes)
-    except Exception:  # another thread changed it meanwhile, or the stack is used up
-        return unreadable(value)
+    except Exception as error:  # another thread changed it meanwhile, or the stack is used up
+        return _unread(value, error)
     finally:
         above.discard(id(value))
 

@@ -163,4 +163,4 @@ class RootValues:
         messages = (channels(values) or {}).get(self._key)
         if type(messages) is Unread:
             self._losses.channel(self._key, messages.error)
-        return messages if isinstance(messages, list | tuple) else None
+        return messages if issubclass(type(messages), list | tuple) else None  # asking the object may raise

@@ -24,7 +24,7 @@ from .content import fields, kind_of
 from .events import Event
 from .losses import Losses
 from .options import Options
-from .plain import frozen_bytes, plain_each
+from .plain import compared_bytes, plain_each
 
 _Look = Callable[[Any], Any]
 _FIXED: Final[Mapping[Any, _Look]] = {
@@ -90,7 +90,7 @@ class StoredMessages:
             views = [message if type(message) is dict else message.__dict__ for message in messages[: len(self.all)]]
             if list(map(call, self._fixed, views)) != self._seen:
                 return False
-            return frozen_bytes(list(map(call, self._loose, views))) == self._frozen
+            return compared_bytes(list(map(call, self._loose, views))) == self._frozen
         except Exception:  # no ordinary message, or one whose fields do not compare
             return False
 
@@ -139,7 +139,7 @@ class StoredMessages:
             self._loose.append(read_loose)
             self._seen.append(read_fixed(view) if ordinary else _digest(message, position))
             loose.append(read_loose(view) if ordinary else None)
-        return frozen_bytes(loose)
+        return compared_bytes(loose)
 
 
 def keys_of(messages: Sequence[Any]) -> list[Any]:
@@ -209,4 +209,4 @@ def _comparable(value: Any) -> str | bytes | None:
         return value
     if (type(value) is list or type(value) is dict) and not value:
         return None
-    return frozen_bytes(value)
+    return compared_bytes(value)

@@ -12,7 +12,8 @@ are passed over.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from functools import wraps
+from typing import Any, Concatenate, Literal, ParamSpec
 
 from . import events
 from .accumulated import Accumulated
@@ -30,7 +31,7 @@ from .namespaces import Namespace
 from .options import PROTOCOL_VERSION, Options
 from .outbox import Outbox
 from .parts import UNUSED_MODES, Part, live_message, read_part
-from .plain import plain, text
+from .plain import UNREAD, plain, text
 from .predict import Predictions
 from .root_values import RootValues
 from .speakers import Speakers
@@ -43,6 +44,23 @@ from .view import ClientView
 from .waiting import Waiting
 
 _NONE: Mapping[Any, Any] = {}
+_Given = ParamSpec("_Given")
+
+
+def _logging_values(
+    translate: Callable[Concatenate[Translator, _Given], list[Event]],
+) -> Callable[Concatenate[Translator, _Given], list[Event]]:
+    """A method of the translator during which a value that cannot be read is logged as one of its run."""
+
+    @wraps(translate)
+    def logging_values(self: Translator, /, *args: _Given.args, **given: _Given.kwargs) -> list[Event]:
+        before = UNREAD.set(self.losses.value)
+        try:
+            return translate(self, *args, **given)
+        finally:
+            UNREAD.reset(before)
+
+    return logging_values
 
 
 class Translator:
@@ -126,6 +144,10 @@ class Translator:
                     return [event]
         except Exception:
             pass
+        return self._fed(part)
+
+    @_logging_values
+    def _fed(self, part: Any) -> list[Event]:
         self._expect("live")
         read = _read(part)
         if read is None or self.error is not None:
@@ -139,6 +161,7 @@ class Translator:
             self.losses.warn(f"Parts of the unknown mode {text(read.mode)[:40]!r} are passed over")
         return self.outbox.take()
 
+    @_logging_values
     def finish(self, ending: Ending | None = None) -> list[Event]:
         """The events that end the stream: closes what is open, then the one terminal event.
 
@@ -153,6 +176,7 @@ class Translator:
         tell_end(self, Finished() if ending is None else ending)
         return self.outbox.take()
 
+    @_logging_values
     def show(self, values: Any) -> list[Event]:
         """Tells what the thread is known to hold, learned beside the stream, perhaps in the middle of a superstep.
 
@@ -168,6 +192,7 @@ class Translator:
         self._tell(self.root.shown, values, "shown")
         return self.outbox.take()
 
+    @_logging_values
     def show_waiting(self, ns: Namespace, values: Any, interrupts: Any = None) -> list[Event]:
         """Takes what a subgraph that waits at an interrupt is known to hold, learned beside the stream.
 
@@ -244,9 +269,10 @@ class Translator:
         else:
             self.root.open_now()
         for node, output in data.items():
-            if node not in ("__interrupt__", "__metadata__"):
+            name = text(node)
+            if name not in ("__interrupt__", "__metadata__"):
                 try:
-                    self._updated(part.ns, text(node), output, cached=cached)
+                    self._updated(part.ns, name, output, cached=cached)
                 except Exception as error:  # the last resort, node by node
                     self._unforeseen("The output of a node", error)
 
