@@ -7,7 +7,7 @@ from itertools import product
 from typing import Any
 
 import pytest
-from langchain_core.messages import AIMessage, AIMessageChunk
+from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
 from langgraph_agui.translator import Cancelled, ClientView, Failed, Finished, Lost, Options
 from langgraph_agui.translator.accumulated import Accumulated
 from langgraph_agui.translator.call_ids import CallIds
@@ -212,3 +212,13 @@ def test_a_fault_anywhere_is_counted_and_ends_no_stream(
             end = (played.error, played.warnings, left_open(run.events), run.events[-1].get("metadata", {}).keys())
             assert (f"{kind.__name__}.{method}", *end) == (f"{kind.__name__}.{method}", None, [], [], {"lost"})
     assert raised > 50
+
+
+@pytest.mark.parametrize("calls", [7, True, {"a": 1}, [7], "ab", [{"id": ["x"]}], [{"id": "c", "function": 7}]])
+def test_tool_calls_of_a_users_message_cost_nothing(calls: Any) -> None:
+    held = {"id": "u", "role": "user", "content": "hi", "toolCalls": calls}
+    telling = Telling(view=ClientView([held], {}))
+    telling.feed(((), "values", {"messages": [HumanMessage("hi", id="u")]}))
+    telling.feed(((), "values", {"messages": [HumanMessage("hi", id="u"), AIMessage("yes", id="a")]}))
+    ending = telling.finish()[-1]
+    assert (telling.view.order, ending["type"], ending.get("metadata")) == (["u", "a"], "RUN_FINISHED", None)

@@ -281,14 +281,31 @@ async def test_a_message_that_waited_is_run_after_the_answer(agui_client: AguiCl
     )
 
 
-async def test_a_question_that_was_answered_elsewhere_is_not_asked_again(agui_client: AguiClient) -> None:
+async def test_a_question_that_was_answered_elsewhere_is_not_asked_again(
+    agui_client: AguiClient, caplog: pytest.LogCaptureFixture
+) -> None:
     graph = asking("really?")
     chat, other = Chat(agui_client, graph), Chat(agui_client, graph)
     await chat.says("go")
     other.messages, other.interrupts = list(chat.messages), chat.interrupts
     await chat.answers("yes")
-    await other.answers("no")
+    assert caplog.messages == []
+    events = await other.answers("no")
     assert (await said(graph), other.texts, other.interrupts) == (["go", "really? yes"], ["go", "really? yes"], [])
+    run = f"thread 't', run {events[0]['runId']!r}"
+    assert caplog.messages == [f"An answer is ignored: its interrupt is not pending ({run})."]
+
+
+async def test_an_answer_to_an_unknown_interrupt_is_in_the_log(
+    agui_client: AguiClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    chat = Chat(agui_client, asking("really?"))
+    await chat.says("go")
+    chat.interrupts = [{**chat.interrupts[0], "id": "another"}]
+    events = await chat.answers("yes")
+    assert events[-1]["outcome"]["type"] == "interrupt"
+    run = f"thread 't', run {events[0]['runId']!r}"
+    assert caplog.messages == [f"An answer is ignored: its interrupt is not pending ({run})."]
 
 
 async def test_a_breakpoint_is_passed(agui_client: AguiClient) -> None:

@@ -25,7 +25,7 @@ from ag_ui.core import ResumeEntry, RunAgentInput
 
 from ...translator.interrupts import BREAKPOINT
 from ...translator.plain import plain
-from ..failures import InvalidInputError
+from ..failures import InvalidInputError, where
 from .decisions import cancelled, resumed_with
 from .standing import Standing
 
@@ -69,11 +69,11 @@ def answers(given: RunAgentInput, standing: Standing, on_cancelled: Callable[[An
     answer that does not fit its interrupt.
     """
     if given.resume:
-        return _entries(given.resume, standing, on_cancelled)
+        return _entries(given, given.resume, standing, on_cancelled)
     command = _command(given)
     if command is None:
         return Answers()
-    found = _by_command(command, standing)
+    found = _by_command(given, command, standing)
     waiting = {id_of(interrupt): interrupt for interrupt in standing.interrupts}
     return replace(found, values={name: _fitted(value, waiting[name]) for name, value in found.values.items()})
 
@@ -103,7 +103,17 @@ def _cancelled(interrupt: Any, on_cancelled: Callable[[Any], Any] | None) -> Any
     return _fitted(on_cancelled(_value_of(interrupt)), interrupt)
 
 
-def _entries(entries: list[ResumeEntry], standing: Standing, on_cancelled: Callable[[Any], Any] | None) -> Answers:
+def log_ignored(given: RunAgentInput) -> None:
+    """Logs that an answer reaches no interrupt: it was answered already, perhaps by an answer that failed."""
+    _log.warning("An answer is ignored: its interrupt is not pending (%s).", where(None, given.thread_id, given.run_id))
+
+
+def _entries(
+    given: RunAgentInput,
+    entries: list[ResumeEntry],
+    standing: Standing,
+    on_cancelled: Callable[[Any], Any] | None,
+) -> Answers:
     waiting = {id_of(interrupt): interrupt for interrupt in standing.interrupts}
     found: dict[str, Any] = {}
     goes_on: bool | None = None
@@ -115,7 +125,7 @@ def _entries(entries: list[ResumeEntry], standing: Standing, on_cancelled: Calla
         elif standing.is_stopped and entry.interrupt_id.endswith(BREAKPOINT):
             goes_on = entry.status == "resolved"
         else:
-            _log.warning("an answer is passed over: nothing waits under its interrupt id")
+            log_ignored(given)
     return Answers(found, goes_on)
 
 
@@ -126,12 +136,12 @@ def _command(given: RunAgentInput) -> Mapping[str, Any] | None:
     return command if isinstance(command, Mapping) and command.get("resume") is not None else None
 
 
-def _by_command(command: Mapping[str, Any], standing: Standing) -> Answers:
+def _by_command(given: RunAgentInput, command: Mapping[str, Any], standing: Standing) -> Answers:
     answer = _parsed(command["resume"])
     if standing.is_stopped and not standing.interrupts:
         return Answers(goes_on=True)
     if not standing.interrupts:
-        _log.warning("an answer is passed over: nothing waits")
+        log_ignored(given)
         return Answers()
     ids = [id_of(interrupt) for interrupt in standing.interrupts]
     if isinstance(answer, Mapping) and answer and set(answer) <= set(ids):

@@ -34,7 +34,7 @@ from ag_ui.core import Message, RunAgentInput
 
 from ...translator.agui_messages import id_of
 from ...translator.content import fields
-from .answers import Answers, answers, is_answering
+from .answers import Answers, answers, is_answering, log_ignored
 from .choices import Intake
 from .messages import same_content, unanswered
 from .standing import Standing
@@ -131,6 +131,8 @@ def plan(
     edited = sent.edited(unedited)
     if standing.waits:
         return _answered(answers(given, standing, intake.on_cancelled), sent, edited)
+    if is_answering(given) and given.run_id != standing.run_id:
+        log_ignored(given)
     if edited is not None:
         return Fork(edited.id, [edited, *sent.new_after(edited)], edited)
     if sent.new:
