@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
+from langgraph.types import StateSnapshot
 from langgraph_agui.connect.local import connect_local
 from langgraph_agui.connect.sources import Local
 from langgraph_agui.translator import ClientView
@@ -27,6 +28,12 @@ def played(client: AguiClient, listener: Listener, version: str = VERSIONS[0], *
 
 async def state_of(graph: Graph, thread_id: str = "t") -> Any:
     return await graph.aget_state(on(thread_id))  # type: ignore[arg-type]
+
+
+def inner_values(state: StateSnapshot) -> list[Any]:
+    """The values of the subgraphs that have begun and not ended, at every depth; of a state with subgraphs."""
+    inner = [task.state for task in state.tasks if isinstance(task.state, StateSnapshot)]
+    return [values for each in inner for values in (each.values, *inner_values(each))]
 
 
 def failed(code: str, message: str) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from fixtures.run import Conversation
 from .agui_client import VERSIONS, AguiClient, protocol
 from .expected import comparable, expected
 from .listening import Listener, held, turns
-from .locally import connected, played, state_of
+from .locally import connected, inner_values, played, state_of
 from .paced import HELLO, Point, asking, on, quick, speaking, waiting
 
 CHECKPOINTED = [
@@ -50,7 +50,7 @@ async def test_after_each_run_a_client_that_connects_holds_what_the_thread_does(
             await watched.hear(run.attach(watched.reader))
             listener = await connected(source, version=version)
             state = await conversation.graph.aget_state(on("t"), subgraphs=True)  # type: ignore[arg-type]
-            values, inner = state.values, [task.state.values for task in state.tasks if task.state is not None]
+            values, inner = state.values, inner_values(state)
             answer = played(agui_client, listener, version)
             assert answer.accepted
             assert listener.events[0]["runId"] == f"r{number}"
