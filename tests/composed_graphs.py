@@ -138,7 +138,13 @@ def _rows(parts: st.SearchStrategy[Part]) -> st.SearchStrategy[tuple[Part, ...]]
 
 
 def _nested(parts: st.SearchStrategy[Part]) -> st.SearchStrategy[Part]:
-    return st.one_of(st.builds(Sub, _rows(parts)), st.builds(Together, _rows(parts)))
+    return st.one_of(st.builds(Sub, _rows(parts)), st.builds(Together, _rows(parts).map(_removing_once)))
+
+
+def _removing_once(parts: tuple[Part, ...]) -> tuple[Part, ...]:
+    """Of parts that run at once, one removes: LangGraph refuses to remove a message twice."""
+    removing = Quiet("remove")
+    return tuple(Quiet("made") if one == removing and removing in parts[:at] else one for at, one in enumerate(parts))
 
 
 def plans() -> st.SearchStrategy[Plan]:

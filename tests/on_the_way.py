@@ -49,8 +49,10 @@ class Checkpoint(NamedTuple):
 
     items: Items
     messages: Sequence[Wire]
+    is_current: bool
+    """Whether it has what was stored when it came: values that come with an interrupt are those from before."""
     is_whole: bool
-    """Whether the superstep is over: values that come with an interrupt are those from before it."""
+    """Whether its superstep is over, too: behind an interrupt values have pending writes, and it is not."""
 
 
 @dataclass
@@ -83,7 +85,7 @@ class Run:
     def checkpoints(self) -> list[tuple[int, Checkpoint]]:
         """The root values of the stream, with their batch."""
         return [
-            (batch, _checkpoint(part, self.options))
+            (batch, _checkpoint(part, self.options, is_whole=self.interrupted is None or batch < self.interrupted))
             for batch, part in enumerate(self.read)
             if part is not None and part.mode == "values" and not part.ns
         ]
@@ -121,7 +123,7 @@ class Run:
     def dropped_by_graph(self, key: Key, batch: int) -> bool:
         """Whether the graph's own act takes something off the screen in this batch: a step ended and the conversation
         that it left has no such message."""
-        if batch == len(self.batches) - 1 and self.succeeded:
+        if (batch == len(self.batches) - 1 and self.succeeded) or self.removed(key, batch):
             return True
         spoken = self.spoken(key, batch)
         return any(
@@ -133,10 +135,15 @@ class Run:
         """Whether the graph has taken something out of the conversation by this batch: it was stored, or said in this
         run, and is not in the last values of a step that is over."""
         whole = [(at, checkpoint) for at, checkpoint in self.checkpoints if at <= batch and checkpoint.is_whole]
-        if not whole or key in whole[-1][1].items:
-            return False
-        stored = key in self.stored or any(key in checkpoint.items for _, checkpoint in whole)
-        return stored or 0 <= self.spoken(key, batch) < whole[-1][0]
+        if self.removed(key, batch) or not whole or key in whole[-1][1].items:
+            return self.removed(key, batch)
+        return 0 <= self.spoken(key, batch) < whole[-1][0]
+
+    def removed(self, key: Key, batch: int) -> bool:
+        """Whether something that was stored is not in the newest root values that had come by a batch."""
+        known = [checkpoint.items for at, checkpoint in self.checkpoints if at <= batch and checkpoint.is_current]
+        stored = key in self.stored or any(key in checkpoint for checkpoint in known)
+        return stored and bool(known) and key not in known[-1]
 
     def stored_as(self, key: Key, batch: int) -> bool:
         """Whether the conversation has it under another id by this batch, and displays it so."""
@@ -151,11 +158,12 @@ class Run:
 
 
 def a_text_only_grows(run: Run) -> Iterator[tuple[int, str]]:
-    """A text changes at its end only, unless the graph stored another one."""
+    """A text changes at its end only, unless the graph stored another one. Arguments are equal if they are as JSON."""
     for batch in _changes(run):
         before, after, latest = run.before(batch), run.after(batch), run.latest(batch)
         for key in before.keys() & after.keys():
             rewritten = latest is not None and key in latest[1].items and same(latest[1].items[key], after[key])
+            rewritten = rewritten or (key[0] == "call" and same(before[key], after[key]))
             if not after[key].startswith(before[key]) and not rewritten:
                 yield batch, f"{key}: {before[key]!r} became {after[key]!r}"
 
@@ -387,9 +395,10 @@ def same(text: str, other: str) -> bool:
 # --- what a part says -------------------------------------------------------------------------------------------------
 
 
-def _checkpoint(part: Part, options: Options) -> Checkpoint:
+def _checkpoint(part: Part, options: Options, *, is_whole: bool) -> Checkpoint:
     messages = expected(part.data, options).messages
-    return Checkpoint(items(messages), messages, not _interrupts(part))
+    is_current = not _interrupts(part)
+    return Checkpoint(items(messages), messages, is_current, is_whole and is_current)
 
 
 def _interrupts(part: Part) -> bool:
@@ -420,13 +429,13 @@ def _changes(run: Run) -> Iterator[int]:
 
 
 def _before_their_calls(messages: Sequence[Wire]) -> list[str]:
-    """The results that stand before the message with their call."""
-    behind: set[Key] = set()
+    """The results that stand before every message with their call; models number their calls anew."""
+    calls, before = items(messages).keys(), set[Key]()
     found: list[str] = []
-    for message in reversed(messages):
-        if message["role"] == "tool" and ("call", message["toolCallId"]) in behind:
+    for message in messages:
+        if message["role"] == "tool" and ("call", message["toolCallId"]) in calls - before:
             found.append(f"the result {message['id']} before its call, in a snapshot")
-        behind |= items([message]).keys()
+        before |= items([message]).keys()
     return found
 
 

@@ -144,6 +144,10 @@ BAD: dict[str, tuple[str, Callable[[], Run]]] = {
         "an_interrupt_leaves_what_is_displayed",
         lambda: run(*SAID, (("updates", INTERRUPT), []), end=ASKED, last=[snapshot()]),
     ),
+    "an interrupt takes unsaved speech off the screen with pending writes": (
+        "an_interrupt_leaves_what_is_displayed",
+        lambda: run(*SAID, (("updates", INTERRUPT), []), (values(), [snapshot()]), end=ASKED),
+    ),
     "a prediction is taken back before its call is answered": (
         "a_prediction_holds",
         lambda: run(*PREDICTED, (values(ai("", "m", "c"), plan=""), [state("")])),

@@ -85,6 +85,14 @@ def two_that_wait() -> Graph:
     return graph_of((START, "first"), (START, "second"), saver=InMemorySaver(), **agents)
 
 
+def two_that_wait_beside_others() -> Graph:
+    """Zoe has finished before Alice, and is stored behind her; the run ends with values that have pending writes."""
+    alice, zoe = says("Alice, who has a bit more to say."), says("Zoe.")
+    child = graph_of((START, "alice"), (START, "zoe"), (START, "ask"), alice=alice, zoe=zoe, ask=asks("inside"))
+    edges = (START, "child"), (START, "ask"), (START, "bob")
+    return graph_of(*edges, saver=InMemorySaver(), child=child, ask=asks("outside"), bob=says("Bob."))
+
+
 def a_breakpoint_inside() -> Graph:
     child: Any = StateGraph(MessagesState).add_node("talk", says("Before.")).add_node("stop", says("After."))
     stopping = child.add_edge(START, "talk").add_edge("talk", "stop").compile(interrupt_before=["stop"])
@@ -97,6 +105,7 @@ CASES: dict[str, tuple[Callable[[], Graph], Any, list[str | None]]] = {
     "an agent two levels down": (an_agent_two_levels_down, APPROVE, ["call_alice"]),
     "two of which one waits": (two_of_which_one_waits, "yes", [None]),
     "two that wait": (two_that_wait, APPROVE, ["call_first", "call_second"]),
+    "two that wait beside others": (two_that_wait_beside_others, "yes", [None, None]),
     "a breakpoint inside": (a_breakpoint_inside, None, [None]),
 }
 
@@ -212,11 +221,14 @@ def a_child_that_edits_and_forgets() -> Graph:
 
 
 async def test_at_an_interrupt_a_subgraphs_messages_are_as_it_has_them(agui_client: AguiClient) -> None:
+    """What it has not stored stays displayed until it goes on: the superstep of the root is not over."""
     graph = a_child_that_edits_and_forgets()
     chat = Chat(agui_client, graph)
     await chat.says("go", "u1")
-    assert chat.texts == ["go", "My secret is **."]
-    assert comparable((await connected(Local(graph))).view.messages) == comparable(chat.messages)
+    assert chat.texts == ["go", "My secret is **.", "Scratch."]
+    assert comparable((await connected(Local(graph))).view.messages) == comparable(chat.messages[:2])
+    await chat.answers("yes")
+    assert chat.texts == ["go", "My secret is **.", "really yes"]
 
 
 async def test_a_question_that_is_dropped_takes_what_was_said_before_it_along() -> None:

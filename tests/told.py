@@ -10,7 +10,6 @@ from typing import Any
 from langgraph_agui.translator import ClientView, Options, Translator
 from langgraph_agui.translator.content import fields
 from langgraph_agui.translator.endings import Ending
-from langgraph_agui.translator.namespaces import Namespace
 from langgraph_agui.translator.parts import Part, read_part
 from orjson import dumps
 
@@ -38,10 +37,10 @@ class Telling:
         self.feeds = [self.translator.start()]
         self.activities: set[str] = set()
         """Ids of the activities that nodes made themselves: no checkpoint has them."""
-        self._emitters: dict[str, Namespace] = {}
-        """By message id: the graph it came from."""
-        self._asking: dict[str, Namespace] = {}
-        """By interrupt id: the innermost graph it came from."""
+        self._emitted: set[str] = set()
+        """The ids of the messages that came in this superstep of the root graph, from any graph."""
+        self._asks = False
+        """Whether an interrupt has come: then this superstep is not over when the run ends."""
         self._begun = 0
         """How many feeds there were when the superstep of the root graph began."""
 
@@ -76,20 +75,19 @@ class Telling:
     def own(self, messages: Iterable[Mapping[str, Any]], stored: Collection[str] = ()) -> list[Mapping[str, Any]]:
         """Of a client's messages those that a checkpoint must have: not subagents' speech, not nodes' activities, nor
         reasoning or media not `stored` that a snapshot without any could not make a client of this version drop, nor
-        what is not `stored` of graphs that wait."""
+        what is not `stored` of a superstep that waits."""
         listed = list(messages)
         apart = self.activities | (self._stuck().union(self.waiting(listed)) - set(stored))
         return [item for item in unattributed(listed) if item["id"] not in apart]
 
     def waiting(self, messages: Iterable[Mapping[str, Any]]) -> list[str]:
-        """The ids of those messages that namespaces with a pending interrupt have emitted."""
-        asking = {ns[:1] for ns in self._asking.values()}
-        emitted = {message_id for message_id, ns in self._emitters.items() if ns[:1] in asking}
+        """The ids of those messages that were emitted in the superstep in which an interrupt is pending."""
+        emitted = self._emitted if self._asks else ()
         return [item["id"] for item in messages if any(item["id"].startswith(each) for each in emitted)]
 
     def emitted_by_waiting(self) -> list[Mapping[str, Any]]:
-        """What namespaces with a pending interrupt have emitted in this run's last superstep, if it ends with one: a
-        client must hold it at the end. Subagents' messages are not counted."""
+        """What was emitted in this run's last superstep, if it ends with an interrupt: a client must hold it at the
+        end. Subagents' messages are not counted."""
         if self.end != "interrupt":
             return []
         view = ClientView([], {}, version=self.translator.options.protocol_version)
@@ -104,22 +102,18 @@ class Telling:
             return
         data, asked = part.data, part.interrupts
         if part.mode == "messages" and isinstance(data[1], Mapping):
-            task = str(data[1].get("langgraph_checkpoint_ns", ""))
-            self._emitters[str(fields(data[0]).get("id"))] = tuple(task.split("|")[:-1])
+            self._emitted.add(str(fields(data[0]).get("id")))
         elif part.mode == "messages/metadata" and isinstance(data, Mapping):
-            for message_id, about in data.items():
-                task = str((about or {}).get("metadata", {}).get("langgraph_checkpoint_ns", ""))
-                self._emitters[message_id] = tuple(task.split("|")[:-1])
+            self._emitted.update(data)
         elif part.mode in ("updates", "values") and isinstance(data, Mapping):
             asked = data.get("__interrupt__", asked)
-            if part.mode == "values" and not part.ns and not asked:
+            if part.mode == "values" and not part.ns and not asked and not self._asks:
                 self._begun = len(self.feeds)
+                self._emitted.clear()
             stored = data.get(self.translator.options.messages_key) if part.ns and part.mode == "values" else ()
             for message in stored if isinstance(stored, list | tuple) else ():  # of a run before, perhaps
-                self._emitters.setdefault(str(fields(message).get("id")), part.ns)
-        for position, each in enumerate(asked if isinstance(asked, list | tuple) else ()):
-            name = str(each.get("id") if isinstance(each, Mapping) else getattr(each, "id", position))
-            self._asking[name] = max(self._asking.get(name, ()), part.ns, key=len)
+                self._emitted.add(str(fields(message).get("id")))
+        self._asks = self._asks or (isinstance(asked, list | tuple) and len(asked) > 0)
 
     def _stuck(self) -> set[str]:
         view = ClientView([], {}, version=self.translator.options.protocol_version)

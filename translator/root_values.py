@@ -25,6 +25,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from .channels import Unread, channels, without_interrupts
+from .content import fields
+from .events import Event
 from .history import History
 from .losses import Losses
 from .options import Options
@@ -137,7 +139,7 @@ class RootValues:
     def _converse(self, messages: Sequence[Any], going_on: bool) -> None:
         opening = not self.is_told
         waiting = self._waiting.stored(opening=opening) if opening or not going_on else []
-        unsaved = self._speech.unsaved() if going_on else self._unsaved()
+        unsaved = self._speech.unsaved() if going_on else self._unsaved(messages, waiting)
         self._history.told(messages, unsaved, opening=opening, going_on=going_on, waiting=waiting)
         if not going_on:
             self._speech.settle()
@@ -151,12 +153,19 @@ class RootValues:
             self.last = self._untold
             self.settle(without_interrupts(self._untold), going_on=False)
             return
-        self._history.judged(self._unsaved(), self._waiting.stored(opening=False))
+        waiting = self._waiting.stored(opening=False)
+        self._history.judged(self._unsaved(self._messages(self.last) or (), waiting), waiting)
         self._speech.settle()
 
-    def _unsaved(self) -> set[str]:
-        """The ids emitted since the conversation was last judged, that are dropped if they are not stored."""
-        self._history.kept.update(self._speech.emitted(self._waiting.keeps))
+    def _unsaved(self, messages: Sequence[Any], waiting: Sequence[Event]) -> set[str]:
+        """The ids emitted since the conversation was last judged. They are dropped if they are not stored, unless an
+        interrupt is pending: then only those are whose message is stored under another id."""
+        if self._waiting.is_pending:
+            stored = [fields(message) for message in messages]
+            ids = {message.get("id") for message in (*stored, *waiting)}
+            answered = {message.get("tool_call_id") for message in stored}
+            answered |= {message.get("toolCallId") for message in waiting}
+            self._history.kept.update(self._speech.not_among(ids, answered))
         return self._speech.unsaved()
 
     def _messages(self, values: Any) -> Sequence[Any] | None:

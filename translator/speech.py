@@ -15,7 +15,8 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 from langchain_core.messages import AIMessageChunk
@@ -76,7 +77,7 @@ class Speech:
         self._shown: set[str] = set()
         """The ids of messages learned beside the stream, until the conversation is judged."""
         self._results: dict[str, str] = {}
-        """The ids of tool results told since the conversation was last judged, and the tasks they come from."""
+        """The ids of tool results told since the conversation was last judged, and those of the calls they answer."""
 
     def chunk_of_text(self, message: Any, metadata: Any) -> events.Event | None:
         """The event of a chunk that only goes on with the text said last, already in the view; None for any other.
@@ -185,10 +186,14 @@ class Speech:
             (self._history.kept if call.owner is not None else unsaved).update(call.all_ids)
         return unsaved
 
-    def emitted(self, keeps: Callable[[str], bool]) -> set[str]:
-        """The ids emitted since the conversation was last judged by the tasks that `keeps` names."""
-        results = {message_id for message_id, task in self._results.items() if keeps(task)}
-        return results.union(*(call.all_ids for call in self.calls if keeps(call.task)))
+    def not_among(self, ids: AbstractSet[Any], answered: AbstractSet[Any]) -> set[str]:
+        """The ids emitted since the conversation was last judged, of messages that are not stored, also not under other
+        ids; `ids`: of the stored ones, `answered`: the calls that stored results answer."""
+        found = {message_id for message_id, call_id in self._results.items() if call_id not in answered}
+        for call in self.calls:
+            if ids.isdisjoint((call.told_id, call.provider_id, call.run_id)):
+                found.update(call.all_ids)
+        return found
 
     def shown(self, stored: Mapping[str, events.Event]) -> tuple[set[str], set[str]]:
         """Messages are learned beside the stream: what streamed and is whole there is closed, and no more is told of
@@ -300,7 +305,7 @@ class Speech:
         if call_id is None:
             return
         if subagent is None:
-            self._results[result["id"]] = task_of(metadata)
+            self._results[result["id"]] = result["toolCallId"]
         else:
             self._history.kept.add(result["id"])
         self._outbox.tell_all(retold({**result, "toolCallId": call_id}, self._subagents.tag(subagent)) or [])

@@ -282,7 +282,7 @@ class Translator:
         else:
             self.steps.updated(ns, node)
             self.speech.returned(ns, node, output)
-            self.waiting.returned(ns, node, output)
+        self.waiting.returned(ns, node, output)
         if not ns:
             names = written(output)
             self.state.write(names)

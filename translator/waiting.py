@@ -8,11 +8,12 @@ checkpoint has them, and it goes on under the same ids. Rules:
 2. The messages of a waiting subgraph count as stored, behind the root's, by namespace: what its models and tools have
    said since its last user message. All before that is its input, of which the root's conversation has what is to be
    visible. They are read off its `values`, and off the updates of nodes that returned since, which its checkpoint has
-   as pending writes: a reader of it finds the same. What runs inside a tool is not visible, unless it is a subagent.
+   as pending writes, ordered by the nodes' names: a reader of it finds the same. What runs inside a tool is not
+   visible, unless it is a subagent.
 3. Input that ends otherwise is in the first values of a subgraph that has just begun. One that goes on has the
    messages there that it waited with; the two are told apart by what the client holds, or is known beside the stream.
-4. What a task has emitted that has not ended stays too, without being stored: the task starts over when the run goes
-   on, and says it again. Of a subgraph whose conversation is not known, everything stays.
+4. While an interrupt is pending, the root's superstep is not over. What was emitted in it stays too, saved or not: a
+   task that waits starts over when the run goes on, and one that has returned is judged when the superstep ends.
 5. A run that goes on where a subgraph waited begins with the root's values alone. The messages of those subgraphs are
    not taken back then.
 """
@@ -57,8 +58,13 @@ class Waiting:
         """The conversation each had in its first values of the stream."""
         self._ended: set[tuple[Namespace, str]] = set()
         """Nodes that have returned, and the superstep of their graph has not ended."""
-        self._written: dict[Namespace, list[Any]] = {}
+        self._written: dict[Namespace, dict[str, list[Any]]] = {}
         """What these nodes wrote to the conversations of their graphs; the checkpoints have it as pending writes."""
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether an interrupt is (rule 4)."""
+        return bool(self._interrupts)
 
     def values(self, ns: Namespace, values: Any) -> None:
         """The values of a subgraph in the stream."""
@@ -80,7 +86,8 @@ class Waiting:
         for update in (output if isinstance(output, list | tuple) else (output,)) if ns else ():
             written = update.get(self._options.messages_key) if isinstance(update, Mapping) else None
             messages = written if isinstance(written, list | tuple) else (written,)
-            self._written.setdefault(ns, []).extend(message for message in messages if message is not None)
+            made = self._written.setdefault(ns, {}).setdefault(node, [])
+            made.extend(message for message in messages if message is not None)
 
     def superstep_ended(self, ns: Namespace) -> None:
         """A superstep of the graph at `ns` has ended."""
@@ -88,10 +95,11 @@ class Waiting:
         self._written.pop(ns, None)
 
     def settled(self) -> None:
-        """A superstep of the root has ended: if nothing is pending, its subgraphs have."""
-        self._ended.clear()
-        self._written.clear()
+        """Values of the root came without interrupts: its superstep and its subgraphs have ended. If an interrupt is
+        pending, nothing has: they are the last of the run, with pending writes applied."""
         if not self._interrupts:
+            self._ended.clear()
+            self._written.clear()
             self._messages.clear()
             self._input.clear()
 
@@ -100,14 +108,6 @@ class Waiting:
         pending = self._pending()
         waiting = (ns for ns in sorted(self._messages) if opening or any(other[: len(ns)] == ns for other in pending))
         return [wire for ns in waiting for wire in self._own(ns)]
-
-    def keeps(self, task: str) -> bool:
-        """Whether what a task has emitted stays though it is not stored (rule 4); `task` as LangGraph names it."""
-        path = tuple(task.split("|"))
-        pending = self._pending()
-        if not any(path[:1] == ns[:1] for ns in pending) and not (len(path) == 1 and () in pending):
-            return False
-        return (len(path) > 1 and self._messages.get(path[:-1]) is None) or not self._has_ended(path)
 
     def _pending(self) -> set[Namespace]:
         """The namespaces in which the run waits (rule 1)."""
@@ -146,7 +146,8 @@ class Waiting:
         """The messages of a subgraph, with those of its superstep's finished nodes behind them."""
         messages = list(self._messages[ns] or ())
         ids = {fields(message).get("id") for message in messages}
-        return messages + [one for one in self._written.get(ns, ()) if fields(one).get("id") not in ids]
+        written = [one for _, made in sorted(self._written.get(ns, {}).items()) for one in made]
+        return messages + [one for one in written if fields(one).get("id") not in ids]
 
     def _shown(self, message: Any, message_id: str) -> list[Event]:
         try:
