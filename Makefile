@@ -51,8 +51,7 @@ POSTGRES := $(or $(shell command -v initdb),$(wildcard /usr/lib/postgresql/*/bin
 AEGRA := $(if $(and $(AEGRA_PYTHON),$(POSTGRES)),.venv-aegra/.ready)
 
 .PHONY: demo test test-all lint types unit client test-browser chromium aegra bench fuzz mutants golden \
-	test-versions test-oldest \
-	test-middle test-newest run-bench node clean FORCE
+	test-versions test-oldest test-middle test-newest run-bench node clean FORCE
 .NOTPARALLEL:
 .DEFAULT_GOAL := test
 

@@ -1,5 +1,5 @@
-"""The configs that runs and writes are given: `merged`, by whoever gives a part of one, and `graph_config`, for a graph
-of this process.
+"""The configs of runs and of writes to threads: `merged` puts parts together, and `graph_config` makes the one that a
+graph of this process is called with.
 
 LangGraph puts the ids of a run into the metadata of its config; 1.1.5 to 1.1.10 put them into the very dict that is
 bound to the graph (`create_agent` binds one), where the first run's stay. There the next run has the id of the thread's
@@ -30,8 +30,8 @@ def merged(*configs: Mapping[str, Any]) -> RunnableConfig:
 
 
 def graph_config(graph: Pregel[Any, Any, Any, Any], *configs: Mapping[str, Any]) -> RunnableConfig:
-    """The config with which a graph is run on a thread, or its thread written: `merged`, with metadata that are shared
-    with nothing. They are the graph's own, the configs' over those, and the ids of this thread and run over both."""
+    """The config with which a graph is run on a thread, or its thread written: `merged`, with a metadata dict of its
+    own: the graph's metadata, the configs' over those, and the ids of this thread and run over both."""
     config = merged(*configs)
     own = (graph.config or {}).get("metadata") or {}
     metadata = {name: value for name, value in {**own, **config["metadata"]}.items() if name not in _IDS}

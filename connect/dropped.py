@@ -1,4 +1,4 @@
-"""What clients send and an agent has no place for: said once in the log, and kept for `/info`.
+"""What clients send and an agent has no place for: logged once, and kept for `/info`.
 
 Nothing of it is an error: a page sends its tools and its state to every agent. But an owner whose tool is never called,
 or whose graph never sees a page's state, must find out why.
@@ -28,7 +28,7 @@ _of_graphs: weakref.WeakKeyDictionary[Graph, dict[str | None, set[str]]] = weakr
 
 
 def dropped(source: Source) -> set[str]:
-    """The kinds of what clients have sent to an agent so far and it had no place for."""
+    """The kinds (keys of `WHY`) of what clients have sent so far and the agent had no place for."""
     if isinstance(source, Local):
         return _of_graphs.setdefault(source.graph, {}).setdefault(source.agent, set())
     return source.dropped

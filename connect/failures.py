@@ -7,7 +7,7 @@
 | `not_found` | the thread belongs to another agent; or the platform's 404 |
 | `unreadable_thread` | the thread's checkpointer raised |
 | `conflict` | a run is running on the thread; or the platform's 409 |
-| `queue_full` | as many inputs are queued on the thread as there may be |
+| `queue_full` | as many inputs are queued on the thread as `Limits.queue` admits |
 | `unauthorized`, `forbidden`, `not_found`, `invalid` | the platform's 401, 403, 404, 400 and 422 |
 | `platform_error` | anything else it refused with |
 | `lost` | the platform could not be reached, or not again |
@@ -48,7 +48,7 @@ class RunConflictError(RuntimeError):
 
 
 class QueueFullError(RunConflictError):
-    """An input was to be queued on a thread on which as many are queued as there may be."""
+    """As many inputs are queued on a thread as `Limits.queue` admits."""
 
     code = "queue_full"
 
@@ -71,7 +71,7 @@ class UnreadableError(RuntimeError):
 
 
 class ThreadNotFoundError(LookupError):
-    """A thread belongs to another agent: for this one there is none."""
+    """A thread belongs to another agent: for this one it does not exist."""
 
     code = "not_found"
 

@@ -3,7 +3,7 @@
 A model call that was going on at the join is heard from its middle. What is cut may never be shown, so the chunks of
 such calls are muted; the next `values`, or the run's end, tells their messages whole. What is told whole passes.
 Values of a graph without a messages channel (or whose channel has another name than the options say) hold no messages:
-then a message that was joined in the middle is not shown at all, because its beginning cannot be had; the log says so.
+then a message that was joined in the middle is not emitted at all, because its beginning is unknown; that is logged.
 
 A task (a node's run) is *suspect* while it may have been going on at the join:
 

@@ -44,7 +44,7 @@ async def connect_local(
     run_id: str | None = None,
     past_errors: PastErrors = "error",
 ) -> Batches:
-    """What the thread holds and what runs on it, to its end; nothing for a thread nobody knows, or another agent's.
+    """What the thread holds and what runs on it, to its end; nothing for an unknown thread, or another agent's.
 
     `options`: of a run that is over; None shows the channels of the graph's output schema. `run_id`: the run to tell;
     one that is neither going on nor the thread's last is `RUN_ERROR`, as is what the checkpointer raises.
@@ -71,8 +71,7 @@ async def open_local(
     run_id: str | None = None,
     past_errors: PastErrors = "error",
 ) -> Batches:
-    """What `connect_local` tells, when the thread has been read. Raises `UnreadableError` for what the checkpointer
-    raises."""
+    """Reads the thread, and gives what `connect_local` emits. Raises `UnreadableError` if the checkpointer raises."""
     options = direct(options or await source.options())
     with reading(where(agent_of(source.graph, source.agent), thread_id, run_id)):
         now = await found(source, thread_id)

@@ -91,7 +91,6 @@ class _Beginning:
         self._places: Places = places_of(source.graph, asking.options.messages_key)
         thread = {"configurable": {"thread_id": asking.given.thread_id}}
         self._config = graph_config(source.graph, asking.intake.config, asking.added.config, thread)
-
         self._place = where(self._agent, self._given.thread_id, self._given.run_id)
 
     async def begun(self, queue: int | None = None) -> Batches:
@@ -103,7 +102,7 @@ class _Beginning:
         line = self._runs.lines.of(self._source.place, self._given.thread_id)
         if self._intake.busy == "queue" and not (going is None and line.is_empty):
             if queue is not None and self._runs.queued(self._source.place, self._given.thread_id) >= queue:
-                raise QueueFullError("As many inputs as there may be wait for their turn on this thread. Retry later.")
+                raise QueueFullError("Too many inputs are queued on this thread. Retry later.")
             return self._told_later(self._owned(self._in_turn(line)))
         return await self._in_turn(line)
 
@@ -241,8 +240,8 @@ class _Beginning:
                     yield batch
 
     async def _told_later(self, begun: asyncio.Task[Any]) -> Batches:
-        """What comes when another run has ended. That it does not come, for an error or the end of the server, is
-        `RUN_ERROR`; the registry logs it."""
+        """What a queued input's client gets from its turn on. If the input does not run, because of an error or the
+        server's end, that is `RUN_ERROR`; the registry logs it."""
         try:
             told: Batches | None = await asyncio.shield(begun)
         except asyncio.CancelledError:

@@ -1,7 +1,7 @@
-"""Whose a thread is. An agent is its name, and a thread belongs to the agent whose run was the first on it; never who
-may use an agent (that is the app's `authorize`).
+"""Which agent owns a thread: the one whose run was the first on it. An agent is its name here. Never who may use an
+agent (that is the app's `authorize`).
 
-What says it, the first that does:
+The owner is known from, the first of these that names it:
 
 1. The runs of this process.
 2. `agui_agent` in the metadata of the thread's checkpoints, where each run of a named agent leaves it. The newest may

@@ -9,8 +9,8 @@ there are (`runs`), and how readers are served (`broadcast`).
 
 Rules:
 - The run is told from the moment it is made: a reader that comes before its task had a turn finds it started.
-- Whatever becomes of the task, even if it never had a turn, the stream is ended once, by the task's callback; and
-  whatever raises in there, the thread is free afterwards, and those who wait for the run's end go on.
+- Whatever becomes of the task, even if it never had a turn, the stream is ended once, by the task's callback. Even if
+  something raises in there, the thread is free afterwards, and those who wait for the run's end continue.
 - If translating raises, the readers' stream ends in an error, and the graph runs on to a complete checkpoint.
 - Many parts that are ready at once are not fed all in one turn, or no reader could keep up.
 """
@@ -67,7 +67,7 @@ class Run:
         self.ending: Ending | None = None
         """How it ended; None while it runs."""
         self.is_untranslated = False
-        """Whether translating it raised: readers got an error, and how the graph ended is in the checkpoint alone."""
+        """Whether translating it raised: readers got `RUN_ERROR`, and only the checkpoint says how the graph ended."""
         self._translator = translator
         self._over = over
         self._is_over = asyncio.Event()

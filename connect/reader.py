@@ -37,9 +37,10 @@ class Reader:
 
 
 def caught_up(view: ClientView, held: ClientView, options: Options) -> list[Event]:
-    """`view.catch_up(held)`, by a state snapshot where a delta, now or later, would be the run's first state event.
+    """`view.catch_up(held)`, with a state snapshot where otherwise the reader's first state event of the run would be a
+    delta, now or later.
 
-    Before the run's own first one, a reader that holds the same state needs none: the run's is still to come.
+    A reader that has the same state needs none if the run is over, or has emitted no snapshot yet: its first is one.
     """
     has_snapshot = held.live and held.run_id == view.run_id and held.run_has_snapshot
     if options.first_state == "delta" or not held.knows_state or has_snapshot:
@@ -53,7 +54,7 @@ def caught_up(view: ClientView, held: ClientView, options: Options) -> list[Even
 
 
 def direct(options: Options) -> Options:
-    """The options of a reader that is known to read the stream itself, with nothing in between that folds it."""
+    """The options of a reader that gets this stream itself, with no server in between that folds a run's state."""
     return replace(options, first_state="delta")
 
 

@@ -72,7 +72,7 @@ class Remembered:
 
 
 class _Queued(NamedTuple):
-    """Whose a queued input is, and of which thread."""
+    """The agent and the thread of a queued input."""
 
     agent: Hashable
     key: _Key
@@ -95,7 +95,7 @@ class Runs:
         self._remembered: OrderedDict[_Key, Remembered] = OrderedDict()
         self._starts: weakref.WeakKeyDictionary[Starts, _Key] = weakref.WeakKeyDictionary()
         self.owned: dict[asyncio.Task[Any], _Queued] = {}
-        """Inputs that are to run when another run has ended, and whose they are."""
+        """Inputs that are to run when another run has ended, with their agent and thread."""
         self.lines = Lines()
         self.owners = Owners()
 

@@ -1,4 +1,4 @@
-"""Checkpointers: where threads are kept, whether a graph has one, that it can be used here, and what it raises.
+"""Checkpointers: whether a graph has one, whether it can be used here, how it is a key of threads, and what it raises.
 Never what is in one."""
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ def has_checkpointer(graph: Pregel[Any, Any, Any, Any]) -> bool:
 
 
 def place_of(graph: Pregel[Any, Any, Any, Any], agent: str | None) -> Hashable:
-    """Where a graph's threads are: its checkpointer, which other agents may share; without one, its agent (or graph),
-    for then nothing else has them."""
+    """Where a graph's threads are, as a key: its checkpointer, which other agents may share; without one, its agent (or
+    the graph), because then no other agent can have them."""
     if has_checkpointer(graph):
         return _Same(graph.checkpointer)
     return graph if agent is None else agent

@@ -38,9 +38,11 @@ def told_waiting(given: RunAgentInput, wait: Wait, standing: Standing, options: 
 
 
 def log_late(nothing: Nothing, place: str) -> None:
-    """Says in the log that results came too late; `place`: as `where` names it."""
+    """Logs that tool results came too late; `place`: as `failures.where` names it."""
     if nothing.late:
-        _log.warning("%d tool results came too late, and nothing was run (%s).", len(nothing.late), place)
+        _log.warning(
+            "%d tool results came too late: no call waits for them. Nothing was run (%s).", len(nothing.late), place
+        )
 
 
 def told_unchanged(

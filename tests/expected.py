@@ -1,4 +1,4 @@
-"""What a client must hold after a run (G2): `expected`, the one function that tests ask, and how messages compare.
+"""What a client must have after a run: `expected`, the one function that tests ask, and how messages compare.
 
 Pure: no stream is read and no client is driven here.
 """

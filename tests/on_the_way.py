@@ -1,4 +1,4 @@
-"""What a client shows while a run streams (G9, and G5's number of pieces): `faults` judges a run batch by batch.
+"""What a client shows while a run streams, and in how many pieces: `faults` judges a run batch by batch.
 
 Each rule is a function of a `Run`, with a name of its own. A change that the graph itself makes is no fault: it removed
 or rewrote a message, or a step ended without saving what was said in it. The root `values` of the stream show these

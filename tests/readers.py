@@ -1,6 +1,6 @@
 """Clients that follow a thread turn by turn, each with a translator that is told what its client holds, or is not.
 
-Here: `Reader`, and judging what the real client ends with against the checkpoint (G1, G2). Never here: where the parts
+Here: `Reader`, and judging what the real client ends with against the checkpoint. Never here: where the parts
 come from.
 """
 

@@ -1,4 +1,4 @@
-"""Every fixture, live, through the real clients: accepted without a word, and in the end the checkpoint's (G1, G2).
+"""Every fixture, live, through the real clients: accepted without a word, and in the end the checkpoint's.
 
 One run of the graph feeds a translator per reader: a client version and what its view is known to be.
 """

@@ -1,4 +1,4 @@
-"""Real adapters on canned HTTP, in a graph of one node and in an agent: the client ends with what is stored (G1, G2).
+"""Real adapters on canned HTTP, in a graph of one node and in an agent: the client ends with what is stored.
 
 Each stream is told as the live objects it has and as the JSON a server would make of them.
 """

@@ -1,4 +1,4 @@
-"""A client that has missed something, or everything, before a turn: it still ends with what the checkpoint holds (G2).
+"""A client that has missed something, or everything, before a turn: it still ends with what the checkpoint holds.
 
 After the turns of a fixture its first turn comes once more, with another question.
 """

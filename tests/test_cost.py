@@ -1,4 +1,4 @@
-"""G6 in counts: what is called, how many lines run and how many bytes are told. Nothing is timed."""
+"""Cost in counts: what is called, how many lines run and how many bytes are told. Nothing is timed."""
 
 import sys
 from collections import Counter

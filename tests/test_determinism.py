@@ -1,4 +1,4 @@
-"""The same parts, ids, seed view, options and ending give the same bytes, in any process (G3)."""
+"""The same parts, ids, seed view, options and ending give the same bytes, in any process."""
 
 import os
 import subprocess

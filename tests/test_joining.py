@@ -1,4 +1,4 @@
-"""Who joins a told recording at any cut, or is resynced there, ends with what the uncut stream leaves (G4).
+"""Who joins a told recording at any cut, or is resynced there, ends with what the uncut stream leaves.
 
 `ClientView` stands for the client at every cut (that it is the client is proven elsewhere), the real clients are asked
 at three. Cuts after a part that told nothing are the cut before.

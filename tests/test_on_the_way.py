@@ -1,4 +1,4 @@
-"""What clients show while recorded runs stream (G9): judged after every batch, as the real clients show it."""
+"""What clients show while recorded runs stream: judged after every batch, as the real clients show it."""
 
 import json
 from collections.abc import Iterator

@@ -1,5 +1,5 @@
-"""Random plausible streams: accepted however they end (G1), the checkpoint's if well (G2), joinable anywhere (G4), and
-right after every batch (G9)."""
+"""Random plausible streams: accepted however they end, the checkpoint's if well, joinable anywhere, and
+right after every batch."""
 
 from collections.abc import Sequence
 from typing import Any

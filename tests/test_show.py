@@ -1,6 +1,6 @@
 """What the thread is known to hold, shown in the middle of its stream: older values, newer ones, of any age, anywhere.
 
-The end is what the stream alone leads to (G2), and no text on the way is cut or doubled.
+The end is what the stream alone leads to, and no text on the way is cut or doubled.
 """
 
 from collections.abc import Iterator

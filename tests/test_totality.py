@@ -1,4 +1,4 @@
-"""No value in a state, message, payload or error raises out of the translator or makes a frame no client reads (G7)."""
+"""No value in a state, message, payload or error raises out of the translator or makes a frame no client reads."""
 
 import json
 from typing import Any

@@ -51,8 +51,8 @@ def shown(message: Any, position: int, options: Options, report: Report = log_bl
     """The wire messages that one stored message becomes.
 
     Takes the message (an object or its JSON), its position in the list of messages, which names it if it has no id, the
-    options that say what is told, and what takes the errors of its content blocks. Gives [] for what is not shown:
-    system messages, removals, no messages at all.
+    options that say what is visible, and `report`, which takes the errors of its content blocks. Gives [] for what is
+    not visible: system messages, removals, no messages at all.
     """
     view = fields(message)
     kind, role = _speaker(view)
@@ -208,7 +208,7 @@ def _tool_parts(content: Any) -> str | list[Wire]:
         return result_text(content)
     try:
         parts = [_part(block) for block in content]
-    except Exception:  # a block of no known form, which the JSON of the whole shows
+    except Exception:  # a block of no known form: the client gets the whole content as JSON
         return result_text(content)
     if None in parts:
         return result_text(content)

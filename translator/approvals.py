@@ -7,8 +7,8 @@ here: whether an answer fits, or what is done with it.
 | `{"type": "tool_approval", ...}` | one decision |
 
 A decision is an object with a `type`: `approve`, `reject` (and perhaps a `message`), `edit` (and the `edited_action`)
-or `respond` (and a `message`, in place of the tool's result). Which of them are allowed, the review configs say, by the
-name of the action. A value that only looks alike has no schema.
+or `respond` (and a `message`, in place of the tool's result). The review configs say which of them are allowed, by the
+name of the action. A value of any other form has no schema.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _FIELDS: Final[Mapping[str, tuple[Schema, tuple[str, ...]]]] = {
     "reject": ({"message": _TEXT}, ()),
     "respond": ({"message": _TEXT}, ("message",)),
 }
-"""By its type, what a decision has besides, and what of that it must have."""
+"""By the type of a decision: its other fields, and which of them are required."""
 _ANY: Final[Schema] = {"type": "object", "properties": {"type": _TEXT}, "required": ["type"]}
 
 
@@ -70,7 +70,7 @@ def decision_schemas(value: Any) -> list[Schema] | None:
 
 
 def _one_of(allowed: Any) -> Schema:
-    """A decision of one of these types; of any, where it is not known which."""
+    """The schema of a decision of one of these types; of any type if they are unknown."""
     if not isinstance(allowed, list | tuple):
         return _ANY
     types = list(dict.fromkeys(each for each in allowed if isinstance(each, str)))

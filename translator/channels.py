@@ -25,8 +25,8 @@ class Unread:
 
 def channels(values: Any) -> Mapping[str, Any] | None:
     """The channels of a `values` payload (a mapping, a pydantic model or a dataclass), or None if it has none, or
-    cannot be read; a channel that raises is an `Unread`. Its class is asked what it is: an object may raise at every
-    look."""
+    cannot be read; a channel that raises is an `Unread`. The type of the payload is checked, not the object itself: its
+    attributes may raise."""
     kind = type(values)
     if kind is dict:
         return values  # type: ignore[no-any-return]

@@ -7,7 +7,8 @@ Rules
    at, unless there are no call chunks. A whole message's calls are its `tool_calls` and `invalid_tool_calls`, in the
    order in which the content mentions them. Blocks in the content that only repeat a call tell nothing else.
 4. Reasoning in `additional_kwargs` counts only where the content has none: some adapters tell it in both.
-5. Reading content never raises: an odd value costs its block, and `report` is told; without one, a line in the log.
+5. Reading content never raises. A block that cannot be read is left out, and `report` takes the error; the default
+   logs it.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 Rules:
 
 1. After success or an interrupt the client's conversation is the checkpoint's: what streamed and was not saved is
-   dropped. After an error, a cancel or a loss partial text stays; nothing is compared. Predicted state gives way to the
-   last values that are known, however the run ends.
+   dropped. After an error, a cancel or a loss partial text stays; nothing is compared. However the run ends, the last
+   known values replace predicted state.
 2. Closed first: messages, then steps, then subagents (innermost first), then the terminal event. A subagent with an
    interrupt inside is suspended, one in a run that failed has failed, any other is done.
 3. The result is the ending's, or else the `structured_response` of the last state.
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def tell_end(run: Translator, ending: Ending) -> None:
-    """Tells the end of a run. Whatever raises costs itself: what is open is closed, and the terminal event comes."""
+    """Emits the end of a run. What raises is left out, what is open is closed, and the terminal event is emitted."""
     attempt = run.losses.attempt
     attempt("The opening", run.root.open_now, otherwise=None)
     if isinstance(ending, Finished):
@@ -56,7 +56,7 @@ def tell_end(run: Translator, ending: Ending) -> None:
 def _ask(run: Translator, ending: Finished) -> None:
     try:
         asked = tuple(ending.interrupts)
-    except Exception:  # what cannot be read is an interrupt all the same
+    except Exception:  # interrupts that cannot be read still end the run with the outcome `interrupt`
         run.interrupts.add((), ())
         raise
     if asked:
@@ -80,7 +80,7 @@ def _finished(run: Translator, ending: Finished) -> Event:
     if run.options.interrupts != "outcome":
         attempt("The interrupts for older clients", _ask_older, run, otherwise=None)
     if run.options.interrupts != "legacy":
-        told = attempt("What is known of the interrupts", _interrupts, run, otherwise=None)
+        told = attempt("The details of the interrupts", _interrupts, run, otherwise=None)
         outcome = {"type": "interrupt", "interrupts": told or run.interrupts.bare(run.run_id)}
     return events.run_finished(run.thread_id, run.run_id, outcome, None, _usage(run))
 
@@ -114,7 +114,7 @@ def _close(run: Translator, failed: Failure | None) -> None:
             attempt("The end of a subagent", run.end_subagent, subagent, otherwise=None)
         else:
             attempt("The end of a subagent", run.subagents.fail, subagent, failed.message, failed.code, otherwise=None)
-    run.outbox.tell_all(closed(run.view.open, Open()))  # nothing, unless one of these raised
+    run.outbox.tell_all(closed(run.view.open, Open()))  # empty, unless one of these raised
 
 
 def _end_messages(run: Translator) -> None:
@@ -123,7 +123,7 @@ def _end_messages(run: Translator) -> None:
 
 
 def close_messages(run: Translator) -> None:
-    """Closes what the client has open of messages; nothing, unless closing them as they end raised."""
+    """Closes the messages that the client has open still: there are any only if ending them raised."""
     opened = run.view.open
     left = closed(opened, Open(steps=opened.steps, started=opened.started, ended=opened.ended))
     if left:

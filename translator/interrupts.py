@@ -79,7 +79,7 @@ class Interrupts:
         return [_told(key, *found, calls, owner(found[0])) for key, found in self._found.items()]
 
     def bare(self, run_id: str) -> list[Event]:
-        """The `Interrupt` items with nothing but what every one has."""
+        """The `Interrupt` items with their required fields alone."""
         return [{"id": key, "reason": "input_required"} for key in self._found or [f"{run_id}{BREAKPOINT}"]]
 
 

@@ -11,10 +11,11 @@ Rules:
   to whoever has opened it (or a call in it); and no event tells a message under another's name.
 - What no snapshot makes a client drop is not told about again and again.
 - A view that does not know the client's messages has those that streamed in it, from their first event on. They are
-  emitted by events: whole, or as far as the reader lacks them, and what is open stays open. No snapshot is emitted,
-  because it would drop messages that nobody here knows. A reader of unknown view on a new stream is taken to have none
-  of them. Of one inside the run, of whom only the open items are known, an item that it has open may lack a part,
-  which cannot be repaired; items opened since are emitted from their beginning.
+  emitted as events: whole, or as far as the reader misses them; what is open stays open. No snapshot is emitted: it
+  would drop the client's other messages.
+- Such a view assumes that a reader of unknown messages has none of them, if the reader is on a new stream. If it is in
+  the run, only its open items are known: items opened since are emitted from their beginning, and what it missed of
+  the open ones cannot be repaired.
 """
 
 from __future__ import annotations

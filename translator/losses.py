@@ -1,11 +1,12 @@
-"""What of one run could not be translated: one log line for each, and their number, which the terminal event carries.
+"""What could not be translated of one run: a log line for each loss, and their number for the terminal event.
 
 Rules:
 
-1. What counts is what a client does not get: a message, a state channel, an event. It counts once, however often the
-   graph sends it again. A content block costs a log line, and its message does not count as lost; so does a value in
-   any of them, with one line for each class of such values.
-2. A log line names the thread and the run. Values that cannot be read are warnings; what no module foresaw is an error.
+1. What a client does not get counts as a loss: a message, a state channel, an event. It counts once, however often the
+   graph sends it again.
+2. A content block, or a value in a message, a channel or an event, that cannot be read is logged and is no loss. Blocks
+   are logged once for each message, values once for each class.
+3. A log line names the thread and the run. Values that cannot be read are warnings; what no module foresaw is an error.
 """
 
 from __future__ import annotations
@@ -41,11 +42,11 @@ class Losses:
         self._add(f"The state channel {_named(name)}", error, logging.WARNING)
 
     def unforeseen(self, what: str, error: BaseException) -> None:
-        """The last resort: translating `what` raised where no value should."""
+        """Translating `what` raised an exception that no rule foresees."""
         self._add(what, error, logging.ERROR)
 
     def block(self, view: Mapping[str, Any], error: BaseException) -> None:
-        """A content block of the message with these fields cannot be read; its message goes on without it."""
+        """A content block of the message with these fields cannot be read; the rest of the message is emitted."""
         name = _named(view.get("id"))
         if name not in self._blocks:
             self._blocks.add(name)
@@ -53,7 +54,7 @@ class Losses:
             _log.warning(line, name, *self._names, exc_info=error)
 
     def warn(self, what: str, error: BaseException | None = None) -> None:
-        """Something that is no loss by itself, but may be the reason that something is missing; said once."""
+        """Logs, once, what is no loss by itself but may explain that something is missing."""
         if what not in self._warned:
             self._warned.add(what)
             _log.warning("%s (thread %r, run %r).", what, *self._names, exc_info=error)
@@ -63,7 +64,7 @@ class Losses:
         self.warn(f"A value cannot be read; in its place stands {stands!r}", error)
 
     def attempt(self, what: str, act: Callable[..., _Made], *args: Any, otherwise: _Made) -> _Made:
-        """What `act` gives, or `otherwise` if it raises: then `what` is lost, and whatever comes after goes on."""
+        """The result of `act`, or `otherwise` if it raises: then `what` is lost, and the caller continues."""
         try:
             return act(*args)
         except Exception as error:

@@ -136,7 +136,7 @@ class ModelCalls:
         self._by_id: dict[tuple[str, str], ModelCall] = {}
         self._by_task: dict[str, list[ModelCall]] = {}
         self._going: list[ModelCall] = []
-        """Those that have not ended, and some that have since."""
+        """All that have not ended, and perhaps some that have: `going` removes these."""
 
     def __iter__(self) -> Iterator[ModelCall]:
         return (call for calls in self._by_task.values() for call in calls)
@@ -175,7 +175,7 @@ class ModelCalls:
         return self._going
 
     def silence(self) -> None:
-        """What goes on says no more: its beginning has been judged."""
+        """Makes the calls that have not ended emit no more: the beginning of their messages has been reconciled."""
         for call in self.going():
             call.silent = True
 

@@ -56,9 +56,9 @@ class Options:
     """`deltas`: a snapshot, then deltas. `initial`: one snapshot at the start. `final`: one at the end. `all`: a
     snapshot for each change. `none`: no state events."""
     first_state: FirstState = "snapshot"
-    """The first state event of a run whose client's state is known. `snapshot`: the whole state, because what stands
-    between here and the client may keep no state from before the run (CopilotKit's Node runtime does not). `delta`:
-    only what changed, where that is smaller; for clients that are known to read this stream themselves."""
+    """What the first state event of a run is when the client's state is known. `snapshot`: the whole state; needed
+    where a server between here and the client keeps no state from before the run (CopilotKit's Node runtime).
+    `delta`: only what changed, if that is smaller; for clients that read this stream themselves."""
     history: History = "mirror"
     """`mirror`: the client's chat is the checkpoint's. `keep`: what the graph removed stays in the chat."""
     steps: bool = True

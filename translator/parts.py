@@ -33,7 +33,8 @@ PLATFORM_STREAM_MODES: Final[list[PlatformStreamMode]] = ["messages-tuple", "upd
 UNUSED_MODES: Final = frozenset(
     {"checkpoints", "debug", "tools", "events", "lifecycle", "feedback", "end", "heartbeat", "messages-tuple"}
 )
-"""Modes and events of LangGraph's that become no event. Any other name may be of a payload that came without a mode."""
+"""Modes and events of LangGraph that are ignored. A part of any other mode is ignored with a log line: its payload may
+have come without a mode."""
 _HOW_TO_ASK: Final = "ask for the stream with stream_mode=STREAM_MODES, a list of several modes"
 
 

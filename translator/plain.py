@@ -4,8 +4,8 @@ Lives here: `plain`, `freeze`, `text` and the table below. Never here: anything 
 or an event is. Nothing in this module raises, whatever it is given, and nothing depends on memory addresses, hash
 order or the clock: equal values give equal bytes. The forms follow what LangGraph Platform sends, so that a graph
 looks the same run here or there; where the platform has no form (it sends null, or fails) a short text says what
-stood there. Where the text says that a value cannot be read, the log has a line too: of a run, by whom `UNREAD` names;
-elsewhere one for each kind of value.
+stood there. A value that cannot be read is logged too: in a run by the function in `UNREAD`, elsewhere once for each
+such text.
 
 ==========================================  ======================================================================
 a value                                     its JSON
@@ -58,8 +58,8 @@ import orjson
 from .unfamiliar import reopened, unreadable
 
 UNREAD: Final[ContextVar[Callable[[str, Exception | None], None] | None]] = ContextVar("UNREAD", default=None)
-"""Takes the text that stands for a value that cannot be read, and the error; for the time of a call that knows its run.
-May be called for every such value."""
+"""Takes the text that replaces a value that cannot be read, and the error; it may be called for every such value. Set
+during calls that know their run."""
 
 MAX_DEPTH = 128
 """Containers nested in one value. orjson writes 254 levels, and an event and a patch around the value need some."""
@@ -74,7 +74,7 @@ _TOO_DEEP = "<too deep>"
 _MOST_FORMS = 8  # an Enum of a pydantic root model of a numpy scalar: three forms before JSON; more is a loop
 _RETRIED = 3  # levels of a refused value at which orjson is offered the parts: most of a large one is ordinary
 _MOST_LOGGED = 1000
-_logged_before: set[str] = set()  # kinds of values that could not be read outside a run
+_logged_before: set[str] = set()  # texts in place of values that could not be read outside a run
 _spare: list[tuple[list[Any], list[Any]]] = []  # as many as were ever in use at once
 _REFUSED = (TypeError, ValueError, RecursionError)  # orjson's own errors are the first two
 _BASIC = frozenset({str, int, float, bool, type(None)})

@@ -8,7 +8,7 @@ Rules:
    client then predicts by itself from the arguments.
 3. The value so far is told by `STATE_DELTA` each time the arguments have grown by a half: JSON Patch cannot append to a
    string, so that a delta per token would be quadratic. And once when the call's arguments are whole.
-4. A predicted value holds until the last call that predicted it is answered. Until when else, is `state`'s to say.
+4. A predicted value holds until the last call that predicted it is answered. `state` says what else ends it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _GROWTH: Final = 1.5
 
 
 class Predictions:
-    """The predictions of one run. `write` tells a value of a state channel; `release` says which hold no longer."""
+    """The predictions of one run. `write` makes the event of a predicted value; `release` ends predictions."""
 
     def __init__(
         self, options: Options, write: Callable[[str, Any], Event | None], release: Callable[[Collection[str]], None]

@@ -8,7 +8,7 @@ Rules:
 1. The first values of the stream may go back behind what the client is known to hold: a resumed run begins without the
    pending writes of tasks that finished, and replays their updates, marked as cached. Such an opening is held until the
    next part says whether the run is a resumed one: then nothing is taken back, otherwise the client follows the thread.
-   The values of a subgraph and the start of a task say nothing of that.
+   The values of a subgraph and the start of a task do not decide it.
 2. Shown values (a checkpoint that somebody read) are all told, one after the other, until the stream brings some. Then
    they are newer only if their conversation holds the last message of the stream's, and behind it messages that never
    were there. Others, edited messages and all, are the stream's to tell: it goes on.
@@ -66,7 +66,7 @@ class RootValues:
         self._held: Any = _NONE
         """An opening that waits (rule 1)."""
         self._held_goes_on = False
-        """Whether its superstep does: an opening with interrupts, joined in the middle of a run."""
+        """Whether the superstep of a waiting opening has not ended: it came with interrupts, in the middle of a run."""
         self._untold: Any = _NONE
         """The stream's last, if they were passed over (rule 4)."""
         self._streamed = False
@@ -86,7 +86,7 @@ class RootValues:
         return True
 
     def open_now(self, *, is_older: bool = False) -> None:
-        """Tells an opening that was held; `is_older`: than what the client has, so that nothing is taken back."""
+        """Emits an opening that waited. `is_older`: it is older than what the client has, so nothing is removed."""
         held, self._held = self._held, _NONE
         is_older = is_older or self.is_resumed
         if held is not _NONE:
@@ -122,8 +122,8 @@ class RootValues:
     def settle(self, values: Any, *, going_on: bool, is_older: bool = False) -> None:
         """Tells values as they are: the conversation and the state (also called for the state an ending brings).
 
-        `going_on`: the superstep is, so that what streamed may still be saved. `is_older`: an opening that lacks what
-        the client has; its state is not told.
+        `going_on`: the superstep is, so that what streamed may still be saved. `is_older`: an opening older than what
+        the client has; its state is not emitted.
         """
         messages = self._messages(values)
         if messages is not None:

@@ -78,7 +78,7 @@ class Saying:
             outbox.tell(events.text_end(call.message_id, metadata, call.subagent))
 
     def realign(self, call: ModelCall, opened: Open) -> None:
-        """Takes over what of the call's message the client has open: an exception came between decision and event."""
+        """Takes over what the client has open of the call's message, after an exception came between two events."""
         call.text_open = call.told_id in opened.texts
         call.reasoning.realign(opened.spans)
         for tool in call.tools.calls:

@@ -6,8 +6,8 @@ Rules:
    is not told.
 2. A task runs a tool if its input is a tool call (the `tasks` mode says so), or if its node runs tools: one that is
    called `tools`, or that has answered a call which another node of its graph made in this run. A node that answers its
-   own calls (structured output, a hand-off, a loop in one node) proves nothing, and one that returns what its model
-   said runs no tools, whatever else it does: that speech is part of the conversation.
+   own calls (structured output, a hand-off, a loop in one node) is not taken for a tool node by that. A node that
+   returns its model's message is never one: that message is part of the conversation.
 3. A node belongs to one run of one graph, its namespace: many agents have nodes of the same names.
 4. The `speakers` option replaces rule 1: names of nodes or tags, or a predicate over the call's metadata. A predicate
    that raises says no.

@@ -163,8 +163,7 @@ class Speech:
                 call.told_ids.append(item_id)
 
     def returned(self, ns: Namespace, node: str, output: Any) -> None:
-        """A node returned its output: if it runs tools as far as is known, and what its model said is in the output,
-        that is speech as any other."""
+        """A node returned its output. If that has a message of the node's own model, the node is no tool node."""
         if not self._speakers.runs_tools(ns, node):
             return
         stored = {fields(message).get("id") for message in messages_of(output, self._options.messages_key)}
@@ -227,8 +226,8 @@ class Speech:
         self.forget()
 
     def forget(self) -> None:
-        """A superstep of the root ended: what was said in it was judged or, without a messages channel, is the client's
-        to keep."""
+        """A superstep of the root ended: its messages were reconciled, or stay with the client where the graph has no
+        messages channel."""
         self._hot = None
         self._results.clear()
         self._shown.clear()
@@ -242,7 +241,7 @@ class Speech:
             self._saying.close(call)
 
     def realign(self) -> None:
-        """An exception broke off the telling of a message: what is open is what the client has open."""
+        """An exception came between two events of a message: what counts as open is what the client has open."""
         self._hot = None
         opened = self._view.open
         for call in self.calls:

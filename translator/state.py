@@ -5,7 +5,7 @@ Rules:
 1. Only the channels the options show. A graph whose values are no mapping (the functional API) is shown as what it is.
 2. The first state event of a run is a snapshot, whether values or a prediction come first. With `first_state="delta"`
    it may be a delta, where the client's state is known and the delta is the smaller. A state that the client is known
-   to hold is no event.
+   to have needs no event.
 3. Later ones are a delta against the view. A channel is looked at when a node wrote it (`updates`) or when it is
    another object than before, and then compared by its frozen bytes: an edit in place that a node returned is seen, one
    that nobody returned is told when the channel is next written.
@@ -82,13 +82,12 @@ class State:
         self._released |= released
 
     def release(self, names: Collection[str]) -> None:
-        """Predicted values of these channels hold no longer: the next values have the true ones, and until then nothing
-        is predicted of them."""
+        """Ends the predictions of these channels until the next values, which have the true ones."""
         self._released |= self._predicted.intersection(names)
         self._predicted.difference_update(names)
 
     def end_predictions(self) -> None:
-        """The run ended, however: tells the true values of what the client has as predicted."""
+        """The run ended in any way: emits the last known values of predicted channels."""
         if self._predicted or self._released:
             self._predicted.clear()
             self._released.clear()
@@ -96,7 +95,7 @@ class State:
                 self._tell(self._last)
 
     def finish(self) -> None:
-        """The run ended well: tells what `final` has kept."""
+        """The run ended in success or an interrupt: emits the state that `final` kept back."""
         if self._options.state == "final" and self._last is not _UNTOLD:
             self._tell(self._last)
 

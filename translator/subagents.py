@@ -116,9 +116,9 @@ class Subagents:
         self._speakers.task(ns, segment, runs_tool=call is not None)
 
     def answered(self, call_id: str | None, task: Namespace) -> list[Subagent]:
-        """The subagents whose call has its result now (None: no call has), which `task` gave: they have ended.
+        """The subagents that end with a result: of the call `call_id` (None: there is no result), given by `task`.
 
-        Of two calls that ask for the same, each may have been taken for the other's; a result names its own task.
+        Two calls with the same arguments may have been confused; then the result's own task says which subagent ended.
         """
         if call_id is None:
             return []
@@ -182,8 +182,8 @@ def _is_for(args: Mapping[str, str], told: str | None, name: Any) -> bool:
 
 
 def _tool_call(task_input: Any) -> str | None:
-    """The id of the tool call that a task's input is; LangGraph gives it in a list, or beside the state. A graph's own
-    state may have fields of a call's names, so both forms are known by their marks."""
+    """The id of the tool call that a task's input is; LangGraph gives it in a list, or beside the state. Both forms are
+    recognised by their `type` marks: a graph's own state may have the fields of a call."""
     if type(task_input) in (list, tuple) and len(task_input) == 1:
         task_input = task_input[0]
     if type(task_input) is dict and task_input.get("__type") == "tool_call_with_context":

@@ -142,7 +142,7 @@ class Translator:
                 event = self.speech.chunk_of_text(message[0], message[1])
                 if event is not None:
                     return [event]
-        except Exception:
+        except Exception:  # `_fed` reads the part again, and reports what is wrong with it
             pass
         return self._fed(part)
 
@@ -194,11 +194,11 @@ class Translator:
 
     @_logging_values
     def show_waiting(self, ns: Namespace, values: Any, interrupts: Any = None) -> list[Event]:
-        """Takes what a subgraph that waits at an interrupt is known to hold, learned beside the stream.
+        """Takes the values of a subgraph that waits at an interrupt, read from its checkpoint and not from the stream.
 
-        `values`: the subgraph's. Before the stream begins: the run goes on there, and what the subgraph has said is not
-        taken back. Before its end, with the `interrupts` that wait there (an empty tuple for a static breakpoint): what
-        the stream has not brought of it is emitted with the end. Raises `TranslatorMisuseError` as `show`.
+        Called before the first part, it makes the run continue in that subgraph: its messages are not removed. Called
+        before `finish`, with the `interrupts` pending there (an empty tuple for a static breakpoint), it makes `finish`
+        emit those of its messages that the stream did not bring. Raises `TranslatorMisuseError` as `show`.
         """
         self._expect("live")
         self._tell(self._waits, Part(ns, "values", values, interrupts=interrupts), "shown")
@@ -235,6 +235,7 @@ class Translator:
             self._unforeseen(f"A part of the mode {mode!r}", error)
 
     def _unforeseen(self, what: str, error: Exception) -> None:
+        """Counts a loss, numbered so that each counts, and takes over what the client has open."""
         self.losses.unforeseen(f"{what} ({len(self.losses) + 1})", error)
         self.speech.realign()
 

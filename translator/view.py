@@ -203,7 +203,7 @@ class ClientView:
         return twin
 
     def _on_top_of(self, held: "ClientView") -> "ClientView":
-        """This view as that of a client that held these messages before: what streamed here takes their places."""
+        """A copy of this view with the messages of `held` added; those that streamed here replace theirs."""
         known = held.messages
         before = {message["id"] for message in known}
         merged = [self.message(message["id"]) or message for message in known]
@@ -263,8 +263,8 @@ def _message(value: Any) -> dict[str, Any]:
     wire = _wire(value)
     for name in ("id", "role"):
         if not isinstance(wire.get(name), str):
-            kind = type(wire[name]).__name__ if name in wire else "none"
-            raise ValueError(f"expected a message with an id and a role, both texts; got one whose {name} is {kind}")
+            kind = f"whose {name} is a {type(wire[name]).__name__}" if name in wire else f"without {name}"
+            raise ValueError(f"expected a message with an id and a role, both strings; got one {kind}")
     return wire
 
 

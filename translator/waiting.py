@@ -137,7 +137,7 @@ class Waiting:
         subagent = self._subagents.of(ns)
         if subagent is None:
             return wires
-        # what a subagent has emitted may have other ids, and is the client's to keep
+        # messages that a subagent has emitted may have other ids: they stay as the client has them
         tag = self._subagents.tag(subagent)
         tagged = wires if tag is None else [{**wire, "subagentRunId": tag} for wire in wires]
         return [wire for wire in tagged if not self._view.has(wire["id"])]
@@ -152,7 +152,7 @@ class Waiting:
     def _shown(self, message: Any, message_id: str) -> list[Event]:
         try:
             wires: list[Event] = plain(shown(message, 0, self._options, self._losses.block))
-        except Exception as error:  # it costs itself
+        except Exception as error:  # the other messages are still emitted
             self._losses.message(message_id, error)
             return []
         return wires

@@ -5,9 +5,9 @@ Rules:
 1. `resume` entries answer interrupts by id. One that names nothing that waits is passed over, with a line in the log:
    it was answered already, in another tab perhaps. What no entry names goes on waiting.
 2. An answer that the interrupt can't be resumed with is refused: see `decisions`. So is all that comes with it.
-3. A cancelled entry answers with what the owner says (`Intake.on_cancelled`), given the interrupt's value; or else with
-   what `decisions` has for it.
-4. A breakpoint has nothing to be told: resolved, the run goes on; cancelled, what is left of it is dropped.
+3. A cancelled entry answers with what `Intake.on_cancelled` gives for the interrupt's value; without it, with
+   `decisions.cancelled`.
+4. A breakpoint takes no answer: resolved, the run goes on; cancelled, what is left of it is dropped.
 5. Older CopilotKit clients answer in `forwardedProps.command.resume`, one interrupt at a time; which, where several
    wait, `interruptEvent` says by the value that they were shown, or the answer itself by being an object of their ids.
    A text is read as JSON where it is any, as `ag-ui-langgraph` reads it. `resume` wins over it.
@@ -120,8 +120,10 @@ def _entries(
     for entry in entries:
         if entry.interrupt_id in waiting:
             asked = waiting[entry.interrupt_id]
-            is_left = entry.status == "cancelled"
-            found[entry.interrupt_id] = _cancelled(asked, on_cancelled) if is_left else _fitted(entry.payload, asked)
+            if entry.status == "cancelled":
+                found[entry.interrupt_id] = _cancelled(asked, on_cancelled)
+            else:
+                found[entry.interrupt_id] = _fitted(entry.payload, asked)
         elif standing.is_stopped and entry.interrupt_id.endswith(BREAKPOINT):
             goes_on = entry.status == "resolved"
         else:

@@ -60,11 +60,12 @@ class Intake:
     """What is meant by something new from a client that lacks some of what the thread holds. `fork` is for front ends
     that give an edited message a new id, and always send all they hold."""
     on_cancelled: Callable[[Any], Any] | None = None
-    """What an interrupt that the user cancelled is resumed with, given the value it was raised with. None: an approval
-    of LangChain's middleware is rejected, any other is resumed with `{"status": "cancelled"}`."""
+    """What an interrupt that the user cancelled is resumed with: called with the interrupt's value. It must fit the
+    interrupt's schema, or the input is refused. None: an approval of LangChain's middleware is rejected, any other
+    interrupt is resumed with `{"status": "cancelled"}`."""
     on_disconnect: OnDisconnect = "continue"
-    """What becomes of a run when its last reader goes away, and of a queued input when its client does. With `continue`
-    the message that was sent is answered when its turn comes; with `cancel` its place in the queue is free."""
+    """What becomes of a run when its last reader leaves, and of a queued input when its client does. `continue`: both
+    stay, and the input runs when its turn comes. `cancel`: the run is cancelled, and the input leaves the queue."""
 
     def __post_init__(self) -> None:
         for name, kind in (("busy", Busy), ("shortened", Shortened), ("on_disconnect", OnDisconnect)):

@@ -8,8 +8,8 @@ Rules:
 2. Of an approval `true` and `"approve"` approve every request, `false` and `"reject"` reject them, unless the schema
    takes them as they are.
 3. A cancelled approval is rejected, or responded to where only that is allowed. Any other interrupt that is cancelled
-   is resumed with `CANCELLED`, which is no answer that a client gives as null; or with None, if its schema allows None
-   alone of the two.
+   is resumed with `CANCELLED`, so that a node can tell it from the answer null; or with None, if its schema allows
+   only None of the two.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ..failures import InvalidInputError
 from .schemas import misfit
 
 CANCELLED: Final[Mapping[str, str]] = {"status": "cancelled"}
-"""What a cancelled interrupt is resumed with: what AG-UI's answer says in place of a payload."""
+"""What a cancelled interrupt is resumed with: the `status` of the `resume` entry, in place of a payload."""
 _LEFT: Final = "The user did not answer."
 _DECLINED: Final = ({"type": "reject", "message": _LEFT}, {"type": "respond", "message": _LEFT})
 
@@ -60,7 +60,7 @@ def _schema(value: Any, response_schema: Any) -> Schema | None:
 
 
 def _decisions(answer: Any, value: Any) -> list[Any]:
-    """What a short answer to an approval stands for."""
+    """The decisions that a short answer to an approval (rule 2) stands for; [] for any other answer."""
     if answer is True or answer == "approve":
         decision = {"type": "approve"}
     elif answer is False or answer == "reject":
@@ -74,7 +74,7 @@ def _decisions(answer: Any, value: Any) -> list[Any]:
 
 
 def _declined(value: Any) -> list[Any] | None:
-    """What says of an approval that there was no answer; None of what is none."""
+    """The answers to an approval that say that the user gave none; None if the value asks for no approval."""
     if asks_for_one(value):
         return list(_DECLINED)
     requests = value.get("action_requests") if isinstance(value, Mapping) else None

@@ -86,7 +86,7 @@ class Nothing:
     """Nothing runs: what was asked for is done."""
 
     late: tuple[str, ...] = ()
-    """The calls whose results came too late: the thread has another result of them, or went on without one."""
+    """The tool calls whose results came too late: the thread has another result, or went on without one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,7 @@ class _Check:
     def misfit(self, value: Any, schema: Any, where: str, depth: int) -> str | None:
         self._left -= 1
         if schema is False:
-            return f"{where}: expected nothing"
+            return f"{where}: no value is allowed here"
         if not isinstance(schema, Mapping) or depth > _DEEPEST or self._left < 0:
             return None
         reference = schema.get("$ref")
@@ -97,9 +97,9 @@ class _Check:
     def _of_object(self, value: Any, schema: Mapping[str, Any], where: str, depth: int) -> str | None:
         if not isinstance(value, Mapping):
             return None
-        lacking = [each for each in _listed(schema.get("required")) if isinstance(each, str) and each not in value]
-        if lacking:
-            return f"{where}: expected an object with {', '.join(map(repr, lacking))}"
+        missing = [each for each in _listed(schema.get("required")) if isinstance(each, str) and each not in value]
+        if missing:
+            return f"{where}: expected an object with {', '.join(map(repr, missing))}"
         given = schema.get("properties")
         properties: Mapping[Any, Any] = given if isinstance(given, Mapping) else {}
         for name, each in properties.items():

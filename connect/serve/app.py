@@ -43,7 +43,7 @@ def agui_app(
     """An app that puts graphs behind AG-UI: to run, or to mount into another.
 
     `agents`: by their names in the URL, each an `Agent`, or what `connect` takes as a source; or a single one, which is
-    called `default`. `authenticate`: who asks, by a request's headers, before its body is read; None: anyone.
+    called `default`. `authenticate`: the user of a request, by its headers, before its body is read; None: any.
     `authorize`: who may do what; None lets everybody do everything. `limits`: how much is taken.
     `origins`: from which pages of other origins browsers may ask (`"*"`: any); none means none. `hosts`: the names
     under which it may be asked, such as `localhost` (why, is in `hosts`); none means any. `heartbeat`: seconds of

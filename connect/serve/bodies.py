@@ -1,8 +1,8 @@
 """The bodies that are being read of an app: how many, how large together, and for how long. Never what is in them.
 
-A body is read before it is known whose thread it is for, so this bounds what strangers can make a server keep. Where
-there are too many bodies, or too many bytes of them, the one that has been read for the longest is refused: those who
-send what they have are served, also beside any number of clients that send slowly.
+A body is read before its thread is known, and so before `authorize` can be asked: this bounds the memory that any
+client can take. Where there are too many bodies, or too many bytes of them, the one that has been read for the longest
+is refused. So clients that send at once are served, beside any number of clients that send slowly.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Reading:
         self.is_refused = False
 
     def add(self, size: int) -> None:
-        """So many bytes more were read. Raises `Refusal` if this is the body that is refused for the others."""
+        """Counts bytes that were read. Raises `Refusal` if this body is refused to make room for others."""
         self.size += size
         self._bodies.make_room()
         if self.is_refused:
@@ -54,7 +54,7 @@ class Bodies:
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[Reading]:
         """A place for a body while it is read in the block. Raises `Refusal`: 408 if it takes too long, 503 if it is
-        refused for others."""
+        refused to make room for others."""
         reading: Reading | None = None
         try:
             async with asyncio.timeout(self.limits.body_timeout) as timeout:
@@ -72,7 +72,7 @@ class Bodies:
                 self._readings.pop(reading, None)
 
     def make_room(self) -> None:
-        """Refuses the oldest until the rest is within limits. A single body always is: it has a limit of its own."""
+        """Refuses the oldest until the rest is within limits. A body alone is bounded by `Limits.body`, not here."""
         while len(self._readings) > 1 and (
             len(self._readings) > self.limits.bodies or self.size > self.limits.bodies_size
         ):

@@ -15,8 +15,8 @@ names and schemas of tools are the owner's to tell.
 | delegation | it runs deepagents' tool `task` |
 | no reasoning | the options leave it out |
 
-Beside them, `dropped` has the kinds of what clients have sent so far and the agent has no place for: tools, context,
-state, forwardedProps.
+Beside them, `dropped` names what clients have sent so far and the agent has no place for: tools, context, state,
+forwardedProps (see `dropped`).
 
 A platform's graph can't be looked at: of it only what all graphs there can do.
 """

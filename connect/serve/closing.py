@@ -53,7 +53,7 @@ class Closing:
         self._ending: asyncio.Task[None] | None = None
         self._gone: asyncio.Event | None = None
         self.at_begin: Callable[[], None] = lambda: None
-        """Called when the end begins."""
+        """Called once, when the server begins to stop."""
         self.has_begun = False
         """Whether the end has begun: nothing new is let in."""
 

@@ -19,11 +19,11 @@ class Limits:
     body: int = 16_000_000
     """Bytes of a request's body."""
     body_timeout: float = 10.0
-    """Seconds in which a request's body has to come."""
+    """Seconds in which a request's body has to arrive whole; then it is refused (408)."""
     bodies: int = 1_000
-    """Bodies that are read at once. Where there are more, the one that has been read for the longest is refused."""
+    """Bodies that are read at once. If there are more, the one that has been read for the longest is refused (503)."""
     bodies_size: int = 64_000_000
-    """Bytes of all the bodies that are read at once, likewise."""
+    """Bytes of all the bodies that are read at once. If there are more, the same happens."""
     messages: int = 10_000
     """Messages of an input."""
     depth: int = 100
@@ -36,7 +36,7 @@ class Limits:
     readers: int = 10_000
     """Event streams at once, those of runs included."""
     send_timeout: float = 30.0
-    """Seconds in which a reader has to take what it is sent. Its connection is dropped then; the run goes on."""
+    """Seconds in which a reader has to take what it is sent; then its connection is dropped. The run continues."""
 
     def __post_init__(self) -> None:
         for field in fields(self):

@@ -21,18 +21,18 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 class Door(Protocol):
-    """What requests come through."""
+    """What each request passes before its endpoint."""
 
     @property
     def closing(self) -> Closing:
         """What is open, and its end."""
 
     async def authenticate(self, request: Request) -> None:
-        """Raises for a request that comes from nobody who is let in; reads none of its body."""
+        """Raises `Refusal` for a request of no known user; reads none of its body."""
 
 
 def routes(door: Door, path: str, *, is_open: bool = False, **by_method: Endpoint) -> list[Route]:
-    """The routes of one path; `by_method`: what answers a method. `is_open`: whoever asks."""
+    """The routes of one path; `by_method`: what answers a method. `is_open`: without authentication."""
     endpoint = _ByMethod(door, by_method, is_open=is_open)
     paths = [path] if path.endswith(":path}") else sorted({path.rstrip("/") or "/", path.rstrip("/") + "/"})
     return [Route(each, endpoint) for each in paths]

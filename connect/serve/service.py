@@ -36,9 +36,9 @@ from .refusals import CLOSE, Refusal
 from .stream import EventStream
 
 Authenticate = Callable[[Request], Any | Awaitable[Any]]
-"""Who asks, from the request's headers: anything but None and False, which are 401. It is kept as `request.state.user`,
-where `authorize` and `Agent.intake` find it. It is called before the body is read, and must not read it; nor may it
-wait without `await`."""
+"""The user of a request, from its headers. None and False are answered with 401; anything else is kept as
+`request.state.user`, where `authorize` and `Agent.intake` find it. It is called before the body is read, must not read
+it, and must not block the event loop."""
 
 Authorize = Callable[[Request, str, str], bool | Awaitable[bool]]
 """Whether this request may do what it asks for with this agent and this thread: True lets it in. Anything else is 403;
@@ -90,7 +90,7 @@ class Service:
         return self.agents[name]
 
     async def authenticate(self, request: Request) -> None:
-        """Keeps who asks as `request.state.user`; raises `Refusal` (401) if that is nobody."""
+        """Keeps the user as `request.state.user`; raises `Refusal` (401) if there is none."""
         if self._authenticate is None:
             return
         user = self._authenticate(request)
@@ -98,7 +98,9 @@ class Service:
             user = await user
         if user is None or user is False:
             headers = {"WWW-Authenticate": "Bearer", **CLOSE}
-            raise Refusal(HTTPStatus.UNAUTHORIZED, "unauthenticated", "It is not known who asks.", headers)
+            raise Refusal(
+                HTTPStatus.UNAUTHORIZED, "unauthenticated", "Expected headers that name a known user.", headers
+            )
         request.state.user = user
 
     async def admit(self, request: Request, name: str, thread_id: str) -> tuple[Agent, Source]:
@@ -165,7 +167,7 @@ class Service:
         refuses: bool = True,
     ) -> Response:
         """Tells what the thread holds and what runs on it, to its end. `view`: what the client holds. `refuses`:
-        whether a thread that can't be read is raised, and answered so; if not, it is told in the stream."""
+        whether an unreadable thread is refused with an HTTP status; if not, the stream has the `RUN_ERROR`."""
         agent, source = await self.admit(request, name, thread_id)
         with ExitStack() as places:
             places.enter_context(self.places.reader())
@@ -206,7 +208,7 @@ class Service:
         return True
 
     def _stop_queued(self) -> None:
-        """What is queued does not run any more when the server ends; its readers get a terminal event."""
+        """Cancels queued inputs when the server begins to stop; their readers get a terminal event."""
         for source in self.locals:
             source.runs.stop_queued(agent_of(source.graph, source.agent), source.place)
 

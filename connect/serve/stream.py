@@ -7,7 +7,7 @@
 - A reader that is told a run when the server ends is told that it will not see its end: what is open is closed, and
   `RUN_ERROR`, code `shutdown`, says so. A run of this process ends with it; a platform's goes on. One that was told a
   run's end already is told nothing.
-- One that takes nothing of what it is sent for too long is dropped, and its place is free; its run goes on.
+- One that does not take what it is sent within `send_timeout` is dropped, and its place is free; its run continues.
 - One that does not read when the server ends can't be told anything: it finds its stream broken off.
 """
 
@@ -60,7 +60,7 @@ class Noted:
 
     @property
     def run_id(self) -> str | None:
-        """The run that is being told."""
+        """The run whose events are being sent."""
         return self._in_run.run_id
 
     @property
@@ -184,12 +184,13 @@ class _NotReadError(Exception):
 
 
 async def _drop(receive: Receive) -> None:
-    """Drops the connection, with what its reader did not take. ASGI has no word for that: a server closes a connection
-    whose answer was not ended when all of it has been taken, which is never. So uvicorn's transport is asked."""
+    """Drops the connection, with what its reader did not take. ASGI has no message for that: a server closes the
+    connection of an unfinished response when the reader has taken all of it, which never happens here. So uvicorn's
+    transport is aborted."""
     transport = getattr(getattr(receive, "__self__", None), "transport", None)
     if isinstance(transport, asyncio.WriteTransport):
         transport.abort()
-        await receive()  # it has left when this returns
+        await receive()  # returns when the connection is closed
 
 
 @asynccontextmanager
