@@ -40,7 +40,8 @@ class Local:
     the graph object itself, so that a graph built anew for each request needs a name, and threads belong to no agent.
     `shares_threads_with`: the agents whose threads it may use beside its own. `runs`: the registry that has its runs;
     None: the event loop's default one.
-    Raises `TypeError` for what is no compiled graph, and for one with a synchronous checkpointer.
+    Raises `TypeError` for what is no compiled graph, and for one with a synchronous checkpointer; `ValueError` for one
+    text in place of names.
     """
 
     def __init__(
@@ -56,7 +57,7 @@ class Local:
         check_saver(graph)
         self.graph = graph
         self.agent = agent
-        self.shares_threads_with = frozenset(shares_threads_with)
+        self.shares_threads_with = names_of_agents(shares_threads_with)
         self._runs = runs
 
     @property
@@ -212,6 +213,13 @@ def source_of(given: Any) -> Source:
             return Platform(given.client, given.assistant_id)
         raise TypeError(f"this RemoteGraph has no asynchronous client; {_ACCEPTED}")
     raise TypeError(f"{_ACCEPTED}; got {_named(given)}")
+
+
+def names_of_agents(given: Iterable[str]) -> frozenset[str]:
+    """Names of agents; raises `ValueError` for a text, whose letters would be taken for names."""
+    if isinstance(given, str):
+        raise ValueError(f"shares_threads_with: expected names of agents, got the text {given!r}")
+    return frozenset(given)
 
 
 def _named(given: Any) -> str:

@@ -1,4 +1,4 @@
-"""Whose a thread is: two agents on one checkpointer, and each sees its own threads alone."""
+"""Which agent owns a thread: two agents on one checkpointer, and each sees its own threads alone."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -160,6 +160,14 @@ async def test_agents_may_share_threads(saver: Saver) -> None:
         assert newest.metadata.get(MARK) == "private"
         await client.post("/public", json=posted("u", "hello"))
         assert (await client.post("/private", json=posted("u", "hello"))).status_code == 404
+
+
+@pytest.mark.parametrize("kind", [Local, Agent])
+def test_one_name_in_place_of_names_of_agents_is_refused(kind: Any) -> None:
+    given = {"source" if kind is Agent else "graph": quick(InMemorySaver())}
+    with pytest.raises(ValueError, match="expected names of agents, got the text 'private'"):
+        kind(**given, shares_threads_with="private")
+    assert kind(**given, shares_threads_with=["private"]).shares_threads_with == {"private"}
 
 
 async def test_two_agents_do_not_run_on_one_thread_at_once(saver: Saver) -> None:

@@ -18,7 +18,7 @@ from ..intake.places import check, places_of
 from ..patience import Policy
 from ..savers import has_checkpointer
 from ..shown import options_for
-from ..sources import Local, Platform, Source, source_of
+from ..sources import Local, Platform, Source, names_of_agents, source_of
 from .forwarded import checked_names, forwarded
 
 RESERVED = ("health", "info", "watch")
@@ -58,22 +58,22 @@ class Agent:
     """How long a platform that can't be reached is waited for."""
     shares_threads_with: frozenset[str] = frozenset()
     """The names of other agents whose threads it may use. A thread of a checkpointer belongs to the agent whose run was
-    the first on it, and there is no such thread for any other. A platform's threads are not told apart."""
+    the first on it, and does not exist for any other. Without effect on a platform, whose threads have no owner."""
     headers: tuple[str, ...] = ()
     """The names of the request's headers that are sent on to the platform; no other is. The platform's client sends
     none of these names by itself then, also where a request has none."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "source", source_of(self.source))
+        object.__setattr__(self, "shares_threads_with", names_of_agents(self.shares_threads_with))
         object.__setattr__(self, "headers", checked_names(self.headers))
         if self.headers and not isinstance(self.source, Platform):
             raise ValueError("headers: expected none for a graph of this process: they are sent on to a platform")
         if not (isinstance(self.intake, Intake) or callable(self.intake)):
             raise TypeError(f"intake: expected an Intake or what makes one, got {type(self.intake).__name__}")
         if isinstance(self.intake, Intake) and isinstance(self.source, Local):
-            check(
-                places_of(self.source.graph, (self.options or options_for(self.source.graph)).messages_key), self.intake
-            )
+            graph = self.source.graph
+            check(places_of(graph, (self.options or options_for(graph)).messages_key), self.intake)
 
     def named(self, name: str) -> Agent:
         """The same, with a source that knows under which name it is served: threads belong to that."""
