@@ -15,8 +15,8 @@ from .gates import Gates, gates
 from .live_client import LiveClients
 from .recorded_run import Recorded, recorded
 
-settings.register_profile("long")
-"""Chosen by `make fuzz`: property tests that know it draw many examples, others each time."""
+settings.register_profile("long", max_examples=1000)
+"""Chosen by `make fuzz`: property tests draw many examples (see `examples`), others each time."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

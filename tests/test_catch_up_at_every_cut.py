@@ -15,13 +15,14 @@ from langgraph_agui.translator import ClientView
 from .agui_client import VERSIONS, AguiClient, Answer, protocol
 from .event_streams import streams
 from .event_values import messages
+from .examples import examples
 from .expected import comparable
 from .test_joining import EVERY, Run, anew, earlier, held_after, runs
 from .test_prelude_at_every_cut import assert_same, by_id, told
 from .test_view_equals_client import canonical
 
 Event = dict[str, Any]
-SETTINGS = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+SETTINGS = settings(max_examples=examples(60), deadline=None, suppress_health_check=list(HealthCheck))
 STATES = st.dictionaries(st.sampled_from(["a", "b"]), st.integers(0, 2))
 
 

@@ -17,6 +17,7 @@ from fixtures.run import MODES
 
 from .agui_client import AguiClient
 from .composed_graphs import Agent, Ask, HandOff, Loop, Plan, Speak, Sub, Together, built, plans
+from .examples import LONG
 from .expected import comparable, expected
 from .on_the_way import Items, Run, faults, in_view, stored_items
 from .test_joining import anew, held_after, holding
@@ -25,7 +26,6 @@ from .told import Telling, left_open, needless, options_for, view_for
 pytestmark = pytest.mark.newest
 ANSWERS = 8
 """How many runs may wait for an answer, one after the other."""
-LONG = settings.get_current_profile_name() == "long"
 SETTINGS = settings(
     max_examples=2000 if LONG else 8,
     deadline=None,

@@ -11,10 +11,11 @@ from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, Huma
 from langchain_core.messages.tool import tool_call_chunk
 from langgraph_agui.translator import ClientView, Options
 
+from .examples import examples
 from .expected import comparable, expected
 from .told import Telling, left_open
 
-SETTINGS = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+SETTINGS = settings(max_examples=examples(150), deadline=None, suppress_health_check=list(HealthCheck))
 FIRST = HumanMessage("the question", id="question")
 
 

@@ -19,6 +19,7 @@ from langgraph_agui.translator.plain import plain
 from pydantic import BaseModel
 
 from .agui_client import AguiClient
+from .examples import examples
 from .odd_values import Raises, refusals, values
 from .told import Event, left_open
 
@@ -308,7 +309,7 @@ _ENDINGS: st.SearchStrategy[Ending | None] = st.one_of(
 )
 
 
-@settings(max_examples=300, suppress_health_check=list(HealthCheck), deadline=None)
+@settings(max_examples=examples(300), suppress_health_check=list(HealthCheck), deadline=None)
 @given(st.lists(_PARTS, max_size=4), _ENDINGS)
 def test_nothing_a_part_holds_can_raise_out_of_a_translator(parts: list[Any], ending: Ending | None) -> None:
     events, _ = _told(parts, ending)

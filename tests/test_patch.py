@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from langgraph_agui.translator.patch import diff, escape
 
 from .agui_client import AguiClient
+from .examples import examples
 from .odd_values import json_values
 
-SETTINGS = settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+SETTINGS = settings(max_examples=examples(200), deadline=None, suppress_health_check=list(HealthCheck))
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 ITEMS = [{"name": f"item {at}", "value": at} for at in range(2000)]
 
@@ -89,7 +90,7 @@ def test_equal_values_need_no_patch(value: Any) -> None:
 def test_the_client_applies_what_is_told(agui_client: AguiClient) -> None:
     values: list[Any] = [{}]
 
-    @settings(max_examples=60, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=examples(60), deadline=None, database=None, suppress_health_check=list(HealthCheck))
     @given(edited())
     def collect(pair: tuple[Any, Any]) -> None:
         values.extend(pair)

@@ -9,9 +9,10 @@ from hypothesis.strategies import lists
 from langgraph_agui.translator.encoding import encode
 from langgraph_agui.translator.plain import MAX_DEPTH, freeze, plain, plain_each, text
 
+from .examples import examples
 from .odd_values import values
 
-SETTINGS = settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
+SETTINGS = settings(max_examples=examples(400), deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @SETTINGS

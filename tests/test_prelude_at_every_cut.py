@@ -9,10 +9,11 @@ from langgraph_agui.translator.view import ClientView
 
 from .agui_client import VERSIONS, AguiClient, Answer, protocol
 from .event_streams import streams
+from .examples import examples
 from .test_view_equals_client import canonical
 
 Event = dict[str, Any]
-SETTINGS = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+SETTINGS = settings(max_examples=examples(60), deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def told(events: list[Event], version: str) -> ClientView:

@@ -13,13 +13,14 @@ from langgraph_agui.translator.agui_messages import shown
 from langgraph_agui.translator.endings import Ending
 
 from .agui_client import VERSIONS, AguiClient
+from .examples import examples
 from .expected import comparable, expected
 from .on_the_way import Run, faults, in_client, in_view, items
 from .random_streams import Scenario, scenarios
 from .test_joining import anew, held_after, holding
 from .told import Event, Telling, left_open, needless, options_for, told, view_for
 
-SETTINGS = settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+SETTINGS = settings(max_examples=examples(200), deadline=None, suppress_health_check=list(HealthCheck))
 ENDINGS: list[Ending | None] = [None, Failed(ValueError("no")), Cancelled(), Lost("gone")]
 EACH = pytest.mark.parametrize("version", VERSIONS)
 
@@ -95,7 +96,7 @@ def test_whoever_joins_at_a_cut_ends_as_the_uncut_stream(
 
 
 @EACH
-@settings(SETTINGS, max_examples=100)
+@settings(SETTINGS, max_examples=examples(100))
 @given(scenario=scenarios(), known=st.sampled_from(["exact", "empty"]))
 def test_nothing_is_wrong_on_the_way(agui_client: AguiClient, version: str, scenario: Scenario, known: str) -> None:
     assume(not scenario.repeats_ids and not scenario.mixes_calls)

@@ -17,6 +17,7 @@ from langgraph.types import Send, interrupt
 from .agui_client import VERSIONS, AguiClient
 from .chats import ON, Graph
 from .chatting import Chat
+from .examples import examples
 
 Act = tuple[str, int]
 
@@ -166,7 +167,7 @@ class User:
         assert known == [each for each in ids if each in known], (mine, ids)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(acts=ACTS, version=st.sampled_from(VERSIONS))
 def test_whatever_a_user_does_the_conversation_stays_whole(
     agui_client: AguiClient, acts: list[Act], version: str

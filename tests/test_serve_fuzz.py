@@ -16,11 +16,12 @@ from langgraph_agui.connect import Intake
 from langgraph_agui.connect.serve import Agent, agui_app
 
 from .chats import calling, counting
+from .examples import examples
 from .serving import WITHIN, served
 
 MARK = "zqxj"
 JSON = {"Content-Type": "application/json"}
-FUZZ = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FUZZ = settings(max_examples=examples(100), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 texts = st.text(max_size=6).map(lambda text: text + MARK)
 scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | texts
@@ -148,7 +149,7 @@ def judge(answer: httpx.Response) -> None:
         assert not [event for event in told if event.get("code") == "internal_error"]
 
 
-@settings(FUZZ, max_examples=200)
+@settings(FUZZ, max_examples=examples(200))
 @given(path=st.sampled_from(["/counting", "/calling", "/counting/connect", "/agent/calling/run"]), body=inputs)
 @example(path="/counting", body={"threadId": "t", "runId": "r", "messages": [], "protocolVersion": ""})
 @example(path="/counting", body={"threadId": "t", "runId": "r", "messages": [FOREIGN]})

@@ -18,13 +18,18 @@ from langgraph_agui.connect import Intake, Local, Runs
 from langgraph_agui.connect.serve import Agent, Limits, agui_app
 
 from .agui_client import AguiClient
+from .examples import LONG, examples
 from .fuzzed_inputs import breaks, inputs, paths, routes, runs
 from .listening import until
 from .serving import WITHIN, Served, events_of, served
 
 Event = dict[str, Any]
 FUZZ = settings(
-    max_examples=150, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
+    max_examples=examples(150),
+    deadline=None,
+    derandomize=not LONG,
+    database=None,
+    suppress_health_check=list(HealthCheck),
 )
 JSON = {"Content-Type": "application/json"}
 

@@ -19,13 +19,14 @@ from fixtures import FIXTURES
 from fixtures.recordings import Recording
 
 from .agui_client import VERSIONS, AguiClient
+from .examples import examples
 from .expected import comparable
 from .random_streams import Scenario, scenarios
 from .test_joining import TOLD
 from .told import Event, Telling, options_for, view_for
 from .translated import ending
 
-SETTINGS = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+SETTINGS = settings(max_examples=examples(60), deadline=None, suppress_health_check=list(HealthCheck))
 
 
 # --- named cases ------------------------------------------------------------------------------------------------------

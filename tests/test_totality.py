@@ -12,10 +12,11 @@ from langgraph_agui.translator import Cancelled, ClientView, Failed, Finished, L
 from langgraph_agui.translator.endings import Ending
 
 from .agui_client import VERSIONS, AguiClient
+from .examples import examples
 from .odd_values import json_values, values
 from .told import Telling, options_for
 
-SETTINGS = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+SETTINGS = settings(max_examples=examples(150), deadline=None, suppress_health_check=list(HealthCheck))
 FREE_FIELDS = ["additional_kwargs", "response_metadata", "artifact", "example"]
 """Fields of a message that take any value; pydantic checks the others, so that they hold JSON at worst."""
 CHECKED_FIELDS = ["id", "name", "type", "status", "tool_call_id", "chunk_position", "usage_metadata"]

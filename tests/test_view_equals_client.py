@@ -12,11 +12,12 @@ from langgraph_agui.translator.view import ClientView
 from .agui_client import VERSIONS, AguiClient, protocol
 from .event_streams import streams
 from .event_values import messages
+from .examples import examples
 
 Event = dict[str, Any]
 
 RUN: Event = {"type": "RUN_STARTED", "threadId": "t", "runId": "r"}
-SETTINGS = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+SETTINGS = settings(max_examples=examples(150), deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def canonical(value: Any) -> str:
