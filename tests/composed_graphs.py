@@ -30,7 +30,7 @@ from fixtures.scripts import call, end, interleaved, text
 
 @dataclass(frozen=True)
 class Speak:
-    """A node whose model says some words; kept, or said to nobody and not kept."""
+    """A node whose model says some words; stored, or hidden and not stored."""
 
     words: int = 3
     kept: bool = True
@@ -340,7 +340,7 @@ class _Builder:
 
 @tool
 async def fails(reason: str) -> str:
-    """Fails in a way that its model is told of."""
+    """Fails with an error that becomes its result."""
     from langchain_core.tools import ToolException
 
     raise ToolException(f"no {reason}")

@@ -76,7 +76,7 @@ async def test_what_has_no_place_is_said_once_in_the_log_and_in_the_info(caplog:
         (answering(), {"forwardedProps": {"command": {"resume": "yes"}}, "state": {}}, Intake()),
     ],
 )
-async def test_what_has_a_place_or_says_nothing_new_is_not(
+async def test_what_has_a_place_or_says_nothing_new_is_not_logged(
     graph: Graph, sent: dict[str, Any], intake: Intake, caplog: pytest.LogCaptureFixture
 ) -> None:
     source = Local(graph)

@@ -74,7 +74,7 @@ def _state_events(events: Iterable[Event]) -> list[Event]:
 
 
 @pytest.mark.parametrize("name", STREAMS)
-def test_a_run_can_be_folded_from_nothing_by_whoever_joins_it_wherever(name: str) -> None:
+def test_a_run_can_be_folded_from_nothing_by_a_reader_that_joins_anywhere(name: str) -> None:
     """With a client that is known to hold the state, one that holds another, and one of which nothing is known."""
     parts = STREAMS[name]
     for holds in (HELD, {"plan": {"first": 0}}, {}, None):

@@ -1,4 +1,4 @@
-"""What a chunk says is told by the very call that fed it."""
+"""What a chunk says is emitted by the very call that fed it."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -79,7 +79,7 @@ def _graph(node: Any = lambda state: {}, **channels: Any) -> Any:
 
 
 @pytest.mark.parametrize("reducer", REDUCERS.values(), ids=REDUCERS)
-def test_it_is_found_by_its_reducer(reducer: Any) -> None:
+def test_the_messages_channel_is_found_by_its_reducer(reducer: Any) -> None:
     options = options_for(_graph(chat=reducer, notes=_appended))
     assert options.messages_key == "chat"
     assert options.shows_channel("notes")
@@ -97,7 +97,7 @@ def test_it_is_found_by_its_reducer(reducer: Any) -> None:
         {"_scratch": add_messages, "notes": _appended},
     ],
 )
-def test_without_exactly_one_it_is_the_one_called_messages(channels: Any) -> None:
+def test_without_exactly_one_such_reducer_it_is_the_channel_called_messages(channels: Any) -> None:
     assert options_for(_graph(**channels)).messages_key == "messages"
 
 
@@ -105,11 +105,11 @@ def test_a_plain_channel_called_messages_is_not_preferred() -> None:
     assert options_for(_graph(messages=_appended, chat=add_messages)).messages_key == "chat"
 
 
-def test_who_says_which_it_is_is_believed() -> None:
+def test_a_given_messages_key_wins() -> None:
     assert options_for(_graph(chat=add_messages, notes=_appended), messages_key="notes").messages_key == "notes"
 
 
-async def test_such_a_graph_is_talked_to_as_any_other() -> None:
+async def test_a_graph_with_another_messages_channel_is_served_as_any_other() -> None:
     async def answer(state: Any) -> dict[str, Any]:
         return {"chat": [await said("One two three.").ainvoke(state["chat"])], "notes": ["noted"]}
 

@@ -183,7 +183,7 @@ async def test_two_agents_do_not_run_on_one_thread_at_once(saver: Saver) -> None
         await runs_now.aread()
 
 
-async def test_who_names_no_agent_reads_and_runs_as_before(saver: Saver) -> None:
+async def test_a_source_without_an_agents_name_reads_and_runs_on_any_thread(saver: Saver) -> None:
     point = Point()
     async with Runs() as runs:
         graph = speaking(point, saver)

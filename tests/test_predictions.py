@@ -178,7 +178,7 @@ def test_without_a_last_chunk_the_value_is_whole_when_its_step_ends() -> None:
 
 
 @pytest.mark.parametrize("show", [False, True])
-def test_values_of_later_steps_do_not_take_it_back(show: bool) -> None:
+def test_values_of_later_steps_do_not_take_a_prediction_back(show: bool) -> None:
     run = _run(_call(_ARGS), _DOCUMENT)
     run.feed(_chunk(_TASK, chunk_position="last"))
     for number in (2, 3):

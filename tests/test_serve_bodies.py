@@ -57,7 +57,7 @@ def image(size: int) -> dict[str, Any]:
     return {**posted("honest", "hi"), "forwardedProps": {"image": "x" * size}}
 
 
-async def test_strangers_who_send_slowly_keep_a_bounded_memory_and_nobody_waiting() -> None:
+async def test_clients_that_send_slowly_take_bounded_memory_and_delay_no_other() -> None:
     app = app_of(limits=Limits(bodies=50, bodies_size=1_000 * KB, body=500 * KB))
     async with served(app) as server, server.client() as client, AsyncExitStack() as open_:
         bodies, most = app.state.service.bodies, 0
@@ -99,7 +99,9 @@ async def _awaited(request: Request) -> str | bool:
 
 
 @pytest.mark.parametrize("authenticate", [_by_header, _awaited])
-async def test_who_asks_is_known_before_a_body_is_read(authenticate: Callable[[Request], Awaitable[Any] | Any]) -> None:
+async def test_a_request_is_authenticated_before_its_body_is_read(
+    authenticate: Callable[[Request], Awaitable[Any] | Any],
+) -> None:
     seen: list[tuple[str, str]] = []
 
     def authorize(request: Request, agent: str, thread_id: str) -> bool:

@@ -278,7 +278,7 @@ def test_of_two_subagents_asked_for_the_same_a_result_ends_the_one_whose_task_ga
     calls = [{"name": "task", "args": asked, "id": name, "type": "tool_call"} for name in ("call-1", "call-2")]
     run = Telling()
     run.feed(("values", {"messages": [HumanMessage("go", id="u"), AIMessage("", id="m", tool_calls=calls)]}))
-    for number in (2, 1):  # the second call's subagent is heard first
+    for number in (2, 1):  # the second call's subagent comes first in the stream
         run.feed(((f"tools:{number}",), "values", {"messages": [HumanMessage("Help.", id=f"h{number}")]}))
     for number in (1, 2):
         metadata = {"langgraph_node": "tools", "langgraph_checkpoint_ns": f"tools:{number}"}

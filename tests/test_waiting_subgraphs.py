@@ -190,7 +190,7 @@ async def test_the_stream_alone_says_that_a_run_goes_on_in_a_subgraph(build: Any
 
 
 def given_words_of_others() -> Graph:
-    """Its input ends with an assistant's message that is nobody's to see."""
+    """Its input ends with an assistant's message that no client may see."""
     inner = graph_of((START, "talk"), ("talk", "ask"), talk=says("I work."), ask=asks("really"))
     note = HumanMessage("private question", id="p1"), AIMessage("private answer", id="p2")
     builder = StateGraph(MessagesState).add_node("inner", inner)
