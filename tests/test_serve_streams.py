@@ -209,7 +209,7 @@ async def test_a_reader_that_takes_nothing_is_dropped_and_its_place_is_free(
         assert (run.status, run.readers) == ("running", 0)
         gate.open("second *")
         assert await run.wait() == "finished"
-    (record,) = [record for record in caplog.records if "dropped" in record.getMessage()]
+    (record,) = [record for record in caplog.records if "its stream is ended" in record.getMessage()]
     assert record.getMessage().endswith("(agent 'fast', thread 't', run 'run-1').")
     assert not [record for record in caplog.records if record.levelname == "ERROR"]
 

@@ -139,7 +139,7 @@ class EventStream(Response):
                         await self._tell(scope, send)
                 except _NotReadError:
                     _log.warning(
-                        "A reader took nothing for %g seconds: its connection is dropped (%s).",
+                        "A reader did not take what it was sent within %g seconds, and its stream is ended (%s).",
                         self._send_timeout,
                         where(self._agent, self._thread_id, self._batches.run_id),
                     )
@@ -186,7 +186,7 @@ class _NotReadError(Exception):
 async def _drop(receive: Receive) -> None:
     """Drops the connection, with what its reader did not take. ASGI has no message for that: a server closes the
     connection of an unfinished response when the reader has taken all of it, which never happens here. So uvicorn's
-    transport is aborted."""
+    transport is aborted; under another server the stream ends, and the connection is that server's to close."""
     transport = getattr(getattr(receive, "__self__", None), "transport", None)
     if isinstance(transport, asyncio.WriteTransport):
         transport.abort()
