@@ -4,13 +4,14 @@ One run of the graph feeds a translator per reader: a client version and what it
 """
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from langgraph_agui.translator import Failed
 
 from fixtures import FIXTURES, Turn
-from fixtures.run import MODES, Conversation, Version
+from fixtures.fixture import Ends
+from fixtures.run import MODES, Conversation, Version, ended
 
 from .agui_client import VERSIONS, AguiClient
 from .readers import KNOWN, Reader, Verdicts, judge
@@ -38,18 +39,23 @@ UNTOLD_STATE = {
 
 
 async def follow(name: str, form: Form, known: Sequence[str], client: AguiClient, turns: Sequence[Turn]) -> Verdicts:
-    """Runs the turns of a fixture, told to every reader, and judges after each."""
+    """Runs the turns of a fixture, told to every reader, and judges after each.
+
+    A fixture states how its own turns end. A turn beyond them may end otherwise than the turn that it repeats, because
+    the thread holds more by then: its stream must end as the graph did.
+    """
     fixture = FIXTURES[name]
     conversation = Conversation(fixture)
     readers = [Reader(version, one, fixture.messages_key) for version in VERSIONS for one in known]
     found = Verdicts()
     for number, turn in enumerate(turns):
-        error = await run(conversation, turn, form, readers, number)
+        error, did_end = await run(conversation, turn, form, readers, number)
+        ends = turn.ends if number < len(fixture.turns) else did_end
         state = await conversation.state()
         for reader in readers:
             values = reader.telling.translator.values if state is None else state.values
             where = f"turn {number}, client {reader.version}, {reader.known}: "
-            judge(reader, client, None if error else values, turn.ends, found, where)
+            judge(reader, client, None if error else values, ends, found, where)
     if name in UNTOLD_STATE:
         found.state = [wrong for wrong in found.state if not wrong.startswith("turn 0")]
     return found
@@ -57,11 +63,12 @@ async def follow(name: str, form: Form, known: Sequence[str], client: AguiClient
 
 async def run(
     conversation: Conversation, turn: Turn, form: Form, readers: Sequence[Reader], number: int
-) -> Exception | None:
-    """One turn, each part fed to every reader when it comes."""
+) -> tuple[Exception | None, Ends]:
+    """One turn, each part fed to every reader when it comes. Returns what the graph raised, and how it ended."""
     for reader in readers:
         reader.begin(turn.input, f"run-{number}")
     raised: Exception | None = None
+    seen: list[Any] = []
     stream = conversation.stream(turn, form.version, subgraphs=form.subgraphs, modes=form.modes)
     parts = aiter(stream)
     while True:
@@ -72,11 +79,12 @@ async def run(
         except Exception as error:
             raised = error
             break
+        seen.append(part)
         for reader in readers:
             reader.telling.feed(part)
     for reader in readers:
         reader.telling.finish(Failed(raised) if raised else None)
-    return raised
+    return raised, ended(seen, raised)
 
 
 def _runs() -> Iterator[tuple[str, str]]:
