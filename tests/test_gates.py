@@ -42,7 +42,7 @@ async def test_a_gated_graph_runs_through_without_a_gate(name: str) -> None:
             await ran(graph, config)
     else:
         await ran(graph, config)
-    assert await texts(graph, config)
+    assert (await graph.aget_state(config)).values
 
 
 async def test_a_held_run_has_said_what_its_point_says() -> None:
