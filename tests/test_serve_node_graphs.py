@@ -45,6 +45,11 @@ ASKED = [fixture for fixture in FIXTURES.values() if questions(fixture)]
 SAVED = [fixture for fixture in ASKED if fixture.checkpointed and all(turn.ends != "error" for turn in fixture.turns)]
 
 
+UNSAVED = {"interrupt_after_speech": ["Shall I really do it?"]}
+"""What a node of the root said before its interrupt, by fixture. The client that watched keeps it, as it keeps all
+that an interrupt finds displayed; no checkpoint has it until the node returns, so a later client cannot have it."""
+
+
 def each(fixtures: Iterable[Fixture]) -> pytest.MarkDecorator:
     """A test for each of these fixtures."""
     marked = [pytest.param(each, id=each.name, marks=[pytest.mark.newest] * each.newest) for each in fixtures]
@@ -100,4 +105,7 @@ async def test_who_comes_later_holds_the_same(server: Served, live: LiveClients,
     agent = await live.agent(url)
     ended = [(await agent.says(question)) for question in questions(fixture)][-1]
     later = await (await live.agent(url)).connects()
-    assert (kept(later.messages), later.state) == (kept(ended.messages), ended.state)
+    watched, unsaved = kept(ended.messages), UNSAVED.get(fixture.name, [])
+    assert [each["content"] for each in watched if each["content"] in unsaved] == unsaved
+    saved = [each for each in watched if each["content"] not in unsaved]
+    assert (kept(later.messages), later.state) == (saved, ended.state)

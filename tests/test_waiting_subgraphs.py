@@ -10,9 +10,11 @@ from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
-from langgraph.types import Command, Send, interrupt
+from langgraph.types import Command, Send, StateSnapshot, interrupt
 from langgraph_agui.connect import Local
+from langgraph_agui.connect.latecomer import Latecomer
 from langgraph_agui.translator import STREAM_MODES, ClientView, Translator
+from langgraph_agui.translator.parts import read_part
 
 from fixtures.graphs.speech import said, speaker
 from fixtures.graphs.toolbox import add
@@ -202,6 +204,27 @@ async def test_the_input_of_a_waiting_subgraph_is_not_shown() -> None:
     view = ClientView([], {})
     await streamed(given_words_of_others(), {"messages": [HumanMessage("go", id="u1")]}, view, STREAM_MODES)
     assert [message["content"] for message in view.messages] == ["go", "I work."]
+
+
+async def test_who_joins_a_subgraph_anywhere_before_it_waits_gets_what_it_said() -> None:
+    """The stream from any part on, without what is cut, and at its end the values of the checkpoints."""
+    child = graph_of((START, "talk"), ("talk", "ask"), talk=says("I work."), ask=asks("really"))
+    graph = graph_of((START, "child"), saver=InMemorySaver(), child=child)
+    given = {"messages": [HumanMessage("go", id="u1")]}
+    parts = [part async for part in graph.astream(given, ON, stream_mode=STREAM_MODES, subgraphs=True)]
+    (task,) = (await graph.aget_state(ON, subgraphs=True)).tasks
+    assert isinstance(task.state, StateSnapshot)
+    ns = tuple(task.state.config["configurable"]["checkpoint_ns"].split("|"))
+    for cut in range(len(parts) + 1):
+        latecomer, run = Latecomer(), Translator("t", "r", view=ClientView([], {}))
+        run.start()
+        run.show(given)
+        for part in parts[cut:]:
+            if (read := read_part(part)) is not None and latecomer.passes(read):
+                run.feed(part)
+        run.show_waiting(ns, task.state.values, task.interrupts)
+        run.finish()
+        assert [message["content"] for message in run.view.messages] == ["go", "I work."], parts[cut:]
 
 
 def a_child_that_edits_and_forgets() -> Graph:

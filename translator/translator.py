@@ -305,6 +305,7 @@ class Translator:
             return
         self.root.open_now()
         if not interrupts:
+            self.waiting.superstep_of_root_ended()
             try:
                 self._superstep_ended()
             except Exception as error:  # the last resort: the values count

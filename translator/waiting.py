@@ -12,6 +12,8 @@ checkpoint has them, and it goes on under the same ids. Rules:
    visible, unless it is a subagent.
 3. Input that ends otherwise is in the first values of a subgraph that has just begun. One that goes on has the
    messages there that it waited with; the two are told apart by what the client holds, or is known beside the stream.
+   Before root values without interrupts nothing counts as input: the stream may have been joined after the subgraph
+   began, and the client may have missed what its nodes said.
 4. While an interrupt is pending, the root's superstep is not over. What was emitted in it stays too, saved or not: a
    task that waits starts over when the run goes on, and one that has returned is judged when the superstep ends.
 5. A run that goes on where a subgraph waited begins with the root's values alone. The messages of those subgraphs are
@@ -55,7 +57,9 @@ class Waiting:
         self._messages: dict[Namespace, Sequence[Any] | None] = {}
         """The conversation of each subgraph, as its values had it last; None if they have none."""
         self._input: dict[Namespace, Sequence[Any]] = {}
-        """The conversation each had in its first values of the stream."""
+        """The conversation each had in its first values of the stream, if those are its input (rule 3)."""
+        self._sees_beginnings = False
+        """Whether a subgraph that is new in the stream has just begun."""
         self._ended: set[tuple[Namespace, str]] = set()
         """Nodes that have returned, and the superstep of their graph has not ended."""
         self._written: dict[Namespace, dict[str, list[Any]]] = {}
@@ -70,7 +74,7 @@ class Waiting:
         """The values of a subgraph in the stream."""
         messages = (channels(values) or {}).get(self._options.messages_key)
         listed = messages if isinstance(messages, list | tuple) else None
-        if ns not in self._messages:
+        if ns not in self._messages and self._sees_beginnings:
             self._input[ns] = listed or ()
         self._messages[ns] = listed
 
@@ -93,6 +97,10 @@ class Waiting:
         """A superstep of the graph at `ns` has ended."""
         self._ended = {key for key in self._ended if key[0] != ns}
         self._written.pop(ns, None)
+
+    def superstep_of_root_ended(self) -> None:
+        """Values of the root came in the stream without interrupts: every subgraph behind them begins behind them."""
+        self._sees_beginnings = True
 
     def settled(self) -> None:
         """Values of the root came without interrupts: its superstep and its subgraphs have ended. If an interrupt is
