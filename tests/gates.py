@@ -16,6 +16,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from fixtures.fixture import user
+from fixtures.gated import GATED
 
 _WITHIN = 30.0
 
@@ -157,6 +158,10 @@ async def gates() -> AsyncIterator[Gates]:
         server.close()
         await opened._close()
         await server.wait_closed()
+
+
+CHATS = [name for name in GATED if name not in ("gated_without_messages", "gated_other_channel")]
+"""The gated graphs that take and keep `messages`; `test_connect_other_channel_live` runs the others."""
 
 
 def asked(text: str = "Go on.", id: str | None = None) -> Any:  # noqa: A002 - the name of the wire field

@@ -1,17 +1,17 @@
 """The gated graphs on the servers that live tests run on: all of them run, and a test sets their pace."""
 
-from fixtures.gated import FIRST, GATED
+from fixtures.gated import FIRST
 
 from .backend import Backend
 from .dev_server import MortalServer
-from .gates import asked, gates
+from .gates import CHATS, asked, gates
 from .platform_runs import started
 
 
 async def test_a_server_runs_every_gated_graph(backend: Backend) -> None:
     async with gates() as gate, backend.client() as client:
-        runs = [await started(client, name, gate, run=name) for name in GATED]
-        for run, name in zip(runs, GATED, strict=True):
+        runs = [await started(client, name, gate, run=name) for name in CHATS]
+        for run, name in zip(runs, CHATS, strict=True):
             await run.end()
             assert (await run.state())["values"]["messages"], name
             assert any(point.startswith(f"{name} ") for point in gate.passed)
