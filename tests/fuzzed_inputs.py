@@ -1,5 +1,7 @@
 """What a client might post, in any order and of any sense, and bytes that break it: hypothesis strategies. No tests."""
 
+from typing import Any
+
 from hypothesis import strategies as st
 
 same = st.just
@@ -37,7 +39,9 @@ messages = st.one_of(
         {"id": ids, "role": same("activity"), "activityType": same("a"), "content": st.dictionaries(texts, odd)}
     ),
 )
-foreign = st.dictionaries(st.sampled_from(["toolCalls", "toolCallId", "activityType", "error", "x"]), odd, max_size=2)
+FOREIGN = ["toolCalls", "toolCallId", "activityType", "error", "x"]
+OWN = {"assistant": "toolCalls", "tool": "toolCallId", "activity": "activityType"}
+foreign = st.dictionaries(st.sampled_from(FOREIGN), odd, max_size=2)
 messages = st.builds(lambda message, more: {**more, **message}, messages, same({}) | foreign)
 """Messages as they should be, but for fields that are none of their role's."""
 questions = st.fixed_dictionaries({"id": ids, "role": same("user"), "content": orders})
@@ -79,3 +83,9 @@ names = ["/", "kept", "bare", "agent", "run", "connect", "stop", "watch", "info"
 escapes = ["%", "%2", "%2F", "%00", "%0a", "%ff", "%C3%A4", "%ud800", "%25", "..", ".", ";", "//", "%7Bagent%7D"]
 paths = st.lists(st.sampled_from([*names, *escapes]), max_size=6).map(lambda pieces: "/" + "".join(pieces))
 """Paths and queries that are nearly those of routes."""
+
+
+def without_foreign(message: dict[str, Any]) -> dict[str, Any]:
+    """The message with the fields of its role only: a client of protocol 1.0 removes the others before it sends it."""
+    own = OWN.get(message["role"])
+    return {name: value for name, value in message.items() if name not in FOREIGN or name == own}

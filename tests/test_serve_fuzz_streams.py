@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import httpx
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
@@ -19,7 +19,7 @@ from langgraph_agui.connect.serve import Agent, Limits, agui_app
 
 from .agui_client import AguiClient
 from .examples import LONG, examples
-from .fuzzed_inputs import breaks, inputs, paths, routes, runs
+from .fuzzed_inputs import breaks, inputs, paths, routes, runs, without_foreign
 from .listening import until
 from .serving import WITHIN, Served, events_of, served
 
@@ -32,6 +32,9 @@ FUZZ = settings(
     suppress_health_check=list(HealthCheck),
 )
 JSON = {"Content-Type": "application/json"}
+FOREIGN_CALLS: Event = {"id": "m1", "role": "user", "content": "hi", "toolCalls": []}
+QUESTION: Event = {"id": "m1", "role": "user", "content": "hi"}
+TWICE_ANSWERED: list[Event] = [{"interruptId": "pending", "status": "resolved", "payload": {}}] * 2
 
 
 class Shared(MessagesState):
@@ -177,7 +180,7 @@ def judge_stream(client: AguiClient, asked: Asked, answer: httpx.Response) -> No
     """The real client takes it."""
     events = events_of(answer.content)
     assert not [event for event in events if event.get("code") == "internal_error"]
-    holds = [each for each in asked.given["messages"] if each["role"] != "activity"]
+    holds = [without_foreign(each) for each in asked.given["messages"] if each["role"] != "activity"]
     state = asked.given.get("state")
     version = "1.0.0" if asked.given["protocolVersion"] else "0.0.59"
     taken = client.play(
@@ -191,6 +194,20 @@ def judge_stream(client: AguiClient, asked: Asked, answer: httpx.Response) -> No
 @given(
     first=st.builds(Asked, runs, inputs, st.none()),
     more=st.lists(st.builds(Asked, routes, inputs, st.none()), max_size=4),
+)
+@example(
+    first=Asked(
+        "/kept",
+        {"messages": [{**FOREIGN_CALLS, "toolCalls": [None], "x": 1}, QUESTION], "protocolVersion": "1.0"},
+    ),
+    more=[],
+)
+@example(first=Asked("/kept", {"messages": [FOREIGN_CALLS], "protocolVersion": "1.0"}), more=[])
+@example(
+    first=Asked("/kept", {"messages": [{**FOREIGN_CALLS, "content": []}], "protocolVersion": "1.0"}),
+    more=[
+        Asked("/kept/connect", {"resume": TWICE_ANSWERED, "runId": "run-1", "protocolVersion": None, "messages": []})
+    ],
 )
 def test_whatever_is_asked_in_whatever_order_the_client_takes_the_answer(
     fuzzed: Fuzzed, agui_client: AguiClient, first: Asked, more: list[Asked]
