@@ -196,6 +196,10 @@ def judge_stream(client: AguiClient, asked: Asked, answer: httpx.Response) -> No
     more=st.lists(st.builds(Asked, routes, inputs, st.none()), max_size=4),
 )
 @example(
+    first=Asked("/kept", {"messages": [QUESTION, {**QUESTION, "x": 1}], "protocolVersion": "1.0"}),
+    more=[Asked("/kept/connect", {"messages": [{**QUESTION, "x": 1}], "protocolVersion": "1.0"})],
+)
+@example(
     first=Asked(
         "/kept",
         {"messages": [{**FOREIGN_CALLS, "toolCalls": [None], "x": 1}, QUESTION], "protocolVersion": "1.0"},

@@ -32,9 +32,6 @@ __all__ = ["ClientView"]
 
 Event = dict[str, Any]
 
-OF_ROLES = {"toolCalls", "toolCallId", "activityType", "error"}
-"""The fields of messages of one role."""
-
 
 class ClientView:
     """The messages and the state one client holds, the run it is in, and what is open in it."""
@@ -272,10 +269,10 @@ def _message(value: Any) -> dict[str, Any]:
 
 
 def _wire(value: Any) -> dict[str, Any]:
-    """A model as its wire dict, without fields of other roles: a client of protocol 1.0 does not take them back. A
+    """A model as its wire dict, without fields its type lacks: a client of protocol 1.0 does not take them back. A
     mapping as it is."""
     if isinstance(value, BaseModel):
-        of_others = OF_ROLES & (value.model_extra or {}).keys()
+        of_others = set(value.model_extra or ())
         text = value.model_dump_json(by_alias=True, exclude_none=True, exclude=of_others)
         wire: dict[str, Any] = orjson.loads(text)
         return wire
