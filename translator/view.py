@@ -269,11 +269,11 @@ def _message(value: Any) -> dict[str, Any]:
 
 
 def _wire(value: Any) -> dict[str, Any]:
-    """A model as its wire dict, without fields its type lacks: a client of protocol 1.0 does not take them back. A
-    mapping as it is."""
+    """A model as its wire dict, without fields that its type does not declare: a client of protocol 1.0 does not take
+    them back. A mapping as it is."""
     if isinstance(value, BaseModel):
-        of_others = set(value.model_extra or ())
-        text = value.model_dump_json(by_alias=True, exclude_none=True, exclude=of_others)
+        undeclared = set(value.model_extra or ())
+        text = value.model_dump_json(by_alias=True, exclude_none=True, exclude=undeclared)
         wire: dict[str, Any] = orjson.loads(text)
         return wire
     return value if isinstance(value, dict) else dict(value)
