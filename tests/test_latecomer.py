@@ -192,6 +192,8 @@ class Found:
         self.wrong: list[str] = []
         self.unlike: list[str] = []
         self.muted_late: list[str] = []
+        self._earlier: dict[str, dict[str, set[bytes]]] = {}
+        """What earlier runs of a thread have shown: a subgraph that still waits has it in its values."""
         for recording in recordings(source):
             if recording.fixture == OUTLIVES_ITS_STEP:
                 continue
@@ -199,10 +201,13 @@ class Found:
             for late in how(run):
                 self.told += 1
                 self._judge(run, late)
+            self._earlier.setdefault(recording.fixture, {}).update(run.texts)
 
     def _judge(self, run: Told, late: Late) -> None:
         name = f"{run.recording.name}, without {late.start} to {late.stop}"
-        self.wrong += [f"{name}: {at} {text.decode('utf-16-le', 'replace')!r}" for at, text in late.wrong]
+        earlier = self._earlier.get(run.recording.fixture, {})
+        wrong = [(at, text) for at, text in late.wrong if text not in earlier.get(at, ())]
+        self.wrong += [f"{name}: {at} {text.decode('utf-16-le', 'replace')!r}" for at, text in wrong]
         if run.recording.ended != "error":
             self._compare(run, late.telling, name)
         clear = next((place for place in range(late.stop, len(run.parts)) if is_root_values(run.parts[place])), None)
