@@ -24,6 +24,10 @@ WITHIN = 20.0
 """Seconds in which an answer has to come."""
 
 
+_ACCEPTED = 5
+"""Turns of the event loop after which a connection that was just accepted is one of the server's."""
+
+
 class Served(uvicorn.Server):
     """An app that is served, at `url`. `buffer`: bytes that the kernel keeps for a reader that does not read."""
 
@@ -66,6 +70,8 @@ class Served(uvicorn.Server):
 
     async def _all_lost(self) -> None:
         """Cuts what uvicorn leaves open: the connections of those who do not read what was sent."""
+        for _ in range(_ACCEPTED):
+            await asyncio.sleep(0)
         while self.server_state.connections:
             for connection in list(self.server_state.connections):
                 connection.transport.abort()
