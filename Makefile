@@ -40,7 +40,7 @@ PYTEST := $(RUN) -m pytest -p tests.no_skips
 NODE_MODULES := tests/client/node_modules/.package-lock.json
 PAGES := examples/copilotkit/dist/index.html
 CHROMIUM ?= /usr/bin/chromium
-MODULES := $(sort $(wildcard translator/*.py connect/*.py connect/*/*.py))
+MODULES := $(sort $(wildcard translator/*.py translator/*/*.py connect/*.py connect/*/*.py))
 CHECKED := $(wildcard tests fixtures benchmarks examples)
 
 # Aegra needs a newer Python than we do; pyenv has shims on PATH for versions that are installed, but not chosen.
@@ -75,7 +75,7 @@ unit: $(VENV)/.dev $(NODE_MODULES) $(AEGRA)
 	$(PYTEST) --numprocesses $(WORKERS) --dist loadfile $(PYTEST_ARGS)
 
 fuzz: $(VENV)/.dev $(NODE_MODULES)
-	$(PYTEST) --hypothesis-profile long --timeout 7200 $(PYTEST_ARGS) $(shell grep -l hypothesis tests/test_*.py)
+	$(PYTEST) --hypothesis-profile long --timeout 7200 $(PYTEST_ARGS) $(shell grep -rl --include='test_*.py' hypothesis tests)
 
 client: $(NODE_MODULES)
 	cd tests/client && PATH="$(BIN):$$PATH" node --test

@@ -15,7 +15,7 @@ from typing import Any
 
 import jsonpatch
 from langgraph_agui.translator import Translator, encode
-from langgraph_agui.translator.patch import diff
+from langgraph_agui.translator.jsonable.json_diff import diff
 from orjson import dumps
 
 from .rows import Row

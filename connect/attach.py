@@ -22,7 +22,7 @@ from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import Any
 
 from ..translator import ClientView, Failed, Lost, Options, Translator, UnreadablePartError
-from ..translator.parts import Part, read_part
+from ..translator.parts.part import Part, read_part
 from .ended import is_of
 from .idle import Ended, Subgraph, told_end
 from .joined import Joined, joined

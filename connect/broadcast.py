@@ -22,7 +22,7 @@ from collections.abc import AsyncGenerator, Callable
 from typing import Any
 
 from ..translator import ClientView
-from ..translator.opened import Opened
+from ..translator.client.open_items import Opened
 from .reader import Reader
 from .told import Batch, Told, tell
 

@@ -22,9 +22,9 @@ import re
 from typing import Any, Final
 
 from ..translator import Options
-from ..translator import events as agui
-from ..translator.failure import failure
-from ..translator.openings import LOST
+from ..translator.client.open_events import LOST
+from ..translator.run.error_detail import failure
+from ..translator.wire import events as agui
 from .wire import Cut, PlatformError
 
 Event = dict[str, Any]

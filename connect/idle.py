@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from ..translator import ClientView, Ending, Finished, Options, Translator
-from ..translator import events as agui
+from ..translator.wire import events as agui
 from .reader import Reader, caught_up
 
 Event = dict[str, Any]

@@ -16,7 +16,7 @@ from langgraph.pregel import Pregel
 from langgraph.types import StateSnapshot
 
 from ..translator import Failed
-from ..translator.channels import channels
+from ..translator.parts.channels import channels
 from .idle import Ended
 from .intake.history import Checkpoint, Search
 from .intake.messages import unanswered

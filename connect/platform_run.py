@@ -26,8 +26,8 @@ from typing import Any
 from ag_ui.core import RunAgentInput
 
 from ..translator import PLATFORM_STREAM_MODES, Options
-from ..translator import events as agui
-from ..translator.plain import plain
+from ..translator.jsonable.to_json import plain
+from ..translator.wire import events as agui
 from .asking import Asking
 from .attach import attached, told_whole
 from .configs import merged

@@ -25,10 +25,10 @@ from datetime import UTC, datetime
 from typing import Any, Literal, cast
 
 from ..translator import Cancelled, ClientView, Ending, Failed, Finished, Translator
-from ..translator import events as agui
-from ..translator.failure import NEUTRAL
-from ..translator.opened import Open
-from ..translator.openings import closed
+from ..translator.client.open_events import closed
+from ..translator.client.open_items import Open
+from ..translator.run.error_detail import NEUTRAL
+from ..translator.wire import events as agui
 from .broadcast import Broadcast
 from .failures import INTERNAL, where
 from .reader import Reader

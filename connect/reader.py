@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..translator import ClientView, Options
-from ..translator.lacking import same
+from ..translator.client.missing_messages import same
 
 Event = dict[str, Any]
 

@@ -29,7 +29,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.pregel import Pregel
 
 from ..translator import PROTOCOL_VERSION, STREAM_MODES, ClientView, Ending, Failed, Options, Translator
-from ..translator.failure import failure
+from ..translator.run.error_detail import failure
 from .configs import graph_config
 from .failures import (
     InvalidIdError,

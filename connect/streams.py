@@ -13,8 +13,8 @@ from typing import TypeVar
 
 from ag_ui.core import BaseEvent
 
-from ..translator import events as agui
-from ..translator.failure import NEUTRAL
+from ..translator.run.error_detail import NEUTRAL
+from ..translator.wire import events as agui
 from .failures import INTERNAL
 from .lookahead import Lookahead, Silence
 from .told import Batches, Told

@@ -13,7 +13,7 @@ from typing import Any, TypeVar, cast
 from ag_ui.core import BaseEvent
 
 from ..translator import encode, model
-from ..translator.dialect import spoken
+from ..translator.wire.older_clients import spoken
 
 Event = dict[str, Any]
 _Item = TypeVar("_Item")

@@ -8,9 +8,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from langgraph_agui.translator import Options
-from langgraph_agui.translator.agui_messages import shown
-from langgraph_agui.translator.channels import channels
-from langgraph_agui.translator.plain import plain
+from langgraph_agui.translator.convert.to_agui import shown
+from langgraph_agui.translator.jsonable.to_json import plain
+from langgraph_agui.translator.parts.channels import channels
 
 Wire = Mapping[str, Any]
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from langgraph_agui.connect.latecomer import Latecomer
 from langgraph_agui.translator import ClientView, Ending, Failed, Finished, Options
-from langgraph_agui.translator.parts import Part, read_part
+from langgraph_agui.translator.parts.part import Part, read_part
 
 from fixtures.recordings import Recording
 

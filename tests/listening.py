@@ -10,7 +10,7 @@ from typing import Any
 from langgraph_agui.connect.reader import Reader
 from langgraph_agui.connect.told import Told
 from langgraph_agui.translator import ClientView, Options
-from langgraph_agui.translator.dialect import spoken
+from langgraph_agui.translator.wire.older_clients import spoken
 
 Event = dict[str, Any]
 Batches = AsyncIterator[list[Told]]

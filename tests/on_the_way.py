@@ -14,10 +14,10 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 from langgraph_agui.translator import ClientView, Options
-from langgraph_agui.translator.channels import channels
-from langgraph_agui.translator.content import Reasoning, Text, fields, pieces
-from langgraph_agui.translator.namespaces import Namespace, is_within
-from langgraph_agui.translator.parts import Part, read_part
+from langgraph_agui.translator.content.reader import Reasoning, Text, fields, pieces
+from langgraph_agui.translator.parts.channels import channels
+from langgraph_agui.translator.parts.namespaces import Namespace, is_within
+from langgraph_agui.translator.parts.part import Part, read_part
 
 from .agui_client import AguiClient, Answer
 from .expected import Wire, expected

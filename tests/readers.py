@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from langgraph_agui.translator import ClientView
-from langgraph_agui.translator.agui_messages import to_agui_messages
+from langgraph_agui.translator.convert.to_agui import to_agui_messages
 
 from .agui_client import AguiClient, Answer
 from .expected import comparable, expected

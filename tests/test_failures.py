@@ -15,7 +15,7 @@ from langgraph_agui.connect.failures import (
 )
 from langgraph_agui.connect.wire import Cut, PlatformError
 from langgraph_agui.translator import Options
-from langgraph_agui.translator.failure import NEUTRAL
+from langgraph_agui.translator.run.error_detail import NEUTRAL
 
 GONE = PlatformError(404, "no such thread")
 

@@ -25,7 +25,7 @@ from langgraph_agui.connect.intake.places import (
     undecided,
     written,
 )
-from langgraph_agui.translator.plain import plain
+from langgraph_agui.translator.jsonable.to_json import plain
 from pydantic import BaseModel, Field
 
 TOOL = {"name": "paint", "description": "Paints.", "parameters": {"type": "object", "properties": {"hue": {}}}}

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from langgraph_agui.connect.latecomer import Latecomer
-from langgraph_agui.translator.parts import Part
+from langgraph_agui.translator.parts.part import Part
 
 from fixtures.recordings import Source, recordings
 

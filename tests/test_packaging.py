@@ -31,7 +31,9 @@ PROVIDED = {name.replace("-", "_") for name in RUNTIME} - {"ag_ui_protocol"} | {
 """What may be imported for it; pydantic is what ag-ui-protocol's models are made of."""
 EXTRA = {"connect/serve": {"starlette"}, "connect/command_line": {"typer", "rich", "uvicorn", "dotenv"}}
 """What may be imported in one folder alone: the extra `serve` brings it."""
-FOLDERS = ("translator", "connect", "connect/intake", *EXTRA)
+FOLDERS = sorted(
+    path.parent.relative_to(ROOT).as_posix() for house in HOUSES for path in (ROOT / house).rglob("__init__.py")
+)
 
 
 @pytest.fixture(scope="module")
@@ -129,6 +131,14 @@ def test_python_3_11_is_enough(metadata: Message) -> None:
 
 def test_nine_distributions_are_required_and_no_other(metadata: Message) -> None:
     assert {name_of(each) for each in runtime_requirements(metadata)} == RUNTIME
+
+
+def test_every_folder_of_modules_is_a_package_that_is_shipped() -> None:
+    shipped = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]
+    assert sorted(shipped) == ["langgraph_agui." + folder.replace("/", ".") for folder in FOLDERS]
+    assert {path.parent.relative_to(ROOT).as_posix() for house in HOUSES for path in (ROOT / house).rglob("*.py")} == {
+        *FOLDERS
+    }
 
 
 def test_every_floor_is_what_the_oldest_run_installs(project: dict[str, Any]) -> None:

@@ -8,9 +8,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from langgraph_agui.translator import ClientView, Options, Translator
-from langgraph_agui.translator.content import fields
+from langgraph_agui.translator.content.reader import fields
 from langgraph_agui.translator.endings import Ending
-from langgraph_agui.translator.parts import Part, read_part
+from langgraph_agui.translator.parts.part import Part, read_part
 from orjson import dumps
 
 from .agui_client import protocol

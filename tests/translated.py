@@ -27,7 +27,7 @@ BOUNDED = {
     if turns[0].source == "platform" or not FIXTURES[turns[0].fixture].composed
 }
 """The same for tests that cost much: of composed fixtures only what a platform streams. What is local is run live by
-`test_conformance.py`."""
+`translator/test_conformance.py`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,17 +4,17 @@
 what the client holds. See each for its rules.
 """
 
-from .agui_messages import to_agui_messages
-from .encoding import encode
+from .client.open_items import Open
+from .client.view import ClientView
+from .convert.to_agui import to_agui_messages
+from .convert.to_langchain import to_langchain_messages
 from .endings import Cancelled, Ending, Failed, Finished, Lost
 from .errors import TranslatorMisuseError, UnreadablePartError
-from .langchain_messages import to_langchain_messages
-from .opened import Open
 from .options import PROTOCOL_VERSION, InvalidOptionError, Options, Prediction
-from .parts import PLATFORM_STREAM_MODES, STREAM_MODES, Part
+from .parts.part import PLATFORM_STREAM_MODES, STREAM_MODES, Part
 from .translate import model, translate, translate_sse
 from .translator import Translator
-from .view import ClientView
+from .wire.sse import encode
 
 __all__ = [
     "PLATFORM_STREAM_MODES",

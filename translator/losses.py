@@ -15,7 +15,7 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from .plain import text
+from .jsonable.to_json import text
 
 _log = logging.getLogger(__name__)
 _Made = TypeVar("_Made")

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from .events import Event
-from .frames import bounded
-from .view import ClientView
+from .client.frame_limit import bounded
+from .client.view import ClientView
+from .wire.events import Event
 
 
 class Outbox:

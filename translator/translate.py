@@ -9,12 +9,12 @@ from typing import Any, Final, TypeVar, get_args
 
 from ag_ui.core import BaseEvent, Event
 
-from .encoding import encode
+from .client.view import ClientView
 from .endings import Ending, Failed
 from .errors import UnreadablePartError
 from .options import Options
 from .translator import Translator
-from .view import ClientView
+from .wire.sse import encode
 
 AtEnd = Callable[[], Awaitable[Ending | None]]
 _Made = TypeVar("_Made")

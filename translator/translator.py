@@ -15,33 +15,33 @@ from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any, Concatenate, Literal, ParamSpec
 
-from . import events
-from .accumulated import Accumulated
-from .channels import channels, listed, messages_of, written
-from .customs import custom_event
+from .checkpoint.messages import History
+from .checkpoint.predicted_state import Predictions
+from .checkpoint.state import State
+from .checkpoint.values import RootValues
+from .checkpoint.waiting import Waiting
+from .client.view import ClientView
 from .endings import Ending, Failed, Finished
 from .errors import TranslatorMisuseError, UnreadablePartError
-from .events import Event
-from .finale import close_messages, tell_end
-from .history import History
-from .interrupts import Interrupts
+from .jsonable.to_json import UNREAD, plain, text
 from .losses import Losses
-from .modelcalls import task_of
-from .namespaces import Namespace
+from .messages.model_calls import task_of
+from .messages.stream import Speech
+from .messages.visibility import Speakers
 from .options import PROTOCOL_VERSION, Options
 from .outbox import Outbox
-from .parts import UNUSED_MODES, Part, live_message, read_part
-from .plain import UNREAD, plain, text
-from .predict import Predictions
-from .root_values import RootValues
-from .speakers import Speakers
-from .speech import Speech
-from .state import State
-from .steps import Steps
-from .subagents import Subagent, Subagents
-from .usage import Usage
-from .view import ClientView
-from .waiting import Waiting
+from .parts.channels import channels, listed, messages_of, written
+from .parts.namespaces import Namespace
+from .parts.part import UNUSED_MODES, Part, live_message, read_part
+from .parts.platform_messages import Accumulated
+from .run.custom import custom_event
+from .run.ending import close_messages, tell_end
+from .run.interrupts import Interrupts
+from .run.steps import Steps
+from .run.subagents import Subagent, Subagents
+from .run.usage import Usage
+from .wire import events
+from .wire.events import Event
 
 _NONE: Mapping[Any, Any] = {}
 _Given = ParamSpec("_Given")

@@ -23,8 +23,8 @@ from typing import Any
 import orjson
 from ag_ui.core import ResumeEntry, RunAgentInput
 
-from ...translator.interrupts import BREAKPOINT
-from ...translator.plain import plain
+from ...translator.jsonable.to_json import plain
+from ...translator.run.interrupts import BREAKPOINT
 from ..failures import InvalidInputError, where
 from .decisions import cancelled, resumed_with
 from .standing import Standing

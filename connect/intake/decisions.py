@@ -17,8 +17,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from ...translator.approvals import Schema, answer_schema, asks_for_one, decision_schemas
-from ...translator.plain import plain
+from ...translator.jsonable.to_json import plain
+from ...translator.run.approvals import Schema, answer_schema, asks_for_one, decision_schemas
 from ..failures import InvalidInputError
 from .schemas import misfit
 

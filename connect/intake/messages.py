@@ -28,11 +28,11 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 
 from ...translator import to_agui_messages, to_langchain_messages
-from ...translator.agui_messages import id_of
-from ...translator.content import fields, kind_of
-from ...translator.conversation import json_arguments
-from ...translator.media import part_of
-from ...translator.plain import plain
+from ...translator.content.media import part_of
+from ...translator.content.reader import fields, kind_of
+from ...translator.convert.compare import json_arguments
+from ...translator.convert.to_agui import id_of
+from ...translator.jsonable.to_json import plain
 from ..failures import InvalidInputError, unfit
 
 Wire = dict[str, Any]

@@ -40,9 +40,9 @@ from langgraph.types import Overwrite
 from pydantic import BaseModel
 
 from ...translator import Options
+from ...translator.client.apply_patch import equal
+from ...translator.jsonable.to_json import plain
 from ...translator.options import CLIENT_CHANNELS
-from ...translator.patched import equal
-from ...translator.plain import plain
 from ..failures import InvalidInputError
 from .choices import Intake
 from .messages import as_json

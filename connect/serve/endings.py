@@ -28,8 +28,8 @@ from typing import Any
 
 from ag_ui.core import RunAgentInput
 
-from ...translator import events as agui
-from ...translator.dialect import CANCELLED_MESSAGE
+from ...translator.wire import events as agui
+from ...translator.wire.older_clients import CANCELLED_MESSAGE
 from ..told import Batch, Batches, Told, closing, tell
 
 Event = dict[str, Any]

@@ -22,10 +22,10 @@ from typing import Any
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from ...translator import events as agui
-from ...translator.opened import Open
-from ...translator.opened import Opened as InRun
-from ...translator.openings import closed
+from ...translator.client.open_events import closed
+from ...translator.client.open_items import Open
+from ...translator.client.open_items import Opened as InRun
+from ...translator.wire import events as agui
 from ..failures import SHUTDOWN, where
 from ..streams import frames
 from ..told import Batch, Batches, tell

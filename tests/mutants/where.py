@@ -4,27 +4,15 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 TESTS = Path(__file__).parent.parent
+TRANSLATOR = TESTS / "translator"
 
-_CONNECT = (
-    "connect*",
-    "run_*",
-    "runs*",
-    "serve*",
-    "command_line*",
-    "watch*",
-    "local*",
-    "platform_*",
-    "cursor*",
-    "live_*",
-)
 _COSTLY = (
-    "show*",
+    "composed_graphs*",
+    "apply_checkpoint*",
     "conformance*",
     "joining*",
-    "catch_up_at_every_cut*",
-    "prelude_at_every_cut*",
+    "catch_up*_at_every_cut*",
     "recordings*",
-    "demo*",
 )
 """Files of the translator's tests that take long, in the order of the list behind all others."""
 
@@ -81,20 +69,20 @@ _LOOKED_AT: tuple[tuple[str, tuple[str, ...]], ...] = (
 
 def tests_of(file: str) -> tuple[str, ...]:
     """The test files that look at a source file, as paths from the root, in the order in which they are to run."""
-    names = [path.stem.removeprefix("test_") for path in sorted(TESTS.glob("test_*.py"))]
     if file.startswith("translator/"):
-        chosen = _translator(Path(file).stem, names)
-    else:
-        patterns = next(patterns for glob, patterns in _LOOKED_AT if fnmatch(file, glob))
-        chosen = [name for pattern in patterns for name in names if fnmatch(name, pattern)]
+        return tuple(dict.fromkeys(str(path.relative_to(TESTS.parent)) for path in _translator(Path(file))))
+    names = [path.stem.removeprefix("test_") for path in sorted(TESTS.glob("test_*.py"))]
+    patterns = next(patterns for glob, patterns in _LOOKED_AT if fnmatch(file, glob))
+    chosen = [name for pattern in patterns for name in names if fnmatch(name, pattern)]
     return tuple(dict.fromkeys(f"tests/test_{name}.py" for name in chosen))
 
 
-def _translator(module: str, names: list[str]) -> list[str]:
-    text = {name: (TESTS / f"test_{name}.py").read_text(encoding="utf-8") for name in names}
-    own = [name for name in names if not any(fnmatch(name, pattern) for pattern in _CONNECT)]
-    own = [name for name in own if "connect" not in text[name] and "dev_server" not in text[name]]
-    nearest = [name for name in own if name.startswith(module) or f"translator.{module} import" in text[name]]
-    costly = [name for pattern in _COSTLY for name in own if fnmatch(name, pattern)]
-    rest = [name for name in own if name not in costly]
-    return [*(name for name in nearest if name not in costly), "golden", *rest, *costly]
+def _translator(module: Path) -> list[Path]:
+    """Tests of the module, then of its room, then the golden events, then the rest."""
+    text = {path: path.read_text(encoding="utf-8") for path in sorted(TRANSLATOR.rglob("test_*.py"))}
+    dotted = ".".join(module.with_suffix("").parts)
+    costly = [path for pattern in _COSTLY for path in text if path.match(f"test_{pattern}.py")]
+    cheap = [path for path in text if path not in costly]
+    own = [path for path in cheap if path.stem == f"test_{module.stem}" or f"{dotted} import" in text[path]]
+    room = [path for path in cheap if path.parent.name == module.parent.name]
+    return [*own, TRANSLATOR / "test_golden.py", *room, *cheap, *costly]

@@ -1,0 +1,205 @@
+"""What a reader is told of whom something is known, named cases; pairs of cuts are in `test_catch_up_at_every_cut`."""
+
+from typing import Any
+
+import pytest
+from langgraph_agui.translator import ClientView, encode
+
+from tests.agui_client import VERSIONS, AguiClient, protocol
+from tests.translator.client.test_catch_up_of_a_fresh_client import (
+    ARGS,
+    CALL,
+    CHILD,
+    FINISHED,
+    PARENT,
+    RUN,
+    SAID,
+    TEXT,
+    TEXT_END,
+    seen,
+    told,
+    types,
+)
+from tests.translator.test_cost import lines
+
+Event = dict[str, Any]
+
+HISTORY: list[Event] = [
+    {"id": f"h{at}", "role": "assistant" if at % 2 else "user", "content": f"Said {at}."} for at in range(1000)
+]
+
+
+def size(events: list[Event]) -> int:
+    return sum(len(encode(event)) for event in events)
+
+
+def on_a_new_stream(view: ClientView) -> ClientView:
+    return ClientView(view.messages, view.state, version=view.version)
+
+
+# --- nothing is told twice --------------------------------------------------------------------------------------------
+
+
+def test_a_reader_that_lacks_nothing_is_told_nothing() -> None:
+    view = seen(RUN, PARENT, TEXT, SAID, CALL, ARGS)
+    assert view.catch_up(view.copy()) == []
+
+
+def test_a_reader_that_lacks_nothing_on_a_new_stream_is_told_what_is_open() -> None:
+    view = seen(RUN, TEXT, SAID, CALL, ARGS, messages=HISTORY, state={"n": 1})
+    assert types(view.catch_up(on_a_new_stream(view))) == ["RUN_STARTED", "TEXT_MESSAGE_START", "TOOL_CALL_START"]
+
+
+def test_text_that_has_grown_is_told_from_where_it_was() -> None:
+    held, view = seen(RUN, TEXT, SAID), seen(RUN, TEXT, SAID, {**SAID, "delta": "cd"}, {**SAID, "delta": "ef"})
+    assert view.catch_up(held) == [{**SAID, "delta": "cdef"}]
+
+
+def test_text_that_has_grown_and_ended_is_closed_as_it_ended() -> None:
+    end = {**TEXT_END, "metadata": {"finishReason": "length"}}
+    held, view = seen(RUN, TEXT, SAID), seen(RUN, TEXT, SAID, SAID, end)
+    assert view.catch_up(held) == [SAID, end]
+
+
+def test_arguments_that_have_grown_are_told_from_where_they_were() -> None:
+    held, view = seen(RUN, TEXT, CALL, ARGS), seen(RUN, TEXT, CALL, ARGS, {**ARGS, "delta": "}"})
+    assert view.catch_up(held) == [{**ARGS, "delta": "}"}]
+
+
+def test_a_message_that_has_begun_since_stays_open() -> None:
+    events = seen(RUN, TEXT, SAID, messages=HISTORY).catch_up(seen(RUN, messages=HISTORY))
+    assert events == [TEXT, SAID]
+
+
+def test_a_state_that_has_changed_a_little_is_told_as_a_delta() -> None:
+    delta = {"type": "STATE_DELTA", "delta": [{"op": "replace", "path": "/n", "value": 2}]}
+    state = {"n": 1, "load": "x" * 1000}
+    assert seen(RUN, delta, state=state).catch_up(seen(RUN, state=state)) == [delta]
+
+
+def test_a_state_that_is_another_is_told_as_a_snapshot() -> None:
+    snapshot = {"type": "STATE_SNAPSHOT", "snapshot": {"a": 1}}
+    assert seen(RUN, snapshot).catch_up(seen(RUN, state={"b": [1, 2, 3], "c": "much more than the other"})) == [
+        snapshot
+    ]
+
+
+def test_a_reader_of_whom_nothing_is_known_is_told_all() -> None:
+    view = seen(RUN, TEXT, SAID, CALL, ARGS)
+    assert view.catch_up(ClientView()) == view.prelude()
+
+
+def test_a_reader_of_whom_only_what_is_open_is_known_is_resynced() -> None:
+    held = ClientView()
+    held.apply(RUN)
+    held.apply(PARENT)
+    view = seen(RUN, PARENT, CHILD, TEXT)
+    assert view.catch_up(held) == view.resync(held.open)
+
+
+def test_catching_up_leaves_the_reader_s_view_as_it_is() -> None:
+    held = seen(RUN, TEXT)
+    seen(RUN, TEXT, SAID, TEXT_END, FINISHED).catch_up(held)
+    assert (held.messages[0]["content"], held.live) == ("", True)
+
+
+# --- where events do not say it ---------------------------------------------------------------------------------------
+
+
+def test_a_message_that_was_rewritten_is_told_by_a_snapshot() -> None:
+    snapshot = {"type": "MESSAGES_SNAPSHOT", "messages": [{"id": "m", "role": "assistant", "content": "other"}]}
+    assert types(seen(RUN, TEXT, SAID, snapshot).catch_up(seen(RUN, TEXT, SAID))) == ["MESSAGES_SNAPSHOT"]
+
+
+def called(arguments: str) -> list[Event]:
+    call = {"id": "c", "type": "function", "function": {"name": "look", "arguments": arguments}}
+    return [{"id": "a", "role": "assistant", "toolCalls": [call]}]
+
+
+@pytest.mark.parametrize(
+    ("held", "stored", "kinds"),
+    [
+        ('{"city": "Paris", "day": 1}', '{"day":1,"city":"Paris"}', []),
+        ("", "{}", []),
+        ('{"city": "Paris"}', '{"city":"Rome"}', ["MESSAGES_SNAPSHOT"]),
+        ('{"day": 1}', '{"day":true}', ["MESSAGES_SNAPSHOT"]),
+        ('{"city": "Pa', '{"city":"Pa', ["MESSAGES_SNAPSHOT"]),
+    ],
+)
+def test_arguments_compare_as_json_and_what_is_none_as_text(held: str, stored: str, kinds: list[str]) -> None:
+    view, reader = ClientView(called(stored), {}), ClientView(called(held), {})
+    for each in (view, reader):
+        each.apply(RUN)
+    found = types(view.catch_up(reader))
+    assert [kind for kind in found if kind == "MESSAGES_SNAPSHOT"] == kinds
+    assert kinds or not held or found == []
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_reader_whose_order_is_another_ends_with_the_view_s(agui_client: AguiClient, version: str) -> None:
+    view = seen(RUN, messages=HISTORY[:4], version=protocol(version))
+    held = ClientView(HISTORY[3:1:-1], {}, version=protocol(version))
+    events = [*view.catch_up(held), FINISHED]
+    answer = agui_client.play(events, version=version, mode="connect", messages=held.messages)
+    assert (answer.accepted, answer.messages) == (True, view.messages)
+
+
+def test_what_no_snapshot_makes_a_client_drop_is_not_told_about_again() -> None:
+    thought = {"id": "r", "role": "reasoning", "content": "Hm."}
+    held = seen(RUN, messages=[*HISTORY[:2], thought])
+    assert seen(RUN, messages=HISTORY[:2]).catch_up(held) == []
+
+
+def test_many_messages_come_in_one_snapshot() -> None:
+    events = seen(RUN, messages=HISTORY).catch_up(ClientView([], {}))
+    assert types(events) == ["RUN_STARTED", "MESSAGES_SNAPSHOT"]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_reader_inside_another_run_is_told_only_what_it_lacks(agui_client: AguiClient, version: str) -> None:
+    before = [{**RUN, "runId": "before"}, {**TEXT, "messageId": "l"}]
+    after = [*before, {**TEXT_END, "messageId": "l"}, {**FINISHED, "runId": "before"}, RUN, TEXT, SAID]
+    view = seen(*after, version=protocol(version))
+    events = view.catch_up(seen(*before, version=protocol(version)))
+    assert types(events) == ["TEXT_MESSAGE_END", "RUN_ERROR", "RUN_STARTED", "TEXT_MESSAGE_START",
+                             "TEXT_MESSAGE_CONTENT"]  # fmt: skip
+    assert told(events, "RUN_ERROR")["code"] == "lost"
+    answer = agui_client.play([*before, *events, TEXT_END, FINISHED], version=version)
+    assert (answer.accepted, answer.messages) == (True, view.messages)
+
+
+ODD: list[tuple[Any, Any]] = [
+    ([{"id": "m", "role": "assistant", "content": 2**70}], {"n": 2**70}),
+    ([{"id": "m", "role": "assistant", "toolCalls": [{"id": "c"}]}], {"\ud800": object()}),
+    ([{"id": "m", "role": "assistant", "toolCalls": [{"id": "c", "function": None}]}], object()),
+    ([{"id": "m", "role": "wizard", "content": object(), "metadata": 1}], 0),
+]
+
+
+@pytest.mark.parametrize(("messages", "state"), ODD)
+def test_no_value_in_a_clients_messages_or_state_raises(messages: Any, state: Any) -> None:
+    view = seen(RUN, TEXT, SAID, CALL, ARGS)
+    assert view.catch_up(ClientView(messages, state))[0]["type"] == "RUN_STARTED"
+
+
+# --- cost -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_message_of_a_thousand_costs_a_few_hundred_bytes() -> None:
+    view, held = seen(RUN, messages=HISTORY), ClientView(HISTORY[:-1], {})
+    assert size(view.catch_up(held)) < 400
+
+
+def test_a_change_in_a_large_state_costs_a_few_hundred_bytes() -> None:
+    state = {f"key {at}": {"text": "x" * 100} for at in range(1000)}
+    view, held = seen(RUN, state={**state, "key 7": {"text": "y"}}), ClientView([], state)
+    assert size(view.catch_up(held)) < 400
+
+
+def test_what_an_up_to_date_reader_costs_grows_no_faster_than_the_history() -> None:
+    def cost(count: int) -> int:
+        view = seen(RUN, messages=HISTORY[:count])
+        held = on_a_new_stream(view)
+        return lines(lambda: view.catch_up(held))
+
+    assert cost(1000) <= 11 * cost(100)

@@ -1,0 +1,255 @@
+"""Whoever stopped reading anywhere is caught up anywhere later: it then holds what the view holds, and the rest of the
+stream leaves it where the uncut stream leads. `ClientView` judges every pair of cuts, the real clients some.
+
+Streams are tame (see `event_streams`), since no snapshot can say what ids that stand for two messages came to hold.
+"""
+
+from dataclasses import replace
+from typing import Any, Literal
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from langgraph_agui.translator import ClientView
+
+from tests.agui_client import VERSIONS, AguiClient, Answer, protocol
+from tests.event_streams import streams
+from tests.event_values import messages
+from tests.examples import examples
+from tests.expected import comparable
+from tests.translator.client.test_catch_up_of_a_fresh_client_at_every_cut import assert_same, by_id, told
+from tests.translator.client.test_joining import EVERY, Run, anew, earlier, held_after, runs
+from tests.translator.client.test_view_equals_client import canonical
+
+Event = dict[str, Any]
+SETTINGS = settings(max_examples=examples(60), deadline=None, suppress_health_check=list(HealthCheck))
+STATES = st.dictionaries(st.sampled_from(["a", "b"]), st.integers(0, 2))
+
+
+def opened(view: ClientView) -> Any:
+    """What is open, by kind: ids and who opened them."""
+    now = view.open
+    kinds = (now.texts, now.calls, now.spans, now.reasonings, now.steps, now.subagents)
+    return now.run_id, [{key: event.get("subagentRunId") for key, event in kind.items()} for kind in kinds]
+
+
+def dropped(view: ClientView, reader: ClientView) -> ClientView:
+    """The reader, without what no client of its version can be made to drop: reasoning where the view has none, and
+    activities of which the view may not know all."""
+    roles = {message["role"] for message in view.messages}
+    kept = {"reasoning", "activity"} - roles if not view.knows_activities else {"reasoning"} - roles
+    if not view.knows_activities and view.version is not None:
+        kept |= {"activity"}
+    mine = [m for m in reader.messages if m["role"] not in kept or view.has(m["id"])]
+    return ClientView(mine, reader.base, version=reader.version)
+
+
+def ordered(messages: list[Event]) -> list[Any]:
+    """The order that counts, as `expected` has it. A client leaves reasoning where it is, and so the later one of two
+    results of one message may come to stand before the other."""
+    order: list[Any] = []
+    results: list[str] = []
+    for message in messages:
+        if message["role"] == "tool":
+            results.append(message["id"])
+        elif message["role"] not in ("reasoning", "activity"):
+            order += [sorted(results), message["id"]]
+            results = []
+    return [*order, sorted(results)]
+
+
+def assert_caught_up(view: ClientView, reader: ClientView) -> None:
+    holds = dropped(view, reader).messages
+    assert ordered(holds) == ordered(view.messages)
+    assert by_id(holds) == by_id(view.messages)
+    assert canonical(reader.state) == canonical(view.state)
+    assert opened(reader) == opened(view)
+    assert view.outcome is None or reader.pending_interrupts == view.pending_interrupts
+
+
+def views(events: list[Event], version: str) -> list[ClientView]:
+    """The view after each event, and before the first."""
+    found = [told([], version)]
+    for event in events:
+        found.append(found[-1].copy())
+        found[-1].apply(event)
+    return found
+
+
+def assert_leads_to(uncut: Answer, answer: Answer, events: list[Event]) -> None:
+    """The same end, but for interrupts of a run before the last: only a run that finishes says there are none."""
+    if events[-1]["type"] == "RUN_ERROR":
+        answer = replace(answer, pending_interrupts=uncut.pending_interrupts)
+    assert_same(answer, uncut, ordered=False)
+    assert ordered(answer.messages) == ordered(uncut.messages)
+
+
+# --- readers of the same thread ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@SETTINGS
+@given(events=streams(tame=True, runs=2), part=st.floats(0, 1))
+def test_a_reader_holds_what_the_view_holds(version: str, events: list[Event], part: float) -> None:
+    read = int(part * len(events))
+    inside = told(events[:read], version)
+    outside = anew(inside, version=version)
+    view = inside.copy()
+    for event in events[read:]:
+        view.apply(event)
+        for held in (inside, outside):
+            assert_caught_up(view, held_after(held, view.catch_up(held)))
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@SETTINGS
+@given(events=streams(tame=True, runs=2), part=st.floats(0, 1), later=st.floats(0, 1))
+def test_the_client_goes_on_in_the_stream(
+    agui_client: AguiClient, version: str, events: list[Event], part: float, later: float
+) -> None:
+    uncut = agui_client.play(events, version=version)
+    read = 1 + int(part * (len(events) - 1))
+    cut = read + int(later * (len(events) - read))
+    caught = told(events[:cut], version).catch_up(told(events[:read], version))
+    answer = agui_client.play([*events[:read], *caught, *events[cut:]], version=version)
+    assert_leads_to(uncut, answer, events)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@SETTINGS
+@given(events=streams(tame=True, runs=2), part=st.floats(0, 1), later=st.floats(0, 1))
+def test_the_client_goes_on_in_a_new_stream(
+    agui_client: AguiClient, version: str, events: list[Event], part: float, later: float
+) -> None:
+    uncut = agui_client.play(events, version=version)
+    read = int(part * len(events))
+    cut = max(1, read + int(later * (len(events) - read)))
+    held = anew(told(events[:read], version), version=version)
+    stream = [*told(events[:cut], version).catch_up(held), *events[cut:]]
+    late = agui_client.play(stream, version=version, mode="connect", messages=held.messages, state=held.state)
+    assert_leads_to(uncut, late, events)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_result_stands_before_another_where_reasoning_began_between_the_call_and_the_catch_up(
+    agui_client: AguiClient, version: str
+) -> None:
+    """The reader holds the call and the reasoning behind it, so a snapshot puts the first result behind both; the
+    second one goes right behind the call."""
+    call = {"type": "TOOL_CALL_START", "toolCallId": "c", "toolCallName": "look", "parentMessageId": "a"}
+    result = {"type": "TOOL_CALL_RESULT", "toolCallId": "c", "content": "Found."}
+    rewritten = {"id": "u", "role": "user", "content": "Changed."}
+    before: list[Event] = [
+        {"type": "RUN_STARTED", "threadId": "t", "runId": "r"},
+        {"type": "MESSAGES_SNAPSHOT", "messages": [{"id": "u", "role": "user", "content": "Hi."}]},
+        *(call, {"type": "TOOL_CALL_END", "toolCallId": "c"}),
+        {"type": "REASONING_MESSAGE_START", "messageId": "thought", "role": "reasoning"},
+        {"type": "REASONING_MESSAGE_END", "messageId": "thought"},
+    ]
+    first: list[Event] = [*before, {**result, "messageId": "one"}]
+    held = told(first, version).messages
+    first.append({"type": "MESSAGES_SNAPSHOT", "messages": [rewritten, *held[1:]]})
+    rest: list[Event] = [{**result, "messageId": "two"}, {"type": "RUN_FINISHED", "threadId": "t", "runId": "r"}]
+    uncut = agui_client.play([*first, *rest], version=version)
+    caught = told(first, version).catch_up(told(before, version))
+    answer = agui_client.play([*before, *caught, *rest], version=version)
+    results = [message["id"] for message in answer.messages if message["role"] == "tool"]
+    assert results == ["two", "one"]
+    assert_leads_to(uncut, answer, rest)
+
+
+# --- readers that hold something else ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@SETTINGS
+@given(events=streams(tame=True, runs=1), held=messages(), state=STATES, part=st.floats(0, 1))
+def test_a_client_that_holds_something_else(
+    agui_client: AguiClient, version: str, events: list[Event], held: list[Event], state: Any, part: float
+) -> None:
+    cut = 1 + int(part * (len(events) - 1))
+    view = told(events[:cut], version)
+    reader = ClientView(held, state, version=protocol(version))
+    stream = [*view.catch_up(reader), *events[cut:]]
+    answer = agui_client.play(stream, version=version, mode="connect", messages=held, state=state)
+    assert answer.error is None  # warnings there may be: an id may be one kind of message here, another there
+    after = held_after(reader, stream)
+    assert canonical(after.messages) == canonical(answer.messages)
+    assert canonical(after.state) == canonical(answer.state)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@SETTINGS
+@given(events=streams(), others=streams(), held=messages(repeat=True), part=st.floats(0, 1), other=st.floats(0, 1))
+def test_nothing_raises(
+    version: str, events: list[Event], others: list[Event], held: list[Event], part: float, other: float
+) -> None:
+    view = held_after(ClientView(held, {}, version=protocol(version)), events[: int(part * len(events))])
+    reader = held_after(ClientView([], None, version=protocol(version)), others[: int(other * len(others))])
+    reader.apply({"type": "MESSAGES_SNAPSHOT", "messages": held[1:]})
+    held_after(reader, view.catch_up(reader))
+
+
+# --- who lacks nothing ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@SETTINGS
+@given(events=streams(tame=True, runs=2, length=15))
+def test_an_up_to_date_reader_of_a_live_run_is_told_nothing(version: str, events: list[Event]) -> None:
+    for view in views(events, version):
+        if view.live:
+            assert view.catch_up(view.copy()) == []
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@SETTINGS
+@given(events=streams(tame=True, runs=2, length=15))
+def test_an_up_to_date_reader_on_a_new_stream_is_told_what_is_open(version: str, events: list[Event]) -> None:
+    for view in views(events, version):
+        if view.run_id is not None:
+            kinds = {event["type"] for event in view.catch_up(anew(view, version=version))}
+            openings = {kind for kind in kinds if kind.endswith("_START") or kind.startswith(("RUN_", "SUBAGENT_"))}
+            unsaid = (
+                {"STATE_SNAPSHOT"} if view.base in (None, 0, "") else set()
+            )  # as if nobody knew it, when carried over
+            assert kinds - openings <= {"STEP_STARTED", *unsaid}
+
+
+# --- recorded runs ----------------------------------------------------------------------------------------------------
+
+
+def recorded_runs_lead_to_the_same_end(run: Run, version: str) -> None:
+    for number, cut in enumerate(run.cuts):
+        for read in [*earlier(run.cuts, number), cut]:
+            for held in (read.view, anew(read.view, version=version)):
+                caught = held_after(held, cut.view.catch_up(held))
+                assert (run.name, number, comparable(caught.messages)) == (
+                    run.name,
+                    number,
+                    comparable(cut.view.messages),
+                )
+                assert (run.name, number, caught.state) == (run.name, number, cut.view.state)
+                assert (run.name, number, opened(caught)) == (run.name, number, opened(cut.view))
+
+
+def the_real_client_is_caught_up_with_recorded_runs(run: Run, version: str, agui_client: AguiClient) -> None:
+    for at in sorted({len(run.cuts) // 4, len(run.cuts) * 3 // 4}):
+        cut, read = run.cuts[at], run.cuts[at // 2]
+        held = anew(read.view, version=version)
+        inside = ([*read.before, *cut.view.catch_up(read.view), *cut.after], run.begun)
+        outside = ([*cut.view.catch_up(held), *cut.after], held)
+        modes: tuple[Literal["run", "connect"], ...] = ("run", "connect")
+        for mode, (events, begun) in zip(modes, (inside, outside), strict=True):
+            said = agui_client.play(events, version=version, messages=begun.messages, state=begun.state, mode=mode)
+            assert (run.name, at, said.error, said.warnings) == (run.name, at, None, [])
+            assert (run.name, at, comparable(said.messages)) == (run.name, at, comparable(run.end.messages))
+            assert (run.name, at, said.state) == (run.name, at, run.end.state)
+
+
+@EVERY
+def test_readers_of_recorded_runs_are_caught_up(thread: str, agui_client: AguiClient) -> None:
+    for version in VERSIONS:
+        for run in runs(thread, version):
+            recorded_runs_lead_to_the_same_end(run, version)
+            the_real_client_is_caught_up_with_recorded_runs(run, version, agui_client)

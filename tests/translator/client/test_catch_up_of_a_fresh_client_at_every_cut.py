@@ -1,0 +1,104 @@
+"""Who joins anywhere, or is resynced anywhere, ends with what the uncut stream leaves: through the real clients."""
+
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from langgraph_agui.translator.client.view import ClientView
+
+from tests.agui_client import VERSIONS, AguiClient, Answer, protocol
+from tests.event_streams import streams
+from tests.examples import examples
+from tests.translator.client.test_view_equals_client import canonical
+
+Event = dict[str, Any]
+SETTINGS = settings(max_examples=examples(60), deadline=None, suppress_health_check=list(HealthCheck))
+
+
+def told(events: list[Event], version: str) -> ClientView:
+    view = ClientView([], {}, version=protocol(version))
+    for event in events:
+        view.apply(event)
+    return view
+
+
+def by_id(messages: list[Event]) -> dict[str, str]:
+    """Messages by id: a client that held some of them keeps its own order."""
+    assert len({message["id"] for message in messages}) == len(messages)
+    return {message["id"]: canonical(message) for message in messages}
+
+
+def assert_same(answer: Answer, uncut: Answer, *, ordered: bool) -> None:
+    assert answer.error is None
+    assert set(answer.warnings) <= set(uncut.warnings)
+    assert by_id(answer.messages) == by_id(uncut.messages)
+    if ordered:
+        assert [m["id"] for m in answer.messages] == [m["id"] for m in uncut.messages]
+    assert canonical(answer.state) == canonical(uncut.state)
+    assert canonical(answer.pending_interrupts) == canonical(uncut.pending_interrupts)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@SETTINGS
+@given(events=streams(tame=True, runs=1))
+def test_an_empty_client_that_joins_at_any_cut(agui_client: AguiClient, version: str, events: list[Event]) -> None:
+    uncut = agui_client.play(events, version=version)
+    for cut in range(1, len(events) + 1):
+        view = told(events[:cut], version)
+        late = agui_client.play([*view.prelude(), *events[cut:]], version=version, mode="connect")
+        assert_same(late, uncut, ordered=True)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@SETTINGS
+@given(events=streams(tame=True, runs=1), part=st.floats(0, 1))
+def test_a_client_that_knows_a_part_and_joins_at_any_later_cut(
+    agui_client: AguiClient, version: str, events: list[Event], part: float
+) -> None:
+    uncut = agui_client.play(events, version=version)
+    known = 1 + int(part * (len(events) - 1))
+    held = told(events[:known], version)
+    for cut in range(known, len(events) + 1):
+        view = told(events[:cut], version)
+        stream = [*view.prelude(), *events[cut:]]
+        late = agui_client.play(stream, version=version, mode="connect", messages=held.messages, state=held.state)
+        assert_same(late, uncut, ordered=False)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@SETTINGS
+@given(events=streams(tame=True, runs=1), part=st.floats(0, 1))
+def test_a_reader_whose_backlog_is_dropped_anywhere(
+    agui_client: AguiClient, version: str, events: list[Event], part: float
+) -> None:
+    uncut = agui_client.play(events, version=version)
+    read = 1 + int(part * (len(events) - 2))
+    reader = told(events[:read], version)
+    for cut in range(read, len(events) + 1):
+        view = told(events[:cut], version)
+        stream = [*events[:read], *view.resync(reader.open), *events[cut:]]
+        assert_same(agui_client.play(stream, version=version), uncut, ordered=False)
+
+
+def readable(messages: list[Event]) -> list[Any]:
+    """What a user reads: no metadata, of which events cannot say all."""
+    said = [(message["id"], message["role"], message.get("content") or None) for message in messages]
+    calls = [[call["function"] for call in message.get("toolCalls") or ()] for message in messages]
+    return [*zip(said, calls, strict=True)]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@SETTINGS
+@given(events=streams(tame=True, runs=1))
+def test_a_view_of_unknown_messages_brings_an_empty_client_those_that_streamed_in_it(
+    agui_client: AguiClient, version: str, events: list[Event]
+) -> None:
+    uncut = agui_client.play(events, version=version)
+    view = ClientView(None, {}, version=protocol(version))
+    for cut, event in enumerate(events, 1):
+        view.apply(event)
+        late = agui_client.play([*view.prelude(), *events[cut:]], version=version, mode="connect")
+        assert late.error is None
+        assert set(late.warnings) <= set(uncut.warnings)
+        assert readable(late.messages) == readable(uncut.messages)

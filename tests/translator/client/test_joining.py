@@ -1,0 +1,150 @@
+"""Who joins a told recording at any cut, or is resynced there, ends with what the uncut stream leaves.
+
+`ClientView` stands for the client at every cut (that it is the client is proven elsewhere), the real clients are asked
+at three. Cuts after a part that told nothing are the cut before.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from langgraph_agui.translator import ClientView
+
+from tests.agui_client import VERSIONS, AguiClient, Answer
+from tests.told import Event, Telling, view_for
+from tests.translated import BOUNDED, translated
+
+TOLD = {name: turns for name, turns in BOUNDED.items() if turns[0].source in ("local", "platform")}
+
+
+@dataclass
+class Cut:
+    """A stream cut in two: the events before, what the client of those holds, and the events after."""
+
+    before: list[Event]
+    view: ClientView
+    after: list[Event]
+
+
+@dataclass
+class Run:
+    """One turn told to a client that holds what it should, with all its cuts."""
+
+    name: str
+    begun: ClientView
+    events: list[Event]
+    cuts: list[Cut]
+    end: ClientView
+
+
+def runs(thread: str, version: str, *, known: bool = True) -> Iterator[Run]:
+    """The turns of a thread, told one after the other to one client, whose view is known or not."""
+    for turn in translated(thread, version, known=known):
+        telling = turn.telling
+        yield Run(turn.recording.name, turn.begun, telling.events, list(cuts(telling, turn.views[:-1])), telling.view)
+
+
+def cuts(telling: Telling, views: list[ClientView]) -> Iterator[Cut]:
+    """The cuts after each call that told something."""
+    before: list[Event] = []
+    events = telling.events
+    for feed, view in zip(telling.feeds, views, strict=False):
+        before = [*before, *feed]
+        if feed:
+            yield Cut(before, view, events[len(before) :])
+
+
+def held_after(begun: ClientView, *streams: list[Event]) -> ClientView:
+    """What a client that held this holds after these streams."""
+    view = begun.copy()
+    for events in streams:
+        for event in events:
+            view.apply(event)
+    return view
+
+
+def anew(held: ClientView, *, version: str) -> ClientView:
+    """A client that opens a new stream, holding this."""
+    return view_for(version, held.messages, held.state)
+
+
+def holding(client: ClientView | Answer) -> dict[str, Any]:
+    """What a client holds, its order apart."""
+    messages = {message["id"]: message for message in client.messages}
+    return {"messages": messages, "several": len(client.messages) != len(messages), "state": client.state}
+
+
+def earlier(cuts: list[Cut], at: int) -> list[Cut]:
+    """Cuts before the one at `at`: the first, the one half way, the last."""
+    return [cuts[number] for number in sorted({0, at // 2, at - 1}) if 0 <= number < at]
+
+
+EVERY = pytest.mark.parametrize("thread", TOLD)
+
+
+def an_empty_client_that_joins_at_any_cut(run: Run, version: str) -> None:
+    for number, cut in enumerate(run.cuts):
+        joined = held_after(view_for(version, [], {}), cut.view.prelude(), cut.after)
+        assert (run.name, number, joined.messages) == (run.name, number, run.end.messages)
+        assert (run.name, number, joined.state) == (run.name, number, run.end.state)
+
+
+def an_up_to_date_client_that_joins_at_any_cut(run: Run, version: str) -> None:
+    for number, cut in enumerate(run.cuts):
+        joined = held_after(anew(cut.view, version=version), cut.view.prelude(), cut.after)
+        assert (run.name, number, joined.messages) == (run.name, number, run.end.messages)
+        assert (run.name, number, joined.state) == (run.name, number, run.end.state)
+
+
+def a_stale_client_that_joins_at_any_later_cut(run: Run, version: str) -> None:
+    for number, cut in enumerate(run.cuts):
+        for known in earlier(run.cuts, number):
+            joined = held_after(anew(known.view, version=version), cut.view.prelude(), cut.after)
+            assert (run.name, number, holding(joined)) == (run.name, number, holding(run.end))
+
+
+def a_reader_whose_backlog_is_dropped_before_any_cut(run: Run, version: str) -> None:
+    for number, cut in enumerate(run.cuts):
+        for read in earlier(run.cuts, number):
+            joined = held_after(read.view, cut.view.resync(read.view.open), cut.after)
+            assert (run.name, number, holding(joined)) == (run.name, number, holding(run.end))
+            assert not joined.live
+
+
+@EVERY
+def test_an_empty_client_that_joins_a_run_whose_own_reader_nobody_knew(thread: str) -> None:
+    for run in runs(thread, "1.0.0", known=False):
+        told_all = run.end.outcome is not None and run.end.knows_messages and run.end.knows_state
+        for number, cut in enumerate(run.cuts if told_all else ()):
+            joined = held_after(view_for("1.0.0", [], {}), cut.view.prelude(), cut.after)
+            assert (run.name, number, holding(joined)) == (run.name, number, holding(anew(run.end, version="1.0.0")))
+
+
+def streams(run: Run, version: str, at: int) -> Iterator[tuple[str, list[Event], ClientView]]:
+    """What the real clients are told at a cut: how, the whole stream, and what the client holds before it."""
+    cut = run.cuts[at]
+    yield "empty", [*cut.view.prelude(), *cut.after], view_for(version, [], {})
+    read = run.cuts[at // 2]
+    yield "stale", [*cut.view.prelude(), *cut.after], anew(read.view, version=version)
+    yield "resynced", [*read.before, *cut.view.resync(read.view.open), *cut.after], run.begun
+
+
+def the_real_client_joins_as_its_view_does(run: Run, version: str, client: AguiClient) -> None:
+    for at in sorted({len(run.cuts) // 4, len(run.cuts) // 2, len(run.cuts) * 3 // 4}):
+        for how, events, held in streams(run, version, at):
+            said = client.play(events, version=version, messages=held.messages, state=held.state, mode="connect")
+            where = (run.name, at, how)
+            assert (where, said.error, said.warnings) == (where, None, [])
+            assert (where, holding(said)) == (where, holding(run.end))
+
+
+@EVERY
+def test_clients_that_join_at_any_cut(thread: str, agui_client: AguiClient) -> None:
+    for version in VERSIONS:
+        for run in runs(thread, version):
+            an_empty_client_that_joins_at_any_cut(run, version)
+            an_up_to_date_client_that_joins_at_any_cut(run, version)
+            a_stale_client_that_joins_at_any_later_cut(run, version)
+            a_reader_whose_backlog_is_dropped_before_any_cut(run, version)
+            the_real_client_joins_as_its_view_does(run, version, agui_client)

@@ -1,0 +1,93 @@
+"""A reader that joins a run of this process whose conversation is not in a channel called `messages`: at every cut it
+is shown texts from their beginning."""
+
+import asyncio
+import operator
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import pytest
+from langchain_core.messages import BaseMessage, HumanMessage
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, StateGraph, add_messages
+from langgraph_agui.connect.local import connect_local
+from langgraph_agui.connect.runs import Runs
+from langgraph_agui.connect.sources import Local
+from langgraph_agui.translator import Options
+from typing_extensions import TypedDict
+
+from fixtures.models import ScriptedModel
+from fixtures.scripts import end, text, tokens
+from tests.agui_client import VERSIONS, AguiClient, protocol
+from tests.listening import Listener, until
+from tests.locally import played
+from tests.paced import on
+
+FIRST, SECOND = "One two three four.", "Five six seven."
+SCRIPTS = {said: [*text(said), *end()] for said in (FIRST, SECOND)}
+
+
+class Joined(ScriptedModel):
+    """A model that waits before each chunk until a reader has joined there."""
+
+    joins: Any
+    says: str
+
+    async def before(self, messages: Sequence[BaseMessage], place: int) -> None:
+        """A reader joins, which sees what was said before this chunk."""
+        await self.joins("".join(tokens(self.says)[:place]))
+
+
+def _says(said: str, channel: str, joins: Any) -> Any:
+    model = Joined(turns=[SCRIPTS[said]], turn_of=lambda _: 0, joins=joins, says=said)
+
+    async def node(state: Any) -> dict[str, Any]:
+        answer = await model.ainvoke([HumanMessage("hi")])
+        return {channel: [answer.text if channel == "notes" else answer]}
+
+    return node
+
+
+def _graph(channel: str, how: Any, joins: Any) -> Any:
+    schema = TypedDict("schema", {"topic": str, channel: how})  # type: ignore[misc]
+    builder: Any = StateGraph(schema)
+    builder.add_node("first", _says(FIRST, channel, joins)).add_node("second", _says(SECOND, channel, joins))
+    return builder.add_edge(START, "first").add_edge("first", "second").compile(checkpointer=InMemorySaver())
+
+
+CHANNELS: dict[str, tuple[str, Any, Options | None, list[str]]] = {
+    "none": ("notes", Annotated[list, operator.add], None, [FIRST, SECOND]),
+    "none, by options": ("chat", Annotated[list, add_messages], Options(), [FIRST, SECOND]),
+    "another": ("chat", Annotated[list, add_messages], None, [FIRST, SECOND]),
+    "no value yet": ("messages", list, None, [SECOND]),
+}
+"""Of each graph: the channel, its type, the run's options, and the texts that stay in the end."""
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("name", CHANNELS)
+async def test_at_every_cut_texts_are_shown_from_their_beginning(
+    name: str, version: str, agui_client: AguiClient
+) -> None:
+    channel, how, options, stays = CHANNELS[name]
+    joined: list[asyncio.Task[Listener]] = []
+
+    async def joins(said: str) -> None:
+        await until(lambda: not said or any(message.get("content") == said for message in run.view.messages))
+        listener = Listener(version=protocol(version))
+        batches = connect_local(source, "t", listener.reader, options)
+        listener.take(await anext(batches))
+        assert not said or said in [message.get("content") for message in listener.view.messages]
+        joined.append(asyncio.create_task(listener.hear(batches)))
+
+    graph = _graph(channel, how, joins)
+    async with Runs() as runs:
+        source = Local(graph, runs=runs)
+        run = runs.start(graph, {"topic": "tea"}, on("t"), options=options)
+        assert await run.wait() == "finished"
+        listeners = await asyncio.gather(*joined)
+    assert len(listeners) == sum(map(len, SCRIPTS.values()))
+    for listener in listeners:
+        answer = played(agui_client, listener, version)
+        assert answer.accepted
+        assert [message["content"] for message in answer.messages] == stays

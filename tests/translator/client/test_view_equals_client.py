@@ -1,0 +1,171 @@
+"""The view holds what the real client holds, after every event, for both client versions."""
+
+import json
+from copy import deepcopy
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from langgraph_agui.translator.client.view import ClientView
+
+from tests.agui_client import VERSIONS, AguiClient, protocol
+from tests.event_streams import streams
+from tests.event_values import messages
+from tests.examples import examples
+
+Event = dict[str, Any]
+
+RUN: Event = {"type": "RUN_STARTED", "threadId": "t", "runId": "r"}
+SETTINGS = settings(max_examples=examples(150), deadline=None, suppress_health_check=list(HealthCheck))
+
+
+def canonical(value: Any) -> str:
+    """JSON text that is equal only for equal JSON (`true` is not `1`)."""
+    return json.dumps(value, sort_keys=True)
+
+
+def assert_equal(client: AguiClient, version: str, events: list[Event], held: list[Event], state: Any) -> None:
+    answer = client.play(events, version=version, messages=held, state=state, trace=True)
+    assert answer.error is None
+    view = ClientView(deepcopy(held), deepcopy(state), version=protocol(version))
+    assert len(answer.trace) == len(events)
+    for number, (event, seen) in enumerate(zip(events, answer.trace, strict=True)):
+        view.apply(event)
+        where = f"after event {number}: {event}"
+        assert canonical(view.messages) == canonical(seen["messages"]), where
+        assert canonical(view.state) == canonical(seen["state"]), where
+    assert canonical(view.pending_interrupts) == canonical(answer.pending_interrupts)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@SETTINGS
+@given(events=streams(), held=messages(), state=st.dictionaries(st.sampled_from(["a", "b"]), st.integers(0, 2)))
+def test_random_streams(
+    agui_client: AguiClient, version: str, events: list[Event], held: list[Event], state: Any
+) -> None:
+    assert_equal(agui_client, version, events, held, state)
+
+
+def said(name: str, role: str = "assistant", **more: Any) -> Event:
+    return {"id": name, "role": role, "content": "", **more}
+
+
+def calling(name: str, *calls: str) -> Event:
+    made = [{"id": call, "type": "function", "function": {"name": "f", "arguments": ""}} for call in calls]
+    return {"id": name, "role": "assistant", "toolCalls": made}
+
+
+def start(call: str, **more: Any) -> Event:
+    return {"type": "TOOL_CALL_START", "toolCallId": call, "toolCallName": "f", **more}
+
+
+def result(name: str, call: str, **more: Any) -> Event:
+    return {"type": "TOOL_CALL_RESULT", "messageId": name, "toolCallId": call, "content": "", **more}
+
+
+def snapshot(*told: Event, **more: Any) -> Event:
+    return {"type": "MESSAGES_SNAPSHOT", "messages": list(told), **more}
+
+
+def activity(name: str, kind: str = "x", **more: Any) -> Event:
+    return {"id": name, "role": "activity", "activityType": kind, "content": {}, **more}
+
+
+def of_activities(types: Any) -> Event:
+    return {"metadata": {"@ag-ui/client": {"authoritativeActivityTypes": types}}}
+
+
+THOUGHT = {"id": "r", "role": "reasoning", "content": "hm"}
+CONTENT = {"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "x"}
+TEXT = {"type": "TEXT_MESSAGE_START", "messageId": "m", "role": "assistant"}
+PARTS = [{"type": "text", "text": "hi"}]
+SHOWN = {"type": "ACTIVITY_SNAPSHOT", "messageId": "a", "activityType": "y", "content": {"n": 1}}
+PATCH = {"type": "ACTIVITY_DELTA", "messageId": "a", "activityType": "z"}
+
+FALSE: list[Any] = [{"n": 1}, None, 0, "", False, [], {}]
+
+CASES: dict[str, tuple[list[Event], list[Event]]] = {
+    "text goes on in a message of the history": ([said("m")], [TEXT, CONTENT]),
+    "text goes on in a user's message": ([said("m", "user")], [TEXT, CONTENT]),
+    "text replaces content in parts": ([said("m", "user") | {"content": PARTS}], [TEXT, CONTENT]),
+    "text joins a message made by a call": ([], [start("c", parentMessageId="m"), TEXT, CONTENT]),
+    "text goes into no activity": ([activity("m")], [TEXT, CONTENT]),
+    "an empty delta gives a message content": ([calling("m", "c")], [TEXT, CONTENT | {"delta": ""}]),
+    "a call without a parent": ([], [start("c")]),
+    "a call under an empty parent id": ([], [start("c", parentMessageId="")]),
+    "a call under an unknown parent": ([], [start("c", parentMessageId="m", subagentRunId="s")]),
+    "a call under a user's message": ([said("m", "user")], [start("c", parentMessageId="m")]),
+    "a call of the id of a message": ([said("c")], [start("c", subagentRunId="s")]),
+    "a call held already goes on": ([calling("m", "c")], [start("c", metadata={"k": 1})]),
+    "a call held already under another name": ([calling("m", "c")], [start("c") | {"toolCallName": "g"}]),
+    "a result behind its call and its siblings": (
+        [calling("m", "c", "d"), said("n")],
+        [result("t", "d"), result("u", "c"), result("v", "none")],
+    ),
+    "a result twice": ([calling("m", "c")], [result("t", "c"), result("t", "c")]),
+    "a result of a message's id, before it": ([calling("m", "c"), said("n")], [result("n", "c")]),
+    "a result in parts": ([calling("m", "c")], [result("t", "c", metadata={"status": "error"})]),
+    "a snapshot keeps the client's order": ([said("a"), said("b")], [snapshot(said("c"), said("b"), said("a"))]),
+    "an empty snapshot, then the full one": ([said("a"), said("b")], [snapshot(), snapshot(said("b"), said("a"))]),
+    "a snapshot in the middle of a message": ([], [TEXT, CONTENT, snapshot(said("m", content="yz")), CONTENT]),
+    "a snapshot that drops an open message": ([], [TEXT, CONTENT, snapshot(), CONTENT]),
+    "a snapshot without activities": ([activity("a"), said("b")], [snapshot()]),
+    "a snapshot with an activity": ([activity("a"), activity("b")], [snapshot(activity("b"))]),
+    "a snapshot that tells all activities": ([activity("a")], [snapshot(**of_activities(None))]),
+    "a snapshot that tells those of a type": ([activity("a"), activity("b", "y")], [snapshot(**of_activities(["y"]))]),
+    "a snapshot that tells none": ([activity("a")], [snapshot(activity("b"), **of_activities([]))]),
+    "a snapshot that says it oddly": ([activity("a")], [snapshot(activity("b"), **of_activities("y"))]),
+    "a snapshot without reasoning": ([THOUGHT, said("b")], [snapshot()]),
+    "a snapshot with reasoning": ([THOUGHT], [snapshot({**THOUGHT, "id": "q"})]),
+    "a snapshot with a preserved id in another role": ([THOUGHT, activity("a")], [snapshot(said("r"), said("a"))]),
+    "a snapshot with an id twice": ([], [snapshot(said("a"), said("a")), snapshot(said("a", content="x"))]),
+    "an activity replaced": ([activity("a", metadata={"k": 1}, subagentRunId="s")], [SHOWN | {"metadata": {"l": 2}}]),
+    "an activity not replaced": ([activity("a")], [SHOWN | {"replace": False, "metadata": {"l": 2}}]),
+    "an activity in a message's place": ([calling("a", "c")], [SHOWN, start("c")]),
+    "an activity kept from a message's place": ([said("a")], [SHOWN | {"replace": False, "metadata": {"l": 2}}]),
+    "an activity patched": ([], [SHOWN, PATCH | {"patch": [{"op": "add", "path": "/m", "value": 2}]}]),
+    "an activity badly patched": (
+        [],
+        [SHOWN, PATCH | {"patch": [{"op": "remove", "path": "/m"}], "metadata": {"k": 1}}],
+    ),
+    "an unknown activity patched": ([], [PATCH | {"patch": []}]),
+    "reasoning into an activity": (
+        [activity("r")],
+        [
+            {"type": "REASONING_MESSAGE_START", "messageId": "r", "role": "reasoning", "metadata": {"k": 1}},
+            {"type": "REASONING_MESSAGE_CONTENT", "messageId": "r", "delta": "x"},
+            {"type": "REASONING_MESSAGE_END", "messageId": "r"},
+        ],
+    ),
+    "an encrypted value of a call": (
+        [calling("m", "c")],
+        [{"type": "REASONING_ENCRYPTED_VALUE", "subtype": "tool-call", "entityId": "c", "encryptedValue": "v"}],
+    ),
+    "an encrypted value of an activity": (
+        [activity("a")],
+        [{"type": "REASONING_ENCRYPTED_VALUE", "subtype": "message", "entityId": "a", "encryptedValue": "v"}],
+    ),
+    "metadata of a call's events": (
+        [],
+        [
+            start("c", metadata={"a": {"x": 1}}),
+            {"type": "TOOL_CALL_ARGS", "toolCallId": "c", "delta": "{", "metadata": {"a": {"y": 1}}},
+            {"type": "TOOL_CALL_END", "toolCallId": "c", "metadata": {"b": None}},
+        ],
+    ),
+    "states that count as false": (
+        [],
+        [
+            *({"type": "STATE_SNAPSHOT", "snapshot": value} for value in FALSE),
+            {"type": "STATE_SNAPSHOT", "snapshot": 0},
+            {"type": "STATE_DELTA", "delta": [{"op": "add", "path": "", "value": {"n": 2}}]},
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize(("held", "events"), CASES.values(), ids=CASES)
+def test_named_cases(agui_client: AguiClient, version: str, held: list[Event], events: list[Event]) -> None:
+    assert_equal(agui_client, version, [RUN, *events, {"type": "RUN_ERROR", "message": "enough"}], held, {})

@@ -1,0 +1,377 @@
+"""Reading content into pieces: each shape by itself, chunks against langchain-core's own sums, and anything at all."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, message_chunk_to_message
+from langchain_core.messages.tool import tool_call_chunk
+from langgraph_agui.translator.content.reader import (
+    Citation,
+    Encrypted,
+    Media,
+    Reasoning,
+    ServerResult,
+    Signature,
+    Text,
+    ToolPiece,
+    fields,
+    finish_reason,
+    kind_of,
+    pieces,
+    text_of,
+)
+from langgraph_agui.translator.convert.to_agui import shown
+from langgraph_agui.translator.options import Options
+
+from fixtures.providers.telling import Told, facts_of_shown
+
+WHOLE = Options(result_limit=None)
+
+
+def said(content: Any, **more: Any) -> list[Any]:
+    """The pieces of a whole message."""
+    return pieces({"type": "ai", "content": content, **more})
+
+
+def streamed(content: Any, **more: Any) -> list[Any]:
+    """The pieces of a chunk."""
+    return pieces({"type": "AIMessageChunk", "content": content, **more})
+
+
+# --- texts
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "Hello",
+        ["Hello"],
+        ["Hel", "lo"],
+        ["", {"type": "text", "text": "Hello"}],
+        [{"type": "text", "text": "Hel", "index": 0}, "lo"],
+        [{"text": "Hello"}],
+        [{"type": "output_text", "text": "Hello"}],
+        [{"type": "refusal", "refusal": "Hello"}],
+        {"type": "text", "text": "Hello"},
+    ],
+)
+def test_text_is_found_in_every_kind_of_content(content: Any) -> None:
+    assert text_of({"type": "ai", "content": content}) == "Hello"
+
+
+@pytest.mark.parametrize("content", ["", [], None, 3, object(), [None, 3, [], {}], {"type": "unheard_of"}])
+def test_content_that_says_nothing_has_no_pieces(content: Any) -> None:
+    assert said(content) == []
+
+
+def test_the_transcript_of_a_spoken_answer_is_its_text() -> None:
+    audio = {"id": "audio_1", "data": "UklGRg==", "transcript": "Hello"}
+    told = said("", additional_kwargs={"audio": audio})
+    source = {"type": "data", "value": "UklGRg==", "mimeType": "audio/wav"}
+    assert told == [Text("Hello"), Media({"type": "audio", "source": source})]
+
+
+def test_a_stretch_of_a_spoken_answer_is_no_media() -> None:
+    assert streamed("", additional_kwargs={"audio": {"data": "UklG", "transcript": "Hel"}}) == [Text("Hel")]
+
+
+# --- reasoning
+
+
+def test_reasoning_beside_the_content_comes_before_it() -> None:
+    told = streamed("Hi", additional_kwargs={"reasoning_content": "hm"})
+    assert [type(piece) for piece in told] == [Reasoning, Text]
+
+
+def test_reasoning_told_in_content_and_beside_it_is_told_once() -> None:
+    told = said([{"type": "reasoning", "reasoning": "hm"}], additional_kwargs={"reasoning_content": "hm"})
+    assert [piece.text for piece in told] == ["hm"]
+
+
+def test_an_empty_fragment_beside_the_content_is_nothing() -> None:
+    assert streamed("", additional_kwargs={"reasoning_content": ""}) == []
+
+
+def test_bedrock_reasoning_has_text_and_signature() -> None:
+    told = said([{"type": "reasoning_content", "reasoning_content": {"text": "hm", "signature": "s"}, "index": 0}])
+    assert [(type(piece), getattr(piece, "text", None) or piece.value) for piece in told] == [
+        (Reasoning, "hm"),
+        (Encrypted, "s"),
+    ]
+
+
+def test_bedrock_redacted_bytes_are_told_as_base64() -> None:
+    (told,) = said([{"type": "reasoning_content", "reasoning_content": {"redacted_content": b"\x00\xff"}}])
+    assert (told.value, told.redacted) == ("AP8=", True)
+
+
+def test_mistral_thinking_is_a_list_of_texts() -> None:
+    (told,) = said([{"type": "thinking", "thinking": [{"type": "text", "text": "h"}, {"type": "text", "text": "m"}]}])
+    assert told.text == "hm"
+
+
+def test_a_provider_block_in_a_non_standard_wrapping_is_read() -> None:
+    (told,) = said([{"type": "non_standard", "value": {"type": "redacted_thinking", "data": "x"}, "index": 4}])
+    assert (told.block, told.value) == (4, "x")
+
+
+# --- calls
+
+
+def test_a_chunk_tells_its_call_chunks_and_not_its_guesses() -> None:
+    call = {"index": 0, "id": "c", "name": "f", "args": '{"a"', "type": "tool_call_chunk"}
+    told = streamed("", tool_call_chunks=[call], tool_calls=[{"name": "", "args": {}, "id": None}])
+    assert told == [ToolPiece(0, "c", "f", '{"a"')]
+
+
+def test_a_chunk_without_call_chunks_tells_its_complete_calls() -> None:
+    told = streamed("", tool_call_chunks=[], tool_calls=[{"name": "f", "args": {"a": 1}, "id": "c"}])
+    assert told == [ToolPiece(None, "c", "f", '{"a":1}')]
+
+
+def test_blocks_that_repeat_a_call_tell_nothing_else() -> None:
+    blocks = [
+        {"type": "tool_use", "id": "c", "name": "f", "input": {}, "index": 0},
+        {"type": "input_json_delta", "partial_json": "{", "index": 0},
+        {"type": "tool_call_chunk", "id": "c", "name": "f", "args": "{", "index": 0},
+    ]
+    call = {"index": 0, "id": "c", "name": "f", "args": "{"}
+    assert streamed(blocks, tool_call_chunks=[call]) == [ToolPiece(0, "c", "f", "{")]
+
+
+def test_calls_of_a_whole_message_stand_in_the_order_of_its_content() -> None:
+    content = [{"type": "tool_use", "id": "b"}, {"type": "tool_use", "id": "a"}]
+    calls = [{"id": "a", "name": "f", "args": {}}]
+    broken = [{"id": "b", "name": "g", "args": "{"}]
+    told = said(content, tool_calls=calls, invalid_tool_calls=broken)
+    assert told == [ToolPiece(None, "b", "g", "{"), ToolPiece(None, "a", "f", "{}")]
+
+
+def test_arguments_of_a_call_by_the_provider_stream() -> None:
+    told = streamed([{"type": "input_json_delta", "partial_json": '{"q"', "index": 2}])
+    assert told == [ToolPiece(2, None, None, '{"q"', server=True)]
+
+
+def test_a_standard_chunk_of_a_call_by_the_provider_streams() -> None:
+    told = streamed([{"type": "server_tool_call_chunk", "id": "s", "name": "web_search", "args": "{", "index": 1}])
+    assert told == [ToolPiece(1, "s", "web_search", "{", server=True)]
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        {"type": "server_tool_result", "tool_call_id": "s", "status": "error", "output": "no"},
+        {"type": "mcp_tool_result", "tool_use_id": "s", "is_error": True, "content": "no"},
+    ],
+)
+def test_a_failed_result_of_the_provider_is_marked(block: dict[str, Any]) -> None:
+    assert said([block]) == [ServerResult("s", "no", error=True)]
+
+
+def test_an_mcp_call_goes_by_the_name_of_its_tool() -> None:
+    block = {"type": "mcp_call", "id": "m", "name": "roll", "arguments": '{"n":1}', "output": "4", "error": None}
+    assert said([block]) == [ToolPiece(None, "m", "roll", '{"n":1}', server=True), ServerResult("m", "4", error=False)]
+
+
+def test_code_that_gemini_runs_is_a_call_and_its_result_the_latest_calls() -> None:
+    code = {"type": "executable_code", "executable_code": "1+1", "language": "PYTHON", "id": "x"}
+    result = {"type": "code_execution_result", "code_execution_result": "2", "outcome": 1, "tool_call_id": ""}
+    (message, told) = shown({"type": "ai", "id": "m", "content": [code, result]}, 0, WHOLE)
+    assert (message["toolCalls"][0]["id"], told["toolCallId"], told["content"]) == ("x", "x", "2")
+
+
+# --- citations, signatures, ends
+
+
+def test_a_citation_keeps_what_the_standard_has_no_field_for() -> None:
+    found = {"type": "file_citation", "filename": "a.pdf", "file_id": "file_1", "index": 3}
+    told = said([{"type": "text", "text": "x", "annotations": [found]}])
+    assert told[1] == Citation({"type": "citation", "title": "a.pdf", "extras": {"file_id": "file_1"}})
+
+
+def test_a_signature_of_text_is_the_answers() -> None:
+    told = said([{"type": "text", "text": "x", "extras": {"signature": "s"}}])
+    assert told == [Text("x"), Signature(None, "s")]
+
+
+@pytest.mark.parametrize(
+    ("metadata", "reason"),
+    [
+        ({"finish_reason": "stop"}, None),
+        ({"finish_reason": "tool_calls"}, None),
+        ({"stop_reason": "end_turn"}, None),
+        ({"finish_reason": "a reason of tomorrow"}, None),
+        ({"finish_reason": "length"}, "length"),
+        ({"finish_reason": "MAX_TOKENS"}, "length"),
+        ({"finish_reason": "FinishReason.SAFETY"}, "content_filter"),
+        ({"stop_reason": "max_tokens"}, "length"),
+        ({"stop_reason": "refusal"}, "refusal"),
+        ({"stopReason": "guardrail_intervened"}, "content_filter"),
+        ({"done_reason": "length"}, "length"),
+        ({"status": "incomplete", "incomplete_details": {"reason": "content_filter"}}, "content_filter"),
+        ({"finish_reason": 7}, None),
+        (None, None),
+    ],
+)
+def test_only_an_abnormal_end_is_told(metadata: Any, reason: str | None) -> None:
+    assert finish_reason({"type": "ai", "content": "", "response_metadata": metadata}) == reason
+
+
+# --- views
+
+
+@pytest.mark.parametrize(
+    ("message", "kind", "text"),
+    [
+        (AIMessage("x"), "ai", "x"),
+        (AIMessageChunk(content="x"), "ai", "x"),
+        ({"type": "AIMessageChunk", "content": "x"}, "ai", "x"),
+        ({"type": "ai", "data": {"content": "x"}}, "ai", "x"),
+        ({"role": "assistant", "content": "x"}, "ai", "x"),
+        ({"role": "developer", "content": "x"}, "system", "x"),
+        (("user", "x"), "human", "x"),
+        ("x", "human", "x"),
+        (
+            {"lc": 1, "type": "constructor", "id": ["langchain", "schema", "AIMessage"], "kwargs": {"content": "x"}},
+            "ai",
+            "x",
+        ),
+    ],
+)
+def test_a_message_is_seen_in_every_form_it_comes_in(message: Any, kind: str, text: str) -> None:
+    view = fields(message)
+    assert (kind_of(view), text_of(view)) == (kind, text)
+
+
+def test_calls_in_openais_form_are_read() -> None:
+    call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": '{"a": 1}'}}
+    told = pieces(fields({"role": "assistant", "content": None, "tool_calls": [call]}))
+    assert told == [ToolPiece(None, "c", "f", '{"a":1}')]
+
+
+def test_the_view_of_an_object_is_not_a_copy() -> None:
+    message = HumanMessage("x")
+    assert fields(message) is message.__dict__
+
+
+# --- properties
+
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
+
+
+@st.composite
+def answers(draw: st.DrawFn) -> list[AIMessageChunk]:
+    """Chunks of one answer: blocks one after the other, each in fragments, as providers with an index stream them."""
+    chunks: list[AIMessageChunk] = []
+    for index in range(draw(st.integers(0, 5))):
+        kind = draw(st.sampled_from(["text", "thinking", "redacted", "summary", "standard", "call", "server"]))
+        parts = draw(st.lists(texts, min_size=1, max_size=4))
+        if kind == "call":
+            chunks.append(_call_chunk(index, "", f"call-{index}", "f"))
+            text = '{"a": "' + "x" * len("".join(parts)) + '"}'
+            cut = draw(st.integers(0, len(text)))
+            chunks += [_call_chunk(index, text[:cut]), _call_chunk(index, text[cut:])]
+        else:
+            chunks += [AIMessageChunk(content=[block]) for block in _fragments(kind, index, parts)]
+    return chunks
+
+
+def _fragments(kind: str, index: int, parts: list[str]) -> list[dict[str, Any]]:
+    if kind == "text":
+        return [{"type": "text", "text": part, "index": index} for part in parts]
+    if kind == "thinking":
+        thoughts: list[dict[str, Any]] = [{"type": "thinking", "thinking": part, "index": index} for part in parts]
+        return [*thoughts, {"type": "thinking", "thinking": "", "signature": f"sig-{index}", "index": index}]
+    if kind == "redacted":
+        return [{"type": "redacted_thinking", "data": f"data-{index}", "index": index}]
+    if kind == "standard":
+        return [{"type": "reasoning", "reasoning": part, "index": index} for part in parts]
+    if kind == "server":
+        start = {"type": "server_tool_use", "id": f"s-{index}", "name": "web_search", "input": {}, "index": index}
+        text = '{"q": "' + "x" * len("".join(parts)) + '"}'
+        return [start, {"type": "input_json_delta", "partial_json": text, "index": index}]
+    summary = [{"index": number, "type": "summary_text", "text": part} for number, part in enumerate(parts)]
+    first = {"type": "reasoning", "id": f"rs_{index}", "summary": [], "index": index}
+    return [first, *({"type": "reasoning", "summary": [item], "index": index} for item in summary)]
+
+
+def _call_chunk(index: int, args: str, id: str | None = None, name: str | None = None) -> AIMessageChunk:  # noqa: A002
+    block: dict[str, Any] = {"type": "input_json_delta", "partial_json": args, "index": index}
+    if id is not None:
+        block = {"type": "tool_use", "id": id, "name": name, "input": {}, "index": index}
+    call = tool_call_chunk(index=index, id=id, name=name, args=args)
+    return AIMessageChunk(content=[block], tool_call_chunks=[call])
+
+
+@given(answers())
+def test_fragments_tell_what_their_sum_in_langchain_tells(chunks: list[AIMessageChunk]) -> None:
+    told = Told()
+    total = AIMessageChunk(content=[], id="m")
+    for chunk in chunks:
+        told.feed(fields(chunk))
+        total = total + chunk
+    stored = message_chunk_to_message(total)
+    assert told.facts("m") == facts_of_shown(shown(stored, 0, WHOLE))
+
+
+anything = st.recursive(
+    st.none() | st.booleans() | st.integers(-3, 3) | st.text(max_size=3) | st.binary(max_size=3),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=6,
+)
+kinds = st.sampled_from(
+    [
+        *("text", "thinking", "redacted_thinking", "reasoning", "reasoning_content", "refusal", "non_standard"),
+        *("tool_use", "input_json_delta", "server_tool_use", "server_tool_result", "web_search_tool_result"),
+        *("web_search_call", "file_search_call", "code_interpreter_call", "mcp_call", "image_generation_call"),
+        *("executable_code", "code_execution_result", "image", "image_url", "input_audio", "file", "media", "binary"),
+    ]
+)
+names = st.sampled_from(
+    [
+        *(
+            "text",
+            "id",
+            "index",
+            "thinking",
+            "signature",
+            "data",
+            "summary",
+            "reasoning",
+            "reasoning_content",
+            "extras",
+        ),
+        *("input", "args", "name", "content", "output", "action", "source", "image_url", "annotations", "value", "url"),
+    ]
+)
+kwarg_names = st.sampled_from(["reasoning_content", "reasoning", "audio", "refusal", "tool_outputs"])
+blocks = st.builds(lambda kind, rest: {"type": kind, **rest}, kinds, st.dictionaries(names, anything, max_size=4))
+odd_views = st.fixed_dictionaries(
+    {"type": st.sampled_from(["ai", "AIMessageChunk", "human", "tool", "chat"]) | anything},
+    optional={
+        "content": anything | st.lists(blocks | anything, max_size=3),
+        "additional_kwargs": st.dictionaries(
+            st.sampled_from(["reasoning_content", "reasoning", "audio", "refusal", "tool_outputs"]),
+            anything,
+            max_size=3,
+        )
+        | anything,
+        "tool_calls": anything | st.lists(st.dictionaries(names, anything, max_size=3), max_size=2),
+        "tool_call_chunks": anything | st.lists(st.dictionaries(names, anything, max_size=3), max_size=2),
+        "invalid_tool_calls": anything,
+        "response_metadata": anything | st.fixed_dictionaries({"grounding_metadata": anything}),
+        "id": anything,
+        "name": anything,
+    },
+)
+
+
+@given(odd_views | anything)
+def test_no_message_however_odd_makes_reading_fail(view: Any) -> None:
+    told = fields(view)
+    assert isinstance(pieces(told), list)
+    assert isinstance(text_of(told), str)
+    assert finish_reason(told) is None or isinstance(finish_reason(told), str)
+    assert isinstance(shown(view, 0, WHOLE), list)

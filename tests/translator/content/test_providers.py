@@ -1,0 +1,160 @@
+"""Real adapters on canned HTTP, streamed through a graph: what their chunks tell is what their stored message tells."""
+
+import json
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessage, AIMessageChunk
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph_agui.translator.content.reader import fields
+from langgraph_agui.translator.convert.to_agui import shown, to_agui_messages
+from langgraph_agui.translator.convert.to_langchain import to_langchain_messages
+from langgraph_agui.translator.options import Options
+
+from fixtures.providers import provider_models
+from fixtures.providers.telling import Told, facts_of_shown
+
+MODELS = provider_models()
+WHOLE = Options(result_limit=None)
+EVERY = pytest.mark.parametrize("name", MODELS)
+
+Streamed = tuple[list[AIMessageChunk], AIMessage]
+_streamed: dict[str, Streamed] = {}
+
+
+async def streamed(name: str) -> Streamed:
+    """The chunks and the stored message of one answer of the model; each model is run once."""
+    if name not in _streamed:
+        _streamed[name] = await run(name)
+    return _streamed[name]
+
+
+async def run(name: str) -> Streamed:
+    """Stream one answer of the model through a graph of one node."""
+    with MODELS[name]() as model:
+
+        async def node(state: MessagesState) -> dict[str, Any]:
+            return {"messages": [await model.ainvoke(state["messages"])]}
+
+        graph: Any = StateGraph(MessagesState).add_node("model", node).add_edge(START, "model").compile()
+        chunks: list[AIMessageChunk] = []
+        stored: AIMessage | None = None
+        modes = ["messages", "updates", "values", "custom"]
+        async for mode, data in graph.astream({"messages": [("user", "hi")]}, stream_mode=modes):
+            if mode == "messages":
+                chunks.append(data[0])
+            elif mode == "values":
+                stored = data["messages"][-1]
+        assert stored is not None
+        return chunks, stored
+
+
+async def facts(name: str) -> dict[str, Any]:
+    _, stored = await streamed(name)
+    return facts_of_shown(shown(stored, 0, WHOLE))
+
+
+def as_json(message: Any) -> Any:
+    return json.loads(json.dumps(message.model_dump(), default=str))
+
+
+@EVERY
+async def test_chunks_tell_what_the_stored_message_tells(name: str) -> None:
+    chunks, stored = await streamed(name)
+    told = Told()
+    for chunk in chunks:
+        told.feed(fields(chunk))
+    assert told.facts(str(stored.id)) == facts_of_shown(shown(stored, 0, WHOLE))
+
+
+@EVERY
+async def test_the_json_of_chunks_tells_the_same_as_the_chunks(name: str) -> None:
+    chunks, stored = await streamed(name)
+    told = Told()
+    for chunk in chunks:
+        told.feed(fields(as_json(chunk)))
+    assert told.facts(str(stored.id)) == facts_of_shown(shown(as_json(stored), 0, WHOLE))
+
+
+@EVERY
+async def test_a_stored_message_shows_the_same_after_going_to_agui_and_back(name: str) -> None:
+    _, stored = await streamed(name)
+    (back,) = to_langchain_messages(to_agui_messages([stored]))
+    assert shown(back, 0, WHOLE) == shown(stored, 0, WHOLE)
+
+
+@EVERY
+async def test_no_stored_message_is_empty_of_everything(name: str) -> None:
+    told = await facts(name)
+    assert told["text"] or told["calls"]
+
+
+@pytest.mark.parametrize("version", ["", "-v1", "-v0"])
+async def test_a_responses_item_is_one_reasoning_message_with_its_own_id(version: str) -> None:
+    told = await facts(f"openai-responses-reasoning{version}")
+    assert told["reasoning"] == [("rs_1", "**One**\n\nFirst.\n\n**Two**\n\nSecond.", "")]
+
+
+@pytest.mark.parametrize("version", ["", "-v1"])
+async def test_encrypted_reasoning_of_responses_is_kept_item_by_item(version: str) -> None:
+    told = await facts(f"openai-responses-encrypted{version}")
+    assert told["reasoning"] == [("rs_1", "Think.", "ZW5jLTE="), ("rs_2", "", "ZW5jLTI=")]
+
+
+@pytest.mark.parametrize("version", ["", "-v1", "-v0"])
+async def test_a_reasoning_item_without_content_is_not_shown(version: str) -> None:
+    assert (await facts(f"openai-responses-silent{version}"))["reasoning"] == []
+
+
+@pytest.mark.parametrize("version", ["", "-v1", "-v0"])
+async def test_a_refusal_is_text_and_marked(version: str) -> None:
+    told = await facts(f"openai-responses-refusal{version}")
+    assert (told["text"], told["finish"]) == ("I can't help with that.", "refusal")
+
+
+@pytest.mark.parametrize(
+    "name", ["openai-chat-cut-short", "openai-responses-cut-short", "anthropic-text", "google-cut-short"]
+)
+async def test_an_answer_cut_short_is_marked_the_same_for_every_provider(name: str) -> None:
+    assert (await facts(name))["finish"] == "length"
+
+
+@pytest.mark.parametrize("name", ["anthropic-thinking", "anthropic-thinking-standard"])
+async def test_thinking_keeps_its_signature_and_redacted_blocks(name: str) -> None:
+    told = (await facts(name))["reasoning"]
+    assert [(text, value) for _, text, value in told] == [("First this.", "c2lnLTE="), ("", "cmVkYWN0ZWQ=")]
+
+
+async def test_thinking_between_texts_is_several_reasoning_messages() -> None:
+    told = (await facts("anthropic-interleaved"))["reasoning"]
+    assert [(text, value) for _, text, value in told] == [("One.", "c2lnLTE="), ("Two.", "c2lnLTI=")]
+
+
+@pytest.mark.parametrize("name", ["anthropic-search", "anthropic-search-standard"])
+async def test_a_search_by_the_provider_is_a_call_with_its_result(name: str) -> None:
+    told = await facts(name)
+    assert told["calls"] == [("srvtoolu_1", "web_search", {"query": "Paris population"}, None)]
+    assert [call_id for call_id, _, _ in told["results"]] == ["srvtoolu_1"]
+
+
+@pytest.mark.parametrize("name", ["anthropic-search", "openai-responses-server-tools", "google-grounded"])
+async def test_citations_have_one_form_for_every_provider(name: str) -> None:
+    (citation,) = (await facts(name))["citations"]
+    assert citation["type"] == "citation"
+    assert citation["url"].startswith("https://example.org/")
+
+
+@pytest.mark.parametrize("name", ["openai-responses-server-tools", "openai-responses-server-tools-v1", "google-image"])
+async def test_an_image_is_media_as_agui_has_it(name: str) -> None:
+    (part,) = (await facts(name))["media"]
+    assert (part["type"], part["source"]["type"], part["source"]["mimeType"]) == ("image", "data", "image/png")
+
+
+async def test_thought_signatures_of_calls_stand_at_the_call() -> None:
+    told = await facts("google-calls")
+    assert [signature for _, _, _, signature in told["calls"]] == ["c2lnLWE=", None]
+
+
+async def test_a_message_id_of_the_stored_message_is_used_for_the_answer() -> None:
+    _, stored = await streamed("openai-responses-reasoning")
+    assert shown(stored, 0, WHOLE)[-1]["id"] == "resp_1"

@@ -1,0 +1,64 @@
+"""Each condition under which a fragment belongs to a call, met but for one part. Never here: whole streams."""
+
+from collections.abc import Sequence
+
+import pytest
+from langgraph_agui.translator.content.blocks import ToolPiece
+from langgraph_agui.translator.messages.tool_calls import ToolLane, told
+
+
+def piece(
+    index: int | None = None, id_: str | None = None, name: str | None = None, *, server: bool = False
+) -> ToolPiece:
+    return ToolPiece(index, id_, name, None, server=server)
+
+
+@pytest.mark.parametrize(
+    ("fragments", "calls"),
+    [
+        ([piece(0, "a", "n"), piece(0, None, None)], [("a", "n")]),
+        ([piece(0, "a", "n"), piece(0, "a", None)], [("a", "n")]),
+        ([piece(0, "a", "n"), piece(0, "b", "m")], [("a", "n"), ("b", "m")]),
+        ([piece(0, None, "n"), piece(0, "a", None)], [("a", "n")]),
+        ([piece(0, "a", "n"), piece(0, None, "m")], [("a", "n")]),
+        ([piece(None, "a", "n"), piece(None, None, None)], [("a", "n")]),
+        ([piece(None, "a", "n"), piece(None, None, "m")], [("a", "n"), ("m-call-1", "m")]),
+        ([piece(None, None, None)], [("m-call-0", None)]),
+        ([piece(0, None, "n"), piece(0, None, None)], [("m-call-0", "n")]),
+    ],
+)
+def test_a_fragment_belongs_to_the_call_at_its_index_or_of_its_id(
+    fragments: Sequence[ToolPiece], calls: list[tuple[str, str | None]]
+) -> None:
+    lane = ToolLane()
+    for fragment in fragments:
+        lane.find(fragment, "m")
+    assert list(zip(lane.ids, [call.name for call in lane.calls], strict=True)) == calls
+
+
+def test_an_id_that_comes_after_the_start_changes_nothing() -> None:
+    lane = ToolLane()
+    call = lane.find(piece(0, None, "n"), "m")
+    told(call, "", "m", None, lambda _: False)
+    assert lane.find(piece(0, "late", None), "m") is call
+    assert (call.id, call.told_id) == (None, "m-call-0")
+
+
+def test_a_result_answers_a_call_the_provider_runs() -> None:
+    lane = ToolLane()
+    first = lane.find(piece(0, "a", "n", server=True), "m")
+    latest = lane.find(piece(1, "b", "n", server=True), "m")
+    lane.find(piece(0, "c", "n"), "m")
+    assert [lane.of_result(call_id) for call_id in ("a", "b", "", "c", "d")] == [first, latest, latest, None, None]
+
+
+def test_a_fragment_without_arguments_sends_nothing() -> None:
+    call = ToolLane().find(piece(0, "a", "n"), "m")
+    kinds = [[event["type"] for event in told(call, args, "m", None, lambda _: False)] for args in ("", "", "{", "}")]
+    assert kinds == [["TOOL_CALL_START"], [], ["TOOL_CALL_ARGS"], ["TOOL_CALL_ARGS"]]
+
+
+def test_the_ids_of_calls_are_those_of_the_stored_message() -> None:
+    lane = ToolLane()
+    lane.find(piece(0, "a", "n"), "m").told_id = "m-a"
+    assert lane.ids == ["a"]

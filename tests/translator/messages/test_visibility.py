@@ -1,0 +1,184 @@
+"""Whose speech is told while it streams: everyone's but tools' and middlewares' models, or whom the option names."""
+
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessageChunk
+from langgraph_agui.translator import Options
+
+from fixtures import Fixture
+from fixtures.fixture import says
+from fixtures.graphs.speech import one_node, said
+from tests.in_words import tell, tell_one, tell_parts
+
+QUIET_TOOLS = {
+    "tool_calls_model": ["That is all I found."],
+    "tool_runs_subgraph": ["That is all I found."],
+}
+
+
+@pytest.mark.parametrize("fixture", QUIET_TOOLS)
+@pytest.mark.parametrize("subgraphs", [True, False])
+async def test_a_model_inside_a_tool_is_silent(fixture: str, subgraphs: bool) -> None:
+    told = await tell_one(fixture, subgraphs=subgraphs)
+    assert list(told.texts.values()) == QUIET_TOOLS[fixture]
+
+
+@pytest.mark.parametrize("fixture", QUIET_TOOLS)
+async def test_a_silent_model_leaves_nothing_to_mend(fixture: str) -> None:
+    assert (await tell_one(fixture)).kinds("MESSAGES_SNAPSHOT") == []
+
+
+async def test_a_middlewares_model_is_silent() -> None:
+    runs = await tell("summarization_middleware")
+    assert "They greeted each other." not in [text for run in runs for text in run.texts.values()]
+
+
+def spoken_after(caller: str, *, returns: bool = False, subgraph: str = "") -> dict[str, str]:
+    """What `act` may say in its second run, when in its first it spoke, and answered a call that `caller` made."""
+    parts: list[Any] = [
+        ("messages", (_calling("c"), _in(caller, 1))),
+        ("messages", (AIMessageChunk(content="First.", id="m1"), _in("act", 2))),
+        ("messages", ({"type": "tool", "id": "t", "tool_call_id": "c", "content": "r"}, _in("act", 2))),
+        ("updates", {"act": {"messages": [AIMessageChunk(content="First.", id="m1")] if returns else []}}),
+        ("messages", (AIMessageChunk(content="Second.", id="m2"), _in("act", 3, subgraph))),
+    ]
+    return tell_parts(parts).texts
+
+
+def _in(node: str, task: int, subgraph: str = "") -> dict[str, Any]:
+    path = f"{subgraph}{node}:{task}"
+    return {"langgraph_node": node, "langgraph_checkpoint_ns": path, "ls_model_type": "chat"}
+
+
+def _calling(call_id: str) -> Any:
+    fragment = {"name": "look", "args": "{}", "id": call_id, "index": 0}
+    return {"type": "AIMessageChunk", "id": "m0", "content": "", "tool_call_chunks": [fragment]}
+
+
+def test_a_node_runs_tools_once_it_has_answered_another_nodes_call() -> None:
+    assert spoken_after("think") == {"m1": "First."}
+
+
+def test_a_node_that_answers_its_own_call_speaks_on() -> None:
+    assert spoken_after("act") == {"m1": "First.", "m2": "Second."}
+
+
+def test_a_node_that_returns_what_its_model_said_speaks_on() -> None:
+    assert spoken_after("think", returns=True) == {"m1": "First.", "m2": "Second."}
+
+
+def test_a_node_of_the_same_name_in_another_graph_speaks() -> None:
+    assert spoken_after("think", subgraph="writer:9|") == {"m1": "First.", "m2": "Second."}
+
+
+def test_a_call_is_made_in_one_graph_and_answered_there() -> None:
+    """Ids repeat over agents: a planner that answers its own `c` is not taken for the tool node of another's."""
+    parts: list[Any] = [("messages", (_calling("c"), _in("model", 3, graph))) for graph in ("left:1|", "right:2|")]
+    result = {"type": "tool", "id": "t", "tool_call_id": "c", "content": "r"}
+    parts.append(("messages", (result, _in("model", 3, "left:1|"))))
+    parts.append(("messages", (AIMessageChunk(content="On.", id="m2"), _in("model", 4, "left:1|"))))
+    assert tell_parts(parts).texts == {"m2": "On."}
+
+
+def test_a_call_that_two_nodes_make_is_each_ones_own() -> None:
+    parts: list[Any] = [("messages", (_calling("c"), _in(node, 1))) for node in ("left", "right")]
+    result = {"type": "tool", "tool_call_id": "c", "content": "r"}
+    parts += [("messages", ({**result, "id": f"t-{node}"}, _in(node, 1))) for node in ("left", "right")]
+    parts += [("messages", (AIMessageChunk(content=node, id=f"m-{node}"), _in(node, 2))) for node in ("left", "right")]
+    assert tell_parts(parts).texts == {"m-left": "left", "m-right": "right"}
+
+
+@pytest.mark.parametrize("marked", [{"type": "tool_call"}, {}])
+def test_a_task_whose_input_is_a_tool_call_runs_a_tool(marked: dict[str, str]) -> None:
+    """And not one whose state only has a call's field names."""
+    start = {"id": "2", "name": "act", "input": {"name": "look", "args": {}, "id": "c", **marked}, "triggers": []}
+    told = tell_parts([("tasks", start), ("messages", (AIMessageChunk(content="Hm.", id="m1"), _in("act", 2)))])
+    assert told.texts == ({} if marked else {"m1": "Hm."})
+
+
+@pytest.mark.parametrize("mark", [{"lc_source": "summarization"}, {"lc_internal_call": "token"}])
+def test_each_mark_of_a_middlewares_call_makes_it_silent(mark: dict[str, str]) -> None:
+    told = tell_parts([("messages", (AIMessageChunk(content="A summary.", id="m1"), {**_in("model", 1), **mark}))])
+    assert told.texts == {}
+
+
+SPEAKERS: dict[str, Any] = {
+    "by node": frozenset({"loud"}),
+    "by tag": frozenset({"shout"}),
+    "by predicate": lambda metadata: "shout" in metadata.get("tags", ()),
+}
+
+
+@pytest.mark.parametrize("speakers", SPEAKERS.values(), ids=SPEAKERS)
+async def test_only_the_named_speak_while_they_stream(speakers: Any) -> None:
+    told = await tell_one(scratchy("loud", "Heard.", tags=["shout"]), Options(speakers=speakers))
+    assert list(told.texts.values()) == ["Heard."]
+
+
+@pytest.mark.parametrize("speakers", SPEAKERS.values(), ids=SPEAKERS)
+async def test_the_others_are_silent(speakers: Any) -> None:
+    told = await tell_one(scratchy("quiet", "Unheard.", tags=["whisper"]), Options(speakers=speakers))
+    assert told.lines == []
+
+
+async def test_what_the_checkpoint_keeps_is_told_whoever_said_it() -> None:
+    told = await tell_one("plain_text", Options(speakers=frozenset({"nobody"})))
+    assert [message["content"] for message in told.view.messages] == ["hi", "Hello there, how are you?"]
+
+
+async def test_a_predicate_can_let_a_tools_model_speak() -> None:
+    told = await tell_one("tool_calls_model", Options(speakers=lambda metadata: True))
+    assert list(told.texts.values()) == ["The expert thinks aloud.", "That is all I found."]
+
+
+async def test_a_predicate_that_raises_says_no_and_the_run_lives(caplog: pytest.LogCaptureFixture) -> None:
+    def broken(metadata: Any) -> bool:
+        raise LookupError
+
+    told = await tell_one("router_not_saved", Options(speakers=broken))
+    assert list(told.texts.values()) == ["It will rain."]
+    (record,) = caplog.records
+    assert record.getMessage().startswith("The predicate `speakers` raised, and model calls are hidden (thread ")
+
+
+async def test_a_model_tagged_nostream_is_silent() -> None:
+    assert (await tell_one("nostream_dropped")).lines == []
+
+
+async def test_a_model_tagged_nostream_is_told_whole_if_its_message_is_kept() -> None:
+    assert list((await tell_one("nostream_kept")).texts.values()) == ["Told to nobody while it came."]
+
+
+async def test_emit_messages_false_tells_the_message_only_when_it_is_stored() -> None:
+    assert list((await tell_one("emit_messages_off")).texts.values()) == ["Kept, but not to be emitted.", "Emitted."]
+
+
+async def test_emit_tool_calls_false_tells_no_call_while_it_streams() -> None:
+    told = await tell_one("emit_tool_calls_off")
+    assert told.lines == [
+        *("lc_run--#1 begins", "lc_run--#1: Calling. ", "lc_run--#1 ends"),
+        "snapshot user-1 lc_run--#1",
+    ]
+
+
+async def test_emit_nothing_tells_the_whole_message_once_it_is_stored() -> None:
+    told = await tell_one("emit_nothing")
+    assert list(told.texts.values()) == ["Calling. "]
+    assert [event["delta"] for event in told.kinds("TOOL_CALL_ARGS")] == ['{"at":"me"}']
+
+
+@pytest.mark.parametrize("prefix", ["", "copilotkit:"])
+async def test_both_spellings_of_the_metadata_keys_are_honoured(prefix: str) -> None:
+    node = {"langgraph_node": "n", "langgraph_checkpoint_ns": "n:1", "ls_model_type": "chat"}
+    muted = {**node, f"{prefix}emit-messages": False}
+    assert tell_parts([("messages", (AIMessageChunk(content="Quiet.", id="m"), muted))]).lines == []
+
+
+def scratchy(node: str, text: str, *, tags: list[str]) -> Fixture:
+    """A node that lets a model speak and keeps nothing of it."""
+
+    async def speak(state: Any) -> None:
+        await said(text).with_config(tags=tags).ainvoke(state["messages"])
+
+    return Fixture("scratchy", one_node(speak, name=node), (says("hi"),))

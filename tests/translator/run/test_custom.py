@@ -1,0 +1,139 @@
+"""What nodes write to the stream: activities pass as themselves where the client can take them, the rest is CUSTOM."""
+
+from typing import Any
+
+import pytest
+from langgraph_agui.translator import ClientView
+
+from tests.agui_client import AguiClient
+from tests.in_words import tell
+from tests.told import Event, Telling, told
+
+_SNAPSHOT = {"type": "ACTIVITY_SNAPSHOT", "messageId": "plan", "activityType": "PLAN", "content": {"steps": [1]}}
+_PATCH = [{"op": "add", "path": "/steps/-", "value": 2}]
+_DELTA = {"type": "ACTIVITY_DELTA", "messageId": "plan", "activityType": "PLAN", "patch": _PATCH}
+_USER = {"type": "human", "id": "user-1", "content": "hi"}
+
+
+def _written(*payloads: Any) -> list[Event]:
+    run = Telling(view=ClientView([], {}))
+    run.feed(("values", {"messages": [_USER]}))
+    return [event for payload in payloads for event in run.feed(("custom", payload)) if "MESSAGES" not in event["type"]]
+
+
+def test_a_name_and_a_value_are_a_custom_event() -> None:
+    assert _written({"name": "progress", "value": {"percent": 10}})[-1] == {
+        "type": "CUSTOM",
+        "name": "progress",
+        "value": {"percent": 10},
+    }
+
+
+def test_a_custom_event_passes_as_itself() -> None:
+    assert _written({"type": "CUSTOM", "name": "mine", "value": None})[-1] == {
+        "type": "CUSTOM",
+        "name": "mine",
+        "value": None,
+    }
+
+
+ANYTHING: list[Any] = [
+    "a text",
+    17,
+    None,
+    [1],
+    {"no": "name"},
+    {"name": 5, "value": 1},
+    {"name": "n", "value": 1, "x": 2},
+]
+
+
+@pytest.mark.parametrize("payload", ANYTHING, ids=repr)
+def test_any_other_payload_is_the_value_of_a_custom_event(payload: Any) -> None:
+    assert _written(payload)[-1] == {"type": "CUSTOM", "name": "custom", "value": payload}
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "TEXT_MESSAGE_CONTENT",
+        "TOOL_CALL_START",
+        "RUN_FINISHED",
+        "RUN_ERROR",
+        "STATE_SNAPSHOT",
+        "MESSAGES_SNAPSHOT",
+        "RAW",
+    ],
+)
+def test_every_other_agui_event_is_custom(kind: str) -> None:
+    payload = {"type": kind, "messageId": "m", "delta": "x", "toolCallId": "c", "snapshot": {}, "messages": []}
+    assert _written(payload)[-1] == {"type": "CUSTOM", "name": "custom", "value": payload}
+
+
+def test_an_activity_passes_as_itself() -> None:
+    assert _written(_SNAPSHOT)[-1] == _SNAPSHOT
+
+
+def test_a_delta_of_an_activity_passes_as_itself() -> None:
+    assert _written(_SNAPSHOT, _DELTA)[-1] == _DELTA
+
+
+def test_an_activity_that_is_not_to_replace_another_passes_as_itself() -> None:
+    assert _written(_SNAPSHOT, {**_SNAPSHOT, "replace": False})[-1]["replace"] is False
+
+
+INVALID: dict[str, Any] = {
+    "no content": {"type": "ACTIVITY_SNAPSHOT", "messageId": "a", "activityType": "X"},
+    "content that is no object": {**_SNAPSHOT, "content": [1]},
+    "no type": {"type": "ACTIVITY_SNAPSHOT", "messageId": "a", "content": {}},
+    "an id that is no text": {**_SNAPSHOT, "messageId": 5},
+    "the id of a message": {**_SNAPSHOT, "messageId": "user-1"},
+    "a patch that is no list": {**_DELTA, "patch": {}},
+    "a patch of an unknown operation": {**_DELTA, "patch": [{"op": "append", "path": "/steps", "value": 1}]},
+}
+
+
+@pytest.mark.parametrize("what", INVALID)
+def test_an_invalid_activity_is_custom(what: str) -> None:
+    assert _written(INVALID[what])[-1] == {"type": "CUSTOM", "name": "custom", "value": INVALID[what]}
+
+
+INAPPLICABLE: dict[str, Any] = {
+    "nobody has": {**_DELTA, "messageId": "never"},
+    "has no such path": {**_DELTA, "patch": [{"op": "replace", "path": "/nothing/here", "value": 1}]},
+    "fails its test": {**_DELTA, "patch": [{"op": "test", "path": "/steps/0", "value": 9}]},
+    "makes it no object": {**_DELTA, "patch": [{"op": "replace", "path": "", "value": 1}]},
+    "goes through proto": {**_DELTA, "patch": [{"op": "add", "path": "/__proto__/x", "value": 1}]},
+}
+
+
+@pytest.mark.parametrize("what", INAPPLICABLE)
+def test_a_delta_that_the_client_cannot_apply_is_custom(what: str) -> None:
+    assert _written(_SNAPSHOT, INAPPLICABLE[what])[-1]["type"] == "CUSTOM"
+
+
+def test_a_payload_is_told_as_it_was_when_it_was_written() -> None:
+    payload = {"name": "growing", "value": [1]}
+    (event,) = Telling(view=ClientView([], {})).feed(("custom", payload))[-1:] or [{}]
+    payload["value"].append(2)  # type: ignore[attr-defined]
+    assert event["value"] == [1]
+
+
+async def test_an_activity_of_a_graph_stays_with_the_client(agui_client: AguiClient) -> None:
+    (telling,) = await tell("activity_events")
+    answer = agui_client.play(telling.events, messages=[{"id": "user-1", "role": "user", "content": "hi"}])
+    assert answer.accepted
+    assert [message["content"] for message in answer.messages if message["role"] == "activity"] == [
+        {"steps": [{"title": "look", "done": True}]}
+    ]
+
+
+async def test_custom_events_of_a_graph_come_where_they_were_written() -> None:
+    (telling,) = await tell("custom_events")
+    kinds = [event["type"] for event in telling.events if event["type"] in ("CUSTOM", "TEXT_MESSAGE_START")]
+    assert kinds == ["CUSTOM", "TEXT_MESSAGE_START", "CUSTOM"]
+
+
+def test_what_a_subgraph_writes_is_told_too() -> None:
+    telling = told([(("child:1",), "custom", {"name": "deep", "value": 1})])
+    assert telling.feeds[1][-1] == {"type": "CUSTOM", "name": "deep", "value": 1}

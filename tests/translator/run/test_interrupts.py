@@ -1,0 +1,327 @@
+"""Interrupts: all of a run's, each once, with LangGraph's ids, their whole value, and what can be read off it."""
+
+from collections import deque
+from typing import Any
+
+import pytest
+from langgraph.types import Interrupt
+from langgraph_agui.translator import ClientView, Finished, Options
+
+from fixtures import FIXTURES
+from fixtures.run import Conversation
+from tests.agui_client import VERSIONS, AguiClient, protocol
+from tests.expected import comparable, expected
+from tests.in_words import Told, tell
+from tests.told import Event, Telling, told
+
+ASKED = [name for name, fixture in FIXTURES.items() if fixture.turns[0].ends == "interrupt" and fixture.recorded]
+
+
+def _interrupts(told_run: Told) -> list[Event]:
+    items: list[Event] = told_run.events[-1]["outcome"]["interrupts"]
+    return items
+
+
+async def _first(name: str, options: Options | None = None) -> Told:
+    return (await tell(name, options))[0]
+
+
+@pytest.mark.parametrize("name", ASKED)
+async def test_every_pending_interrupt_is_told_once_under_its_id(name: str) -> None:
+    fixture = FIXTURES[name]
+    conversation = Conversation(fixture)
+    run = Telling(Options(messages_key=fixture.messages_key or "messages"))
+    async for part in conversation.stream(fixture.turns[0]):
+        run.feed(part)
+    events = run.finish()
+    ids = sorted(item["id"] for item in events[-1]["outcome"]["interrupts"])
+    if fixture.checkpointed:
+        assert ids == sorted(asked.id for asked in await conversation.pending())
+    assert len(ids) == len(set(ids))
+
+
+@pytest.mark.parametrize("name", ASKED)
+async def test_the_client_is_left_with_the_pending_interrupts(name: str, agui_client: AguiClient) -> None:
+    telling = (await tell(name, known=False))[0]
+    answer = agui_client.play(telling.events)
+    assert (answer.error, answer.warnings) == (None, [])
+    assert answer.pending_interrupts == _interrupts(telling)
+
+
+@pytest.mark.parametrize("name", ASKED)
+async def test_the_conversation_and_state_of_an_interrupted_run_are_the_checkpoints(name: str) -> None:
+    fixture = FIXTURES[name]
+    if not fixture.checkpointed or fixture.messages_key is None or name.startswith(("functional", "subagent")):
+        return
+    conversation, options = Conversation(fixture), Options(messages_key=fixture.messages_key)
+    run = Telling(options)
+    async for part in conversation.stream(fixture.turns[0]):
+        run.feed(part)
+    run.finish()
+    stands = [await conversation.committed(), await conversation.state()]
+    waiting = [item for item in run.view.messages if item["id"] in run.waiting(run.view.messages)]
+    wanted = [
+        comparable(expected(state.values, options, waiting=waiting).messages) for state in stands if state is not None
+    ]
+    assert comparable(run.view.messages) in wanted
+
+
+async def test_what_finished_siblings_said_is_kept() -> None:
+    telling = await _first("interrupts_in_parallel")
+    assert "I need no answer at all." in [message.get("content") for message in telling.view.messages]
+
+
+async def test_the_value_is_kept_whole() -> None:
+    (item,) = _interrupts(await _first("interrupt_in_node"))
+    assert item["metadata"] == {"value": {"question": "Which way?", "options": ["left", "right"]}}
+
+
+async def test_a_value_that_is_no_json_is_told_as_json() -> None:
+    (item,) = _interrupts(await _first("interrupt_with_odd_value"))
+    assert item["metadata"]["value"]["fields"]["limit"] is None
+
+
+async def test_interrupts_of_several_nodes_are_all_told() -> None:
+    assert [item["metadata"]["value"] for item in _interrupts(await _first("interrupts_in_parallel"))] == [
+        "left?",
+        "right?",
+    ]
+
+
+async def test_an_interrupt_of_a_nested_subgraph_is_told_once() -> None:
+    assert len(_interrupts(await _first("interrupt_in_subgraph"))) == 1
+
+
+async def test_reviews_of_several_calls_are_one_interrupt_for_no_call() -> None:
+    (item,) = _interrupts(await _first("review_approved"))
+    assert item["reason"] == "confirmation"
+    assert "toolCallId" not in item
+    assert [request["name"] for request in item["metadata"]["value"]["action_requests"]] == ["add", "slow"]
+
+
+async def test_a_review_says_what_its_answer_is() -> None:
+    (item,) = _interrupts(await _first("review_approved"))
+    decisions = item["responseSchema"]["properties"]["decisions"]
+    kinds = [each["properties"]["type"]["const"] for each in decisions["items"]["oneOf"]]
+    assert ((decisions["minItems"], decisions["maxItems"]), kinds[:3]) == ((2, 2), ["approve", "edit", "reject"])
+
+
+_EDIT = {
+    "type": "object",
+    "properties": {
+        "type": {"const": "edit"},
+        "edited_action": {
+            "type": "object",
+            "properties": {"name": {"type": "string"}, "args": {"type": "object"}},
+            "required": ["name", "args"],
+        },
+    },
+    "required": ["type", "edited_action"],
+}
+_ANY = {"type": "object", "properties": {"type": {"type": "string"}}, "required": ["type"]}
+
+
+def _reviews(**allowed: Any) -> Any:
+    """The value of a review: one request for each of these, and one that has no config."""
+    configs = [{"action_name": name, "allowed_decisions": kinds} for name, kinds in allowed.items()]
+    requests = [{"name": name, "args": {}} for name in (*allowed, "other")]
+    return {"action_requests": requests, "review_configs": [*configs, None, {"action_name": []}]}
+
+
+def test_each_request_of_a_review_has_its_own_decisions() -> None:
+    (item,) = _told(_asked(Interrupt(_reviews(one=["edit"], two=[], three=["later", 7]), id="i1")))
+    later = {"type": "object", "properties": {"type": {"const": "later"}}, "required": ["type"]}
+    assert item["responseSchema"]["properties"]["decisions"]["prefixItems"] == [_EDIT, _ANY, later, _ANY]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"action_requests": []},
+        {"action_requests": 1, "review_configs": []},
+        {"action_requests": [], "review_configs": 1},
+        {"type": "approval"},
+        ["action_requests", "review_configs"],
+        None,
+    ],
+)
+def test_what_only_looks_like_a_review_has_no_schema(value: Any) -> None:
+    (item,) = _told(_asked(Interrupt(value, id="i1")))
+    assert "responseSchema" not in item
+
+
+def test_an_approval_of_one_call_without_a_schema_has_that_of_a_decision() -> None:
+    (item,) = _told(_asked({"id": "i1", "value": {"type": "tool_approval", "tool_call_id": "c"}}))
+    kinds = [each["properties"]["type"]["const"] for each in item["responseSchema"]["oneOf"]]
+    assert kinds == ["approve", "edit", "reject", "respond"]
+
+
+@pytest.mark.newest
+async def test_reviews_per_call_name_their_call() -> None:
+    items = _interrupts(await _first("review_per_call"))
+    assert sorted(item["toolCallId"] for item in items) == ["call_add", "call_slow"]
+    assert {item["reason"] for item in items} == {"confirmation"}
+
+
+@pytest.mark.newest
+async def test_the_schema_of_the_answer_is_told() -> None:
+    items = _interrupts(await _first("review_per_call"))
+    assert all(isinstance(item["responseSchema"], dict) for item in items)
+
+
+@pytest.mark.parametrize("name", ["breakpoint_before", "breakpoint_after"])
+async def test_a_breakpoint_is_an_interrupt_with_a_derived_id(name: str) -> None:
+    first, second = await tell(name)
+    assert _interrupts(first) == [{"id": "run-1-breakpoint", "reason": "langgraph:breakpoint"}]
+    assert second.events[-1]["outcome"] == {"type": "success"}
+
+
+def _asked(*interrupts: Any, ns: tuple[str, ...] = ()) -> Any:
+    return (ns, "updates", {"__interrupt__": interrupts})
+
+
+def _told(*parts: Any, ending: Any = None, view: ClientView | None = None) -> list[Event]:
+    items: list[Event] = told(parts, ending, view=view).events[-1]["outcome"]["interrupts"]
+    return items
+
+
+def test_the_same_interrupt_at_every_level_is_one() -> None:
+    one = Interrupt("Sure?", id="i1")
+    parts = [_asked(one, ns=("child:1",)), _asked(one), ("values", {"__interrupt__": (one,)})]
+    assert [item["id"] for item in _told(*parts)] == ["i1"]
+
+
+def test_interrupts_are_collected_over_the_whole_run() -> None:
+    first, second = Interrupt("one?", id="i1"), Interrupt("two?", id="i2")
+    parts = [_asked(first), ("values", {"n": 1, "__interrupt__": (first,)}), _asked(second), ("values", {"n": 2})]
+    assert [item["id"] for item in _told(*parts)] == ["i1", "i2"]
+
+
+def test_interrupts_of_the_tasks_mode_are_told() -> None:
+    part = ("tasks", {"id": "1", "name": "ask", "result": {}, "interrupts": [{"id": "i1", "value": "Sure?"}]})
+    assert [item["id"] for item in _told(part)] == ["i1"]
+
+
+def test_interrupts_beside_the_values_of_v2_are_told() -> None:
+    part = {"type": "values", "ns": (), "data": {}, "interrupts": (Interrupt("Sure?", id="i1"),)}
+    assert [item["id"] for item in _told(part)] == ["i1"]
+
+
+def test_interrupts_of_a_platform_are_told() -> None:
+    schema = {"type": "object"}
+    part = ["updates", {"__interrupt__": [{"id": "i1", "value": "Sure?", "response_schema": schema}]}]
+    assert _told(part) == [
+        {
+            "id": "i1",
+            "reason": "input_required",
+            "message": "Sure?",
+            "responseSchema": schema,
+            "metadata": {"value": "Sure?"},
+        }
+    ]
+
+
+def test_interrupts_told_by_the_ending_alone_are_told() -> None:
+    assert [item["id"] for item in _told(ending=Finished(interrupts=[Interrupt("Sure?", id="i1")]))] == ["i1"]
+
+
+@pytest.mark.parametrize("key", ["message", "question", "description"])
+def test_a_question_in_the_value_is_the_message(key: str) -> None:
+    assert _told(_asked(Interrupt({key: "Which way?"}, id="i1")))[0]["message"] == "Which way?"
+
+
+def test_a_value_without_a_question_has_no_message() -> None:
+    assert "message" not in _told(_asked(Interrupt({"options": [1, 2]}, id="i1")))[0]
+
+
+def test_a_request_for_one_action_names_the_one_open_call_it_is_for() -> None:
+    calls = [{"name": "add", "args": {"a": 1}, "id": "call-1"}, {"name": "add", "args": {"a": 2}, "id": "call-2"}]
+    message = {"type": "ai", "id": "a1", "content": "", "tool_calls": calls}
+    request = {"action_requests": [{"name": "add", "args": {"a": 2}}], "review_configs": []}
+    (item,) = _told(("values", {"messages": [message]}), _asked(Interrupt(request, id="i1")))
+    assert item["toolCallId"] == "call-2"
+
+
+def test_a_request_that_two_open_calls_may_be_names_none() -> None:
+    calls = [{"name": "add", "args": {}, "id": "call-1"}, {"name": "add", "args": {}, "id": "call-2"}]
+    message = {"type": "ai", "id": "a1", "content": "", "tool_calls": calls}
+    request = {"action_requests": [{"name": "add", "args": {}}]}
+    (item,) = _told(("values", {"messages": [message]}), _asked(Interrupt(request, id="i1")))
+    assert "toolCallId" not in item
+
+
+def test_a_reason_never_makes_a_client_answer_the_call_itself() -> None:
+    request = {"type": "tool_approval", "tool_call_id": "call-1"}
+    assert _told(_asked(Interrupt(request, id="i1")))[0]["reason"] == "confirmation"
+
+
+def _by_option(choice: Any, value: Any, version: str | None = "1.0") -> tuple[list[Any], Event]:
+    options = Options(interrupts=choice, protocol_version=version)
+    events = told([_asked(Interrupt(value, id="i1"))], options=options).events
+    return [event["value"] for event in events if event["type"] == "CUSTOM"], events[-1]
+
+
+def test_the_default_tells_them_in_the_outcome_only() -> None:
+    customs, end = _by_option(Options().interrupts, "Sure?")
+    assert (customs, end["outcome"]["type"]) == ([], "interrupt")
+
+
+def test_legacy_tells_them_in_a_custom_event_only() -> None:
+    customs, end = _by_option("legacy", "Sure?")
+    assert customs == ["Sure?"]
+    assert "outcome" not in end
+
+
+def test_both_tells_them_in_both() -> None:
+    customs, end = _by_option("both", "Sure?")
+    assert (customs, end["outcome"]["type"]) == (["Sure?"], "interrupt")
+
+
+@pytest.mark.parametrize(
+    ("value", "told_value"),
+    [("Sure?", "Sure?"), ({"a": [1]}, '{"a":[1]}'), (None, "null"), ([1], "[1]")],
+)
+def test_the_legacy_event_carries_a_text_or_json_in_a_text(value: Any, told_value: str) -> None:
+    assert _by_option("legacy", value)[0] == [told_value]
+
+
+def test_the_legacy_event_of_a_breakpoint_has_no_value() -> None:
+    events = told([_asked()], options=Options(interrupts="legacy")).events
+    assert [event["value"] for event in events if event["type"] == "CUSTOM"] == ["null"]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("choice", ["outcome", "legacy", "both"])
+@pytest.mark.parametrize("name", ["interrupt_in_node", "breakpoint_before", "interrupts_in_two_tools"])
+async def test_the_clients_accept_each_way(name: str, choice: Any, version: str, agui_client: AguiClient) -> None:
+    options = Options(interrupts=choice, protocol_version=protocol(version))
+    telling = (await tell(name, options, known=False))[0]
+    answer = agui_client.play(telling.events, version=version)
+    assert (answer.error, answer.warnings) == (None, [])
+
+
+async def test_an_interrupt_inside_a_subagent_says_whose_it_is_and_suspends_it() -> None:
+    telling = await _first("subagent_asks")
+    (item,) = _interrupts(telling)
+    (ended,) = telling.kinds("SUBAGENT_FINISHED")
+    assert item["subagentRunId"] == ended["subagentRunId"]
+    assert ended["outcome"] == {"type": "suspended", "interruptIds": [item["id"]]}
+
+
+def test_the_interrupts_of_an_ending_may_be_any_collection() -> None:
+    run = told([], Finished(interrupts=deque([Interrupt("Sure?", id="i")])))
+    assert [item["id"] for item in run.events[-1]["outcome"]["interrupts"]] == ["i"]
+
+
+def test_odd_messages_of_a_client_cost_an_interrupt_nothing(agui_client: AguiClient) -> None:
+    call = {"id": "c", "type": "function", "function": {"name": "send", "arguments": '{"to": "x"}'}}
+    seeded: list[dict[str, Any]] = [
+        {"id": "1", "role": "user", "content": "hi", "toolCalls": False},
+        {"id": "2", "role": "tool", "content": "hi"},
+        {"id": "3", "role": "assistant", "content": "hi", "toolCalls": None},
+        {"id": "4", "role": "assistant", "toolCalls": [call]},
+    ]
+    asked = Interrupt({"action_requests": [{"name": "send", "args": {"to": "x"}}]}, id="i")
+    run = told([], Finished(interrupts=[asked]), view=ClientView(seeded, {}))
+    assert run.events[-1]["outcome"]["interrupts"][0]["toolCallId"] == "c"
+    assert "metadata" not in run.events[-1]

@@ -1,0 +1,295 @@
+"""deepagents' `task` subagents: attributed, inline or hidden; what only looks like one is none."""
+
+import pytest
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+from langgraph_agui.translator import ClientView, Options
+
+from fixtures import FIXTURES, Fixture
+from fixtures.fixture import answers_each, says
+from fixtures.graphs.subagents import ask_person, deep, task
+from fixtures.models import ScriptedModel
+from fixtures.run import Conversation
+from fixtures.scripts import call, end, text
+from tests.in_words import Event, Told, is_subsequence, tell, tell_one
+from tests.told import Telling
+
+HIDDEN, INLINE = Options(subagents="hidden"), Options(subagents="inline")
+
+
+async def test_a_subagent_starts_before_it_speaks_and_ends_with_its_result() -> None:
+    assert (await tell_one("subagent")).lines[6:] == [
+        "subagent researcher begins for call_task in lc_run--#1",
+        *("lc_run--#2 begins as researcher", "lc_run--#2: Found a robin in the tree.", "lc_run--#2 ends"),
+        *("#3 answers call_task: Found a robin in the tree.", "subagent success"),
+        *("lc_run--#4 begins", "lc_run--#4: The team is done.", "lc_run--#4 ends"),
+    ]
+
+
+EVERY = [
+    "subagent",
+    "subagent_with_tool",
+    "subagents_in_parallel",
+    "subagents_nested",
+    "subagent_tool_fails",
+    "subagent_model_fails",
+    "subagent_asks",
+    "subagents_one_asks",
+]
+
+
+@pytest.mark.parametrize("fixture", EVERY)
+async def test_nothing_is_said_under_a_subagent_that_is_not_going(fixture: str) -> None:
+    for told in await tell(fixture):
+        going: set[str] = set()
+        for event in told.events:
+            if event["type"] == "SUBAGENT_STARTED":
+                going.add(event["subagentRunId"])
+            assert event.get("subagentRunId", None) in {None, *going}
+            if event["type"] in ENDS:
+                going.remove(event["subagentRunId"])
+        assert going == set()
+
+
+ENDS = ("SUBAGENT_FINISHED", "SUBAGENT_ERROR")
+
+
+@pytest.mark.parametrize("fixture", ["subagent", "subagents_in_parallel", "subagents_nested"])
+async def test_a_subagent_ends_in_the_batch_that_has_its_result(fixture: str) -> None:
+    """And not with the superstep, in which another one may work on."""
+    conversation, run = Conversation(FIXTURES[fixture]), Telling(view=ClientView([], {}))
+    calls: dict[str, str] = {}
+    async for part in conversation.stream(FIXTURES[fixture].turns[0]):
+        events = run.feed(part)
+        calls |= {event["parentToolCallId"]: event["subagentRunId"] for event in events if "parentToolCallId" in event}
+        answers = [event["toolCallId"] for event in events if event["type"] == "TOOL_CALL_RESULT"]
+        results = {calls[answered] for answered in answers if answered in calls}
+        assert {event["subagentRunId"] for event in events if event["type"] in ENDS} == results
+    assert calls
+
+
+async def test_what_a_subagent_says_and_does_is_tagged() -> None:
+    told = await tell_one("subagent_with_tool")
+    tagged = {event["type"] for event in told.events if "subagentRunId" in event}
+    assert tagged >= {"TEXT_MESSAGE_CONTENT", "TOOL_CALL_START", "TOOL_CALL_ARGS", "TOOL_CALL_RESULT", "STEP_STARTED"}
+
+
+async def test_what_the_main_agent_says_is_not_tagged() -> None:
+    told = await tell_one("subagent")
+    own = [event for event in told.kinds("TEXT_MESSAGE_CONTENT") if "subagentRunId" not in event]
+    assert "".join(event["delta"] for event in own) == "I delegate. The team is done."
+
+
+async def test_a_subagent_is_described_by_its_call() -> None:
+    [started] = (await tell_one("subagent")).kinds("SUBAGENT_STARTED")
+    assert (started["name"], started["description"], started["parentToolCallId"]) == (
+        *("researcher", "find birds"),
+        "call_task",
+    )
+
+
+async def test_parallel_subagents_of_a_kind_are_told_apart_by_their_task() -> None:
+    started = (await tell_one("subagents_in_parallel")).kinds("SUBAGENT_STARTED")
+    assert {event["parentToolCallId"]: event["description"] for event in started} == {
+        "call_t1": "find birds",
+        "call_t2": "find fish",
+    }
+
+
+async def test_parallel_subagents_never_share_a_message() -> None:
+    told = await tell_one("subagents_in_parallel")
+    owners: dict[str, set[str | None]] = {}
+    for event in told.kinds("TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END"):
+        owners.setdefault(event["messageId"], set()).add(event.get("subagentRunId"))
+    assert all(len(found) == 1 for found in owners.values())
+    assert sorted(told.texts.values())[:4] == ["Adding in the sub. "] * 2 + ["Found a robin in the tree."] * 2
+
+
+async def test_a_nested_subagent_is_under_its_parent() -> None:
+    outer, inner = (await tell_one("subagents_nested")).kinds("SUBAGENT_STARTED")
+    assert (outer["name"], inner["name"]) == ("lead", "worker")
+    assert inner["parentSubagentRunId"] == outer["subagentRunId"]
+    assert "parentSubagentRunId" not in outer
+
+
+async def test_a_nested_subagent_names_the_message_of_its_parent_that_called_it() -> None:
+    told = await tell_one("subagents_nested")
+    assert is_subsequence(
+        [
+            *("subagent lead begins for call_outer in lc_run--#1", "call_inner calls task in lc_run--#2"),
+            *("subagent worker begins for call_inner in lc_run--#2", "lc_run--#3: The worker worked."),
+            *("subagent success", "lc_run--#5: My worker did it.", "subagent success"),
+        ],
+        told.lines,
+    )
+
+
+@pytest.mark.parametrize(
+    ("fixture", "message"), [("subagent_tool_fails", "refused: rain"), ("subagent_model_fails", "connection reset")]
+)
+async def test_a_subagent_of_a_run_that_fails_has_failed(fixture: str, message: str) -> None:
+    told = await tell_one(fixture)
+    assert [event["message"] for event in told.kinds("SUBAGENT_ERROR", "RUN_ERROR")] == [message, message]
+    assert told.kinds("SUBAGENT_FINISHED") == []
+
+
+async def test_a_subagent_that_asks_is_suspended_by_its_interrupt() -> None:
+    told = await tell_one("subagent_asks")
+    [finished] = told.kinds("SUBAGENT_FINISHED")
+    [interrupt] = told.events[-1]["outcome"]["interrupts"]
+    assert finished["outcome"] == {"type": "suspended", "interruptIds": [interrupt["id"]]}
+    assert interrupt["subagentRunId"] == finished["subagentRunId"]
+
+
+async def test_of_two_subagents_only_the_one_that_asks_is_suspended() -> None:
+    told = await tell_one("subagents_one_asks")
+    names = {event["subagentRunId"]: event["name"] for event in told.kinds("SUBAGENT_STARTED")}
+    outcomes = {names[event["subagentRunId"]]: event["outcome"]["type"] for event in told.kinds("SUBAGENT_FINISHED")}
+    assert outcomes == {"researcher": "success", "asker": "suspended"}
+
+
+async def test_a_subagent_goes_on_under_its_id_when_it_is_answered() -> None:
+    first, second = await tell("subagent_asks")
+    assert [event["subagentRunId"] for event in second.kinds("SUBAGENT_STARTED")] == [
+        event["subagentRunId"] for event in first.kinds("SUBAGENT_STARTED")
+    ]
+
+
+async def test_what_a_suspended_subagent_said_is_still_there_when_it_goes_on() -> None:
+    _, second = await tell("subagent_asks")
+    assert second.kinds("MESSAGES_SNAPSHOT") == []
+    tagged = [message for message in second.view.messages if "subagentRunId" in message]
+    assert [message.get("content") for message in tagged] == ["I ask. ", "the robin", "Found a robin in the tree."]
+
+
+@pytest.mark.parametrize("fixture", EVERY)
+async def test_a_hidden_subagent_leaves_no_trace(fixture: str) -> None:
+    for told in await tell(fixture, HIDDEN):
+        assert _of_subagents(told) == []
+        assert not {"Found a robin in the tree.", "The worker worked.", "I ask. "} & set(told.texts.values())
+
+
+async def test_the_result_of_a_hidden_subagent_is_told() -> None:
+    told = await tell_one("subagent", HIDDEN)
+    assert [event["content"] for event in told.kinds("TOOL_CALL_RESULT")] == ["Found a robin in the tree."]
+
+
+async def test_an_inline_subagent_speaks_as_the_main_agent() -> None:
+    told = await tell_one("subagent", INLINE)
+    assert _of_subagents(told) == []
+    assert list(told.texts.values()) == ["I delegate. ", "Found a robin in the tree.", "The team is done."]
+
+
+async def test_what_an_inline_subagent_said_stays_for_the_run() -> None:
+    told = await tell_one("subagent", INLINE)
+    assert "Found a robin in the tree." in [message.get("content") for message in _assistants(told)]
+
+
+TWO_ASK = Fixture(
+    "two_ask",
+    deep(
+        task("asker", "find birds", "call_t1") + task("asker", "find fish", "call_t2", 1) + end("tool_calls"),
+        text("Done.") + end(),
+        subagents=[
+            {
+                "name": "asker",
+                "description": "An asker.",
+                "system_prompt": "Ask.",
+                "model": ScriptedModel(
+                    turns=[
+                        call("ask_person", {"question": "Which?"}, "call_ask") + end("tool_calls"),
+                        text("Found.") + end(),
+                    ]
+                ),
+                "tools": [ask_person],
+            }
+        ],
+    ),
+    (says("birds and fish?", "interrupt"), answers_each(lambda asked: "this one")),
+    nested=True,
+)
+
+
+async def test_suspended_subagents_of_a_kind_are_told_apart_when_they_go_on() -> None:
+    first, second = await tell(TWO_ASK)
+    told = [
+        {
+            event["subagentRunId"]: (event["description"], event["parentToolCallId"])
+            for event in run.kinds("SUBAGENT_STARTED")
+        }
+        for run in (first, second)
+    ]
+    assert sorted(told[0].values()) == [("find birds", "call_t1"), ("find fish", "call_t2")]
+    assert told[0] == told[1]
+
+
+async def test_a_call_id_that_two_suspended_subagents_use_is_answered_in_both() -> None:
+    first, second = await tell(TWO_ASK)
+    asked = {event["toolCallId"]: event["subagentRunId"] for event in first.kinds("TOOL_CALL_START")[2:]}
+    results = {event["toolCallId"]: event.get("subagentRunId") for event in second.kinds("TOOL_CALL_RESULT")}
+    assert len(asked) == 2
+    assert results == {**asked, "call_t1": None, "call_t2": None}
+
+
+async def test_an_inline_subagent_that_goes_on_answers_no_call_that_has_gone_with_the_run_before() -> None:
+    _, second = await tell("subagent_asks", INLINE)
+    assert [event["toolCallId"] for event in second.kinds("TOOL_CALL_RESULT")] == ["call_task"]
+
+
+@pytest.mark.parametrize(
+    "fixture",
+    ["subgraph_shared_state", "subgraph_two_levels", "named_agents", "tool_runs_subgraph", "tool_calls_model"],
+)
+async def test_an_ordinary_subgraph_or_a_tool_with_a_model_is_no_subagent(fixture: str) -> None:
+    told = await tell_one(fixture)
+    assert _of_subagents(told) == []
+
+
+async def test_without_the_parts_of_subgraphs_a_subagent_is_a_tool_like_any_other() -> None:
+    told = await tell_one("subagent", subgraphs=False)
+    assert told.kinds("SUBAGENT_STARTED") == []
+    assert [event["content"] for event in told.kinds("TOOL_CALL_RESULT")] == ["Found a robin in the tree."]
+
+
+async def test_a_call_id_that_two_subagents_use_is_told_of_both() -> None:
+    told = await tell_one("subagents_in_parallel")
+    inner = [event for event in told.kinds("TOOL_CALL_START") if event["toolCallName"] == "add"]
+    assert [event["toolCallId"] for event in inner] == [
+        "call_sub_add",
+        f"{inner[1]['parentMessageId']}-call_sub_add",
+    ]
+
+
+async def test_a_call_id_that_two_subagents_use_is_answered_in_both() -> None:
+    told = await tell_one("subagents_in_parallel")
+    inner = [event for event in told.kinds("TOOL_CALL_START") if event["toolCallName"] == "add"]
+    owners = {event["toolCallId"]: event["subagentRunId"] for event in inner}
+    results = [event for event in told.kinds("TOOL_CALL_RESULT") if event["toolCallId"] in owners]
+    assert {event["toolCallId"]: event["subagentRunId"] for event in results} == owners
+    assert len(results) == len(owners) == 2
+
+
+async def test_a_subagents_speech_is_no_part_of_what_the_checkpoint_is_compared_with() -> None:
+    assert (await tell_one("subagents_in_parallel")).kinds("MESSAGES_SNAPSHOT") == []
+
+
+def test_of_two_subagents_asked_for_the_same_a_result_ends_the_one_whose_task_gave_it() -> None:
+    asked = {"subagent_type": "helper", "description": "Help."}
+    calls = [{"name": "task", "args": asked, "id": name, "type": "tool_call"} for name in ("call-1", "call-2")]
+    run = Telling()
+    run.feed(("values", {"messages": [HumanMessage("go", id="u"), AIMessage("", id="m", tool_calls=calls)]}))
+    for number in (2, 1):  # the second call's subagent comes first in the stream
+        run.feed(((f"tools:{number}",), "values", {"messages": [HumanMessage("Help.", id=f"h{number}")]}))
+    for number in (1, 2):
+        metadata = {"langgraph_node": "tools", "langgraph_checkpoint_ns": f"tools:{number}"}
+        result = ToolMessage("done", tool_call_id=f"call-{number}", name="task", id=f"r{number}")
+        events = run.feed(((), "messages", (result, metadata)))
+        ended = [event["subagentRunId"] for event in events if event["type"] == "SUBAGENT_FINISHED"]
+        assert ended == [f"tools:{number}"]
+
+
+def _assistants(told: Told) -> list[Event]:
+    return [message for message in told.view.messages if message["role"] == "assistant"]
+
+
+def _of_subagents(told: Told) -> list[Event]:
+    return [event for event in told.events if "subagentRunId" in event or event["type"].startswith("SUBAGENT")]

@@ -1,0 +1,40 @@
+"""The same parts, ids, seed view, options and ending give the same bytes, in any process."""
+
+import os
+import subprocess
+import sys
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+from langgraph_agui.translator import ClientView, encode
+
+from fixtures.recordings import SOURCES, Recording, Source, recordings
+from tests.told import options_for, told
+from tests.translated import ending
+
+ROOT = Path(__file__).parent.parent.parent
+ANOTHER_PROCESS = f"from {__name__} import digest; import sys; print(*map(digest, sys.argv[1:]), sep='\\n')"
+
+
+def wire(recording: Recording) -> bytes:
+    """All frames of a recording."""
+    options = options_for("1.0.0", recording.about["messages_key"], interrupts="both", error_detail="full")
+    return b"".join(map(encode, told(recording.parts, ending(recording), options, ClientView([], {})).events))
+
+
+def digest(source: Source) -> str:
+    """What stands for all frames of a source's recordings."""
+    return sha256(b"".join(map(wire, recordings(source)))).hexdigest()
+
+
+def test_another_process_with_other_hashes_tells_the_same_bytes() -> None:
+    command = [sys.executable, "-c", ANOTHER_PROCESS, *SOURCES]
+    seeded = {**os.environ, "PYTHONHASHSEED": "4711"}
+    other = subprocess.run(command, cwd=ROOT, env=seeded, check=True, capture_output=True, text=True).stdout.split()
+    assert other == [digest(source) for source in SOURCES]
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_telling_a_recording_again_tells_the_same_bytes(source: Source) -> None:
+    assert [recording.name for recording in recordings(source) if wire(recording) != wire(recording)] == []

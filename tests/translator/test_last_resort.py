@@ -1,0 +1,223 @@
+"""What cannot be translated costs itself: a log line that names thread and run, and a count in the terminal event."""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
+from langgraph_agui.translator import Cancelled, ClientView, Failed, Finished, Lost, Options
+from langgraph_agui.translator.checkpoint.message_cache import StoredMessages
+from langgraph_agui.translator.checkpoint.messages import History
+from langgraph_agui.translator.checkpoint.predicted_state import Predictions
+from langgraph_agui.translator.checkpoint.state import State
+from langgraph_agui.translator.checkpoint.values import RootValues
+from langgraph_agui.translator.endings import Ending
+from langgraph_agui.translator.messages.blocks import Saying
+from langgraph_agui.translator.messages.call_ids import CallIds
+from langgraph_agui.translator.messages.model_calls import ModelCalls
+from langgraph_agui.translator.messages.reasoning import ReasoningLane
+from langgraph_agui.translator.messages.stream import Speech
+from langgraph_agui.translator.messages.tool_calls import ToolLane
+from langgraph_agui.translator.messages.visibility import Speakers
+from langgraph_agui.translator.parts.platform_messages import Accumulated
+from langgraph_agui.translator.run.interrupts import Interrupts
+from langgraph_agui.translator.run.steps import Steps
+from langgraph_agui.translator.run.subagents import Subagents
+from langgraph_agui.translator.run.usage import Usage
+
+from fixtures.recordings import recordings
+from tests.agui_client import VERSIONS, AguiClient, protocol
+from tests.told import Telling, left_open, told
+
+
+class Raises:
+    """Raises whatever is asked of it."""
+
+    def __getattribute__(self, name: str) -> Any:
+        raise RuntimeError("do not look")
+
+    def __eq__(self, other: object) -> bool:
+        raise RuntimeError("do not compare")
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@dataclass
+class Values:
+    """A graph's values, of which one property raises."""
+
+    messages: list[Any]
+    good: int = 1
+    bad: int = 2
+
+    def __getattribute__(self, name: str) -> Any:
+        if name == "bad":
+            raise RuntimeError("do not look")
+        return object.__getattribute__(self, name)
+
+
+class BadKey(str):
+    """A name of a channel that raises when it is compared."""
+
+    __slots__ = ()
+    __hash__ = str.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        raise RuntimeError("do not compare")
+
+
+class BadMapping(dict[str, Any]):
+    """A message's JSON that raises when it is read."""
+
+    def get(self, *_: Any) -> Any:
+        raise RuntimeError("do not look")
+
+
+GOOD = {"type": "ai", "id": "good", "content": "good"}
+TEXT = {"type": "text", "text": "hi"}
+BAD_BLOCKS: dict[str, Any] = {
+    "an unhashable type": {"type": ["x"]},
+    "a type that raises": {"type": Raises()},
+    "an object that raises": Raises(),
+    "a number": 7,
+    "a block that raises": BadMapping(type="text", text="x"),
+}
+STREAMED = {"langgraph_node": "n", "langgraph_checkpoint_ns": "n:1", "ls_provider": "p"}
+
+
+@pytest.mark.parametrize("what", BAD_BLOCKS)
+@pytest.mark.parametrize("place", ["values", "stream", "ending"])
+def test_a_bad_content_block_costs_itself_and_one_log_line(
+    place: str, what: str, agui_client: AguiClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    block = BAD_BLOCKS[what]
+    user = {"type": "human", "id": "user", "content": [block, TEXT]}
+    answer = AIMessage.model_construct(id="answer", content=[block, TEXT], type="ai")
+    values = {"messages": [user, answer, GOOD], "count": 1}
+    telling = Telling()
+    if place == "stream":
+        chunk = AIMessageChunk.model_construct(id="answer", content=[block, TEXT], type="AIMessageChunk")
+        telling.feed(("messages", (chunk, STREAMED)))
+    telling.finish(Finished(state=values)) if place == "ending" else telling.feed(("values", values))
+    if place != "ending":
+        telling.finish()
+    played = agui_client.play(telling.events)
+    assert played.accepted
+    assert played.state == {"count": 1}
+    assert [message["content"] for message in played.messages] == [[TEXT], "hi", "good"]
+    assert "metadata" not in telling.events[-1]
+    lines = sorted(record.getMessage() for record in caplog.records)
+    assert [line.split(" is left out")[0] for line in lines] == [
+        "A content block of the message 'answer'",
+        "A content block of the message 'user'",
+    ]
+    assert all("thread 'thread-1', run 'run-1'" in line for line in lines)
+
+
+LOST: dict[str, tuple[Any, str]] = {
+    "no message": ({"messages": [7, GOOD], "good": 1}, "The message 0"),
+    "a message that raises": ({"messages": [Raises(), GOOD], "good": 1}, "The message 0"),
+    "a mapping that raises": ({"messages": [BadMapping(GOOD), GOOD], "good": 1}, "The message 0"),
+    "a field that raises": (
+        {"messages": [{"type": "human", "id": "m", "content": "x", "name": Raises()}, GOOD], "good": 1},
+        "The message 'm'",
+    ),
+    "a channel that raises": (Values([GOOD]), "The state channel 'bad'"),
+    "a name that raises": ({"messages": [GOOD], BadKey("bad"): 1, "good": 1}, "The state channel 'bad'"),
+}
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("ending", [None, Cancelled(), Failed("no"), Lost("no")], ids=["end", "cancel", "fail", "lose"])
+@pytest.mark.parametrize("what", LOST)
+def test_a_lost_message_or_channel_is_counted_in_the_terminal_event(
+    what: str, ending: Ending | None, version: str, agui_client: AguiClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    values, line = LOST[what]
+    run = told([("values", values)] * 2, ending, Options(protocol_version=protocol(version)))
+    played = agui_client.play(run.events, version=version)
+    assert (played.state, [message["content"] for message in played.messages]) == ({"good": 1}, ["good"])
+    assert run.events[-1]["metadata"] == {"lost": 1}
+    assert played.accepted
+    assert [record.getMessage() for record in caplog.records] == [
+        f"{line} is left out of the events of thread 'thread-1', run 'run-1'."
+    ]
+
+
+@pytest.mark.last_resort
+@pytest.mark.parametrize("what", ["an item", "the list"])
+def test_an_interrupt_that_cannot_be_read_is_an_interrupt(what: str, agui_client: AguiClient) -> None:
+    interrupts: Any = (Raises(),) if what == "an item" else Raises()
+    run = told([("values", {"messages": [GOOD]})], Finished(interrupts=interrupts))
+    played = agui_client.play(run.events)
+    assert played.accepted
+    assert (run.end, len(played.pending_interrupts)) == ("interrupt", 1)
+    assert run.events[-1].get("metadata") == (None if what == "an item" else {"lost": 1})
+
+
+class Faulty:
+    """Raises in one call of a method, and otherwise does what it does."""
+
+    def __init__(self, method: Callable[..., Any], number: int) -> None:
+        self.method = method
+        self.calls_left = number
+        self.raised = False
+
+    def bound(self) -> Callable[..., Any]:
+        """What to put in the method's place."""
+
+        def call(*args: Any, **named: Any) -> Any:
+            self.calls_left -= 1
+            if self.calls_left == 0:
+                self.raised = True
+                raise RuntimeError("a fault")
+            return self.method(*args, **named)
+
+        return call
+
+
+KINDS: list[type] = [
+    *(History, State, Steps, Subagents, Speakers, Usage, Interrupts, RootValues, Predictions, CallIds),
+    *(ReasoningLane, ToolLane, ModelCalls, Saying, Speech, StoredMessages, Accumulated),
+]
+METHODS = [
+    (kind, name)
+    for kind in KINDS
+    for name, method in vars(kind).items()
+    if inspect.isfunction(method) and not name.startswith("__")
+]
+STREAMS = ["local/subagents_one_asks", "local/model_raises_mid_text", "platform-messages/gathered_calls"]
+
+
+@pytest.mark.last_resort
+@pytest.mark.parametrize("stream", STREAMS)
+def test_a_fault_anywhere_is_counted_and_ends_no_stream(
+    stream: str, agui_client: AguiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, name = stream.split("/")
+    recording = next(recordings(source, fixture=name))  # type: ignore[arg-type]
+    raised = 0
+    for number, (kind, method) in product((1, 3), METHODS):
+        faulty = Faulty(getattr(kind, method), number)
+        with monkeypatch.context() as patch:
+            patch.setattr(kind, method, faulty.bound())
+            run = told(recording.parts, Finished(state=recording.state["values"]), view=ClientView([], {}))
+        if faulty.raised:
+            raised += 1
+            played = agui_client.play(run.events)
+            end = (played.error, played.warnings, left_open(run.events), run.events[-1].get("metadata", {}).keys())
+            assert (f"{kind.__name__}.{method}", *end) == (f"{kind.__name__}.{method}", None, [], [], {"lost"})
+    assert raised > 50
+
+
+@pytest.mark.parametrize("calls", [7, True, {"a": 1}, [7], "ab", [{"id": ["x"]}], [{"id": "c", "function": 7}]])
+def test_tool_calls_of_a_users_message_cost_nothing(calls: Any) -> None:
+    held = {"id": "u", "role": "user", "content": "hi", "toolCalls": calls}
+    telling = Telling(view=ClientView([held], {}))
+    telling.feed(((), "values", {"messages": [HumanMessage("hi", id="u")]}))
+    telling.feed(((), "values", {"messages": [HumanMessage("hi", id="u"), AIMessage("yes", id="a")]}))
+    ending = telling.finish()[-1]
+    assert (telling.view.order, ending["type"], ending.get("metadata")) == (["u", "a"], "RUN_FINISHED", None)

@@ -1,0 +1,90 @@
+"""What a chunk says is emitted by the very call that fed it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from langgraph_agui.translator.content.reader import Reasoning, Text, ToolPiece, fields, pieces
+from langgraph_agui.translator.parts.part import read_part
+
+from fixtures.recordings import Recording, recordings
+from tests.told import Event, Telling, options_for
+from tests.translated import ending
+
+SAID = {"TEXT_MESSAGE_CONTENT": "text", "REASONING_MESSAGE_CONTENT": "reasoning", "TOOL_CALL_ARGS": "args"}
+EXCEPTIONS = {
+    "agent_as_tool": "a model inside a tool",
+    "agent_as_tool_of_tool": "a model inside a tool",
+    "agent_repeated_call_ids": "the client cannot be told a second call under an id it holds: the snapshot has it",
+    "agents_as_parallel_tools": "a model inside a tool",
+    "agents_fanned_out": "three agents at once number their calls alike",
+    "agents_number_calls_alike": "two agents number their calls alike",
+    "subagents_in_parallel": "the same: two subagents' models number their calls alike",
+    "args_empty": "no fragments at all; the call's empty object is told instead",
+    "emit_messages_off": "the graph asks for silence",
+    "emit_nothing": "the graph asks for silence",
+    "emit_tool_calls_off": "the graph asks for silence",
+    "reasoning_responses": "parts of one reasoning item are told apart by an empty line",
+    "removed_while_another_streams": "a message in no checkpoint yet is open when another is removed",
+    "review_in_tools_agent": "a model inside a tool",
+    "speech_after_its_node": "the conversation was judged without it: what goes on is not begun again",
+    "structured_agent_as_tool": "a model inside a tool",
+    "subagents_numbered_anew": "the second turn's delegation has the id of the first",
+    "summaries_in_subgraph": "a middleware's own model call",
+    "summarization_middleware": "a middleware's own model call",
+    "tool_calls_model": "a model inside a tool",
+    "tool_runs_subgraph": "a model inside a tool",
+}
+"""Fixtures in which some chunk is told otherwise than it says, by rule."""
+Fragments = dict[str, str]
+
+
+def of_chunk(part: Any) -> Fragments | None:
+    """What a chunk of a model's answer says, or None for any other part."""
+    read = read_part(part)
+    if read is None or read.mode != "messages":
+        return None
+    view = fields(read.data[0])
+    metadata: Mapping[str, Any] = read.data[1]
+    if view.get("type") != "AIMessageChunk" or "ls_model_type" not in metadata:
+        return None
+    said = {"text": "", "reasoning": "", "args": ""}
+    for piece in pieces(view):
+        match piece:
+            case Text():
+                said["text"] += piece.text
+            case Reasoning():
+                said["reasoning"] += piece.text
+            case ToolPiece():
+                said["args"] += piece.args or ""
+    return said
+
+
+def of_events(events: list[Event]) -> Fragments:
+    """What the events of one call say."""
+    said = {"text": "", "reasoning": "", "args": ""}
+    for event in events:
+        if event["type"] in SAID:
+            said[SAID[event["type"]]] += event["delta"]
+    return said
+
+
+def late(recording: Recording) -> list[tuple[Fragments, Fragments]]:
+    """Chunks whose fragments were not in the events of their feed."""
+    telling = Telling(options_for("1.0.0", recording.about["messages_key"]))
+    found = []
+    for part in recording.parts:
+        events = telling.feed(part)
+        said = of_chunk(part)
+        if said is not None and (told := of_events(events)) != said:
+            found.append((said, told))
+    telling.finish(ending(recording))
+    return found
+
+
+STREAMS = [stream for stream in recordings("local", "platform") if stream.fixture not in EXCEPTIONS]
+
+
+@pytest.mark.parametrize("recording", STREAMS, ids=lambda recording: recording.name)
+def test_every_fragment_is_told_by_the_call_that_fed_it(recording: Recording) -> None:
+    assert late(recording) == []

@@ -1,0 +1,53 @@
+"""Every recording, local and from a server, through the real clients: accepted, and in the end the checkpoint's."""
+
+from typing import Any
+
+import pytest
+
+from fixtures.recordings import Recording
+from tests.agui_client import VERSIONS, AguiClient
+from tests.readers import KNOWN, Reader, Verdicts, judge
+from tests.translated import BOUNDED, ending
+
+KEPT_BACK = {"question", "secret", "hitl_edited_tool_calls"}
+"""Channels that are not in their graph's output schema: a server does not stream them, though its state has them."""
+
+
+def tell(recording: Recording, reader: Reader) -> None:
+    """One recorded turn, told to a reader."""
+    given = recording.about["given"]
+    asked = given.get("input") if recording.source.startswith("platform") else given
+    reader.begin(asked, f"run-{recording.turn}")
+    for part in recording.parts:
+        reader.telling.feed(part)
+    reader.telling.finish(ending(recording))
+
+
+def values(recording: Recording, reader: Reader) -> Any:
+    """What the client must hold; None where nothing is promised."""
+    if recording.ended == "error":
+        return None
+    if not isinstance(recording.state["values"], dict) or not recording.state["values"]:
+        return reader.telling.translator.values
+    kept_back = KEPT_BACK if recording.source.startswith("platform") else ()
+    return {name: value for name, value in recording.state["values"].items() if name not in kept_back}
+
+
+def follow(turns: list[Recording], client: AguiClient) -> Verdicts:
+    """All turns of a recorded thread, told to every reader."""
+    key = turns[0].about["messages_key"]
+    # the other sources make do with two readers: they differ in nothing the rest differ in
+    known = KNOWN if turns[0].source in ("local", "platform") else KNOWN[:2]
+    readers = [Reader(version, one, key) for version in VERSIONS for one in known]
+    found = Verdicts()
+    for recording in turns:
+        for reader in readers:
+            tell(recording, reader)
+            where = f"{recording.name}, client {reader.version}, {reader.known}: "
+            judge(reader, client, values(recording, reader), recording.ended, found, where)
+    return found
+
+
+@pytest.mark.parametrize("thread", BOUNDED)
+def test_clients_end_with_the_checkpoint_and_accept_all(thread: str, agui_client: AguiClient) -> None:
+    assert follow(BOUNDED[thread], agui_client) == Verdicts()

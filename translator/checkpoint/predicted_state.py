@@ -1,0 +1,98 @@
+"""Tool arguments that are state being written, told as state while they stream. The true value comes with `values`.
+
+Rules:
+
+1. What is predicted comes from the options and from the `predict_state` metadata of a model call, as in
+   `ag-ui-langgraph`.
+2. Before a predicted call starts, the custom event `PredictState` names the predictions, once per call: CopilotKit's
+   client then predicts by itself from the arguments.
+3. The value so far is told by `STATE_DELTA` each time the arguments have grown by a half: JSON Patch cannot append to a
+   string, so that a delta per token would be quadratic. And once when the call's arguments are whole.
+4. A predicted value holds until the last call that predicted it is answered. `state` says what else ends it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Any, Final
+
+from ..jsonable.partial_json import read_unfinished
+from ..jsonable.to_json import plain
+from ..messages.tool_calls import ToolCall
+from ..options import Options, Prediction, prediction
+from ..wire import events
+from ..wire.events import Event
+
+_FIRST: Final = 16
+_GROWTH: Final = 1.5
+
+
+class Predictions:
+    """The predictions of one run. `write` makes the event of a predicted value; `release` ends predictions."""
+
+    def __init__(
+        self, options: Options, write: Callable[[str, Any], Event | None], release: Callable[[Collection[str]], None]
+    ) -> None:
+        self._options = options
+        self._write = write
+        self._release = release
+        self._predictors: dict[str, str] = {}
+        """By state channel: the call that predicted it last."""
+        self._known = list(options.predict_state)
+        self._next: dict[str, float] = {}
+
+    def begin(self, metadata: Mapping[str, Any]) -> None:
+        """A model call began: its metadata may ask for predictions."""
+        asked = metadata.get("predict_state")
+        for item in asked if isinstance(asked, list | tuple) else ():
+            try:
+                found = prediction(item)
+            except Exception:  # not a prediction: whatever stands in a call's metadata must not end a stream
+                continue
+            if found not in self._known:
+                self._known.append(found)
+
+    def told(self, call: ToolCall, told: list[Event]) -> Iterator[Event]:
+        """The events of a tool call's fragment, with what is predicted from it."""
+        mine = [item for item in self._known if item.tool == call.name] if self._known else []
+        if mine and told[0]["type"] == "TOOL_CALL_START":
+            yield events.custom("PredictState", [_named(item) for item in mine])
+        yield from told
+        if mine:
+            yield from self._grown(call, mine)
+
+    def ended(self, call: ToolCall) -> Iterator[Event]:
+        """What is predicted from the whole arguments."""
+        mine = [item for item in self._known if item.tool == call.name] if self._known else []
+        if mine and call.told:
+            self._next[call.told_id] = 0
+            yield from self._grown(call, mine)
+
+    def answered(self, call_id: str) -> None:
+        """A tool call has its result (rule 4)."""
+        names = [name for name, predictor in self._predictors.items() if predictor == call_id]
+        if names:
+            self._release(names)
+
+    def _grown(self, call: ToolCall, predictions: list[Prediction]) -> Iterator[Event]:
+        size = sum(map(len, call.args))
+        if size < self._next.get(call.told_id, _FIRST):
+            return
+        self._next[call.told_id] = size * _GROWTH
+        args = read_unfinished("".join(call.args))
+        if not isinstance(args, dict):
+            return
+        found: dict[str, Any] = {}
+        for item in predictions:
+            if item.tool_argument is None or item.tool_argument in args:
+                found[item.state_key] = args if item.tool_argument is None else args[item.tool_argument]
+        for name, value in found.items():  # one event for each channel: its delta is made against the client's state
+            event = self._write(name, plain(value))
+            self._predictors[name] = call.id or call.told_id
+            if event is not None:
+                yield event
+
+
+def _named(item: Prediction) -> dict[str, Any]:
+    named = {"state_key": item.state_key, "tool": item.tool}
+    return named if item.tool_argument is None else {**named, "tool_argument": item.tool_argument}

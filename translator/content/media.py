@@ -1,0 +1,161 @@
+"""Images, sounds, films and documents: between LangChain's content blocks and AG-UI's content parts. Never messages.
+
+Rules
+1. A part's `source` is `data` (base64), `url` or `file` (a provider's file id); a data URL becomes `data`.
+2. `file` blocks go by their MIME type: an image in a file block is an image. What has no known type is a document.
+3. Shapes read: LangChain standard (1.x `base64`/`url`/`file_id`, 0.3 `source_type`), OpenAI `image_url`, `input_audio`,
+   `file`, `input_image`, `input_file`; Anthropic and Bedrock `source`; Gemini `media`; AG-UI parts as they are, the
+   `binary` part of older clients included.
+4. What is written is LangChain's standard form, which every adapter takes.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Mapping
+from typing import Any, Final
+
+from ..jsonable.to_json import plain
+
+KINDS: Final = ("image", "audio", "video", "document")
+_STANDARD_KIND: Final = {"image": "image", "audio": "audio", "video": "video", "document": "file"}
+_BLOCKS: Final[Mapping[str, str]] = {
+    "image": "image",
+    "image_url": "image",
+    "input_image": "image",
+    "audio": "audio",
+    "input_audio": "audio",
+    "video": "video",
+    "video_url": "video",
+    "document": "document",
+    "file": "document",
+    "input_file": "document",
+    "text-plain": "document",
+    "media": "document",
+    "binary": "document",
+}
+_DEFAULT_MIME: Final = {
+    "image": "image/png",
+    "audio": "audio/wav",
+    "video": "video/mp4",
+    "document": "application/octet-stream",
+}
+
+
+def is_media_block(kind: str) -> bool:
+    """Whether a content block of this type holds media."""
+    return kind in _BLOCKS
+
+
+def part_of(block: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The AG-UI content part of a media block; None if it holds nothing that can be told."""
+    kind = _BLOCKS.get(str(block.get("type")), "document")
+    source = _source(block, kind)
+    if source is None:
+        return None
+    mime = source.get("mimeType")
+    if kind == "document" and isinstance(mime, str):
+        family = mime.partition("/")[0]
+        kind = family if family in KINDS else kind
+    if source["type"] == "data":
+        source.setdefault("mimeType", _DEFAULT_MIME[kind])
+    part: dict[str, Any] = {"type": kind, "source": source}
+    if metadata := _metadata(block, source):
+        part["metadata"] = metadata
+    return part
+
+
+def block_of(part: Mapping[str, Any]) -> dict[str, Any] | None:
+    """LangChain's standard content block of an AG-UI content part; None if it can't be told."""
+    told = part_of(part)
+    if told is None:
+        return None
+    source = told["source"]
+    field = {"data": "base64", "url": "url", "file": "file_id"}[source["type"]]
+    block: dict[str, Any] = {"type": _STANDARD_KIND[told["type"]], field: source["value"]}
+    if "mimeType" in source:
+        block["mime_type"] = source["mimeType"]
+    extras = dict(told.get("metadata") or {})
+    if "provider" in source:
+        extras["provider"] = source["provider"]
+    if extras:
+        block["extras"] = extras
+    return block
+
+
+def _metadata(block: Mapping[str, Any], source: dict[str, Any]) -> dict[str, Any]:
+    """What else a block says: its `extras` or `metadata`, and the name of its file. A provider goes to the source."""
+    metadata: dict[str, Any] = {}
+    for name in ("extras", "metadata"):
+        if isinstance(block.get(name), Mapping):
+            metadata |= plain(block[name])
+    metadata |= {name: block[name] for name in ("filename", "title") if isinstance(block.get(name), str)}
+    if source["type"] == "file" and isinstance(metadata.get("provider"), str):
+        source.setdefault("provider", metadata.pop("provider"))
+    return metadata
+
+
+def _source(block: Mapping[str, Any], kind: str) -> dict[str, Any] | None:
+    given = block.get("source")
+    if isinstance(given, Mapping):
+        return _nested_source(given, block)
+    nested = block.get(str(block.get("type")))
+    holder = nested if isinstance(nested, Mapping) else block
+    mime = _first(block, "mime_type", "mimeType", "media_type")
+    if isinstance(nested, str):
+        return _url(nested, mime)
+    if "format" in holder and mime is None and isinstance(holder["format"], str):
+        mime = f"{kind}/{holder['format']}"
+    data = _first(holder, "base64", "data", "file_data")
+    if block.get("type") == "text-plain" and isinstance(block.get("text"), str):
+        return _data(b64encode(block["text"].encode("utf-8", "replace")).decode(), mime or "text/plain")
+    if isinstance(data, str | bytes | bytearray) and data:
+        return _data(data, mime)
+    url = _first(holder, "url", "file_uri", "file_url", "image_url")
+    if isinstance(url, str) and url:
+        return _url(url, mime)
+    file_id = _first(holder, "file_id", "id")
+    if isinstance(file_id, str) and file_id:
+        return _with_mime({"type": "file", "value": file_id}, mime)
+    return None
+
+
+def _nested_source(source: Mapping[str, Any], block: Mapping[str, Any]) -> dict[str, Any] | None:
+    mime = _first(source, "mimeType", "media_type", "mime_type") or _first(block, "mime_type")
+    kind = source.get("type")
+    if kind == "text" and isinstance(source.get("data"), str):
+        return _data(b64encode(source["data"].encode("utf-8", "replace")).decode(), mime or "text/plain")
+    if kind == "file" and isinstance(value := _first(source, "value", "file_id", "id"), str):
+        told = _with_mime({"type": "file", "value": value}, mime)
+        if isinstance(source.get("provider"), str):
+            told["provider"] = source["provider"]
+        return told
+    if kind == "url" and isinstance(value := _first(source, "value", "url"), str):
+        return _url(value, mime)
+    data = _first(source, "value", "data", "bytes")
+    return _data(data, mime) if isinstance(data, str | bytes | bytearray) else None
+
+
+def _data(value: str | bytes | bytearray, mime: Any) -> dict[str, Any]:
+    if isinstance(value, bytes | bytearray):
+        return _with_mime({"type": "data", "value": b64encode(value).decode()}, mime)
+    return _url(value, mime) if value.startswith("data:") else _with_mime({"type": "data", "value": value}, mime)
+
+
+def _url(url: str, mime: Any) -> dict[str, Any]:
+    if url.startswith("data:"):
+        head, comma, value = url.partition(",")
+        kind, _, encoding = head[len("data:") :].partition(";")
+        if comma and encoding.endswith("base64"):
+            return _with_mime({"type": "data", "value": value}, mime or kind)
+    return _with_mime({"type": "url", "value": url}, mime)
+
+
+def _with_mime(source: dict[str, Any], mime: Any) -> dict[str, Any]:
+    if isinstance(mime, str) and mime:
+        source["mimeType"] = mime
+    return source
+
+
+def _first(mapping: Mapping[str, Any], *names: str) -> Any:
+    return next((mapping[name] for name in names if mapping.get(name) is not None), None)

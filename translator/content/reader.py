@@ -1,0 +1,322 @@
+"""Message content of any provider, read into neutral pieces (`blocks.py`). Never an event, an id or a message.
+
+Rules
+1. One reader serves chunks and whole messages, so that streaming and the stored message tell the same.
+2. The order of pieces is the order of the content; calls that the content does not mention come after it.
+3. A chunk's calls are its `tool_call_chunks`. Its `tool_calls` are guesses parsed from a fragment and are not looked
+   at, unless there are no call chunks. A whole message's calls are its `tool_calls` and `invalid_tool_calls`, in the
+   order in which the content mentions them. Blocks in the content that only repeat a call tell nothing else.
+4. Reasoning in `additional_kwargs` counts only where the content has none: some adapters tell it in both.
+5. Reading content never raises. A block that cannot be read is left out, and `report` takes the error; the default
+   logs it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+from ..parts.message import fields, is_chunk, kind_of
+from . import citations, media, reasoning, server_tools
+from .blocks import Citation, Encrypted, Media, Piece, Reasoning, ServerResult, Signature, Text, ToolPiece
+from .finish_reasons import abnormal
+from .reasoning import Placed, ReasoningBlocks
+
+__all__ = [
+    "CALL_SIGNATURES",
+    "Citation",
+    "Encrypted",
+    "Media",
+    "Piece",
+    "Placed",
+    "Reasoning",
+    "ReasoningBlocks",
+    "Report",
+    "ServerResult",
+    "Signature",
+    "Text",
+    "ToolPiece",
+    "fields",
+    "finish_reason",
+    "is_chunk",
+    "kind_of",
+    "kind_of_block",
+    "log_block",
+    "lone_text",
+    "pieces",
+    "text_of",
+]
+
+_log = logging.getLogger(__name__)
+
+_CALL_BLOCKS: Final = frozenset(
+    {"tool_use", "function_call", "custom_tool_call", "tool_call", "invalid_tool_call", "tool_call_chunk"}
+)
+CALL_SIGNATURES: Final = "__gemini_function_call_thought_signatures__"
+"""Where `langchain-google-genai` keeps the thought signatures of calls, by call id, in `additional_kwargs`."""
+_BARE_TEXT: Final = frozenset({"type", "text", "index", "id"})
+_NO_KWARGS: Final[Mapping[str, Any]] = {}
+Report = Callable[[Mapping[str, Any], Exception], None]
+"""Takes the fields of a message, and the error that reading one of its content blocks raised."""
+
+
+def log_block(view: Mapping[str, Any], error: Exception) -> None:
+    """The `Report` for messages that belong to no run."""
+    _log.warning("a content block of the message %r cannot be read and is left out", view.get("id"), exc_info=error)
+
+
+def pieces(view: Mapping[str, Any], *, whole: bool | None = None, report: Report = log_block) -> list[Piece]:
+    """What one chunk or one whole message says, in order.
+
+    Takes the `fields` of a message. `whole` reads a chunk's fields as a whole message, for a sum of chunks that is
+    stored as it is; by default the message's type decides.
+    """
+    chunk = is_chunk(view) if whole is None else not whole
+    content = view.get("content")
+    kwargs = view.get("additional_kwargs")
+    if not isinstance(kwargs, Mapping):
+        kwargs = _NO_KWARGS
+    if issubclass(type(content), str):  # asked in the content's place, which may raise at every look
+        told: list[Piece] = [Text(content)] if content else []
+        pending: list[ToolPiece | None] | None = None if chunk else [*_calls(view)]
+    else:
+        told = []
+        pending = None if chunk else [*_calls(view)]
+        _read_content(content, view, chunk, pending, told, report)
+    if kwargs:
+        _read_kwargs(kwargs, view, chunk, told, report)
+    if pending is None:
+        _read_call_chunks(view, told)
+    else:
+        told.extend(piece for piece in pending if piece is not None)
+    if CALL_SIGNATURES in kwargs:  # behind the calls, which must be known before something is said of them
+        told.extend(_signatures(kwargs[CALL_SIGNATURES]))
+    metadata = view.get("response_metadata")
+    if isinstance(metadata, Mapping) and "grounding_metadata" in metadata:
+        told += _safely(view, report, citations.read_grounding, metadata["grounding_metadata"])
+    return told
+
+
+def text_of(view: Mapping[str, Any]) -> str:
+    """The text a message says, of all its blocks; without reasoning."""
+    content = view.get("content")
+    if type(content) is str and not view.get("additional_kwargs"):
+        return content
+    return "".join(piece.text for piece in pieces(view) if type(piece) is Text)
+
+
+def finish_reason(view: Mapping[str, Any]) -> str | None:
+    """Why the model stopped, if not normally: see `finish_reasons`. Of several chunks, the last to tell it counts."""
+    if reason := abnormal(view.get("response_metadata")):
+        return reason
+    kwargs = view.get("additional_kwargs")
+    if isinstance(kwargs, Mapping) and kwargs.get("refusal"):
+        return "refusal"
+    content = view.get("content")
+    return "refusal" if isinstance(content, list) and any(map(_is_refusal, content)) else None
+
+
+def lone_text(content: Any) -> str:
+    """The text of a content that is one bare block of text, as tokens come in lists; "" for any other content."""
+    if type(content) is list and len(content) == 1 and type(content[0]) is dict:
+        block = content[0]
+        if block.get("type") == "text" and block.keys() <= _BARE_TEXT and type(block.get("text")) is str:
+            return block["text"]  # type: ignore[no-any-return]
+    return ""
+
+
+def _read_content(
+    content: Any,
+    view: Mapping[str, Any],
+    chunk: bool,
+    calls: list[ToolPiece | None] | None,
+    told: list[Piece],
+    report: Report,
+) -> None:
+    blocks = content if issubclass(type(content), list | tuple) else [content]
+    has_call_chunks = bool(view.get("tool_call_chunks"))
+    for position, block in enumerate(blocks):
+        try:
+            if isinstance(block, str):
+                if block:
+                    told.append(Text(block))
+                continue
+            if type(block) is dict and block.get("type") == "text" and block.keys() <= _BARE_TEXT:
+                if (text := block.get("text")) and isinstance(text, str):  # a streamed token: by far the most there are
+                    told.append(Text(text))
+                continue
+            block = _unwrapped(block)
+            kind = kind_of_block(block)
+            if kind == "":
+                continue
+            if kind in _CALL_BLOCKS:
+                if calls is not None:
+                    _take(calls, block, told)
+            elif kind == "input_json_delta":
+                if chunk and not has_call_chunks:
+                    told += server_tools.read_arguments(block)
+            else:
+                told += list(_read_block(kind, block, None if chunk else position, chunk))
+        except Exception as error:
+            report(view, error)
+
+
+def _read_block(kind: str, block: Mapping[str, Any], position: int | None, chunk: bool) -> Iterator[Piece]:
+    if kind in ("text", "output_text", "input_text"):
+        yield from _text(block)
+    elif kind in reasoning.BLOCK_TYPES:
+        yield from reasoning.read(block, position)
+    elif kind == "refusal":
+        if isinstance(block.get("refusal"), str):
+            yield Text(block["refusal"])
+    elif server_tools.is_server_block(kind):
+        yield from server_tools.read(block, chunk=chunk)
+    elif media.is_media_block(kind) and (part := media.part_of(block)):
+        yield Media(part)
+
+
+def _text(block: Mapping[str, Any]) -> Iterator[Piece]:
+    text = block.get("text")
+    if isinstance(text, str) and text:
+        yield Text(text)
+    for field in ("annotations", "citations"):
+        if block.get(field):
+            yield from citations.read(block[field])
+    extras = block.get("extras")
+    if isinstance(extras, Mapping) and isinstance(extras.get("signature"), str):
+        yield Signature(None, extras["signature"])
+
+
+def _read_kwargs(
+    kwargs: Mapping[str, Any], view: Mapping[str, Any], chunk: bool, told: list[Piece], report: Report
+) -> None:
+    if not any(type(piece) is Reasoning for piece in told):
+        told[:0] = _safely(view, report, reasoning.read_kwargs, kwargs)
+    outputs = kwargs.get("tool_outputs")
+    for block in outputs if isinstance(outputs, list) else ():
+        told += _safely(view, report, _read_output, block, chunk)
+    refusal = kwargs.get("refusal")
+    if isinstance(refusal, str) and refusal:
+        told.append(Text(refusal))
+    if audio := kwargs.get("audio"):
+        told += _safely(view, report, _audio, audio, chunk)
+
+
+def _read_output(block: Any, chunk: bool) -> Iterator[Piece]:
+    kind = kind_of_block(block)
+    if server_tools.is_server_block(kind):
+        yield from _read_block(kind, block, None, chunk)
+
+
+def _signatures(by_call: Any) -> Iterator[Piece]:
+    for call_id, value in by_call.items() if isinstance(by_call, Mapping) else ():
+        if isinstance(call_id, str) and isinstance(value, str):
+            yield Signature(call_id, value)
+
+
+def _audio(audio: Any, chunk: bool) -> Iterator[Piece]:
+    """A spoken answer: OpenAI's `{"data", "transcript"}`, or Gemini's bytes of a WAV file.
+
+    A chunk's data is a stretch of a file that is nothing before it is whole; its transcript streams as text.
+    """
+    if isinstance(audio, Mapping):
+        if isinstance(audio.get("transcript"), str) and audio["transcript"]:
+            yield Text(audio["transcript"])
+        audio = audio.get("data")
+    if not chunk and (part := media.part_of({"type": "audio", "base64": audio, "mime_type": "audio/wav"})):
+        yield Media(part)
+
+
+def _read_call_chunks(view: Mapping[str, Any], told: list[Piece]) -> None:
+    chunks = view.get("tool_call_chunks")
+    if not isinstance(chunks, list) or not chunks:
+        if view.get("tool_calls") or view.get("invalid_tool_calls"):
+            told.extend(piece for piece in _calls(view) if piece.name or piece.id)
+        return
+    for call in chunks:
+        if not isinstance(call, Mapping):
+            continue
+        index, id_, name, args = call.get("index"), call.get("id"), call.get("name"), call.get("args")
+        told.append(
+            ToolPiece(
+                index if isinstance(index, int | str) else None,
+                id_ if isinstance(id_, str) and id_ else None,
+                name if isinstance(name, str) and name else None,
+                args if isinstance(args, str) or args is None else server_tools.json_text(args),
+            )
+        )
+
+
+def _calls(view: Mapping[str, Any]) -> list[ToolPiece]:
+    """The calls of a whole message."""
+    found: list[ToolPiece] = []
+    for field in ("tool_calls", "invalid_tool_calls"):
+        calls = view.get(field)
+        if not isinstance(calls, list | tuple):
+            continue
+        for call in calls:
+            if isinstance(call, Mapping):
+                id_, name, args = call.get("id"), call.get("name"), call.get("args")
+                raw = field == "invalid_tool_calls" and (args is None or isinstance(args, str))
+                found.append(
+                    ToolPiece(
+                        None,
+                        id_ if isinstance(id_, str) and id_ else None,
+                        name if isinstance(name, str) and name else None,
+                        (args or "") if raw else server_tools.json_text({} if args is None else args),
+                    )
+                )
+    return found
+
+
+def _take(calls: list[ToolPiece | None], block: Mapping[str, Any], told: list[Piece]) -> None:
+    """Tell the call that a block of the content stands for, in its place."""
+    id_ = block.get("call_id") or block.get("id")
+    for number, call in enumerate(calls):
+        if call is not None and call.id is not None and call.id == id_:
+            told.append(call)
+            calls[number] = None
+            return
+
+
+def _unwrapped(block: Any) -> Any:
+    """A provider's own block out of LangChain's `non_standard` wrapping."""
+    if isinstance(block, Mapping) and block.get("type") == "non_standard" and isinstance(block.get("value"), Mapping):
+        value = block["value"]
+        return {**value, "index": block["index"]} if "index" in block and "index" not in value else value
+    return block
+
+
+def kind_of_block(block: Any) -> str:
+    """The type of a content block; a block without one is text if it has text, and nothing otherwise.
+
+    Raises `TypeError` for what is no content block.
+    """
+    if block is None:
+        return ""
+    if not isinstance(block, Mapping):
+        raise TypeError(f"a content block is a mapping or a text, not {type(block).__name__}")
+    kind = block.get("type")
+    if isinstance(kind, str):
+        return kind
+    if isinstance(block.get("text"), str):
+        return "text"
+    if kind is None:
+        return ""
+    raise TypeError(f"the type of a content block is a text, not {type(kind).__name__}")
+
+
+def _is_refusal(block: Any) -> bool:
+    try:
+        return kind_of_block(_unwrapped(block)) == "refusal"
+    except Exception:  # `pieces` reports it
+        return False
+
+
+def _safely(view: Mapping[str, Any], report: Report, read: Callable[..., Iterator[Piece]], *args: Any) -> list[Piece]:
+    try:
+        return list(read(*args))
+    except Exception as error:
+        report(view, error)
+        return []

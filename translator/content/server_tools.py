@@ -1,0 +1,168 @@
+"""Tools the provider runs itself: reading their calls and results out of message content. Never client-run tools.
+
+Rules
+1. A call is a `ToolPiece` with `server=True`; its arguments stream where the provider streams them (Anthropic's
+   `input_json_delta`, LangChain's `server_tool_call_chunk`), and come at once where it does not (Responses).
+2. A result is text as it is, or else the compact JSON of what the provider gave.
+3. Names are LangChain's standard ones (`web_search`, `file_search`, `code_interpreter`); a tool of a remote MCP server
+   goes by its own name.
+4. Responses puts call and result in one item, which comes when both are there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import orjson
+
+from ..jsonable.to_json import frozen_bytes
+from .blocks import Key, Media, Piece, ServerResult, ToolPiece
+
+RESPONSES_ITEMS: Final[Mapping[str, tuple[str, str]]] = {
+    # item type: (tool name, field of the result)
+    "web_search_call": ("web_search", "sources"),
+    "file_search_call": ("file_search", "results"),
+    "code_interpreter_call": ("code_interpreter", "outputs"),
+    "mcp_call": ("remote_mcp", "output"),
+    "mcp_list_tools": ("mcp_list_tools", "tools"),
+    "tool_search_call": ("tool_search", ""),
+}
+_STREAMED: Final = frozenset({"server_tool_use", "mcp_tool_use", "server_tool_call", "server_tool_call_chunk"})
+_OTHER: Final = frozenset({"server_tool_result", "executable_code", "code_execution_result", "tool_search_output"})
+
+
+def is_server_block(kind: str) -> bool:
+    """Whether a content block of this type is about a tool the provider runs."""
+    return (
+        kind in _STREAMED
+        or kind in _OTHER
+        or kind in RESPONSES_ITEMS
+        or kind == "image_generation_call"
+        or kind.endswith("_tool_result")
+    )
+
+
+def read(block: Mapping[str, Any], *, chunk: bool) -> Iterator[Piece]:
+    """Pieces of one content block for which `is_server_block` holds, of a chunk or of a whole message."""
+    kind = block["type"]
+    if kind in _STREAMED:
+        yield _call(block, chunk)
+    elif kind in RESPONSES_ITEMS:
+        yield from _responses_item(kind, block)
+    elif kind == "image_generation_call":
+        yield from _generated_image(block)
+    elif kind == "executable_code":
+        arguments = {"code": block.get("executable_code"), "language": block.get("language")}
+        yield ToolPiece(None, _string(block.get("id")), "code_interpreter", json_text(arguments), server=True)
+    elif kind == "code_execution_result":
+        failed = block.get("outcome") not in (None, 1, "OUTCOME_OK")
+        call = _string(block.get("tool_call_id")) or ""
+        yield ServerResult(call, result_text(block.get("code_execution_result")), failed)
+    elif kind == "tool_search_output":
+        if call_id := _string(block.get("id")):
+            yield ServerResult(call_id, result_text({"tools": block.get("tools")}), block.get("status") == "failed")
+    else:
+        yield from _result(block)
+
+
+def read_arguments(block: Mapping[str, Any]) -> Iterator[Piece]:
+    """The piece of an `input_json_delta` that no tool call chunk stands for: a server call's arguments go on."""
+    arguments = block.get("partial_json")
+    if isinstance(arguments, str) and arguments:
+        yield ToolPiece(index_of(block), None, None, arguments, server=True)
+
+
+def index_of(block: Mapping[str, Any]) -> Key:
+    """A block's index, if it is one that can tell blocks apart."""
+    index = block.get("index")
+    return index if isinstance(index, int | str) else None
+
+
+def json_text(value: Any) -> str:
+    """Compact JSON of any value."""
+    return frozen_bytes(value).decode()
+
+
+def result_text(value: Any) -> str:
+    """A result as text: as it is if it is text, nothing if there is none, else JSON."""
+    if issubclass(type(value), str):  # asked in the value's place, which may raise at every look
+        return value  # type: ignore[no-any-return]
+    return "" if value is None else json_text(value)
+
+
+def _string(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def _call(block: Mapping[str, Any], chunk: bool) -> ToolPiece:
+    extras = block.get("extras")
+    name = _string(block.get("name"))
+    if name == "remote_mcp" and isinstance(extras, Mapping):
+        name = _string(extras.get("tool_name")) or name
+    if name == "code_execution":
+        name = "code_interpreter"
+    arguments = _arguments(block, chunk)
+    return ToolPiece(index_of(block), _string(block.get("id")), name, arguments, server=True)
+
+
+def _arguments(block: Mapping[str, Any], chunk: bool) -> str | None:
+    given = block.get("input", block.get("args"))
+    if isinstance(given, str):
+        return given or None
+    streamed = block.get("partial_json")
+    if not given and isinstance(streamed, str) and streamed:
+        return streamed if chunk else _compact(streamed)
+    return None if chunk and not given else json_text(given or {})
+
+
+def _compact(text: str) -> str:
+    """JSON text as compact as that of other calls; what is no JSON, as it is."""
+    try:
+        return json_text(orjson.loads(text))
+    except ValueError:
+        return text
+
+
+def _result(block: Mapping[str, Any]) -> Iterator[Piece]:
+    call_id = _string(block.get("tool_call_id")) or _string(block.get("tool_use_id"))
+    if call_id is None:
+        return
+    output = block.get("output", block.get("content"))
+    failed = block.get("status") == "error" or bool(block.get("is_error"))
+    if isinstance(output, Mapping):
+        failed = failed or bool(output.get("error_code"))
+    yield ServerResult(call_id, result_text(output), failed)
+
+
+def _responses_item(kind: str, block: Mapping[str, Any]) -> Iterator[Piece]:
+    call_id = _string(block.get("id"))
+    if call_id is None:
+        return
+    name, field = RESPONSES_ITEMS[kind]
+    output = block.get(field)
+    arguments: Any = {}
+    if kind == "web_search_call":
+        action = block.get("action")
+        if isinstance(action, Mapping):
+            output = {"sources": action["sources"]} if action.get("sources") else None
+            arguments = {key: value for key, value in action.items() if key != "sources"}
+    elif kind == "file_search_call":
+        arguments = {"queries": block.get("queries") or []}
+    elif kind == "code_interpreter_call":
+        arguments = {"code": block["code"]} if "code" in block else {}
+    elif kind in ("mcp_call", "tool_search_call"):
+        arguments = block.get("arguments") or {}
+        name = _string(block.get("name")) or name
+    text = arguments if isinstance(arguments, str) else json_text(arguments)
+    yield ToolPiece(index_of(block), call_id, name, text, server=True)
+    if kind != "tool_search_call":
+        error = block.get("error")
+        yield ServerResult(call_id, result_text(error or output), bool(error) or block.get("status") == "failed")
+
+
+def _generated_image(block: Mapping[str, Any]) -> Iterator[Piece]:
+    image = block.get("result")
+    if isinstance(image, str) and image:
+        kind = _string(block.get("output_format")) or "png"
+        yield Media({"type": "image", "source": {"type": "data", "value": image, "mimeType": f"image/{kind}"}})

@@ -1,0 +1,126 @@
+"""A whole wire message as the events that make the client hold it. Pure functions; when to use them is not known here.
+
+What events cannot say makes a message untellable: content in several parts, a user's encrypted value, other metadata
+than the ends of texts, calls and results carry. Such a message needs a snapshot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..wire import events
+from ..wire.events import Event
+from .compare import same_arguments
+
+
+def retold(message: Mapping[str, Any], subagent: str | None = None) -> list[Event] | None:
+    """The events that append `message` to the client's, or None if events cannot."""
+    role = message.get("role")
+    if role == "assistant":
+        return _assistant(message, subagent)
+    if role == "tool":
+        return _tool(message, subagent)
+    if role == "reasoning":
+        return _reasoning(message, subagent)
+    if role == "activity":
+        return [events.activity_snapshot(message["id"], message["activityType"], message["content"], subagent)]
+    if role in ("user", "system", "developer") and isinstance(message.get("content"), str):
+        return None if "encryptedValue" in message else _text(message, str(role), subagent)
+    return None
+
+
+def continued(held: Mapping[str, Any], message: Mapping[str, Any], subagent: str | None = None) -> list[Event] | None:
+    """The events that make `held`, the client's copy, into `message`, of which it is the beginning; None if events
+    cannot. Told are a new end of the text, of arguments and of the list of calls, metadata and encrypted values; none
+    are needed where arguments are the same JSON."""
+    role = message.get("role")
+    if role != held.get("role") or role == "tool":
+        return None
+    if role == "activity":
+        return retold(message, subagent)
+    text = _tail(held.get("content"), message.get("content"))
+    calls = _later_calls(held.get("toolCalls") or [], message.get("toolCalls") or [])
+    if text is None or calls is None:
+        return None
+    later = {"id": message["id"], "role": role, "content": text, "toolCalls": calls}
+    later["metadata"] = _later(held.get("metadata") or {}, message.get("metadata") or {})
+    if message.get("encryptedValue") != held.get("encryptedValue"):
+        later["encryptedValue"] = message.get("encryptedValue")
+    elif not (text or calls or later["metadata"]):
+        return []
+    return retold(later, subagent)
+
+
+def _tail(held: Any, text: Any) -> str | None:
+    """What follows `held` in `text`; None if it does not begin with it."""
+    if held == text:
+        return ""
+    held = "" if held is None else held
+    return text[len(held) :] if isinstance(held, str) and isinstance(text, str) and text.startswith(held) else None
+
+
+def _later(held: Mapping[str, Any], marks: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in marks.items() if key not in held or held[key] != value}
+
+
+def _later_calls(held: list[Event], calls: list[Event]) -> list[Event] | None:
+    """What is new in calls: of those held the rest of the arguments, and new ones."""
+    if [call["id"] for call in held] != [call["id"] for call in calls[: len(held)]]:
+        return None
+    later: list[Event] = []
+    for before, call in zip(held, calls, strict=False):
+        arguments, wanted = before["function"]["arguments"], call["function"]["arguments"]
+        rest = _tail(arguments, wanted)
+        if rest is None and same_arguments(arguments, wanted):
+            before, rest = {**before, "function": {**before["function"], "arguments": wanted}}, ""
+        if rest is None:
+            return None
+        if before != call:
+            later.append({**call, "function": {**call["function"], "arguments": rest}})
+    return later + calls[len(held) :]
+
+
+def _text(message: Mapping[str, Any], role: str, subagent: str | None) -> list[Event]:
+    start = events.text_start(message["id"], role, message.get("name"), subagent)
+    content = message.get("content")
+    told = [start, events.text_content(message["id"], content, subagent)] if content else [start]
+    return [*told, events.text_end(message["id"], message.get("metadata"), subagent)]
+
+
+def _assistant(message: Mapping[str, Any], subagent: str | None) -> list[Event] | None:
+    if not isinstance(message.get("content", ""), str):
+        return None
+    calls = message.get("toolCalls") or []
+    needs_text = message.get("content") or message.get("name") or message.get("metadata") or not calls
+    *told, end = _text(message, "assistant", subagent) if needs_text else [None]
+    tools: list[Event] = []
+    for call in calls:
+        function = call["function"]
+        tools.append(events.tool_start(call["id"], function["name"], message["id"], subagent))
+        if function["arguments"]:
+            tools.append(events.tool_args(call["id"], function["arguments"], subagent))
+        tools.append(events.tool_end(call["id"], subagent))
+        if call.get("encryptedValue"):
+            tools.append(events.call_encrypted(call["id"], call["encryptedValue"], subagent))
+    if message.get("encryptedValue"):
+        tools.append(events.reasoning_encrypted(message["id"], message["encryptedValue"], subagent))
+    return [event for event in (*told, *tools, end) if event is not None]
+
+
+def _tool(message: Mapping[str, Any], subagent: str | None) -> list[Event] | None:
+    if "error" in message or "encryptedValue" in message:
+        return None
+    result = events.tool_result(
+        message["id"], message["toolCallId"], message["content"], message.get("metadata"), subagent
+    )
+    return [result]
+
+
+def _reasoning(message: Mapping[str, Any], subagent: str | None) -> list[Event]:
+    told = events.reasoning_start(message["id"], subagent)
+    if message.get("content"):
+        told.append(events.reasoning_content(message["id"], message["content"], subagent))
+    if message.get("encryptedValue"):
+        told.append(events.reasoning_encrypted(message["id"], message["encryptedValue"], subagent))
+    return [*told, *events.reasoning_end(message["id"], message.get("metadata"), subagent)]

@@ -1,0 +1,107 @@
+"""Whose speech is told while it streams. Nothing about how it is told, nor about what the checkpoint keeps of it.
+
+Rules:
+
+1. What a model says to a middleware (a summary: `lc_source`, and whatever carries `lc_internal_call`) or inside a tool
+   is not told.
+2. A task runs a tool if its input is a tool call (the `tasks` mode says so), or if its node runs tools: one that is
+   called `tools`, or that has answered a call which another node of its graph made in this run. A node that answers its
+   own calls (structured output, a hand-off, a loop in one node) is not taken for a tool node by that. A node that
+   returns its model's message is never one: that message is part of the conversation.
+3. A node belongs to one run of one graph, its namespace: many agents have nodes of the same names.
+4. The `speakers` option replaces rule 1: names of nodes or tags, or a predicate over the call's metadata. A predicate
+   that raises says no.
+5. The metadata keys `emit-messages` and `emit-tool-calls` of a model call mute its text or its calls, as they do in
+   `ag-ui-langgraph` (there also with the prefix `copilotkit:`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..losses import Losses
+from ..options import Options
+from ..parts.namespaces import Namespace, task_path
+
+
+class Speakers:
+    """Who may speak in one run."""
+
+    def __init__(self, options: Options, losses: Losses) -> None:
+        self._losses = losses
+        self._speakers = options.speakers
+        self._tool_tasks: set[Namespace] = set()
+        """The running tasks whose input is a tool call."""
+        self._tool_nodes: set[tuple[Namespace, str]] = set()
+        """Nodes that have answered calls of other nodes."""
+        self._speaking: set[tuple[Namespace, str]] = set()
+        """Nodes that have returned what their models said."""
+        self._callers: dict[tuple[Namespace, str], set[str]] = {}
+        """By graph and id of a tool call without result: the nodes that made such a call."""
+
+    def called(self, ns: Namespace, metadata: Mapping[str, Any], call_id: str) -> None:
+        """A model made a tool call."""
+        graph, node = _node(task_path(ns, metadata))
+        self._callers.setdefault((graph, call_id), set()).add(node)
+
+    def answered(self, ns: Namespace, metadata: Mapping[str, Any], call_id: str) -> None:
+        """A node answered a tool call (rule 2)."""
+        graph, node = _node(task_path(ns, metadata))
+        callers = self._callers.pop((graph, call_id), set())
+        if node not in callers:
+            if callers:
+                self._tool_nodes.add((graph, node))
+        elif len(callers) > 1:
+            self._callers[graph, call_id] = callers - {node}
+
+    def returned(self, ns: Namespace, node: str) -> None:
+        """A node returned what its model said (rule 2)."""
+        self._speaking.add((ns, node))
+
+    def task(self, ns: Namespace, segment: str, *, runs_tool: bool) -> None:
+        """The `tasks` mode: a task began that runs a tool, or any task ended; `segment` is its part of a namespace."""
+        if runs_tool:
+            self._tool_tasks.add((*ns, segment))
+        else:
+            self._tool_tasks.discard((*ns, segment))
+
+    def runs_tools(self, ns: Namespace, node: str) -> bool:
+        """Whether a node of the graph at `ns` runs tools (rule 2)."""
+        return (node == "tools" or (ns, node) in self._tool_nodes) and (ns, node) not in self._speaking
+
+    def is_tool(self, task: Namespace) -> bool:
+        """Whether a task, by its whole path, runs a tool (rule 2)."""
+        return task in self._tool_tasks or self.runs_tools(*_node(task))
+
+    def in_tool(self, ns: Namespace, depth: int = 0) -> bool:
+        """Whether the graph at `ns` was called by a tool; the first `depth` segments do not count."""
+        return any(self.is_tool(ns[:end]) for end in range(depth + 1, len(ns) + 1))
+
+    def is_silent(self, ns: Namespace, metadata: Mapping[str, Any], depth: int = 0) -> bool:
+        """Whether a call's speech is held back (rules 1 and 4); `depth` is that of the subagent it belongs to."""
+        speakers = self._speakers
+        if speakers is None:
+            source = metadata.get("lc_source")
+            if "lc_internal_call" in metadata or (isinstance(source, str) and source == "summarization"):
+                return True
+            return self.is_tool(task_path(ns, metadata)) or self.in_tool(ns, depth)
+        if callable(speakers):
+            try:
+                return not speakers(metadata)
+            except Exception as error:  # an owner's predicate must not end a stream
+                self._losses.warn("The predicate `speakers` raised, and model calls are hidden", error)
+                return True
+        tags = metadata.get("tags")
+        names = [metadata.get("langgraph_node"), *(tags if isinstance(tags, list | tuple) else ())]
+        return speakers.isdisjoint(name for name in names if isinstance(name, str))
+
+
+def is_muted(metadata: Mapping[str, Any], what: str) -> bool:
+    """Whether the call's own metadata asks for silence about `what`: `messages` or `tool-calls` (rule 5)."""
+    return any(metadata.get(f"{prefix}emit-{what}") is False for prefix in ("", "copilotkit:"))
+
+
+def _node(task: Namespace) -> tuple[Namespace, str]:
+    """The graph and the node of a task."""
+    return task[:-1], task[-1].partition(":")[0]

@@ -1,0 +1,145 @@
+"""What a LangGraph stream yields, recognised: every shape becomes one `Part`. Never what a part means.
+
+Shapes, as measured on langgraph 1.0 to 1.2 and langgraph-sdk 0.3 to 0.4:
+
+- local `astream(stream_mode=[...])`: `(mode, data)`, with `subgraphs=True` `(ns, mode, data)`;
+- local `version="v2"`, and the SDK's: `{"type": mode, "ns": (...), "data": data}`, `values` with `interrupts` beside;
+- SDK and `RemoteGraph`: `StreamPart(event, data, id)`, the event being `mode` or `mode|ns|ns`;
+- a recording of any of these as JSON: lists for tuples, or an object `{"event", "data", "id"}` or `{"ns", "mode",
+  "data", "id"}`.
+
+A stream asked for with one bare mode, or with a tuple of modes, yields payloads without their mode. They cannot be told
+apart, so they are refused, with a line that says how to ask.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from ..errors import UnreadablePartError
+
+if TYPE_CHECKING:
+    from langgraph.types import StreamMode
+    from langgraph_sdk.schema import StreamMode as PlatformStreamMode
+
+STREAM_MODES: Final[list[StreamMode]] = ["messages", "updates", "values", "custom"]
+"""What to ask a local graph for: `graph.astream(..., stream_mode=STREAM_MODES)`. A list, for LangGraph loses the names
+of the modes when it is given a tuple."""
+
+PLATFORM_STREAM_MODES: Final[list[PlatformStreamMode]] = ["messages-tuple", "updates", "values", "custom"]
+"""What to ask LangGraph Platform for: `client.runs.stream(..., stream_mode=PLATFORM_STREAM_MODES)`."""
+
+UNUSED_MODES: Final = frozenset(
+    {"checkpoints", "debug", "tools", "events", "lifecycle", "feedback", "end", "heartbeat", "messages-tuple"}
+)
+"""Modes and events of LangGraph that are ignored. A part of any other mode is ignored with a log line: its payload may
+have come without a mode."""
+_HOW_TO_ASK: Final = "ask for the stream with stream_mode=STREAM_MODES, a list of several modes"
+
+
+class Part(NamedTuple):
+    """One part of a stream: its namespace (`()` is the root graph), its mode, its payload, and its id if it has one."""
+
+    ns: tuple[str, ...]
+    mode: str
+    data: Any
+    id: str | None = None
+    interrupts: Sequence[Any] = ()
+
+
+def live_message(raw: Any) -> tuple[Any, Any] | None:
+    """The message and its metadata, if `raw` is a local part of the mode `messages`; None for all that needs a look.
+
+    Every token comes through here: it makes nothing.
+    """
+    if type(raw) is tuple and len(raw) > 1:
+        data = raw[-1]
+        return data if type(data) is tuple and len(data) == 2 and raw[-2] == "messages" else None
+    if type(raw) is dict and raw.get("type") == "messages":
+        data = raw.get("data")
+        return data if type(data) is tuple and len(data) == 2 else None
+    return None
+
+
+def read_part(raw: Any) -> Part | None:
+    """The `Part` that `raw` is; None for what carries nothing to translate (a keep-alive, a newer protocol's envelope).
+
+    Raises `UnreadablePartError`, naming what came, if `raw` is of none of the shapes above.
+    """
+    kind: type[Any] = type(raw)
+    if kind is Part:
+        part: Part = raw
+    elif issubclass(kind, tuple | list):
+        part = _from_sequence(raw)
+    elif issubclass(kind, dict):
+        part = _from_mapping(raw)
+    else:
+        raise UnreadablePartError(f"expected a part of a LangGraph stream, got {_name(raw)}; {_HOW_TO_ASK}")
+    if part.mode in ("values", "messages") and _is_envelope(part.data):
+        return None
+    if part.mode == "messages":
+        _check_message(part.data)
+    return part
+
+
+def _from_sequence(raw: Sequence[Any]) -> Part:
+    if len(raw) == 2 and isinstance(raw[0], str):
+        return Part((), raw[0], raw[1])
+    if len(raw) == 3 and isinstance(raw[0], str):
+        return _from_event(raw[0], raw[1], raw[2])
+    if len(raw) == 3 and isinstance(raw[0], tuple | list) and isinstance(raw[1], str):
+        return Part(_namespace(raw[0]), raw[1], raw[2])
+    if len(raw) == 2:
+        shape = "(message, metadata)" if isinstance(raw[1], Mapping) and "langgraph_node" in raw[1] else "two values"
+        raise UnreadablePartError(f"expected (mode, data), got {shape} without a mode; {_HOW_TO_ASK}")
+    raise UnreadablePartError(
+        f"expected (mode, data), (ns, mode, data) or (event, data, id), got {_name(raw)} of {len(raw)}; {_HOW_TO_ASK}"
+    )
+
+
+def _from_mapping(raw: dict[Any, Any]) -> Part:
+    kind, mode, event = raw.get("type"), raw.get("mode"), raw.get("event")
+    if "data" in raw:
+        if isinstance(event, str) and not event.startswith("on_"):
+            return _from_event(event, raw["data"], raw.get("id"))
+        name = kind if isinstance(kind, str) else mode
+        if isinstance(name, str) and isinstance(raw.get("ns", ()), tuple | list):
+            path, interrupts = _namespace(raw.get("ns", ())), raw.get("interrupts", ())
+            return Part(path, name, raw["data"], _id(raw.get("id")), interrupts)
+    if isinstance(event, str) and event.startswith("on_"):
+        raise UnreadablePartError(f"expected parts of astream(), got {event!r} of astream_events(); {_HOW_TO_ASK}")
+    if kind == "event" and "method" in raw:
+        raise UnreadablePartError(f"expected parts of astream(), got an event of astream_events(); {_HOW_TO_ASK}")
+    keys = ", ".join(sorted(map(str, list(raw)[:8])))
+    raise UnreadablePartError(f"expected a part with its mode, got a mapping with the keys {keys}; {_HOW_TO_ASK}")
+
+
+def _from_event(event: Any, data: Any, part_id: Any) -> Part:
+    if not isinstance(event, str):
+        raise UnreadablePartError(f"expected an event name as a string, got {_name(event)}")
+    mode, *ns = event.split("|")
+    return Part(tuple(ns), mode, data, _id(part_id))
+
+
+def _namespace(ns: Sequence[Any]) -> tuple[str, ...]:
+    return tuple(map(str, ns))
+
+
+def _id(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _is_envelope(data: Any) -> bool:
+    """Whether `data` is an event of the platform's newer protocol, which a legacy join delivers under a mode's name."""
+    return type(data) is dict and type(data.get("type")) is str and data["type"] == "event" and "method" in data
+
+
+def _check_message(data: Any) -> None:
+    if isinstance(data, tuple | list) and len(data) == 2 and isinstance(data[1], Mapping | None):
+        return
+    raise UnreadablePartError(f"expected (message, metadata) in a part of mode 'messages', got {_name(data)}")
+
+
+def _name(value: Any) -> str:
+    return type(value).__name__

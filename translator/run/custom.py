@@ -1,0 +1,65 @@
+"""What nodes write to the stream themselves (`get_stream_writer`) as events. Nothing of what LangGraph writes.
+
+Rules:
+
+1. An AG-UI `ACTIVITY_SNAPSHOT` or `ACTIVITY_DELTA` passes as itself if it is valid and the client can apply it: its id
+   is not a message's of another kind, its patch fits the activity.
+2. A mapping of just `name` and `value`, or an AG-UI `CUSTOM` event, is `CUSTOM` with that name. Anything else, any
+   other AG-UI event included, is `CUSTOM` with the name `custom` and the payload as its value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ag_ui.core import ActivityDeltaEvent, ActivitySnapshotEvent, BaseEvent
+from pydantic import ValidationError
+
+from ..client.apply_patch import RefusedError, patched
+from ..client.view import ClientView
+from ..jsonable.to_json import plain
+from ..wire import events
+from ..wire.events import Event
+
+_ACTIVITIES: Mapping[str, type[BaseEvent]] = {
+    "ACTIVITY_SNAPSHOT": ActivitySnapshotEvent,
+    "ACTIVITY_DELTA": ActivityDeltaEvent,
+}
+
+
+def custom_event(payload: Any, view: ClientView, subagent: str | None) -> Event:
+    """The event for a payload of the `custom` mode."""
+    value = plain(payload)
+    if isinstance(value, dict):
+        kind = value.get("type")
+        if isinstance(kind, str) and kind in _ACTIVITIES:
+            activity = _activity(value, view, subagent)
+            if activity is not None:
+                return activity
+        is_custom = kind == "CUSTOM" or value.keys() == {"name", "value"}
+        if is_custom and isinstance(value.get("name"), str) and "value" in value:
+            return events.custom(value["name"], value["value"], subagent)
+    return events.custom("custom", value, subagent)
+
+
+def _activity(value: Mapping[str, Any], view: ClientView, subagent: str | None) -> Event | None:
+    kind = value["type"]
+    known = {"type", "messageId", "activityType", "content", "replace", "patch"}
+    event = {key: item for key, item in value.items() if key in known and item is not None}
+    if subagent is not None:
+        event["subagentRunId"] = subagent
+    try:
+        _ACTIVITIES[kind].model_validate(event)
+    except ValidationError:
+        return None
+    held = view.message(event["messageId"])
+    if held is not None and held["role"] != "activity":
+        return None
+    if kind == "ACTIVITY_SNAPSHOT":
+        return event if isinstance(event["content"], dict) else None
+    try:
+        fits = held is not None and isinstance(patched(held["content"], event["patch"]), dict)
+    except RefusedError:
+        fits = False
+    return event if fits else None

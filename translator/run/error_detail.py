@@ -1,0 +1,58 @@
+"""What may be said of an error, by the level of detail that was chosen. Never raises, whatever the error is.
+
+A platform's error is `{"error": class name, "message": text}`; locally it is the exception itself.
+"""
+
+from __future__ import annotations
+
+import traceback
+from typing import Any, Final, NamedTuple
+
+from ..jsonable.to_json import text
+from ..options import ErrorDetail
+
+NEUTRAL: Final = "The run failed."
+
+
+class Failure(NamedTuple):
+    """What is told of an error."""
+
+    message: str
+    code: str | None = None
+    metadata: dict[str, Any] | None = None
+
+
+def failure(error: Any, detail: ErrorDetail) -> Failure:
+    """What is told of `error`: nothing of its own, its class, its message too, or its traceback as well."""
+    if detail == "none":
+        return Failure(NEUTRAL)
+    code = _code(error)
+    if detail == "code":
+        return Failure(NEUTRAL, code)
+    message = _message(error) or NEUTRAL
+    if detail == "full" and issubclass(type(error), BaseException):
+        return Failure(message, code, {"stack": _stack(error)})
+    return Failure(message, code)
+
+
+def _code(error: Any) -> str | None:
+    if issubclass(type(error), BaseException):
+        return type(error).__name__
+    name = error.get("error") if type(error) is dict else None
+    return text(name) if isinstance(name, str) and name else None
+
+
+def _message(error: Any) -> str:
+    if type(error) is dict:
+        error = error.get("message", "")
+    try:
+        return text(str(error))
+    except Exception:  # a message that raises must not hide the error
+        return ""
+
+
+def _stack(error: BaseException) -> str:
+    try:
+        return text("".join(traceback.format_exception(error)))
+    except Exception:  # as above
+        return ""

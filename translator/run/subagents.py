@@ -1,0 +1,211 @@
+"""deepagents' `task` subagents as `SUBAGENT_*`: which namespaces are theirs, whose call began them, how they end.
+
+Rules:
+
+1. A subagent is a graph that a tool called `task` runs for a call with the arguments `subagent_type` and `description`.
+   Its namespace ends in the tool's task. An ordinary subgraph is none, nor is a graph or a model that another tool
+   calls.
+2. The call is found by what the subagent is told: the last human message of its input, also of one that goes on, ends
+   with the call's description. Where its input is not heard, by its name (`lc_agent_name`), if just one unanswered call
+   asks for it; else the call stays unnamed.
+3. It starts before anything of it is told and ends with its call's result, or with the superstep of the graph that
+   called it. An interrupt inside suspends it; a run that fails or is cancelled fails it.
+4. `attributed`: told, and what it says is tagged. `inline`: what it says is told as the main agent's. `hidden`: nothing
+   is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import orjson
+
+from ..content.reader import fields, text_of
+from ..messages.visibility import Speakers
+from ..options import Options
+from ..outbox import Outbox
+from ..parts.namespaces import Namespace, is_within
+from ..wire import events
+
+TASK_TOOL: Final = "task"
+
+
+@dataclass(slots=True)
+class Subagent:
+    """One run of a subagent. Its id is its namespace, which a resumed run has again."""
+
+    ns: Namespace
+    name: str
+    parent: Subagent | None
+    call_id: str | None = None
+    ended: bool = False
+
+    @property
+    def id(self) -> str:
+        """The `subagentRunId`."""
+        return "|".join(self.ns)
+
+
+class Subagents:
+    """The subagents of one run."""
+
+    def __init__(self, outbox: Outbox, options: Options, speakers: Speakers) -> None:
+        self._outbox = outbox
+        self._options = options
+        self._speakers = speakers
+        self._by_ns: dict[Namespace, Subagent] = {}
+        self._ordinary: set[tuple[Namespace, bool]] = set()
+        """Namespaces that were found to be no subagent's, and whether by their input."""
+        self._calls: dict[Namespace, str] = {}
+        """By the namespace of a tool's task: the call it runs, where the `tasks` mode says so."""
+
+    def of(self, ns: Namespace) -> Subagent | None:
+        """The innermost subagent that the graph at `ns` is, or belongs to."""
+        if not self._by_ns:
+            return None
+        return next((found for depth in range(len(ns), 0, -1) if (found := self._by_ns.get(ns[:depth]))), None)
+
+    def owner(self, ns: Namespace) -> tuple[str | None, int]:
+        """The `subagentRunId` of what happens at `ns`, and how deep that subagent lies."""
+        subagent = self.of(ns)
+        return (self.tag(subagent), len(subagent.ns)) if subagent else (None, 0)
+
+    def tag(self, subagent: Subagent | None) -> str | None:
+        """The `subagentRunId` that events of `subagent` carry."""
+        return subagent.id if subagent is not None and self._options.subagents == "attributed" else None
+
+    def are_told(self, ns: Namespace) -> bool:
+        """Whether the nodes of the graph at `ns` are anybody's to hear of: not inside a tool, nor a hidden subagent."""
+        if not ns:
+            return True
+        subagent = self.of(ns)
+        return not self.silences(subagent) and not self._speakers.in_tool(ns, len(subagent.ns) if subagent else 0)
+
+    def silences(self, subagent: Subagent | None) -> bool:
+        """Whether what `subagent` says is not told."""
+        return subagent is not None and self._options.subagents == "hidden"
+
+    def heard(self, ns: Namespace, metadata: Mapping[str, Any] | None, channels: Any) -> None:
+        """Something came from the graph at `ns`: a message with its metadata, or its `values`."""
+        key = (ns, channels is not None)
+        if not ns or ns in self._by_ns or key in self._ordinary or not self._speakers.is_tool(ns):
+            return
+        self._ordinary.add(key)
+        name = metadata.get("lc_agent_name") if metadata is not None else None
+        told = _last_human(channels.get(self._options.messages_key)) if isinstance(channels, Mapping) else None
+        known = self._calls.get(ns)
+        asking = [
+            (call_id, args)
+            for call_id, args in self._unanswered(self.of(ns[:-1]))
+            if (call_id == known if known else _is_for(args, told, name))
+        ]
+        if not asking:
+            return
+        call_id, args = asking[0]
+        certain = len(asking) == 1 or told is not None
+        subagent = Subagent(ns, args["subagent_type"], self.of(ns[:-1]), call_id if certain else None)
+        self._start(subagent, args["description"] if certain else None)
+
+    def task(self, ns: Namespace, task: Mapping[str, Any]) -> None:
+        """A part of the `tasks` mode: the start of a tool's task names the call it runs."""
+        call, segment = _tool_call(task.get("input")), f"{task.get('name')}:{task.get('id')}"
+        if call is not None:
+            self._calls[(*ns, segment)] = call
+        self._speakers.task(ns, segment, runs_tool=call is not None)
+
+    def answered(self, call_id: str | None, task: Namespace) -> list[Subagent]:
+        """The subagents that end with a result: of the call `call_id` (None: there is no result), given by `task`.
+
+        Two calls with the same arguments may have been confused; then the result's own task says which subagent ended.
+        """
+        if call_id is None:
+            return []
+        running = [item for item in self._by_ns.values() if not item.ended]
+        asked = [item for item in running if item.call_id == call_id]
+        if any(item.ns[: len(task)] == task for item in asked):
+            return asked
+        return [item for item in running if item.ns == task] or asked
+
+    def going(self, ns: Namespace = ()) -> list[Subagent]:
+        """The subagents called within the graph at `ns` that have not ended, innermost first."""
+        below = [item for item in self._by_ns.values() if not item.ended and item.ns != ns and is_within(item.ns, ns)]
+        return sorted(below, key=lambda item: -len(item.ns))
+
+    def finish(self, subagent: Subagent, interrupt_ids: list[str]) -> None:
+        """Ends a subagent: suspended by interrupts, or done."""
+        outcome = {"type": "suspended", "interruptIds": interrupt_ids} if interrupt_ids else {"type": "success"}
+        self._end(subagent, outcome)
+
+    def fail(self, subagent: Subagent, message: str, code: str | None) -> None:
+        """Ends a subagent with the run's error."""
+        subagent.ended = True
+        if self._options.subagents == "attributed":
+            self._outbox.tell(events.subagent_error(subagent.id, message, code))
+
+    def _start(self, subagent: Subagent, description: str | None) -> None:
+        self._by_ns[subagent.ns] = subagent
+        if self._options.subagents != "attributed":
+            return
+        parent_message = self._outbox.view.call_owner(subagent.call_id) if subagent.call_id else None
+        parent = subagent.parent.id if subagent.parent else None
+        call_id = subagent.call_id
+        started = events.subagent_started(subagent.id, subagent.name, description, parent, call_id, parent_message)
+        self._outbox.tell(started)
+
+    def _end(self, subagent: Subagent, outcome: events.Event) -> None:
+        if subagent.ended:
+            return
+        subagent.ended = True
+        if self._options.subagents == "attributed":
+            self._outbox.tell(events.subagent_finished(subagent.id, outcome))
+
+    def _unanswered(self, caller: Subagent | None) -> Iterator[tuple[str, dict[str, str]]]:
+        """The unanswered `task` calls of the main agent (None) or a subagent, those with a subagent left out."""
+        taken = {subagent.call_id for subagent in self._by_ns.values()}
+        messages = self._outbox.view.messages
+        answered = {message.get("toolCallId") for message in messages if message["role"] == "tool"}
+        for message in messages:
+            if message.get("subagentRunId") != self.tag(caller):
+                continue
+            for call in (message.get("toolCalls") or ()) if message["role"] == "assistant" else ():
+                if call["function"]["name"] == TASK_TOOL and call["id"] not in answered | taken:
+                    args = _task_args(call["function"]["arguments"])
+                    if args is not None:
+                        yield call["id"], args
+
+
+def _is_for(args: Mapping[str, str], told: str | None, name: Any) -> bool:
+    """Whether a call's arguments are what a subagent was told, or else ask for the subagent of this name."""
+    return told.endswith(args["description"]) if told is not None else args["subagent_type"] == name
+
+
+def _tool_call(task_input: Any) -> str | None:
+    """The id of the tool call that a task's input is; LangGraph gives it in a list, or beside the state. Both forms are
+    recognised by their `type` marks: a graph's own state may have the fields of a call."""
+    if type(task_input) in (list, tuple) and len(task_input) == 1:
+        task_input = task_input[0]
+    if type(task_input) is dict and task_input.get("__type") == "tool_call_with_context":
+        task_input = task_input.get("tool_call")
+    if type(task_input) is dict and task_input.get("type") == "tool_call" and {"name", "args"} <= task_input.keys():
+        call_id = task_input.get("id")
+        return call_id if isinstance(call_id, str) else None
+    return None
+
+
+def _task_args(arguments: str) -> dict[str, str] | None:
+    try:
+        args = orjson.loads(arguments)
+    except ValueError:
+        return None
+    wanted = ("subagent_type", "description")
+    good = isinstance(args, dict) and all(isinstance(args.get(name), str) for name in wanted)
+    return {name: args[name] for name in wanted} if good else None
+
+
+def _last_human(messages: Any) -> str | None:
+    if type(messages) not in (list, tuple):
+        return None
+    views = map(fields, reversed(messages))
+    return next((text_of(view) for view in views if view.get("type") == "human"), None)

@@ -1,0 +1,42 @@
+"""One event as the bytes of one SSE frame.
+
+Lives here: framing. Never here: what an event says, or how large it may be (`frames`). The client splits only on a
+blank line of LF, reads only `data:` lines, and takes no null for an absent field: models are written by alias without
+them, wire dicts as they are, since they never hold such nulls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ag_ui.core import BaseEvent
+from orjson import dumps
+
+from ..jsonable.to_json import freeze, plain
+
+
+def encode(event: Mapping[str, Any] | BaseEvent) -> bytes:
+    """`data: {..}` and a blank line, the JSON compact, for a wire event (a dict) or an `ag_ui` model of one.
+
+    Values that are not JSON are made JSON as `plain` says; nothing raises. A model of plain values gives the bytes
+    that `ag_ui.encoder.EventEncoder` gives.
+    """
+    if isinstance(event, BaseEvent):
+        event = _wire(event)
+    try:
+        return b"data: %b\n\n" % dumps(event)
+    except TypeError:
+        return b"data: %b\n\n" % freeze(event).data
+
+
+def _wire(event: BaseEvent) -> Mapping[str, Any]:
+    try:
+        wire: dict[str, Any] = event.model_dump(by_alias=True, warnings=False)
+    except Exception:  # a value inside that pydantic can't walk, such as a cycle
+        wire = {}
+        for name, field in type(event).model_fields.items():
+            value = getattr(event, name, None)
+            if value is not None:
+                wire[field.alias or name] = value
+    return plain(wire)  # type: ignore[no-any-return]
