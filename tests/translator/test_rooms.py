@@ -1,0 +1,167 @@
+"""Imports between the rooms of the translator go one way, and the other package sees its public names only.
+
+`EXCEPTIONS` lists the imports of today that break a rule. It only ever shrinks: an import that is mended must be taken
+off the list, and no other may come.
+"""
+
+import ast
+from collections.abc import Iterator
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent.parent
+BASE = ("options", "endings", "errors", "losses")
+"""Files that every room may import; they import none."""
+LAYERS = (
+    ("jsonable",),
+    ("wire",),
+    ("parts",),
+    ("content",),
+    ("convert",),
+    ("client",),
+    ("outbox",),
+    ("messages", "run", "checkpoint"),
+    ("translator",),
+    ("translate",),
+    ("__init__",),
+)
+"""Each imports those before it; rooms of one layer do not import each other."""
+EXCEPTIONS = frozenset(
+    {
+        ("translator.checkpoint.predicted_state", "translator.messages.tool_calls"),
+        ("translator.checkpoint.values", "translator.messages.stream"),
+        ("translator.checkpoint.waiting", "translator.run.interrupts"),
+        ("translator.checkpoint.waiting", "translator.run.subagents"),
+        ("translator.losses", "translator.jsonable.to_json"),
+        ("translator.messages.blocks", "translator.checkpoint.messages"),
+        ("translator.messages.blocks", "translator.checkpoint.predicted_state"),
+        ("translator.messages.call_ids", "translator.run.subagents"),
+        ("translator.messages.stream", "translator.checkpoint.messages"),
+        ("translator.messages.stream", "translator.checkpoint.predicted_state"),
+        ("translator.messages.stream", "translator.run.subagents"),
+        ("translator.messages.stream", "translator.run.usage"),
+        ("translator.run.ending", "translator.translator"),
+        ("translator.run.subagents", "translator.messages.visibility"),
+    }
+)
+CONNECT_EXCEPTIONS = frozenset(
+    {
+        ("connect.attach", "translator.parts.part"),
+        ("connect.broadcast", "translator.client.open_items"),
+        ("connect.failures", "translator.client.open_events"),
+        ("connect.failures", "translator.run.error_detail"),
+        ("connect.failures", "translator.wire.events"),
+        ("connect.idle", "translator.wire.events"),
+        ("connect.intake.answers", "translator.jsonable.to_json"),
+        ("connect.intake.answers", "translator.run.interrupts"),
+        ("connect.intake.decisions", "translator.jsonable.to_json"),
+        ("connect.intake.decisions", "translator.run.approvals"),
+        ("connect.intake.history", "translator.content.reader"),
+        ("connect.intake.history", "translator.convert.to_agui"),
+        ("connect.intake.messages", "translator.content.media"),
+        ("connect.intake.messages", "translator.content.reader"),
+        ("connect.intake.messages", "translator.convert.compare"),
+        ("connect.intake.messages", "translator.convert.to_agui"),
+        ("connect.intake.messages", "translator.jsonable.to_json"),
+        ("connect.intake.places", "translator.client.apply_patch"),
+        ("connect.intake.places", "translator.jsonable.to_json"),
+        ("connect.intake.places", "translator.options"),
+        ("connect.intake.plan", "translator.content.reader"),
+        ("connect.intake.plan", "translator.convert.to_agui"),
+        ("connect.latecomer", "translator.parts.part"),
+        ("connect.local", "translator.wire.events"),
+        ("connect.local_run", "translator.wire.events"),
+        ("connect.local_standing", "translator.parts.channels"),
+        ("connect.platform", "translator.client.open_events"),
+        ("connect.platform_run", "translator.jsonable.to_json"),
+        ("connect.platform_run", "translator.wire.events"),
+        ("connect.process_run", "translator.client.open_events"),
+        ("connect.process_run", "translator.client.open_items"),
+        ("connect.process_run", "translator.run.error_detail"),
+        ("connect.process_run", "translator.wire.events"),
+        ("connect.reader", "translator.client.missing_messages"),
+        ("connect.runs", "translator.run.error_detail"),
+        ("connect.serve.copilotkit", "translator.wire.events"),
+        ("connect.serve.endings", "translator.wire.events"),
+        ("connect.serve.endings", "translator.wire.older_clients"),
+        ("connect.serve.stream", "translator.client.open_events"),
+        ("connect.serve.stream", "translator.client.open_items"),
+        ("connect.serve.stream", "translator.wire.events"),
+        ("connect.shown", "translator.options"),
+        ("connect.streams", "translator.run.error_detail"),
+        ("connect.streams", "translator.wire.events"),
+        ("connect.told", "translator.wire.older_clients"),
+    }
+)
+CYCLES = frozenset(
+    {
+        "translator.client.catch_up",
+        "translator.client.missing_messages",
+        "translator.client.open_events",
+        "translator.client.view",
+        "translator.run.ending",
+        "translator.translator",
+    }
+)
+"""Modules that import each other, also where only for types."""
+
+
+def imported(folder: Path) -> Iterator[tuple[str, str]]:
+    """Every import of a module of the translator, as (module that imports, module that is imported)."""
+    modules = {".".join(path.relative_to(ROOT).with_suffix("").parts) for path in (ROOT / "translator").rglob("*.py")}
+    for path in sorted(folder.rglob("*.py")):
+        here = path.relative_to(ROOT).with_suffix("").parts
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.ImportFrom):
+                continue
+            base = here[: len(here) - node.level] if node.level else ()
+            target = ".".join([*base, *(node.module or "").split(".")]).strip(".").removeprefix("langgraph_agui.")
+            for alias in node.names:
+                whole = f"{target}.{alias.name}"
+                module = whole if whole in modules else target
+                if module == "translator" or module.startswith("translator."):
+                    yield ".".join(here), module if module in modules else f"{module}.__init__"
+
+
+def layer(module: str) -> int:
+    """The place of a module in `LAYERS`; -1: every room may import it."""
+    room = module.split(".")[1]
+    if room in BASE:
+        return -1
+    return next(number for number, rooms in enumerate(LAYERS) if room in rooms)
+
+
+def test_imports_of_rooms_go_one_way() -> None:
+    def is_allowed(importer: str, module: str) -> bool:
+        same_room = importer.split(".")[1] == module.split(".")[1]
+        return same_room or layer(module) < layer(importer) or module == "translator.__init__"
+
+    found = {pair for pair in imported(ROOT / "translator") if not is_allowed(*pair)}
+    assert found == EXCEPTIONS
+
+
+def test_no_modules_import_each_other() -> None:
+    graph: dict[str, set[str]] = {}
+    for importer, module in imported(ROOT / "translator"):
+        if module != importer:
+            graph.setdefault(importer, set()).add(module)
+    reached = {module: _reached(graph, module) for module in graph}
+    assert {module for module, others in reached.items() if module in others} == CYCLES
+    if not CYCLES:
+        TopologicalSorter(graph).prepare()
+
+
+def _reached(graph: dict[str, set[str]], start: str) -> set[str]:
+    found: set[str] = set()
+    ahead = [start]
+    while ahead:
+        for module in graph.get(ahead.pop(), ()):
+            if module not in found:
+                found.add(module)
+                ahead.append(module)
+    return found
+
+
+def test_connect_imports_public_names_only() -> None:
+    found = {pair for pair in imported(ROOT / "connect") if pair[1] != "translator.__init__"}
+    assert found == CONNECT_EXCEPTIONS
