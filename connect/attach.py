@@ -123,7 +123,7 @@ class _Attachment:
             if self._whole is not None:
                 yield tell(self._whole.start())
                 for subgraph in self._waiting:
-                    self._whole.show_waiting(subgraph.ns, subgraph.values)
+                    self._whole.apply_checkpoint(subgraph.values, subgraph.ns)
             try:
                 async with closing(self._followed(notices)) as followed:
                     async for events in followed:
@@ -163,10 +163,10 @@ class _Attachment:
         if notice.gap:
             self._latecomer.gap()
             self._may_be_behind = True
-            events = self._translator.show(self._values)
+            events = self._translator.apply_checkpoint(self._values)
             return [] if self._is_folding else events
         shown = self._begun()
-        shown.show(self._values)
+        shown.apply_checkpoint(self._values)
         self._is_folding = self._replays and _has_begun(state, self._run_id)
         if not self._is_folding:
             self._translator, self._may_be_behind = shown, not self._replays
@@ -192,7 +192,7 @@ class _Attachment:
         """The replay came to the present, or pauses: the reader is brought to what it told, and has not less than the
         state that it was told before."""
         self._is_folding, self._may_be_behind = False, True
-        self._translator.show(self._values)
+        self._translator.apply_checkpoint(self._values)
         return self._reader.join(self._translator.view)
 
     def _last(self, ended: Ended) -> list[Event]:
@@ -202,7 +202,7 @@ class _Attachment:
             self._translator.losses.warn(_WITHHELD)
         if self._reader.view is self._translator.view:
             return told_end(self._translator, ended)
-        self._translator.show(self._values)
+        self._translator.apply_checkpoint(self._values)
         told_end(self._translator, ended)
         return self._reader.join(self._translator.view)
 

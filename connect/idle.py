@@ -62,16 +62,16 @@ def told_end(run: Translator, ended: Ended) -> list[Event]:
     if ended.is_undone:
         return _undone(run, ended)
     events = told_subgraphs(run, ended.waiting)
-    if ended.stopped and not run.interrupts:
+    if ended.stopped and not run.interrupted:
         events += run.feed(("updates", {"__interrupt__": ()}))
     elif ended.values is not None and not isinstance(ended.ending, Finished):
-        events += run.show(ended.values)
+        events += run.apply_checkpoint(ended.values)
     return events + run.finish(ended.ending)
 
 
 def told_subgraphs(run: Translator, waiting: Iterable[Subgraph]) -> list[Event]:
     """What a run emits at once that ends where these subgraphs wait."""
-    return [event for each in waiting for event in run.show_waiting(*each)]
+    return [event for each in waiting for event in run.apply_checkpoint(each.values, each.ns, each.interrupts)]
 
 
 def _undone(run: Translator, ended: Ended) -> list[Event]:
@@ -99,7 +99,7 @@ def told_idle(
     run.start()
     run.feed(("values", ended.values or {}))
     told_subgraphs(run, ended.waiting)
-    if ended.stopped and not run.interrupts:
+    if ended.stopped and not run.interrupted:
         run.feed(("updates", {"__interrupt__": ()}))
     *_, end = told = run.finish(ended.ending)
     *events, end = reader.join(run.view)

@@ -103,13 +103,13 @@ class Run:
         if self.ending is None:
             return "running"
         if isinstance(self.ending, Finished) and not self.is_untranslated:
-            return "interrupted" if self._translator.interrupts else "finished"
+            return "interrupted" if self._translator.interrupted else "finished"
         return "cancelled" if isinstance(self.ending, Cancelled) else "failed"
 
     @property
     def is_stopped(self) -> bool:
         """Whether it stopped at a static breakpoint, with no question asked."""
-        return self.status == "interrupted" and not self._translator.interrupts.by_namespace
+        return self.status == "interrupted" and self._translator.interrupted == "breakpoint"
 
     @property
     def readers(self) -> int:

@@ -141,7 +141,7 @@ class Runs:
         named, keeps = agent_of(graph, agent), has_checkpointer(graph)
         run = Run(parts, translator, named, on_disconnect, has_checkpointer=keeps, over=self._over)
         for subgraph in waiting:
-            translator.show_waiting(subgraph.ns, subgraph.values)
+            translator.apply_checkpoint(subgraph.values, subgraph.ns)
         self._forget(key)
         self._live[key] = run
         for starts in [starts for starts, wanted in self._starts.items() if wanted == key]:

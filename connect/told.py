@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast
 
 from ag_ui.core import BaseEvent
 
-from ..translator import encode, model
+from ..translator import encode, to_model
 from ..translator.wire.older_clients import spoken
 
 Event = dict[str, Any]
@@ -44,7 +44,7 @@ class Told:
         """The `ag_ui.core` model, for a client of this protocol version. Readers share it: it must not be changed."""
         told = self._for(version)
         if told._model is None:
-            told._model = model(told.event)
+            told._model = to_model(told.event)
         return told._model
 
     @property

@@ -129,7 +129,7 @@ def cut(run: Told, start: int, stop: int, read: int | None = None) -> Late:
     for place, part in enumerate(run.parts):
         if place == stop:
             latecomer.gap()
-            late.telling.feeds.append(late.telling.translator.show(run.values(read or stop)))
+            late.telling.feeds.append(late.telling.translator.apply_checkpoint(run.values(read or stop)))
         elif start <= place < stop:
             continue
         if not latecomer.passes(part):

@@ -8,14 +8,14 @@ import pytest
 from ag_ui.core import BaseEvent
 from langgraph_agui.connect.command_line.screen import Screen
 from langgraph_agui.connect.command_line.wording import LONGEST
-from langgraph_agui.translator import model
+from langgraph_agui.translator import to_model
 from rich.console import Console
 
 START = {"type": "RUN_STARTED", "threadId": "t", "runId": "r"}
 
 
 def event(kind: str, **fields: Any) -> BaseEvent:
-    return model({"type": kind, **fields})
+    return to_model({"type": kind, **fields})
 
 
 def text(message: str, *pieces: str) -> list[BaseEvent]:
@@ -35,7 +35,7 @@ def shown(*events: BaseEvent, terminal: bool = False) -> list[str]:
         file=out, force_terminal=terminal, no_color=True, color_system=None, highlight=False, soft_wrap=True
     )
     screen = Screen(console, now=lambda: datetime(2025, 1, 2, 3, 4, 5))
-    for each in (model(START), *events):
+    for each in (to_model(START), *events):
         screen.show(each)
     return [line.strip() for line in out.getvalue().splitlines()][1:]
 
@@ -63,7 +63,7 @@ def test_on_a_terminal_texts_at_once_take_turns() -> None:
 def test_what_is_half_said_is_said_at_the_end(terminal: bool) -> None:
     out = io.StringIO()
     screen = Screen(Console(file=out, force_terminal=terminal, no_color=True, color_system=None))
-    for each in (model(START), *text("1", "One ")):
+    for each in (to_model(START), *text("1", "One ")):
         screen.show(each)
     screen.rest()
     assert out.getvalue().endswith("text  One \n")

@@ -12,7 +12,7 @@ from .endings import Cancelled, Ending, Failed, Finished, Lost
 from .errors import TranslatorMisuseError, UnreadablePartError
 from .options import PROTOCOL_VERSION, InvalidOptionError, Options, Prediction
 from .parts.part import PLATFORM_STREAM_MODES, STREAM_MODES, Part
-from .translate import model, translate, translate_sse
+from .translate import to_model, translate, translate_sse
 from .translator import Translator
 from .wire.sse import encode
 
@@ -35,9 +35,9 @@ __all__ = [
     "TranslatorMisuseError",
     "UnreadablePartError",
     "encode",
-    "model",
     "to_agui_messages",
     "to_langchain_messages",
+    "to_model",
     "translate",
     "translate_sse",
 ]

@@ -1,5 +1,5 @@
-"""The asynchronous shells around the state machine: a stream of parts in, models or SSE frames out. No rule lives
-here."""
+"""The asynchronous shells around `Translator`: a stream of parts in, models or SSE frames out. They hold no rule of the
+translation: they order the calls, and turn an exception of the stream into an ending."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .translator import Translator
 from .wire.sse import encode
 
 AtEnd = Callable[[], Awaitable[Ending | None]]
-_Made = TypeVar("_Made")
+_Output = TypeVar("_Output")
 _MODELS: Final[Mapping[str, type[BaseEvent]]] = {
     model.model_fields["type"].default: model for model in get_args(get_args(Event)[0])
 }
@@ -28,20 +28,28 @@ def translate(
     *,
     thread_id: str,
     run_id: str,
+    parent_run_id: str | None = None,
     options: Options | None = None,
     view: ClientView | None = None,
     at_end: AtEnd | None = None,
 ) -> AsyncIterator[BaseEvent]:
     """The AG-UI events of a LangGraph run, as `ag_ui.core` models, each as soon as its part has come.
 
-    Takes the parts of `graph.astream(..., stream_mode=STREAM_MODES)` or of a platform's stream, any async iterable;
-    `at_end` is asked for the ending where the stream itself cannot tell it. `view`: what the client is known to hold;
-    it goes on with the events. An exception of the stream becomes `RUN_ERROR` and ends the events; a part that cannot
-    be read does too, and is then raised as `UnreadablePartError`. Cancellation passes through. Closing this closes the
-    stream. Raises `TypeError` at once for what is no async iterable (`graph.stream()`, a coroutine not awaited).
+    `stream`: the parts of `graph.astream(..., stream_mode=STREAM_MODES)`, of a platform's run stream, or of any other
+    async iterable of them. Closing the events closes it.
+    `thread_id`, `run_id`: as `RUN_STARTED` names them. `parent_run_id`: the run that this one continues, if any.
+    `view`: what the client is known to have; None is unknown. The events are applied to it.
+    `at_end`: called when the stream has stopped without an error, for the ending that the stream itself cannot show;
+    without it, or if it returns None, see `Translator.finish`.
+
+    An exception of the stream or of `at_end` becomes `RUN_ERROR`, which ends the events. A part that cannot be read
+    does so too, and is then raised as `UnreadablePartError`. Cancellation passes through. Raises `TypeError` at once
+    for what is no async iterable (`graph.stream()`, or a coroutine that was not awaited).
     """
     _expect_stream(stream)
-    return _told(stream, Translator(thread_id, run_id, options, view), at_end, model)
+    return _translated(
+        stream, Translator(thread_id, run_id, options, view, parent_run_id=parent_run_id), at_end, to_model
+    )
 
 
 def translate_sse(
@@ -49,13 +57,17 @@ def translate_sse(
     *,
     thread_id: str,
     run_id: str,
+    parent_run_id: str | None = None,
     options: Options | None = None,
     view: ClientView | None = None,
     at_end: AtEnd | None = None,
 ) -> AsyncIterator[bytes]:
-    """The same events as SSE frames (`text/event-stream`): one event a frame, LF, camelCase, absent fields left out."""
+    """The events of `translate` as SSE frames (`text/event-stream`), each made by `encode`. Arguments and errors are
+    those of `translate`."""
     _expect_stream(stream)
-    return _told(stream, Translator(thread_id, run_id, options, view), at_end, encode)
+    return _translated(
+        stream, Translator(thread_id, run_id, options, view, parent_run_id=parent_run_id), at_end, encode
+    )
 
 
 def _expect_stream(stream: Any) -> None:
@@ -65,38 +77,39 @@ def _expect_stream(stream: Any) -> None:
     raise TypeError(f"expected a stream of parts, an async iterable, got {type(stream).__name__}; {advice}")
 
 
-def model(event: dict[str, Any]) -> BaseEvent:
-    """A wire event as its `ag_ui.core` model."""
+def to_model(event: dict[str, Any]) -> BaseEvent:
+    """A wire event as a new `ag_ui.core` model. Raises `KeyError` for an unknown type, and pydantic's `ValidationError`
+    for fields that its type does not take."""
     return _MODELS[event["type"]].model_validate(event)
 
 
-async def _told(
-    stream: AsyncIterable[Any], run: Translator, at_end: AtEnd | None, made: Callable[[dict[str, Any]], _Made]
-) -> AsyncIterator[_Made]:
-    """The events of a run, each as `made` makes it; one generator, for every token goes through it."""
+async def _translated(
+    stream: AsyncIterable[Any], run: Translator, at_end: AtEnd | None, convert: Callable[[dict[str, Any]], _Output]
+) -> AsyncIterator[_Output]:
+    """The events of a run, each converted; one generator, because every token passes through it."""
     ending: Ending | None = None
     unreadable: UnreadablePartError | None = None
     async with _closing(stream) as parts:
         for event in run.start():
-            yield made(event)
+            yield convert(event)
         try:
             async for part in parts:
                 for event in run.feed(part):
-                    yield made(event)
+                    yield convert(event)
             ending = await at_end() if at_end is not None else None
         except UnreadablePartError as error:
             unreadable, ending = error, Failed(error)
-        except Exception as error:  # whatever a run raises is the run's: it becomes an event
+        except Exception as error:  # the run's own error is an event, not the caller's
             ending = Failed(error)
         for event in run.finish(ending):
-            yield made(event)
+            yield convert(event)
     if unreadable is not None:
         raise unreadable
 
 
 @asynccontextmanager
 async def _closing(stream: AsyncIterable[Any]) -> AsyncIterator[AsyncIterator[Any]]:
-    """The iterator of a stream, closed in the end, whoever leaves first."""
+    """The iterator of a stream, which is closed when the block is left."""
     parts = aiter(stream)
     try:
         yield parts

@@ -90,24 +90,24 @@ class Translator:
         self.usage = Usage()
         self.losses = Losses(self.thread_id, self.run_id)
         self.state = State(self.outbox, self.options, self.losses)
-        self.history = History(self.outbox, self.options, self.losses)
-        self.speakers = Speakers(self.options, self.losses)
-        self.subagents = Subagents(self.outbox, self.options, self.speakers)
+        self._history = History(self.outbox, self.options, self.losses)
+        self._speakers = Speakers(self.options, self.losses)
+        self.subagents = Subagents(self.outbox, self.options, self._speakers)
         self.steps = Steps(self.outbox, self.options, self.subagents)
         self.speech = Speech(
             self.outbox,
             self.options,
-            self.speakers,
+            self._speakers,
             self.subagents,
             self.usage,
             Predictions(self.options, self.state.predict, self.state.release),
-            self.history,
+            self._history,
             self.losses,
         )
-        self.waiting = Waiting(self.view, self.options, self.interrupts, self.subagents, self.losses)
-        self.root = RootValues(self.history, self.speech, self.state, self.waiting, self.options, self.losses)
+        self._waiting = Waiting(self.view, self.options, self.interrupts, self.subagents, self.losses)
+        self.root = RootValues(self._history, self.speech, self.state, self._waiting, self.options, self.losses)
         self._accumulated = Accumulated()
-        self.error: Any = None
+        self._error_data: Any = None
         """What a platform's `error` part said."""
         self._is_quick = False
         """Whether a chunk may take the short way: the run is live and has no error, and no raw events are told."""
@@ -150,7 +150,7 @@ class Translator:
     def _fed(self, part: Any) -> list[Event]:
         self._expect("live")
         read = _read(part)
-        if read is None or self.error is not None:
+        if read is None or self._error_data is not None:
             return []
         if self.options.raw_events:
             self.outbox.tell(events.raw(plain(read._asdict())))
@@ -171,49 +171,55 @@ class Translator:
         self._expect("live")
         self._phase = "over"
         self._is_quick = False
-        if self.error is not None and (ending is None or isinstance(ending, Finished)):
-            ending = Failed(self.error)
+        if self._error_data is not None and (ending is None or isinstance(ending, Finished)):
+            ending = Failed(self._error_data)
         tell_end(self, Finished() if ending is None else ending)
         return self.outbox.take()
 
     @_logging_values
-    def show(self, values: Any) -> list[Event]:
-        """Tells what the thread is known to hold, learned beside the stream, perhaps in the middle of a superstep.
+    def apply_checkpoint(self, values: Any, ns: Namespace = (), interrupts: Any = None) -> list[Event]:
+        """The events for what a checkpoint of the thread has and the stream has not shown yet.
 
-        `values`: as of a root `values` part; None is nothing. Tells what the client lacks of them, messages and state.
-        What streams goes on, or is made whole and closed if they hold it whole: then no chunk of it is told any more.
-        Nothing is dropped but what was shown before, never streamed, and is not in them. Older values than the stream's
-        last tell nothing, and nor does what cannot be known to be newer (see `root_values`). Raises
-        `TranslatorMisuseError` before the start and after the end.
+        `values`: the values of the graph at `ns`, as of its `values` part; None is nothing.
+        `interrupts`: those that are pending there; an empty tuple for a static breakpoint.
+
+        Of the root's values, messages and state that the client lacks are emitted. What is streaming continues; if the
+        values have it whole, it is completed and closed, and no chunk of it is emitted any more. Nothing is removed but
+        what came from an earlier checkpoint, never streamed, and is not in this one. Values that are older than the
+        stream's last, or may be, emit nothing (see `checkpoint/values.py`).
+
+        Of a subgraph that waits at an interrupt: before the first part, the run continues in that subgraph, and its
+        messages are not removed; before `finish`, with its interrupts, `finish` emits those of its messages that the
+        stream did not bring.
+
+        Raises `TranslatorMisuseError` before the start and after the end.
         """
         self._expect("live")
-        if values is None:
-            return []
-        self._tell(self.root.shown, values, "shown")
-        return self.outbox.take()
-
-    @_logging_values
-    def show_waiting(self, ns: Namespace, values: Any, interrupts: Any = None) -> list[Event]:
-        """Takes the values of a subgraph that waits at an interrupt, read from its checkpoint and not from the stream.
-
-        Called before the first part, it makes the run continue in that subgraph: its messages are not removed. Called
-        before `finish`, with the `interrupts` pending there (an empty tuple for a static breakpoint), it makes `finish`
-        emit those of its messages that the stream did not bring. Raises `TranslatorMisuseError` as `show`.
-        """
-        self._expect("live")
-        self._tell(self._waits, Part(ns, "values", values, interrupts=interrupts), "shown")
+        if ns:
+            self._tell(self._waits, Part(ns, "values", values, interrupts=interrupts), "checkpoint")
+        elif values is not None:
+            self._tell(self.root.shown, values, "checkpoint")
+        if not ns and interrupts is not None:
+            self.interrupts.add((), interrupts)
         return self.outbox.take()
 
     def _waits(self, part: Part) -> None:
-        self.waiting.known(part.ns, part.data)
+        self._waiting.known(part.ns, part.data)
         if part.interrupts is not None:
             self.subagents.heard(part.ns, None, channels(part.data))
             self.interrupts.add(part.ns, part.interrupts)
 
     @property
     def values(self) -> Any:
-        """The newest root values that are known."""
+        """The newest known values of the root graph, as they came; None before any."""
         return self.root.last
+
+    @property
+    def interrupted(self) -> Literal["interrupt", "breakpoint"] | None:
+        """What the run has stopped at: interrupts that wait for answers, or a static breakpoint; None for neither."""
+        if not self.interrupts:
+            return None
+        return "interrupt" if self.interrupts.by_namespace else "breakpoint"
 
     def end_subagent(self, subagent: Subagent) -> None:
         """Ends a subagent: suspended, if an interrupt was raised inside it, or done."""
@@ -283,11 +289,11 @@ class Translator:
         else:
             self.steps.updated(ns, node)
             self.speech.returned(ns, node, output)
-        self.waiting.returned(ns, node, output)
+        self._waiting.returned(ns, node, output)
         if not ns:
             names = written(output)
             self.state.write(names)
-            self.history.write(names)
+            self._history.write(names)
 
     def _replayed(self, ns: Namespace, node: str, output: Any) -> None:
         """Tells the messages of a cached update: a finished sibling's, which no other part of a resumed run carries."""
@@ -305,7 +311,7 @@ class Translator:
             return
         self.root.open_now()
         if not interrupts:
-            self.waiting.superstep_of_root_ended()
+            self._waiting.superstep_of_root_ended()
             try:
                 self._superstep_ended()
             except Exception as error:  # the last resort: the values count
@@ -316,11 +322,11 @@ class Translator:
         self.root.streamed(part.data, going_on=bool(interrupts))
 
     def _child_values(self, part: Part, *, going_on: bool) -> None:
-        self.waiting.values(part.ns, part.data)
+        self._waiting.values(part.ns, part.data)
         self.subagents.heard(part.ns, None, channels(part.data))
         self.steps.heard_of(part.ns)
         if not going_on:
-            self.waiting.superstep_ended(part.ns)
+            self._waiting.superstep_ended(part.ns)
             self.speech.end_within(part.ns)
             for subagent in self.subagents.going(part.ns):
                 self.end_subagent(subagent)
@@ -341,7 +347,7 @@ class Translator:
             return
         event = custom_event(part.data, self.view, self.subagents.tag(subagent))
         if event["type"] == "ACTIVITY_SNAPSHOT":
-            self.history.kept.add(event["messageId"])
+            self._history.kept.add(event["messageId"])
         self.outbox.tell(event)
 
     def _tasks(self, part: Part) -> None:
@@ -359,7 +365,7 @@ class Translator:
             self._superstep_ended()
 
     def _error(self, part: Part) -> None:
-        self.error = part.data if part.data is not None else {}
+        self._error_data = part.data if part.data is not None else {}
         self._is_quick = False
 
 

@@ -66,68 +66,68 @@ def said(run: Translator) -> list[tuple[str, Any]]:
 
 def test_the_first_values_are_told_whole() -> None:
     run = live()
-    events = run.show(shown(ASKED, WHOLE, count=1))
+    events = run.apply_checkpoint(shown(ASKED, WHOLE, count=1))
     assert [event["type"] for event in events] == ["MESSAGES_SNAPSHOT", "STATE_SNAPSHOT"]
     assert (said(run), run.view.state) == ([("asked", "?"), ("lc_run--1", "Hello you.")], {"count": 1})
 
 
 def test_what_the_client_holds_is_not_told() -> None:
     run = live(values(ASKED, count=1))
-    assert run.show(shown(ASKED, count=1)) == []
+    assert run.apply_checkpoint(shown(ASKED, count=1)) == []
 
 
 def test_values_that_the_stream_has_passed_tell_nothing() -> None:
     run = live(values(ASKED, count=1), values(ASKED, WHOLE, count=2))
-    assert run.show(shown(ASKED, count=1)) == []
+    assert run.apply_checkpoint(shown(ASKED, count=1)) == []
 
 
 def test_values_that_go_on_behind_the_stream_are_told() -> None:
     run = live(values(ASKED, count=1))
-    run.show(shown(ASKED, WHOLE, count=2))
+    run.apply_checkpoint(shown(ASKED, WHOLE, count=2))
     assert (said(run)[-1], run.view.state) == (("lc_run--1", "Hello you."), {"count": 2})
 
 
 def test_a_message_that_was_removed_is_not_shown_again() -> None:
     run = live(values(ASKED, WHOLE), values(ASKED))
-    assert run.show(shown(ASKED, WHOLE)) == []
+    assert run.apply_checkpoint(shown(ASKED, WHOLE)) == []
 
 
 def test_what_streams_goes_on() -> None:
     run = live(values(ASKED), chunk("Hello "))
-    assert run.show(shown(ASKED)) == []
+    assert run.apply_checkpoint(shown(ASKED)) == []
     assert [event["type"] for event in run.feed(chunk("you."))] == ["TEXT_MESSAGE_CONTENT"]
 
 
 def test_what_streams_stands_behind_what_is_shown() -> None:
     run = live(chunk("Hello "))
-    run.show(shown(ASKED))
+    run.apply_checkpoint(shown(ASKED))
     assert said(run) == [("asked", "?"), ("lc_run--1", "Hello ")]
     assert "lc_run--1" in run.view.open.texts
 
 
 def test_what_streams_and_is_shown_whole_is_whole_and_closed() -> None:
     run = live(values(ASKED), chunk("Hello "))
-    run.show(shown(ASKED, WHOLE))
+    run.apply_checkpoint(shown(ASKED, WHOLE))
     assert said(run)[-1] == ("lc_run--1", "Hello you.")
     assert not run.view.open.texts
 
 
 def test_chunks_of_what_was_shown_whole_are_not_appended() -> None:
     run = live(values(ASKED), chunk("Hello "))
-    run.show(shown(ASKED, WHOLE))
+    run.apply_checkpoint(shown(ASKED, WHOLE))
     assert run.feed(chunk("you.")) + run.feed(chunk("", chunk_position="last")) == []
 
 
 def test_a_call_that_begins_after_its_message_was_shown_is_not_told() -> None:
     run = live()
-    run.show(shown(ASKED, WHOLE))
+    run.apply_checkpoint(shown(ASKED, WHOLE))
     told = [event["type"] for text in ("Hello ", "you.") for event in run.feed(chunk(text))]
     assert told == ["STEP_STARTED"]
 
 
 def test_a_message_that_is_stored_under_another_id_is_not_doubled() -> None:
     run = live(values(ASKED), chunk("Hello "))
-    run.show(shown(ASKED, AIMessage("Hello you.", id="provider")))
+    run.apply_checkpoint(shown(ASKED, AIMessage("Hello you.", id="provider")))
     assert said(run) == [("asked", "?"), ("provider", "Hello you.")]
 
 
@@ -135,7 +135,7 @@ def test_arguments_that_streamed_in_part_are_whole() -> None:
     piece = tool_call_chunk(name="look", args='{"at"', id="call", index=0)
     whole = AIMessage("", id="lc_run--1", tool_calls=[{"name": "look", "args": {"at": 1}, "id": "call"}])
     run = live(values(ASKED), chunk("", tool_call_chunks=[piece]))
-    run.show(shown(ASKED, whole, ToolMessage("There.", tool_call_id="call", id="result")))
+    run.apply_checkpoint(shown(ASKED, whole, ToolMessage("There.", tool_call_id="call", id="result")))
     run.feed(chunk("", tool_call_chunks=[tool_call_chunk(name=None, args=": 1}", id=None, index=0)]))
     call = run.view.call("call")
     assert call is not None
@@ -145,20 +145,20 @@ def test_arguments_that_streamed_in_part_are_whole() -> None:
 
 def test_an_answer_with_the_id_of_the_last_is_not_made_the_last() -> None:
     run = live(chunk("New "))
-    run.show(shown(ASKED, AIMessage("Old.", id="lc_run--1")))
+    run.apply_checkpoint(shown(ASKED, AIMessage("Old.", id="lc_run--1")))
     assert said(run)[-1] == ("lc_run--1", "New ")
 
 
 def test_older_values_of_the_stream_take_nothing_back() -> None:
     run = live()
-    run.show(shown(ASKED, WHOLE, count=2))
+    run.apply_checkpoint(shown(ASKED, WHOLE, count=2))
     run.feed(values(ASKED, count=1))
     assert (said(run)[-1], run.view.state) == (("lc_run--1", "Hello you."), {"count": 2})
 
 
 def test_the_stream_decides_in_the_end() -> None:
     run = live()
-    run.show(shown(ASKED, WHOLE, count=2))
+    run.apply_checkpoint(shown(ASKED, WHOLE, count=2))
     run.feed(values(ASKED, count=3))
     run.finish()
     assert (said(run), run.view.state) == ([("asked", "?")], {"count": 3})
@@ -166,9 +166,9 @@ def test_the_stream_decides_in_the_end() -> None:
 
 def test_what_was_shown_and_is_not_in_newer_values_goes() -> None:
     run = live()
-    run.show(shown(HumanMessage("?", id="read once")))
+    run.apply_checkpoint(shown(HumanMessage("?", id="read once")))
     run.feed(chunk("Hello "))
-    run.show(shown(HumanMessage("?", id="read twice")))
+    run.apply_checkpoint(shown(HumanMessage("?", id="read twice")))
     run.finish(Failed(ValueError("broken off")))
     assert said(run) == [("read twice", "?"), ("lc_run--1", "Hello ")]
 
@@ -177,19 +177,19 @@ def test_a_client_that_holds_more_keeps_it() -> None:
     view = ClientView([{"id": "asked", "role": "user", "content": "?"}, {"id": "new", "role": "user", "content": "!"}],
                       {"count": 2})  # fmt: skip
     run = live(view=view)
-    assert run.show(shown(ASKED, count=1)) == []
+    assert run.apply_checkpoint(shown(ASKED, count=1)) == []
 
 
 def test_what_a_failed_run_has_left_is_shown() -> None:
     run = live(((), "error", {"error": "ValueError", "message": "broken off"}))
-    run.show(shown(ASKED, WHOLE))
+    run.apply_checkpoint(shown(ASKED, WHOLE))
     assert said(run) == [("asked", "?"), ("lc_run--1", "Hello you.")]
 
 
 @pytest.mark.parametrize("value", [None, {}, [], 1, "", object(), {"messages": 1}, {"messages": [object()]}])
 def test_any_value_may_be_shown(value: Any) -> None:
     run = live()
-    run.show(value)
+    run.apply_checkpoint(value)
     run.finish()
     assert not run.view.live
 
@@ -197,11 +197,11 @@ def test_any_value_may_be_shown(value: Any) -> None:
 def test_values_are_shown_between_start_and_end_only() -> None:
     run = Translator("thread", "run")
     with pytest.raises(TranslatorMisuseError):
-        run.show({})
+        run.apply_checkpoint({})
     run.start()
     run.finish()
     with pytest.raises(TranslatorMisuseError):
-        run.show({})
+        run.apply_checkpoint({})
 
 
 # --- at every cut -----------------------------------------------------------------------------------------------------
@@ -238,10 +238,10 @@ def with_shown(parts: list[Any], cut: int, data: Any, version: str, key: str | N
     telling = Telling(options_for(version, key))
     for position, part in enumerate(parts):
         if position == cut:
-            telling.feeds.append(telling.translator.show(data))
+            telling.feeds.append(telling.translator.apply_checkpoint(data))
         telling.feed(part)
     if cut == len(parts):
-        telling.feeds.append(telling.translator.show(data))
+        telling.feeds.append(telling.translator.apply_checkpoint(data))
     telling.finish(last)
     return telling
 
@@ -286,7 +286,7 @@ def check(parts: list[Any], cuts: list[int], version: str, key: str | None, last
     ever(plain.events, version, whole)
     for _, data in every:
         only = Telling(options_for(version, key))
-        ever([*only.events, *only.translator.show(data)], version, whole)
+        ever([*only.events, *only.translator.apply_checkpoint(data)], version, whole)
     found = []
     for cut in cuts:
         for data in known_at(cut, every):

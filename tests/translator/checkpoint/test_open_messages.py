@@ -93,6 +93,6 @@ def test_a_message_that_the_client_has_is_not_taken_for_a_renamed_copy_of_what_s
     run = Translator("thread", "run", view=ClientView(held, {}))
     run.start()
     run.feed(chunk("Hi"))
-    run.show({"messages": [ASKED, there, AIMessage("Elsewhere.", id="elsewhere")]})
+    run.apply_checkpoint({"messages": [ASKED, there, AIMessage("Elsewhere.", id="elsewhere")]})
     run.feed(chunk(" again."))
     assert run.view.message("m1") == {"id": "m1", "role": "assistant", "content": "Hi again."}

@@ -182,7 +182,7 @@ def test_values_of_later_steps_do_not_take_a_prediction_back(show: bool) -> None
     run.feed(_chunk(_TASK, chunk_position="last"))
     for number in (2, 3):
         values: dict[str, Any] = {"messages": [], "other": number}
-        run.feeds.append(run.translator.show(values)) if show else run.feed(("values", values))
+        run.feeds.append(run.translator.apply_checkpoint(values)) if show else run.feed(("values", values))
         assert run.view.state == {"document": _WHOLE, "other": 1 if show else number}
 
 

@@ -217,11 +217,11 @@ async def test_who_joins_a_subgraph_anywhere_before_it_waits_gets_what_it_said()
     for cut in range(len(parts) + 1):
         latecomer, run = Latecomer(), Translator("t", "r", view=ClientView([], {}))
         run.start()
-        run.show(given)
+        run.apply_checkpoint(given)
         for part in parts[cut:]:
             if (read := read_part(part)) is not None and latecomer.passes(read):
                 run.feed(part)
-        run.show_waiting(ns, task.state.values, task.interrupts)
+        run.apply_checkpoint(task.state.values, ns, task.interrupts)
         run.finish()
         assert [message["content"] for message in run.view.messages] == ["go", "I work."], parts[cut:]
 

@@ -274,7 +274,7 @@ async def test_a_late_joiner_is_shown_every_piece_of_what_begins_then(name: str)
     values = None
     for cut, part in enumerate(parts):
         telling = Telling()
-        telling.feeds.append(telling.translator.show(values))
+        telling.feeds.append(telling.translator.apply_checkpoint(values))
         for later in parts[cut:]:
             telling.feed(later)
         telling.finish()

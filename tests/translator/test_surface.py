@@ -1,0 +1,101 @@
+"""The published surface of the translator: its names, their docstrings, and the members of its state machine."""
+
+import inspect
+from types import ModuleType
+from typing import Any
+
+import orjson
+import pytest
+from langgraph.types import Interrupt
+from langgraph_agui import translator
+from langgraph_agui.translator import Translator, translate, translate_sse
+
+NAMES = [
+    "PLATFORM_STREAM_MODES",
+    "PROTOCOL_VERSION",
+    "STREAM_MODES",
+    "Cancelled",
+    "ClientView",
+    "Ending",
+    "Failed",
+    "Finished",
+    "InvalidOptionError",
+    "Lost",
+    "Open",
+    "Options",
+    "Part",
+    "Prediction",
+    "Translator",
+    "TranslatorMisuseError",
+    "UnreadablePartError",
+    "encode",
+    "to_agui_messages",
+    "to_langchain_messages",
+    "to_model",
+    "translate",
+    "translate_sse",
+]
+VALUES = {"PLATFORM_STREAM_MODES", "PROTOCOL_VERSION", "STREAM_MODES", "Ending"}
+"""Names that are no class, function or module, and cannot have a docstring of their own."""
+MEMBERS = {"apply_checkpoint", "feed", "finish", "interrupted", "start", "values", "view"}
+NOT_YET_PRIVATE = {
+    "end_subagent",
+    "interrupts",
+    "losses",
+    "options",
+    "outbox",
+    "root",
+    "run_id",
+    "speech",
+    "state",
+    "steps",
+    "subagents",
+    "thread_id",
+    "usage",
+}
+"""Members of `Translator` that other modules still use. Only ever shrinks."""
+
+
+def test_the_published_names_are_these() -> None:
+    assert sorted(translator.__all__) == sorted(NAMES)
+    assert translator.__all__ == NAMES
+    assert len(NAMES) <= 40
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in VALUES])
+def test_every_published_name_has_a_docstring_of_its_own(name: str) -> None:
+    published: Any = getattr(translator, name)
+    assert published.__doc__
+    assert isinstance(published, ModuleType) or not published.__doc__.startswith(f"{name}(")
+    if inspect.isclass(published):
+        own = {name: member for name, member in vars(published).items() if not name.startswith("_")}
+        described = {name for name, member in own.items() if inspect.isfunction(member) or isinstance(member, property)}
+        assert [name for name in described if not own[name].__doc__] == []
+
+
+def test_the_members_of_a_translator_are_these() -> None:
+    run = Translator("thread", "run")
+    found = {name for name in {*dir(Translator), *vars(run)} if not name.startswith("_")}
+    assert found == MEMBERS | NOT_YET_PRIVATE
+
+
+@pytest.mark.parametrize("shell", [translate, translate_sse])
+async def test_the_parent_run_of_a_stream_is_in_its_first_event(shell: Any) -> None:
+    async def parts() -> Any:
+        yield ("values", {"messages": []})
+
+    first = await anext(shell(parts(), thread_id="t", run_id="r", parent_run_id="parent"))
+    wire = orjson.loads(first[5:]) if isinstance(first, bytes) else first.model_dump(by_alias=True)
+    assert wire["parentRunId"] == "parent"
+
+
+def test_a_translator_tells_what_its_run_stopped_at() -> None:
+    for interrupts, expected in (((), "breakpoint"), ([Interrupt("?", id="i")], "interrupt"), (None, None)):
+        for ns in ((), ("ask:1",)):
+            run = Translator("thread", "run")
+            run.start()
+            assert run.interrupted is None
+            run.apply_checkpoint({"messages": []}, ns, interrupts)
+            assert run.interrupted == expected
+            outcome = run.finish()[-1]["outcome"]
+            assert outcome["type"] == ("success" if expected is None else "interrupt")
