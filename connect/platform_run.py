@@ -26,7 +26,7 @@ from typing import Any
 from ag_ui.core import RunAgentInput
 
 from ..translator import PLATFORM_STREAM_MODES, Options
-from ..translator.jsonable.to_json import plain
+from ..translator.jsonable.to_json import to_json
 from ..translator.wire import events as agui
 from .asking import Asking
 from .attach import attached, told_whole
@@ -180,7 +180,7 @@ class _Beginning:
     def _configured(self, context: Any) -> dict[str, Any]:
         config: dict[str, Any] = dict(merged(self._intake.config, self._asking.added.config))
         config["metadata"] = {**config["metadata"], RUN_ID: self._given.run_id}
-        context = plain(context)
+        context = to_json(context)
         if config["configurable"] and isinstance(context, Mapping):
             config["configurable"] = {**config["configurable"], **context}
             context = None

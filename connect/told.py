@@ -13,7 +13,7 @@ from typing import Any, TypeVar, cast
 from ag_ui.core import BaseEvent
 
 from ..translator import encode, to_model
-from ..translator.wire.older_clients import spoken
+from ..translator.wire.older_clients import downgraded
 
 Event = dict[str, Any]
 _Item = TypeVar("_Item")
@@ -57,7 +57,7 @@ class Told:
         if version is not None:
             return self
         if self._old is None:
-            event = spoken(self.event, version)
+            event = downgraded(self.event, version)
             self._old = self if event is self.event else Told(event)
         return self._old
 

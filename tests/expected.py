@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from langgraph_agui.translator import Options
-from langgraph_agui.translator.convert.to_agui import shown
-from langgraph_agui.translator.jsonable.to_json import plain
+from langgraph_agui.translator.convert.to_agui import to_agui
+from langgraph_agui.translator.jsonable.to_json import to_json
 from langgraph_agui.translator.parts.channels import channels
 
 Wire = Mapping[str, Any]
@@ -35,14 +35,14 @@ def expected(checkpoint: Any, options: Options | None = None, *, waiting: Iterab
     listed: Sequence[Any] = stored if isinstance(stored, list | tuple) else ()
     by_id: dict[str, Wire] = {}
     for position, message in enumerate(listed):
-        for made in shown(message, position, options):
+        for made in to_agui(message, position, options):
             by_id.setdefault(made["id"], made)
     for wire in waiting:
         by_id.setdefault(wire["id"], wire)
     if named is None:
-        return Expected([*by_id.values()], plain(checkpoint))
+        return Expected([*by_id.values()], to_json(checkpoint))
     channels_shown = {name: value for name, value in named.items() if options.shows_channel(name)}
-    return Expected([*by_id.values()], plain(channels_shown))
+    return Expected([*by_id.values()], to_json(channels_shown))
 
 
 def comparable(messages: Iterable[Wire], beside: Collection[str] = ()) -> list[Any]:

@@ -14,8 +14,10 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 from langgraph_agui.translator import ClientView, Options
-from langgraph_agui.translator.content.reader import Reasoning, Text, fields, pieces
+from langgraph_agui.translator.content.blocks import Reasoning, Text
+from langgraph_agui.translator.content.reader import read_content
 from langgraph_agui.translator.parts.channels import channels
+from langgraph_agui.translator.parts.message import fields
 from langgraph_agui.translator.parts.namespaces import Namespace, is_within
 from langgraph_agui.translator.parts.part import Part, read_part
 
@@ -418,7 +420,7 @@ def _said(part: Part | None) -> list[tuple[str, str]]:
         return []
     return [
         ("assistant" if isinstance(piece, Text) else "reasoning", piece.text)
-        for piece in pieces(chunk)
+        for piece in read_content(chunk)
         if isinstance(piece, Text | Reasoning) and piece.text
     ]
 

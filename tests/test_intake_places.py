@@ -25,7 +25,7 @@ from langgraph_agui.connect.intake.places import (
     undecided,
     written,
 )
-from langgraph_agui.translator.jsonable.to_json import plain
+from langgraph_agui.translator.jsonable.to_json import to_json
 from pydantic import BaseModel, Field
 
 TOOL = {"name": "paint", "description": "Paints.", "parameters": {"type": "object", "properties": {"hue": {}}}}
@@ -107,7 +107,7 @@ async def test_a_state_that_is_sent_back_three_times_changes_nothing() -> None:
     await thread.written(given({"items": ["a"], "late": ["b"], "total": 3, "label": "x"}))
     before = await thread.held()
     for _ in range(3):
-        assert await thread.written(given(plain(before))) == {}
+        assert await thread.written(given(to_json(before))) == {}
     assert await thread.held() == before
 
 

@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from langgraph_agui.translator import ClientView, Options, Translator
-from langgraph_agui.translator.content.reader import fields
 from langgraph_agui.translator.endings import Ending
+from langgraph_agui.translator.parts.message import fields
 from langgraph_agui.translator.parts.part import Part, read_part
 from orjson import dumps
 

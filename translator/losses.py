@@ -15,7 +15,7 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from .jsonable.to_json import text
+from .jsonable.to_json import to_text
 
 _log = logging.getLogger(__name__)
 _Made = TypeVar("_Made")
@@ -81,4 +81,4 @@ class Losses:
 def _named(value: Any) -> str:
     if type(value) is int:
         return str(value)
-    return repr(value.decode() if type(value) is bytes else text(value))
+    return repr(value.decode() if type(value) is bytes else to_text(value))

@@ -23,17 +23,17 @@ from .checkpoint.waiting import Waiting
 from .client.view import ClientView
 from .endings import Ending, Failed, Finished
 from .errors import TranslatorMisuseError, UnreadablePartError
-from .jsonable.to_json import UNREAD, plain, text
+from .jsonable.to_json import ON_UNREADABLE, to_json, to_text
 from .losses import Losses
 from .messages.model_calls import task_of
 from .messages.stream import Speech
 from .messages.visibility import Speakers
 from .options import PROTOCOL_VERSION, Options
 from .outbox import Outbox
-from .parts.channels import channels, listed, messages_of, written
+from .parts.channels import as_sequence, channels, written_channels, written_messages
 from .parts.namespaces import Namespace
-from .parts.part import UNUSED_MODES, Part, live_message, read_part
-from .parts.platform_messages import Accumulated
+from .parts.part import IGNORED_MODES, Part, live_message, read_part
+from .parts.platform_messages import AccumulatedMessages
 from .run.custom import custom_event
 from .run.ending import close_messages, tell_end
 from .run.interrupts import Interrupts
@@ -54,11 +54,11 @@ def _logging_values(
 
     @wraps(translate)
     def logging_values(self: Translator, /, *args: _Given.args, **given: _Given.kwargs) -> list[Event]:
-        before = UNREAD.set(self.losses.value)
+        before = ON_UNREADABLE.set(self.losses.value)
         try:
             return translate(self, *args, **given)
         finally:
-            UNREAD.reset(before)
+            ON_UNREADABLE.reset(before)
 
     return logging_values
 
@@ -80,8 +80,8 @@ class Translator:
         parent_run_id: str | None = None,
     ) -> None:
         self.options = options or Options()
-        self.thread_id = text(str(thread_id))
-        self.run_id = text(str(run_id))
+        self.thread_id = to_text(str(thread_id))
+        self.run_id = to_text(str(run_id))
         self._parent_run_id = parent_run_id
         self._phase: Literal["new", "live", "over"] = "new"
         self.view = ClientView(version=self.options.protocol_version) if view is None else view
@@ -106,7 +106,7 @@ class Translator:
         )
         self._waiting = Waiting(self.view, self.options, self.interrupts, self.subagents, self.losses)
         self.root = RootValues(self._history, self.speech, self.state, self._waiting, self.options, self.losses)
-        self._accumulated = Accumulated()
+        self._accumulated = AccumulatedMessages()
         self._error_data: Any = None
         """What a platform's `error` part said."""
         self._is_quick = False
@@ -153,12 +153,12 @@ class Translator:
         if read is None or self._error_data is not None:
             return []
         if self.options.raw_events:
-            self.outbox.tell(events.raw(plain(read._asdict())))
+            self.outbox.tell(events.raw(to_json(read._asdict())))
         route = self._routes.get(read.mode)
         if route is not None:
             self._tell(route, read, read.mode)
-        elif read.mode not in UNUSED_MODES:
-            self.losses.warn(f"Parts of the unknown mode {text(read.mode)[:40]!r} are passed over")
+        elif read.mode not in IGNORED_MODES:
+            self.losses.warn(f"Parts of the unknown mode {to_text(read.mode)[:40]!r} are passed over")
         return self.outbox.take()
 
     @_logging_values
@@ -276,7 +276,7 @@ class Translator:
         else:
             self.root.open_now()
         for node, output in data.items():
-            name = text(node)
+            name = to_text(node)
             if name not in ("__interrupt__", "__metadata__"):
                 try:
                     self._updated(part.ns, name, output, cached=cached)
@@ -291,19 +291,19 @@ class Translator:
             self.speech.returned(ns, node, output)
         self._waiting.returned(ns, node, output)
         if not ns:
-            names = written(output)
+            names = written_channels(output)
             self.state.write(names)
             self._history.write(names)
 
     def _replayed(self, ns: Namespace, node: str, output: Any) -> None:
         """Tells the messages of a cached update: a finished sibling's, which no other part of a resumed run carries."""
         if self.root.is_told and not ns:
-            for message in messages_of(output, self.options.messages_key):
+            for message in written_messages(output, self.options.messages_key):
                 self.speech.whole(ns, message, {"langgraph_node": node}, replayed=True)
 
     def _values(self, part: Part) -> None:
         named = channels(part.data) or _NONE
-        interrupts = listed(part.interrupts) or listed(named.get("__interrupt__"))
+        interrupts = as_sequence(part.interrupts) or as_sequence(named.get("__interrupt__"))
         if interrupts:
             self.interrupts.add(part.ns, interrupts)
         if part.ns:
@@ -354,7 +354,7 @@ class Translator:
         if not (isinstance(part.data, Mapping) and "input" in part.data):
             self.root.open_now()
         if isinstance(part.data, Mapping):
-            if asked := listed(part.data.get("interrupts")):
+            if asked := as_sequence(part.data.get("interrupts")):
                 self.interrupts.add(part.ns, asked)
             self.subagents.task(part.ns, part.data)
             self.steps.task(part.ns, part.data)

@@ -23,7 +23,7 @@ from typing import Any
 import orjson
 from ag_ui.core import ResumeEntry, RunAgentInput
 
-from ...translator.jsonable.to_json import plain
+from ...translator.jsonable.to_json import to_json
 from ...translator.run.interrupts import BREAKPOINT
 from ..failures import InvalidInputError, where
 from .decisions import cancelled, resumed_with
@@ -150,8 +150,8 @@ def _by_command(given: RunAgentInput, command: Mapping[str, Any], standing: Stan
         return Answers(dict(answer))
     if len(ids) == 1:
         return Answers({ids[0]: answer})
-    shown = plain(_parsed(command.get("interruptEvent")))
-    meant = [id_of(each) for each in standing.interrupts if plain(_value_of(each)) == shown]
+    shown = to_json(_parsed(command.get("interruptEvent")))
+    meant = [id_of(each) for each in standing.interrupts if to_json(_value_of(each)) == shown]
     if not meant:
         raise InvalidInputError(
             f"{len(ids)} interrupts wait; expected `resume` entries with their ids, got one answer that does not say "

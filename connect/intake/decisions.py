@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from ...translator.jsonable.to_json import plain
+from ...translator.jsonable.to_json import to_json
 from ...translator.run.approvals import Schema, answer_schema, asks_for_one, decision_schemas
 from ..failures import InvalidInputError
 from .schemas import misfit
@@ -30,7 +30,7 @@ _DECLINED: Final = ({"type": "reject", "message": _LEFT}, {"type": "respond", "m
 
 def resumed_with(answer: Any, value: Any, response_schema: Any) -> Any:
     """What an interrupt with this value is resumed with. Raises `InvalidInputError` for an answer that does not fit."""
-    value = plain(value)
+    value = to_json(value)
     schema = _schema(value, response_schema)
     wrong = misfit(answer, schema)
     if wrong is None:
@@ -43,7 +43,7 @@ def resumed_with(answer: Any, value: Any, response_schema: Any) -> Any:
 
 def cancelled(value: Any, response_schema: Any) -> Any:
     """What a cancelled interrupt is resumed with. Raises `InvalidInputError` if nothing fits."""
-    value = plain(value)
+    value = to_json(value)
     schema = _schema(value, response_schema)
     choices = _declined(value)
     if choices is None:
@@ -55,7 +55,7 @@ def cancelled(value: Any, response_schema: Any) -> Any:
 
 
 def _schema(value: Any, response_schema: Any) -> Schema | None:
-    given = plain(response_schema)
+    given = to_json(response_schema)
     return given if isinstance(given, dict) else answer_schema(value)
 
 

@@ -22,8 +22,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ...translator.content.reader import fields
 from ...translator.convert.to_agui import id_of
+from ...translator.parts.message import fields
 from .messages import same_content
 from .plan import Again, Fork
 from .standing import Standing

@@ -29,10 +29,10 @@ from langgraph.graph.message import REMOVE_ALL_MESSAGES
 
 from ...translator import to_agui_messages, to_langchain_messages
 from ...translator.content.media import part_of
-from ...translator.content.reader import fields, kind_of
 from ...translator.convert.compare import json_arguments
 from ...translator.convert.to_agui import id_of
-from ...translator.jsonable.to_json import plain
+from ...translator.jsonable.to_json import to_json
+from ...translator.parts.message import fields, kind_of
 from ..failures import InvalidInputError, unfit
 
 Wire = dict[str, Any]
@@ -201,7 +201,7 @@ def _said(content: Any) -> list[Any]:
     """What a content says: texts, joined where nothing is between them, and media, each by its kind and its source."""
     parts = content if isinstance(content, list) else [{"type": "text", "text": content or ""}]
     said: list[Any] = []
-    for part in filter(_is_object, plain(parts)):
+    for part in filter(_is_object, to_json(parts)):
         text = part.get("text") if part.get("type") == "text" else None
         if isinstance(text, str) and said and isinstance(said[-1], str):
             said[-1] += text

@@ -41,7 +41,7 @@ from pydantic import BaseModel
 
 from ...translator import Options
 from ...translator.client.apply_patch import equal
-from ...translator.jsonable.to_json import plain
+from ...translator.jsonable.to_json import to_json
 from ...translator.options import CLIENT_CHANNELS
 from ..failures import InvalidInputError
 from .choices import Intake
@@ -117,7 +117,7 @@ def written(places: Places, given: RunAgentInput, intake: Intake, held: Mapping[
     return {
         name: Overwrite(value) if name in (places.reducers or ()) and name in (held.keys() | places.begun) else value
         for name, value in wanted.items()
-        if name not in held or not equal(plain(held[name]), plain(value))
+        if name not in held or not equal(to_json(held[name]), to_json(value))
     }
 
 
@@ -139,7 +139,7 @@ def without_place(
     lost = {
         "tools": given.tools and channels.isdisjoint(_CHANNELS) and fields_of.isdisjoint(TOOLS),
         "context": given.context and channels.isdisjoint(_CHANNELS[1:]) and fields_of.isdisjoint(_FIELDS[1:]),
-        "state": any(name not in held or not equal(plain(held[name]), plain(state[name])) for name in unnamed),
+        "state": any(name not in held or not equal(to_json(held[name]), to_json(state[name])) for name in unnamed),
         "forwardedProps": intake.prepare is None and _brings(given.forwarded_props),
     }
     return [kind for kind, is_lost in lost.items() if is_lost]
@@ -165,7 +165,7 @@ def _as_json(value: Any) -> Any:
         return {OVERWRITE: _as_json(value.value)}
     if isinstance(value, BaseMessage):
         return as_json(value)
-    return [_as_json(item) for item in value] if isinstance(value, list | tuple) else plain(value)
+    return [_as_json(item) for item in value] if isinstance(value, list | tuple) else to_json(value)
 
 
 def _state(places: Places, given: RunAgentInput, intake: Intake) -> dict[str, Any]:

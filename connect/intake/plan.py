@@ -32,8 +32,8 @@ from typing import Any
 
 from ag_ui.core import Message, RunAgentInput
 
-from ...translator.content.reader import fields
 from ...translator.convert.to_agui import id_of
+from ...translator.parts.message import fields
 from .answers import Answers, answers, is_answering, log_ignored
 from .choices import Intake
 from .messages import same_content, unanswered

@@ -22,7 +22,7 @@ from langgraph_agui.translator.messages.reasoning import ReasoningLane
 from langgraph_agui.translator.messages.stream import Speech
 from langgraph_agui.translator.messages.tool_calls import ToolLane
 from langgraph_agui.translator.messages.visibility import Speakers
-from langgraph_agui.translator.parts.platform_messages import Accumulated
+from langgraph_agui.translator.parts.platform_messages import AccumulatedMessages
 from langgraph_agui.translator.run.interrupts import Interrupts
 from langgraph_agui.translator.run.steps import Steps
 from langgraph_agui.translator.run.subagents import Subagents
@@ -181,7 +181,7 @@ class Faulty:
 
 KINDS: list[type] = [
     *(History, State, Steps, Subagents, Speakers, Usage, Interrupts, RootValues, Predictions, CallIds),
-    *(ReasoningLane, ToolLane, ModelCalls, Saying, Speech, StoredMessages, Accumulated),
+    *(ReasoningLane, ToolLane, ModelCalls, Saying, Speech, StoredMessages, AccumulatedMessages),
 ]
 METHODS = [
     (kind, name)

@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from langgraph_agui.translator.content.reader import Reasoning, Text, ToolPiece, fields, pieces
+from langgraph_agui.translator.content.blocks import Reasoning, Text, ToolCallBlock
+from langgraph_agui.translator.content.reader import read_content
+from langgraph_agui.translator.parts.message import fields
 from langgraph_agui.translator.parts.part import read_part
 
 from fixtures.recordings import Recording, recordings
@@ -49,13 +51,13 @@ def of_chunk(part: Any) -> Fragments | None:
     if view.get("type") != "AIMessageChunk" or "ls_model_type" not in metadata:
         return None
     said = {"text": "", "reasoning": "", "args": ""}
-    for piece in pieces(view):
+    for piece in read_content(view):
         match piece:
             case Text():
                 said["text"] += piece.text
             case Reasoning():
                 said["reasoning"] += piece.text
-            case ToolPiece():
+            case ToolCallBlock():
                 said["args"] += piece.args or ""
     return said
 

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import BaseMessage
 from langgraph_agui.translator import Cancelled, ClientView, Failed, Lost, Options
-from langgraph_agui.translator.convert.to_agui import shown
+from langgraph_agui.translator.convert.to_agui import to_agui
 from langgraph_agui.translator.endings import Ending
 
 from tests.agui_client import VERSIONS, AguiClient
@@ -32,7 +32,7 @@ def held_before(scenario: Scenario) -> list[Event]:
 
 def wires(messages: Sequence[BaseMessage]) -> list[Event]:
     """What stored messages are for a client."""
-    return [wire for number, message in enumerate(messages) for wire in shown(message, number, Options())]
+    return [wire for number, message in enumerate(messages) for wire in to_agui(message, number, Options())]
 
 
 @EACH

@@ -19,11 +19,11 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
-from ..content.reader import fields, kind_of
-from ..convert.to_agui import shown
-from ..jsonable.to_json import compared_bytes, plain_each
+from ..convert.to_agui import to_agui
+from ..jsonable.to_json import json_bytes_unlogged, to_json_each
 from ..losses import Losses
 from ..options import Options
+from ..parts.message import fields, kind_of
 from ..wire.events import Event
 
 _Look = Callable[[Any], Any]
@@ -90,7 +90,7 @@ class StoredMessages:
             views = [message if type(message) is dict else message.__dict__ for message in messages[: len(self.all)]]
             if list(map(call, self._fixed, views)) != self._seen:
                 return False
-            return compared_bytes(list(map(call, self._loose, views))) == self._frozen
+            return json_bytes_unlogged(list(map(call, self._loose, views))) == self._frozen
         except Exception:  # no ordinary message, or one whose fields do not compare
             return False
 
@@ -113,11 +113,11 @@ class StoredMessages:
 
     def _wires(self, messages: Sequence[Any], first: int) -> list[list[Event]]:
         """By message: what it is for the client."""
-        return plain_each([self._shown(message, at) for at, message in enumerate(messages, first)])
+        return to_json_each([self._shown(message, at) for at, message in enumerate(messages, first)])
 
     def _shown(self, message: Any, position: int) -> list[Event]:
         try:
-            wires = shown(message, position, self._options, self._losses.block)
+            wires = to_agui(message, position, self._options, self._losses.block)
             if not wires and not kind_of(fields(message)):
                 raise TypeError(f"{type(message).__name__} is no message")
         except Exception as error:
@@ -139,7 +139,7 @@ class StoredMessages:
             self._loose.append(read_loose)
             self._seen.append(read_fixed(view) if ordinary else _digest(message, position))
             loose.append(read_loose(view) if ordinary else None)
-        return compared_bytes(loose)
+        return json_bytes_unlogged(loose)
 
 
 def keys_of(messages: Sequence[Any]) -> list[Any]:
@@ -209,4 +209,4 @@ def _comparable(value: Any) -> str | bytes | None:
         return value
     if (type(value) is list or type(value) is dict) and not value:
         return None
-    return compared_bytes(value)
+    return json_bytes_unlogged(value)

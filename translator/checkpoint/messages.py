@@ -20,8 +20,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..client.snapshots import telling_of_activities
-from ..convert.compare import by_id, common, merged, owners_of, same_order, says_the_same
-from ..convert.to_events import retold
+from ..convert.compare import by_id, common_length, count_calls, is_same_message, merge, same_order
+from ..convert.to_events import as_events
 from ..losses import Losses
 from ..options import Options
 from ..outbox import Outbox
@@ -194,9 +194,9 @@ class History:
         if whole or not same_order(held + [wire["id"] for wire in missing], wanted):
             rest = [item for item in order if item not in surplus and item not in late]
             streaming = [message for item in late if (message := self._view.message(item))]
-            self._snapshot(merged({**standing.wanted, **wanted}, rest, self._view) + streaming)
+            self._snapshot(merge({**standing.wanted, **wanted}, rest, self._view) + streaming)
         elif missing and not (self._append(missing, wanted) and self._is_in_order(wanted)):
-            self._snapshot(merged({**standing.wanted, **wanted}, order, self._view))
+            self._snapshot(merge({**standing.wanted, **wanted}, order, self._view))
         self._equal = {item: wire for item, wire in wanted.items() if item not in stays}
         if not going_on and not waiting:
             self._stand(wanted)
@@ -214,7 +214,7 @@ class History:
             standing = self._standing
             standing.messages, standing.order = len(self._stored.all), self._view.order
             standing.wanted.update(wanted)
-            standing.owners.update(owners_of(wanted))
+            standing.owners.update(count_calls(wanted))
             self._equal = {}
 
     def _is_in_order(self, wanted: Mapping[str, Event]) -> bool:
@@ -252,17 +252,17 @@ class History:
         return any(
             equal.get(message_id) is not wire
             and (held := message(message_id)) is not None
-            and not says_the_same(held, wire)
+            and not is_same_message(held, wire)
             for message_id, wire in wanted.items()
         )
 
     def _append(self, missing: list[Event], wanted: Mapping[str, Event]) -> bool:
         """Tells messages by events, if events can and mean what they say; whether it did."""
         held = self._view.call_owner
-        before, owners = self._standing.owners, owners_of(wanted)
+        before, owners = self._standing.owners, count_calls(wanted)
         told: list[Event] = []
         for wire in missing:
-            telling = retold(wire)
+            telling = as_events(wire)
             call_ids = [call["id"] for call in wire.get("toolCalls", ())]
             answered = wire.get("toolCallId", "")
             repeated = before[answered] + owners[answered] > 1
@@ -279,7 +279,7 @@ class History:
             held = [message_id for message_id in order if message_id in wanted]
             ends = held + [message_id for message_id in wanted if not self._view.has(message_id)]
             if not same_order(ends, wanted):
-                standing = common(held, list(wanted))
+                standing = common_length(held, list(wanted))
                 self._tell(messages[:standing])
         self._tell(messages)
         self.kept.update(message_id for message_id in self._view.order if message_id not in wanted)

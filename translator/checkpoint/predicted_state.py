@@ -16,8 +16,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, Final
 
-from ..jsonable.partial_json import read_unfinished
-from ..jsonable.to_json import plain
+from ..jsonable.partial_json import read_partial
+from ..jsonable.to_json import to_json
 from ..messages.tool_calls import ToolCall
 from ..options import Options, Prediction, prediction
 from ..wire import events
@@ -79,7 +79,7 @@ class Predictions:
         if size < self._next.get(call.told_id, _FIRST):
             return
         self._next[call.told_id] = size * _GROWTH
-        args = read_unfinished("".join(call.args))
+        args = read_partial("".join(call.args))
         if not isinstance(args, dict):
             return
         found: dict[str, Any] = {}
@@ -87,7 +87,7 @@ class Predictions:
             if item.tool_argument is None or item.tool_argument in args:
                 found[item.state_key] = args if item.tool_argument is None else args[item.tool_argument]
         for name, value in found.items():  # one event for each channel: its delta is made against the client's state
-            event = self._write(name, plain(value))
+            event = self._write(name, to_json(value))
             self._predictors[name] = call.id or call.told_id
             if event is not None:
                 yield event

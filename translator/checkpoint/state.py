@@ -21,11 +21,11 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from ..jsonable.json_diff import diff, escape
-from ..jsonable.to_json import Frozen, freeze, plain, text
+from ..jsonable.to_json import Frozen, freeze, to_json, to_text
 from ..losses import Losses
 from ..options import Options
 from ..outbox import Outbox
-from ..parts.channels import Unread, channels
+from ..parts.channels import UnreadableChannel, channels
 from ..wire import events
 from ..wire.events import Event
 
@@ -176,14 +176,14 @@ class State:
     def _shown(self, values: Any) -> Any:
         named = channels(values)
         if named is None:
-            return plain(values)
+            return to_json(values)
         shown: dict[str, Any] = {}
         for name, value in named.items():
             try:
                 if self._options.shows_channel(name):
-                    if type(value) is Unread:
+                    if type(value) is UnreadableChannel:
                         raise value.error
-                    shown[text(name)] = value
+                    shown[to_text(name)] = value
             except Exception as error:
                 self._losses.channel(name, error)
         return shown

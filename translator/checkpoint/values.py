@@ -24,11 +24,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..content.reader import fields
 from ..losses import Losses
 from ..messages.stream import Speech
 from ..options import Options
-from ..parts.channels import Unread, channels, without_interrupts
+from ..parts.channels import UnreadableChannel, channels, without_interrupts
+from ..parts.message import fields
 from ..wire.events import Event
 from .messages import History
 from .state import State
@@ -170,6 +170,6 @@ class RootValues:
 
     def _messages(self, values: Any) -> Sequence[Any] | None:
         messages = (channels(values) or {}).get(self._key)
-        if type(messages) is Unread:
+        if type(messages) is UnreadableChannel:
             self._losses.channel(self._key, messages.error)
         return messages if issubclass(type(messages), list | tuple) else None  # asking the object may raise

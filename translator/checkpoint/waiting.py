@@ -26,12 +26,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..client.view import ClientView
-from ..content.reader import fields
-from ..convert.to_agui import shown
-from ..jsonable.to_json import plain
+from ..convert.to_agui import to_agui
+from ..jsonable.to_json import to_json
 from ..losses import Losses
 from ..options import Options
 from ..parts.channels import channels
+from ..parts.message import fields
 from ..parts.namespaces import Namespace
 from ..run.interrupts import Interrupts
 from ..run.subagents import Subagents
@@ -159,7 +159,7 @@ class Waiting:
 
     def _shown(self, message: Any, message_id: str) -> list[Event]:
         try:
-            wires: list[Event] = plain(shown(message, 0, self._options, self._losses.block))
+            wires: list[Event] = to_json(to_agui(message, 0, self._options, self._losses.block))
         except Exception as error:  # the other messages are still emitted
             self._losses.message(message_id, error)
             return []

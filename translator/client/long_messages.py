@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from orjson import dumps
 
-from ..convert.to_events import retold
+from ..convert.to_events import as_events
 from ..wire import events
 from ..wire.events import Event
 from .truncate import shortened
@@ -56,7 +56,7 @@ def snapshot_in_pieces(event: Event, room: int, first: Collection[str] = ()) -> 
         room -= len(dumps({**event, "messages": []}))
         messages, later = _divided(messages, room, frozenset(first))
         messages = shortened(messages, room)
-        told += [each for message in later for each in retold(message, message.get("subagentRunId")) or ()]
+        told += [each for message in later for each in as_events(message, message.get("subagentRunId")) or ()]
     return [{**event, "messages": messages}, *told]
 
 

@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from ..convert.compare import by_id, common, with_json_arguments
-from ..convert.to_events import continued, retold
+from ..convert.compare import by_id, common_length, with_json_arguments
+from ..convert.to_events import as_events, continuation
 from ..wire import events
 from .frame_limit import bounded
 from .open_events import fitting, is_held, missing, owners
@@ -79,7 +79,7 @@ def by_snapshots(view: ClientView, held: ClientView, now: Open) -> list[Event]:
     wanted = by_id(snapshot["messages"])
     if _standing(held, told, wanted) == list(wanted):
         return told
-    standing = common([message_id for message_id in held.order if message_id in wanted], list(wanted))
+    standing = common_length([message_id for message_id in held.order if message_id in wanted], list(wanted))
     head = events.messages_snapshot(snapshot["messages"][:standing])
     twice = [*bounded(telling_of_activities(head, view.version, known=view.knows_activities), growing), *told]
     # reasoning and activities may keep their places whatever is told
@@ -144,7 +144,7 @@ def _told(wanted: list[Event], view: ClientView, held: ClientView, reader: Open,
         owner = message.get("subagentRunId")
         if opened.get(message["id"], owner) != owner:
             return None
-        telling = retold(message, owner) if known is None else continued(known, message, owner)
+        telling = as_events(message, owner) if known is None else continuation(known, message, owner)
         if telling is None:
             return None
         told += telling
@@ -162,7 +162,7 @@ def _streamed(view: ClientView, held: ClientView, reader: Open, now: Open) -> li
             continue
         owner = message.get("subagentRunId")
         try:
-            told += (retold(wanted, owner) if known is None else continued(known, wanted, owner)) or []
+            told += (as_events(wanted, owner) if known is None else continuation(known, wanted, owner)) or []
         except (AttributeError, KeyError, TypeError, ValueError):  # what a caller says a client holds may be no message
             continue
     return [piece for event in fitting(told, reader, now) for piece in bounded(event)]

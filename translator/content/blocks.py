@@ -56,7 +56,7 @@ class Signature:
 
 
 @dataclass(frozen=True, slots=True)
-class ToolPiece:
+class ToolCallBlock:
     """A tool call or a fragment of one. `args` is the next stretch of its JSON text."""
 
     index: Key
@@ -90,4 +90,4 @@ class Citation:
     citation: dict[str, Any]
 
 
-Piece = Text | Reasoning | Encrypted | Signature | ToolPiece | ServerResult | Media | Citation
+Block = Text | Reasoning | Encrypted | Signature | ToolCallBlock | ServerResult | Media | Citation

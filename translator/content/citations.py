@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from ..jsonable.to_json import plain
+from ..jsonable.to_json import to_json
 from .blocks import Citation
 
 _FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -65,10 +65,10 @@ def _standard(annotation: Mapping[str, Any]) -> dict[str, Any]:
     for field, names in _FIELDS.items():
         value = next((annotation[name] for name in names if annotation.get(name) is not None), None)
         if value is not None:
-            citation[field] = plain(value)
+            citation[field] = to_json(value)
     given = annotation.get("extras")
     extras = dict(given) if isinstance(given, Mapping) else {}
     extras |= {name: value for name, value in annotation.items() if name not in _KNOWN and value is not None}
     if extras:
-        citation["extras"] = plain(extras)
+        citation["extras"] = to_json(extras)
     return citation

@@ -41,7 +41,7 @@ _ABNORMAL: Final[Mapping[str, str]] = {
 }
 
 
-def abnormal(metadata: Any) -> str | None:
+def abnormal_reason(metadata: Any) -> str | None:
     """The abnormal end that a message's `response_metadata` tells; None for a normal end, an unknown one, or none."""
     if not isinstance(metadata, Mapping) or not metadata:
         return None

@@ -15,7 +15,7 @@ from base64 import b64encode
 from collections.abc import Mapping
 from typing import Any, Final
 
-from ..jsonable.to_json import plain
+from ..jsonable.to_json import to_json
 
 KINDS: Final = ("image", "audio", "video", "document")
 _STANDARD_KIND: Final = {"image": "image", "audio": "audio", "video": "video", "document": "file"}
@@ -88,7 +88,7 @@ def _metadata(block: Mapping[str, Any], source: dict[str, Any]) -> dict[str, Any
     metadata: dict[str, Any] = {}
     for name in ("extras", "metadata"):
         if isinstance(block.get(name), Mapping):
-            metadata |= plain(block[name])
+            metadata |= to_json(block[name])
     metadata |= {name: block[name] for name in ("filename", "title") if isinstance(block.get(name), str)}
     if source["type"] == "file" and isinstance(metadata.get("provider"), str):
         source.setdefault("provider", metadata.pop("provider"))

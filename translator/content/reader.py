@@ -17,36 +17,10 @@ import logging
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from ..parts.message import fields, is_chunk, kind_of
+from ..parts.message import is_chunk
 from . import citations, media, reasoning, server_tools
-from .blocks import Citation, Encrypted, Media, Piece, Reasoning, ServerResult, Signature, Text, ToolPiece
-from .finish_reasons import abnormal
-from .reasoning import Placed, ReasoningBlocks
-
-__all__ = [
-    "CALL_SIGNATURES",
-    "Citation",
-    "Encrypted",
-    "Media",
-    "Piece",
-    "Placed",
-    "Reasoning",
-    "ReasoningBlocks",
-    "Report",
-    "ServerResult",
-    "Signature",
-    "Text",
-    "ToolPiece",
-    "fields",
-    "finish_reason",
-    "is_chunk",
-    "kind_of",
-    "kind_of_block",
-    "log_block",
-    "lone_text",
-    "pieces",
-    "text_of",
-]
+from .blocks import Block, Media, Reasoning, Signature, Text, ToolCallBlock
+from .finish_reasons import abnormal_reason
 
 _log = logging.getLogger(__name__)
 
@@ -61,12 +35,12 @@ Report = Callable[[Mapping[str, Any], Exception], None]
 """Takes the fields of a message, and the error that reading one of its content blocks raised."""
 
 
-def log_block(view: Mapping[str, Any], error: Exception) -> None:
+def log_unreadable(view: Mapping[str, Any], error: Exception) -> None:
     """The `Report` for messages that belong to no run."""
     _log.warning("a content block of the message %r cannot be read and is left out", view.get("id"), exc_info=error)
 
 
-def pieces(view: Mapping[str, Any], *, whole: bool | None = None, report: Report = log_block) -> list[Piece]:
+def read_content(view: Mapping[str, Any], *, whole: bool | None = None, report: Report = log_unreadable) -> list[Block]:
     """What one chunk or one whole message says, in order.
 
     Takes the `fields` of a message. `whole` reads a chunk's fields as a whole message, for a sum of chunks that is
@@ -78,8 +52,8 @@ def pieces(view: Mapping[str, Any], *, whole: bool | None = None, report: Report
     if not isinstance(kwargs, Mapping):
         kwargs = _NO_KWARGS
     if issubclass(type(content), str):  # asked in the content's place, which may raise at every look
-        told: list[Piece] = [Text(content)] if content else []
-        pending: list[ToolPiece | None] | None = None if chunk else [*_calls(view)]
+        told: list[Block] = [Text(content)] if content else []
+        pending: list[ToolCallBlock | None] | None = None if chunk else [*_calls(view)]
     else:
         told = []
         pending = None if chunk else [*_calls(view)]
@@ -103,12 +77,12 @@ def text_of(view: Mapping[str, Any]) -> str:
     content = view.get("content")
     if type(content) is str and not view.get("additional_kwargs"):
         return content
-    return "".join(piece.text for piece in pieces(view) if type(piece) is Text)
+    return "".join(piece.text for piece in read_content(view) if type(piece) is Text)
 
 
 def finish_reason(view: Mapping[str, Any]) -> str | None:
     """Why the model stopped, if not normally: see `finish_reasons`. Of several chunks, the last to tell it counts."""
-    if reason := abnormal(view.get("response_metadata")):
+    if reason := abnormal_reason(view.get("response_metadata")):
         return reason
     kwargs = view.get("additional_kwargs")
     if isinstance(kwargs, Mapping) and kwargs.get("refusal"):
@@ -130,8 +104,8 @@ def _read_content(
     content: Any,
     view: Mapping[str, Any],
     chunk: bool,
-    calls: list[ToolPiece | None] | None,
-    told: list[Piece],
+    calls: list[ToolCallBlock | None] | None,
+    told: list[Block],
     report: Report,
 ) -> None:
     blocks = content if issubclass(type(content), list | tuple) else [content]
@@ -162,7 +136,7 @@ def _read_content(
             report(view, error)
 
 
-def _read_block(kind: str, block: Mapping[str, Any], position: int | None, chunk: bool) -> Iterator[Piece]:
+def _read_block(kind: str, block: Mapping[str, Any], position: int | None, chunk: bool) -> Iterator[Block]:
     if kind in ("text", "output_text", "input_text"):
         yield from _text(block)
     elif kind in reasoning.BLOCK_TYPES:
@@ -176,7 +150,7 @@ def _read_block(kind: str, block: Mapping[str, Any], position: int | None, chunk
         yield Media(part)
 
 
-def _text(block: Mapping[str, Any]) -> Iterator[Piece]:
+def _text(block: Mapping[str, Any]) -> Iterator[Block]:
     text = block.get("text")
     if isinstance(text, str) and text:
         yield Text(text)
@@ -189,7 +163,7 @@ def _text(block: Mapping[str, Any]) -> Iterator[Piece]:
 
 
 def _read_kwargs(
-    kwargs: Mapping[str, Any], view: Mapping[str, Any], chunk: bool, told: list[Piece], report: Report
+    kwargs: Mapping[str, Any], view: Mapping[str, Any], chunk: bool, told: list[Block], report: Report
 ) -> None:
     if not any(type(piece) is Reasoning for piece in told):
         told[:0] = _safely(view, report, reasoning.read_kwargs, kwargs)
@@ -203,19 +177,19 @@ def _read_kwargs(
         told += _safely(view, report, _audio, audio, chunk)
 
 
-def _read_output(block: Any, chunk: bool) -> Iterator[Piece]:
+def _read_output(block: Any, chunk: bool) -> Iterator[Block]:
     kind = kind_of_block(block)
     if server_tools.is_server_block(kind):
         yield from _read_block(kind, block, None, chunk)
 
 
-def _signatures(by_call: Any) -> Iterator[Piece]:
+def _signatures(by_call: Any) -> Iterator[Block]:
     for call_id, value in by_call.items() if isinstance(by_call, Mapping) else ():
         if isinstance(call_id, str) and isinstance(value, str):
             yield Signature(call_id, value)
 
 
-def _audio(audio: Any, chunk: bool) -> Iterator[Piece]:
+def _audio(audio: Any, chunk: bool) -> Iterator[Block]:
     """A spoken answer: OpenAI's `{"data", "transcript"}`, or Gemini's bytes of a WAV file.
 
     A chunk's data is a stretch of a file that is nothing before it is whole; its transcript streams as text.
@@ -228,7 +202,7 @@ def _audio(audio: Any, chunk: bool) -> Iterator[Piece]:
         yield Media(part)
 
 
-def _read_call_chunks(view: Mapping[str, Any], told: list[Piece]) -> None:
+def _read_call_chunks(view: Mapping[str, Any], told: list[Block]) -> None:
     chunks = view.get("tool_call_chunks")
     if not isinstance(chunks, list) or not chunks:
         if view.get("tool_calls") or view.get("invalid_tool_calls"):
@@ -239,7 +213,7 @@ def _read_call_chunks(view: Mapping[str, Any], told: list[Piece]) -> None:
             continue
         index, id_, name, args = call.get("index"), call.get("id"), call.get("name"), call.get("args")
         told.append(
-            ToolPiece(
+            ToolCallBlock(
                 index if isinstance(index, int | str) else None,
                 id_ if isinstance(id_, str) and id_ else None,
                 name if isinstance(name, str) and name else None,
@@ -248,9 +222,9 @@ def _read_call_chunks(view: Mapping[str, Any], told: list[Piece]) -> None:
         )
 
 
-def _calls(view: Mapping[str, Any]) -> list[ToolPiece]:
+def _calls(view: Mapping[str, Any]) -> list[ToolCallBlock]:
     """The calls of a whole message."""
-    found: list[ToolPiece] = []
+    found: list[ToolCallBlock] = []
     for field in ("tool_calls", "invalid_tool_calls"):
         calls = view.get(field)
         if not isinstance(calls, list | tuple):
@@ -260,7 +234,7 @@ def _calls(view: Mapping[str, Any]) -> list[ToolPiece]:
                 id_, name, args = call.get("id"), call.get("name"), call.get("args")
                 raw = field == "invalid_tool_calls" and (args is None or isinstance(args, str))
                 found.append(
-                    ToolPiece(
+                    ToolCallBlock(
                         None,
                         id_ if isinstance(id_, str) and id_ else None,
                         name if isinstance(name, str) and name else None,
@@ -270,7 +244,7 @@ def _calls(view: Mapping[str, Any]) -> list[ToolPiece]:
     return found
 
 
-def _take(calls: list[ToolPiece | None], block: Mapping[str, Any], told: list[Piece]) -> None:
+def _take(calls: list[ToolCallBlock | None], block: Mapping[str, Any], told: list[Block]) -> None:
     """Tell the call that a block of the content stands for, in its place."""
     id_ = block.get("call_id") or block.get("id")
     for number, call in enumerate(calls):
@@ -310,11 +284,11 @@ def kind_of_block(block: Any) -> str:
 def _is_refusal(block: Any) -> bool:
     try:
         return kind_of_block(_unwrapped(block)) == "refusal"
-    except Exception:  # `pieces` reports it
+    except Exception:  # `read_content` reports it
         return False
 
 
-def _safely(view: Mapping[str, Any], report: Report, read: Callable[..., Iterator[Piece]], *args: Any) -> list[Piece]:
+def _safely(view: Mapping[str, Any], report: Report, read: Callable[..., Iterator[Block]], *args: Any) -> list[Block]:
     try:
         return list(read(*args))
     except Exception as error:

@@ -21,7 +21,7 @@ from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-from .blocks import Encrypted, Key, Piece, Reasoning
+from .blocks import Block, Encrypted, Key, Reasoning
 
 BLOCK_TYPES: Final = frozenset({"thinking", "redacted_thinking", "reasoning", "reasoning_content"})
 PART_SEPARATOR: Final = "\n\n"
@@ -102,7 +102,7 @@ class ReasoningBlocks:
         return None if index is None and (block.encrypted or id is not None) else block
 
 
-def read(block: Mapping[str, Any], position: int | None) -> Iterator[Piece]:
+def read(block: Mapping[str, Any], position: int | None) -> Iterator[Block]:
     """Pieces of one reasoning block of a content list.
 
     `position` is the block's place in a whole message (None for a chunk): in a whole message, blocks without an index
@@ -124,7 +124,7 @@ def read(block: Mapping[str, Any], position: int | None) -> Iterator[Piece]:
         yield from _standard(block, key, part, "summary" if isinstance(block.get("summary"), list) else "reasoning")
 
 
-def read_kwargs(kwargs: Mapping[str, Any]) -> Iterator[Piece]:
+def read_kwargs(kwargs: Mapping[str, Any]) -> Iterator[Block]:
     """Pieces of the reasoning some adapters keep in `additional_kwargs` (DeepSeek, Qwen, Groq, xAI; Responses v0)."""
     plain_text = kwargs.get("reasoning_content")
     reasoning = kwargs.get("reasoning")
@@ -136,7 +136,7 @@ def read_kwargs(kwargs: Mapping[str, Any]) -> Iterator[Piece]:
         yield from _standard(reasoning, "reasoning", None, "kwargs-item")
 
 
-def _standard(block: Mapping[str, Any], key: Key, part: Key, form: str) -> Iterator[Piece]:
+def _standard(block: Mapping[str, Any], key: Key, part: Key, form: str) -> Iterator[Block]:
     id_ = _id(block)
     text = block.get("reasoning")
     if not isinstance(text, str):
@@ -154,7 +154,7 @@ def _standard(block: Mapping[str, Any], key: Key, part: Key, form: str) -> Itera
     yield from _encrypted(key, extras.get("redacted_content") or extras.get("data"), form, redacted=True)
 
 
-def _part(key: Key, field: str, number: int, item: Any, form: str) -> Iterator[Piece]:
+def _part(key: Key, field: str, number: int, item: Any, form: str) -> Iterator[Block]:
     if isinstance(item, Mapping) and isinstance(item.get("text"), str):
         index = item.get("index")
         part = f"{field}-{index if isinstance(index, int | str) else number}"
@@ -163,7 +163,7 @@ def _part(key: Key, field: str, number: int, item: Any, form: str) -> Iterator[P
         yield Reasoning(key, item, None, f"{field}-{number}", form)
 
 
-def _bedrock(key: Key, value: Any) -> Iterator[Piece]:
+def _bedrock(key: Key, value: Any) -> Iterator[Block]:
     form = "reasoning_content"
     if isinstance(value, Mapping):
         text = value.get("text")
@@ -176,7 +176,7 @@ def _bedrock(key: Key, value: Any) -> Iterator[Piece]:
         yield Reasoning(key, value, form=form)
 
 
-def _encrypted(key: Key, value: Any, form: str, *, redacted: bool = False) -> Iterator[Piece]:
+def _encrypted(key: Key, value: Any, form: str, *, redacted: bool = False) -> Iterator[Block]:
     if told := _opaque(value):
         yield Encrypted(key, told, redacted, form)
 

@@ -15,14 +15,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from .blocks import Encrypted, Piece, Reasoning, Text
+from .blocks import Block, Encrypted, Reasoning, Text
 from .reasoning import PART_SEPARATOR, ReasoningBlocks
 
 METADATA_KEY: Final = "langchain"
 KWARGS_FORMS: Final = frozenset({"kwargs-text", "kwargs-item"})
 
 
-def forms(told: Iterable[Piece]) -> list[dict[str, Any]]:
+def reasoning_forms(told: Iterable[Block]) -> list[dict[str, Any]]:
     """The forms of a message's reasoning blocks, by ordinal. Takes the message's pieces."""
     blocks = ReasoningBlocks()
     found: list[dict[str, Any]] = []
@@ -46,7 +46,7 @@ def forms(told: Iterable[Piece]) -> list[dict[str, Any]]:
     return found
 
 
-def written(id_: str | None, text: str, encrypted: str, form: Mapping[str, Any]) -> list[dict[str, Any]]:
+def reasoning_blocks(id_: str | None, text: str, encrypted: str, form: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The content blocks a reasoning block is written as; `id_` only where it is the provider's."""
     name = form.get("form")
     if name == "thinking":

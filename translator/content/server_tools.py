@@ -1,7 +1,7 @@
 """Tools the provider runs itself: reading their calls and results out of message content. Never client-run tools.
 
 Rules
-1. A call is a `ToolPiece` with `server=True`; its arguments stream where the provider streams them (Anthropic's
+1. A call is a `ToolCallBlock` with `server=True`; its arguments stream where the provider streams them (Anthropic's
    `input_json_delta`, LangChain's `server_tool_call_chunk`), and come at once where it does not (Responses).
 2. A result is text as it is, or else the compact JSON of what the provider gave.
 3. Names are LangChain's standard ones (`web_search`, `file_search`, `code_interpreter`); a tool of a remote MCP server
@@ -16,8 +16,8 @@ from typing import Any, Final
 
 import orjson
 
-from ..jsonable.to_json import frozen_bytes
-from .blocks import Key, Media, Piece, ServerResult, ToolPiece
+from ..jsonable.to_json import json_bytes
+from .blocks import Block, Key, Media, ServerResult, ToolCallBlock
 
 RESPONSES_ITEMS: Final[Mapping[str, tuple[str, str]]] = {
     # item type: (tool name, field of the result)
@@ -43,7 +43,7 @@ def is_server_block(kind: str) -> bool:
     )
 
 
-def read(block: Mapping[str, Any], *, chunk: bool) -> Iterator[Piece]:
+def read(block: Mapping[str, Any], *, chunk: bool) -> Iterator[Block]:
     """Pieces of one content block for which `is_server_block` holds, of a chunk or of a whole message."""
     kind = block["type"]
     if kind in _STREAMED:
@@ -54,7 +54,7 @@ def read(block: Mapping[str, Any], *, chunk: bool) -> Iterator[Piece]:
         yield from _generated_image(block)
     elif kind == "executable_code":
         arguments = {"code": block.get("executable_code"), "language": block.get("language")}
-        yield ToolPiece(None, _string(block.get("id")), "code_interpreter", json_text(arguments), server=True)
+        yield ToolCallBlock(None, _string(block.get("id")), "code_interpreter", json_text(arguments), server=True)
     elif kind == "code_execution_result":
         failed = block.get("outcome") not in (None, 1, "OUTCOME_OK")
         call = _string(block.get("tool_call_id")) or ""
@@ -66,11 +66,11 @@ def read(block: Mapping[str, Any], *, chunk: bool) -> Iterator[Piece]:
         yield from _result(block)
 
 
-def read_arguments(block: Mapping[str, Any]) -> Iterator[Piece]:
+def read_arguments(block: Mapping[str, Any]) -> Iterator[Block]:
     """The piece of an `input_json_delta` that no tool call chunk stands for: a server call's arguments go on."""
     arguments = block.get("partial_json")
     if isinstance(arguments, str) and arguments:
-        yield ToolPiece(index_of(block), None, None, arguments, server=True)
+        yield ToolCallBlock(index_of(block), None, None, arguments, server=True)
 
 
 def index_of(block: Mapping[str, Any]) -> Key:
@@ -81,7 +81,7 @@ def index_of(block: Mapping[str, Any]) -> Key:
 
 def json_text(value: Any) -> str:
     """Compact JSON of any value."""
-    return frozen_bytes(value).decode()
+    return json_bytes(value).decode()
 
 
 def result_text(value: Any) -> str:
@@ -95,7 +95,7 @@ def _string(value: Any) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
-def _call(block: Mapping[str, Any], chunk: bool) -> ToolPiece:
+def _call(block: Mapping[str, Any], chunk: bool) -> ToolCallBlock:
     extras = block.get("extras")
     name = _string(block.get("name"))
     if name == "remote_mcp" and isinstance(extras, Mapping):
@@ -103,7 +103,7 @@ def _call(block: Mapping[str, Any], chunk: bool) -> ToolPiece:
     if name == "code_execution":
         name = "code_interpreter"
     arguments = _arguments(block, chunk)
-    return ToolPiece(index_of(block), _string(block.get("id")), name, arguments, server=True)
+    return ToolCallBlock(index_of(block), _string(block.get("id")), name, arguments, server=True)
 
 
 def _arguments(block: Mapping[str, Any], chunk: bool) -> str | None:
@@ -124,7 +124,7 @@ def _compact(text: str) -> str:
         return text
 
 
-def _result(block: Mapping[str, Any]) -> Iterator[Piece]:
+def _result(block: Mapping[str, Any]) -> Iterator[Block]:
     call_id = _string(block.get("tool_call_id")) or _string(block.get("tool_use_id"))
     if call_id is None:
         return
@@ -135,7 +135,7 @@ def _result(block: Mapping[str, Any]) -> Iterator[Piece]:
     yield ServerResult(call_id, result_text(output), failed)
 
 
-def _responses_item(kind: str, block: Mapping[str, Any]) -> Iterator[Piece]:
+def _responses_item(kind: str, block: Mapping[str, Any]) -> Iterator[Block]:
     call_id = _string(block.get("id"))
     if call_id is None:
         return
@@ -155,13 +155,13 @@ def _responses_item(kind: str, block: Mapping[str, Any]) -> Iterator[Piece]:
         arguments = block.get("arguments") or {}
         name = _string(block.get("name")) or name
     text = arguments if isinstance(arguments, str) else json_text(arguments)
-    yield ToolPiece(index_of(block), call_id, name, text, server=True)
+    yield ToolCallBlock(index_of(block), call_id, name, text, server=True)
     if kind != "tool_search_call":
         error = block.get("error")
         yield ServerResult(call_id, result_text(error or output), bool(error) or block.get("status") == "failed")
 
 
-def _generated_image(block: Mapping[str, Any]) -> Iterator[Piece]:
+def _generated_image(block: Mapping[str, Any]) -> Iterator[Block]:
     image = block.get("result")
     if isinstance(image, str) and image:
         kind = _string(block.get("output_format")) or "png"

@@ -1,8 +1,8 @@
 """One stored assistant message, told as wire messages. Never tool, user or system messages, and nothing of a stream.
 
 Rules
-1. Everything is read from the message's `pieces`, as streaming does: text is all Text pieces joined, calls stand in the
-   order of their first mention, reasoning is one message for each block.
+1. Everything is read by `read_content`, as in a stream: the text is all Text blocks joined, calls are in the order of
+   their first mention, reasoning is one message for each block.
 2. Order: reasoning messages, the assistant message, media activities, results of tools the provider ran.
 3. A reasoning block that has neither text nor an encrypted value is not told. Its number counts all the same.
 4. A call without a name is not told: a client can do nothing with it. A message that says nothing but hidden calls is
@@ -14,27 +14,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ..content.reader import (
-    Citation,
-    Encrypted,
-    Media,
-    Piece,
-    Reasoning,
-    ReasoningBlocks,
-    Report,
-    ServerResult,
-    Signature,
-    Text,
-    ToolPiece,
-    finish_reason,
-    log_block,
-    pieces,
-)
+from ..content.blocks import Block, Citation, Encrypted, Media, Reasoning, ServerResult, Signature, Text, ToolCallBlock
+from ..content.reader import Report, finish_reason, log_unreadable, read_content
+from ..content.reasoning import ReasoningBlocks
 
 Wire = dict[str, Any]
 
 
-class Thought(NamedTuple):
+class ReasoningBlock(NamedTuple):
     """A reasoning block of a stored message, whole."""
 
     id: str
@@ -42,25 +29,25 @@ class Thought(NamedTuple):
     encrypted: str
 
 
-class Said:
+class AssistantContent:
     """All that a stored assistant message says, sorted by kind."""
 
-    def __init__(self, view: Mapping[str, Any], message_id: str, report: Report = log_block) -> None:
+    def __init__(self, view: Mapping[str, Any], message_id: str, report: Report = log_unreadable) -> None:
         self.message_id = message_id
         self.text = ""
-        self.thoughts: list[Thought] = []
+        self.thoughts: list[ReasoningBlock] = []
         self.calls: list[Wire] = []
         self.results: list[ServerResult] = []
         self.media: list[Wire] = []
         self.metadata: Wire = {}
         self.signature: str | None = None
-        self.pieces = pieces(view, whole=True, report=report)
+        self.pieces = read_content(view, whole=True, report=report)
         self.server_calls: list[str] = []
         self._read(self.pieces)
         if reason := finish_reason(view):
             self.metadata["finishReason"] = reason
 
-    def _read(self, told: list[Piece]) -> None:
+    def _read(self, told: list[Block]) -> None:
         texts: list[str] = []
         citations: list[Wire] = []
         signatures: dict[str, str] = {}
@@ -68,7 +55,7 @@ class Said:
             match piece:
                 case Text():
                     texts.append(piece.text)
-                case ToolPiece():
+                case ToolCallBlock():
                     self._call(piece)
                 case ServerResult():
                     self._result(piece)
@@ -83,14 +70,14 @@ class Said:
                 case _:
                     pass
         self.text = "".join(texts)
-        self.thoughts = thoughts(told, self.message_id)
+        self.thoughts = reasoning_of(told, self.message_id)
         if citations:
             self.metadata["citations"] = citations
         for call in self.calls:
             if call["id"] in signatures:
                 call["encryptedValue"] = signatures[call["id"]]
 
-    def _call(self, piece: ToolPiece) -> None:
+    def _call(self, piece: ToolCallBlock) -> None:
         call_id = piece.id or f"{self.message_id}-call-{len(self.calls)}"
         function = {"name": piece.name or "", "arguments": piece.args or ""}
         self.calls.append({"id": call_id, "type": "function", "function": function})
@@ -122,7 +109,7 @@ def text_message(view: Mapping[str, Any], message_id: str, name: Any) -> Wire:
     return message
 
 
-def thoughts(told: list[Piece], message_id: str) -> list[Thought]:
+def reasoning_of(told: list[Block], message_id: str) -> list[ReasoningBlock]:
     """The reasoning blocks among the pieces of a message, in order of appearance, those without content included."""
     blocks = ReasoningBlocks()
     texts: list[str] = []
@@ -139,10 +126,10 @@ def thoughts(told: list[Piece], message_id: str) -> list[Thought]:
         texts[placed.ordinal] += placed.delta
         ids[placed.ordinal] = placed.id or ids[placed.ordinal]
         encrypted[placed.ordinal] = placed.encrypted or encrypted[placed.ordinal]
-    return [Thought(*thought) for thought in zip(ids, texts, encrypted, strict=True)]
+    return [ReasoningBlock(*thought) for thought in zip(ids, texts, encrypted, strict=True)]
 
 
-def reasoning_message(thought: Thought) -> Wire:
+def reasoning_message(thought: ReasoningBlock) -> Wire:
     """The wire message of a reasoning block."""
     message = {"id": thought.id, "role": "reasoning", "content": thought.text}
     if thought.encrypted:
@@ -155,7 +142,7 @@ def media_message(message_id: str, number: int, part: Wire) -> Wire:
     return {"id": f"{message_id}-media-{number}", "role": "activity", "activityType": "media", "content": part}
 
 
-def assistant_message(said: Said, calls: list[Wire], name: Any) -> Wire:
+def assistant_message(said: AssistantContent, calls: list[Wire], name: Any) -> Wire:
     """The wire message of the answer itself, with the calls to be told."""
     message: Wire = {"id": said.message_id, "role": "assistant"}
     if said.text or not calls:

@@ -23,12 +23,12 @@ def by_id(wires: Iterable[Event]) -> dict[str, Event]:
     return found
 
 
-def owners_of(wanted: Mapping[str, Event]) -> Counter[str]:
+def count_calls(wanted: Mapping[str, Event]) -> Counter[str]:
     """How many of these messages have a tool call of each id."""
     return Counter(call["id"] for wire in wanted.values() for call in wire.get("toolCalls", ()))
 
 
-def says_the_same(held: Mapping[str, Any], wire: Mapping[str, Any]) -> bool:
+def is_same_message(held: Mapping[str, Any], wire: Mapping[str, Any]) -> bool:
     """Whether the client's copy says what the checkpoint's does: arguments as JSON, empty content as none."""
     if held is wire:
         return True
@@ -98,13 +98,13 @@ def _sequence(ids: Iterable[str], wanted: Mapping[str, Event]) -> list[Any]:
     return sequence
 
 
-def common(left: list[str], right: list[str]) -> int:
+def common_length(left: list[str], right: list[str]) -> int:
     """How many ids two orders begin with in common."""
     pairs = zip(left, right, strict=False)
     return next((at for at, (mine, its) in enumerate(pairs) if mine != its), min(len(left), len(right)))
 
 
-def merged(wanted: Mapping[str, Event], order: list[str], view: Any) -> list[Event]:
+def merge(wanted: Mapping[str, Event], order: list[str], view: Any) -> list[Event]:
     """The wanted messages, and beside them the others of `order`, each behind what it stands behind now."""
     after: dict[str | None, list[Event]] = {}
     anchor: str | None = None

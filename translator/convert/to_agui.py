@@ -24,14 +24,24 @@ from typing import Any, Final
 from ag_ui.core import Message
 from pydantic import TypeAdapter
 
+from ..content.blocks import ServerResult
 from ..content.media import is_media_block, part_of
-from ..content.reader import Report, ServerResult, fields, kind_of, kind_of_block, log_block, text_of
-from ..content.reasoning_forms import METADATA_KEY, forms
+from ..content.reader import Report, kind_of_block, log_unreadable, text_of
+from ..content.reasoning_forms import METADATA_KEY, reasoning_forms
 from ..content.server_tools import result_text
-from ..jsonable.to_json import plain
+from ..jsonable.to_json import to_json
 from ..options import Options
-from ..wire.older_clients import as_text
-from .assistant import Said, Wire, assistant_message, is_text, media_message, reasoning_message, text_message
+from ..parts.message import fields, kind_of
+from ..wire.older_clients import parts_as_text
+from .assistant import (
+    AssistantContent,
+    Wire,
+    assistant_message,
+    is_text,
+    media_message,
+    reasoning_message,
+    text_message,
+)
 
 _log = logging.getLogger(__name__)
 _MESSAGE: Final = TypeAdapter[Message](Message)
@@ -39,7 +49,7 @@ _EVERYTHING: Final = Options(result_limit=None)
 _TEXT_BLOCKS: Final = frozenset({"text", "output_text", "input_text"})
 
 
-def shown(message: Any, position: int, options: Options, report: Report = log_block) -> list[Wire]:
+def to_agui(message: Any, position: int, options: Options, report: Report = log_unreadable) -> list[Wire]:
     """The wire messages that one stored message becomes.
 
     Takes the message (an object or its JSON), its position in the list of messages, which names it if it has no id, the
@@ -70,7 +80,7 @@ def to_agui_messages(messages: Iterable[Any]) -> list[Message]:
             wires = _whole(message, position)
             if not wires:
                 _log.warning("a %s message is passed over: AG-UI has none like it", kind_of(fields(message)) or "non-")
-            told += [_MESSAGE.validate_python(plain(wire)) for wire in wires]
+            told += [_MESSAGE.validate_python(to_json(wire)) for wire in wires]
         except Exception as error:
             _log.warning("a message is passed over: %s", error)
     return told
@@ -92,7 +102,7 @@ def _tool_content(content: Any, options: Options) -> tuple[str | list[Wire], Wir
         return told[:limit], {"truncated": True, "size": len(told)}
     size = sum(len(part["text"]) if part["type"] == "text" else len(part["source"]["value"]) for part in told)
     if limit is None or size <= limit:
-        return as_text(told) if options.legacy else told, {}
+        return parts_as_text(told) if options.legacy else told, {}
     text = "".join(part["text"] for part in told if part["type"] == "text")
     return text[:limit], {"truncated": True, "size": size}
 
@@ -125,7 +135,7 @@ def _assistant(
 ) -> list[Wire]:
     if is_text(view):
         return [text_message(view, message_id, view.get("name") or role)]
-    said = Said(view, message_id, report)
+    said = AssistantContent(view, message_id, report)
     hidden = {call["id"] for call in said.calls if call["function"]["name"] in options.hidden_tools}
     calls = [call for call in said.calls if call["id"] not in hidden and call["function"]["name"]]
     told: list[Wire] = []
@@ -152,10 +162,10 @@ def _whole(message: Any, position: int) -> list[Wire]:
             wire["error"] = wire["content"] if isinstance(wire["content"], str) else "error"
         return [wire]
     if kind != "ai":
-        return shown(message, position, _EVERYTHING)
-    said = Said(view, message_id)
+        return to_agui(message, position, _EVERYTHING)
+    said = AssistantContent(view, message_id)
     told = []
-    for thought, form in zip(said.thoughts, forms(said.pieces), strict=True):
+    for thought, form in zip(said.thoughts, reasoning_forms(said.pieces), strict=True):
         if thought.text or thought.encrypted or not thought.id.startswith(f"{message_id}-reasoning-"):
             told.append({**reasoning_message(thought), "metadata": {METADATA_KEY: form}})
     for call in said.calls:

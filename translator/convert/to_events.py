@@ -14,7 +14,7 @@ from ..wire.events import Event
 from .compare import same_arguments
 
 
-def retold(message: Mapping[str, Any], subagent: str | None = None) -> list[Event] | None:
+def as_events(message: Mapping[str, Any], subagent: str | None = None) -> list[Event] | None:
     """The events that append `message` to the client's, or None if events cannot."""
     role = message.get("role")
     if role == "assistant":
@@ -30,7 +30,9 @@ def retold(message: Mapping[str, Any], subagent: str | None = None) -> list[Even
     return None
 
 
-def continued(held: Mapping[str, Any], message: Mapping[str, Any], subagent: str | None = None) -> list[Event] | None:
+def continuation(
+    held: Mapping[str, Any], message: Mapping[str, Any], subagent: str | None = None
+) -> list[Event] | None:
     """The events that make `held`, the client's copy, into `message`, of which it is the beginning; None if events
     cannot. Told are a new end of the text, of arguments and of the list of calls, metadata and encrypted values; none
     are needed where arguments are the same JSON."""
@@ -38,7 +40,7 @@ def continued(held: Mapping[str, Any], message: Mapping[str, Any], subagent: str
     if role != held.get("role") or role == "tool":
         return None
     if role == "activity":
-        return retold(message, subagent)
+        return as_events(message, subagent)
     text = _tail(held.get("content"), message.get("content"))
     calls = _later_calls(held.get("toolCalls") or [], message.get("toolCalls") or [])
     if text is None or calls is None:
@@ -49,7 +51,7 @@ def continued(held: Mapping[str, Any], message: Mapping[str, Any], subagent: str
         later["encryptedValue"] = message.get("encryptedValue")
     elif not (text or calls or later["metadata"]):
         return []
-    return retold(later, subagent)
+    return as_events(later, subagent)
 
 
 def _tail(held: Any, text: Any) -> str | None:

@@ -23,7 +23,7 @@ from pydantic import BaseModel
 
 from ..content.media import block_of
 from ..content.reader import CALL_SIGNATURES
-from ..content.reasoning_forms import KWARGS_FORMS, METADATA_KEY, written
+from ..content.reasoning_forms import KWARGS_FORMS, METADATA_KEY, reasoning_blocks
 
 _log = logging.getLogger(__name__)
 _RESPONSES_ID: Final = "rs_"
@@ -175,7 +175,9 @@ def _content(answer: _Answer, server: list[dict[str, Any]], kwargs: dict[str, An
         if isinstance(at, int) and start < at <= len(text):
             blocks.append({"type": "text", "text": text[start:at]})
             start = at
-        thought = written(_provider_id(wire, answer.wire), wire["content"], wire.get("encryptedValue") or "", form)
+        thought = reasoning_blocks(
+            _provider_id(wire, answer.wire), wire["content"], wire.get("encryptedValue") or "", form
+        )
         if form.get("form") == "kwargs-text":
             kwargs["reasoning_content"] = kwargs.get("reasoning_content", "") + wire["content"]
         elif form.get("form") in KWARGS_FORMS:

@@ -35,7 +35,7 @@ def diff(before: Any, after: Any, path: str = "") -> list[Operation] | None:
 
     `[]` if they are equal; None if the client refuses every patch there (`path` itself leads through `__proto__`).
     Operations refer to parts of `after`, which are not copied: whoever changes `after` later, changes them. Neither
-    value is changed. Both must be plain (see `plain`), not deeper than it makes them.
+    value is changed. Both must be plain (see `to_json`), not deeper than it makes them.
     """
     if not _has_path(path):
         return None

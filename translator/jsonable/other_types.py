@@ -1,4 +1,4 @@
-"""One step from a value JSON has no form for towards one it has: the rows of the table in `plain`, one function.
+"""One step from a value JSON has no form for towards one it has: the rows of the table in `to_json`, one function.
 
 Lives here: what each class of Python object is shown as. Never here: how its inside is walked, cycles, depth, keys.
 Classes are asked, not instances, wherever there is a choice: an instance may answer to any name (proxies, mocks).

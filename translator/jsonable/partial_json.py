@@ -26,7 +26,7 @@ _TOKEN: Final = re.compile(_STRING + r"| [\[\]{},]", re.VERBOSE | re.DOTALL)
 _CLOSER: Final = {"{": "}", "[": "]"}
 
 
-def read_unfinished(text: str) -> Any:
+def read_partial(text: str) -> Any:
     """The value that `text` begins, as far as it is written; None if nothing of it can be read. Never raises."""
     closers: list[str] = []
     whole, members = text, 0

@@ -1,11 +1,11 @@
 """Any Python value as JSON: what is not JSON is made JSON here, the same way everywhere.
 
-Lives here: `plain`, `freeze`, `text` and the table below. Never here: anything that knows what a channel, a message
+Lives here: `to_json`, `freeze`, `text` and the table below. Never here: anything that knows what a channel, a message
 or an event is. Nothing in this module raises, whatever it is given, and nothing depends on memory addresses, hash
 order or the clock: equal values give equal bytes. The forms follow what LangGraph Platform sends, so that a graph
 looks the same run here or there; where the platform has no form (it sends null, or fails) a short text says what
-stood there. A value that cannot be read is logged too: in a run by the function in `UNREAD`, elsewhere once for each
-such text.
+stood there. A value that cannot be read is logged too: in a run by the function in `ON_UNREADABLE`, elsewhere once for
+each such text.
 
 ==========================================  ======================================================================
 a value                                     its JSON
@@ -57,7 +57,7 @@ import orjson
 
 from .other_types import reopened, unreadable
 
-UNREAD: Final[ContextVar[Callable[[str, Exception | None], None] | None]] = ContextVar("UNREAD", default=None)
+ON_UNREADABLE: Final[ContextVar[Callable[[str, Exception | None], None] | None]] = ContextVar("UNREAD", default=None)
 """Takes the text that replaces a value that cannot be read, and the error; it may be called for every such value. Set
 during calls that know their run."""
 
@@ -96,17 +96,17 @@ class Frozen(NamedTuple):
     """The plain value."""
 
 
-def plain(value: Any) -> Any:
+def to_json(value: Any) -> Any:
     """Any value as dicts with str keys, lists, str, int, float, bool and None, by the table above. Never raises."""
     return freeze(value).json
 
 
-def plain_each(values: list[Any]) -> list[Any]:
-    """`plain` of each of many containers, at once: most of what a small one costs is the call."""
+def to_json_each(values: list[Any]) -> list[Any]:
+    """`to_json` of each of many containers, at once: most of what a small one costs is the call."""
     try:
         each: list[Any] = orjson.loads(_bytes_in_c(values, _MARGIN))
     except _REFUSED:
-        return [plain(value) for value in values]
+        return [to_json(value) for value in values]
     return each
 
 
@@ -122,7 +122,7 @@ def freeze(value: Any) -> Frozen:
         return Frozen(orjson.dumps(walked), walked)
 
 
-def frozen_bytes(value: Any) -> bytes:
+def json_bytes(value: Any) -> bytes:
     """`freeze(value).data`, without the plain copy."""
     try:
         return _bytes_in_c(value, _MARGIN)
@@ -130,19 +130,19 @@ def frozen_bytes(value: Any) -> bytes:
         return freeze(value).data
 
 
-def compared_bytes(value: Any) -> bytes:
-    """`frozen_bytes` of what is compared, and not sent: it costs no log line."""
-    before = UNREAD.set(_not_logged)
+def json_bytes_unlogged(value: Any) -> bytes:
+    """`json_bytes` of what is compared, and not sent: it costs no log line."""
+    before = ON_UNREADABLE.set(_not_logged)
     try:
-        return frozen_bytes(value)
+        return json_bytes(value)
     finally:
-        UNREAD.reset(before)
+        ON_UNREADABLE.reset(before)
 
 
-def text(value: Any) -> str:
+def to_text(value: Any) -> str:
     """A str that UTF-8 can carry; of a value that is no str, its JSON (a string without its quotes). Never raises."""
     if type(value) is not str:
-        value = plain(value)
+        value = to_json(value)
         return value if type(value) is str else orjson.dumps(value).decode()
     if value.isascii():
         return value
@@ -212,7 +212,7 @@ def _settled(value: Any) -> Any:
 
 
 def _unread(value: Any, error: Exception | None) -> str:
-    stands, log = unreadable(value), UNREAD.get() or _logged
+    stands, log = unreadable(value), ON_UNREADABLE.get() or _logged
     log(stands, error)
     return stands
 
@@ -262,7 +262,7 @@ def _walk(value: Any, above: set[int], depth: int) -> Any:
 def _basic(value: Any) -> Any:
     kind = type(value)
     if kind is str:
-        return text(value)
+        return to_text(value)
     if kind is float:
         return value if math.isfinite(value) else None
     if kind is int and not -_SAFE_INTEGER <= value <= _SAFE_INTEGER:
@@ -276,7 +276,7 @@ def _object(value: dict[Any, Any], above: set[int], depth: int) -> dict[str, Any
     own = {key for key in value if type(key) is str}
     uses: dict[str, int] = {}
     for key, inner in value.items():
-        name = text(key) if type(key) is str else _name(key, above, depth)
+        name = to_text(key) if type(key) is str else _name(key, above, depth)
         if type(key) is not str or name != key:  # made here, so it yields to a str key of the mapping
             name = _free(name, own, named, uses)
         named[name] = _walk(inner, above, depth)

@@ -21,10 +21,10 @@ from typing import Any
 from ..checkpoint.messages import History
 from ..checkpoint.predicted_state import Predictions
 from ..client.open_items import Open
-from ..content.blocks import Citation, Encrypted, Media, Piece, Reasoning, ServerResult, Signature, Text, ToolPiece
+from ..content.blocks import Block, Citation, Encrypted, Media, Reasoning, ServerResult, Signature, Text, ToolCallBlock
 from ..convert.to_agui import result_message
-from ..convert.to_events import retold
-from ..jsonable.to_json import text as wire_text
+from ..convert.to_events import as_events
+from ..jsonable.to_json import to_text
 from ..options import Options
 from ..outbox import Outbox
 from ..wire import events
@@ -56,7 +56,7 @@ class Saying:
         self._telling: dict[str, ModelCall] = {}
         """By message id: the call that was told under it last."""
 
-    def piece(self, call: ModelCall, piece: Piece) -> None:
+    def piece(self, call: ModelCall, piece: Block) -> None:
         """Tells one piece of the call's message."""
         self._outbox.tell_all(list(self._told(call, piece)))
 
@@ -96,14 +96,14 @@ class Saying:
         """Lets go of the calls that have ended."""
         self._telling = {message_id: call for message_id, call in self._telling.items() if not call.ended}
 
-    def _told(self, call: ModelCall, piece: Piece) -> Iterator[events.Event]:
+    def _told(self, call: ModelCall, piece: Block) -> Iterator[events.Event]:
         """The events of one piece."""
         if isinstance(piece, Text):
-            call.text.append(said := wire_text(piece.text))
+            call.text.append(said := to_text(piece.text))
             if said and not (call.silent or call.mute_text):
                 yield from call.reasoning.end()
                 yield from self._text(call, said)
-        elif isinstance(piece, ToolPiece):
+        elif isinstance(piece, ToolCallBlock):
             yield from self._tool(call, piece)
         elif call.silent:
             return
@@ -163,11 +163,11 @@ class Saying:
         if said:
             yield events.text_content(message_id, said, call.subagent)
 
-    def _tool(self, call: ModelCall, piece: ToolPiece) -> Iterator[events.Event]:
+    def _tool(self, call: ModelCall, piece: ToolCallBlock) -> Iterator[events.Event]:
         tool = call.tools.find(piece, call.message_id)
         muted = call.silent or call.mute_calls
         message_id = call.message_id if muted else self._id(call)
-        args = wire_text(piece.args or "")
+        args = to_text(piece.args or "")
         told = tool_calls.told(tool, args, message_id, call.subagent, lambda tool: not self._begins(call, tool))
         if told and not (call.silent or call.mute_calls):
             yield from call.reasoning.end()
@@ -194,7 +194,7 @@ class Saying:
             yield events.tool_end(tool.told_id, call.subagent)
         call.told_ids.append(result_id)
         answer = ServerResult(call_id, piece.content, piece.error)
-        yield from retold(result_message(call.message_id, answer, self._options), call.subagent) or ()
+        yield from as_events(result_message(call.message_id, answer, self._options), call.subagent) or ()
 
     def _media(self, call: ModelCall, piece: Media) -> Iterator[events.Event]:
         media_id = f"{self._id(call)}-media-{call.media}"

@@ -23,16 +23,16 @@ from langchain_core.messages import AIMessageChunk
 
 from ..checkpoint.messages import History
 from ..checkpoint.predicted_state import Predictions
-from ..content.blocks import ToolPiece
-from ..content.reader import fields, finish_reason, is_chunk, kind_of, lone_text, pieces
-from ..convert.to_agui import shown
-from ..convert.to_events import retold
-from ..jsonable.to_json import plain
-from ..jsonable.to_json import text as wire_text
+from ..content.blocks import ToolCallBlock
+from ..content.reader import finish_reason, lone_text, read_content
+from ..convert.to_agui import to_agui
+from ..convert.to_events import as_events
+from ..jsonable.to_json import to_json, to_text
 from ..losses import Losses
 from ..options import Options
 from ..outbox import Outbox
-from ..parts.channels import messages_of
+from ..parts.channels import written_messages
+from ..parts.message import fields, is_chunk, kind_of
 from ..parts.namespaces import Namespace, is_within
 from ..run.subagents import Subagents
 from ..run.usage import Usage
@@ -105,7 +105,7 @@ class Speech:
         ):
             return None
         if not delta.isascii():
-            delta = wire_text(delta)
+            delta = to_text(delta)
         call.text.append(delta)
         event = events.text_content(call.told_id, delta, call.subagent)
         self._view.append_text(event)
@@ -135,7 +135,7 @@ class Speech:
         message_id = view.get("id")
         if not isinstance(message_id, str) or not message_id:
             return
-        told = plain(shown(message, 0, self._options, self._losses.block))
+        told = to_json(to_agui(message, 0, self._options, self._losses.block))
         if kind_of(view) == "tool":
             if told and not self._view.has(message_id):
                 self._result(ns, told[0], metadata)
@@ -156,7 +156,7 @@ class Speech:
             self._speakers.called(ns, metadata, call_id)
         if call.silent or not self._begin_calls(call, itself):
             return
-        tellings = [(item["id"], retold(item, call.subagent)) for item in told]
+        tellings = [(item["id"], as_events(item, call.subagent)) for item in told]
         for item_id, telling in tellings:
             if telling is not None and not self._view.has(item_id):
                 self._outbox.tell_all(telling)
@@ -166,7 +166,7 @@ class Speech:
         """A node returned its output. If that has a message of the node's own model, the node is no tool node."""
         if not self._speakers.runs_tools(ns, node):
             return
-        stored = {fields(message).get("id") for message in messages_of(output, self._options.messages_key)}
+        stored = {fields(message).get("id") for message in written_messages(output, self._options.messages_key)}
         if any(call.is_of(ns, node) and not stored.isdisjoint((call.provider_id, call.run_id)) for call in self.calls):
             self._speakers.returned(ns, node)
 
@@ -265,8 +265,8 @@ class Speech:
         call.finish = finish_reason(view) or call.finish
         if self._shown and call.told_id is None and not self._shown.isdisjoint((call.run_id, call.provider_id)):
             call.silent = True
-        for piece in pieces(view, report=self._losses.block):
-            if isinstance(piece, ToolPiece) and piece.id:
+        for piece in read_content(view, report=self._losses.block):
+            if isinstance(piece, ToolCallBlock) and piece.id:
                 self._speakers.called(ns, metadata, piece.id)
             self._saying.piece(call, piece)
         if view.get("chunk_position") == "last":
@@ -307,7 +307,7 @@ class Speech:
             self._results[result["id"]] = result["toolCallId"]
         else:
             self._history.kept.add(result["id"])
-        self._outbox.tell_all(retold({**result, "toolCallId": call_id}, self._subagents.tag(subagent)) or [])
+        self._outbox.tell_all(as_events({**result, "toolCallId": call_id}, self._subagents.tag(subagent)) or [])
 
 
 def _is_ordinary(response_metadata: Mapping[str, Any]) -> bool:

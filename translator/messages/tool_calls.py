@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from ..content.blocks import Key, ToolPiece
+from ..content.blocks import Key, ToolCallBlock
 from ..wire import events
 from ..wire.events import Event
 
@@ -56,7 +56,7 @@ class ToolLane:
         """The ids the calls have in the stored message, in order of appearance."""
         return [call.id or call.told_id for call in self.calls]
 
-    def find(self, piece: ToolPiece, message_id: str) -> ToolCall:
+    def find(self, piece: ToolCallBlock, message_id: str) -> ToolCall:
         """The call a fragment belongs to, new if it begins one (rules 1 and 2)."""
         slot = (piece.server, piece.index)
         call = self._without_index(piece) if piece.index is None else self._slots.get(slot)
@@ -75,7 +75,7 @@ class ToolLane:
         calls = [call for call in self.calls if call.server and call_id in ("", call.id)]
         return calls[-1] if calls else None
 
-    def _without_index(self, piece: ToolPiece) -> ToolCall | None:
+    def _without_index(self, piece: ToolCallBlock) -> ToolCall | None:
         if piece.id:
             return next((call for call in self.calls if call.id == piece.id), None)
         return None if piece.name or not self.calls else self.calls[-1]

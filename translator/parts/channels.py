@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import BaseModel
 
 
-class Unread:
+class UnreadableChannel:
     """Stands for the value of a channel that raised when it was read."""
 
     __slots__ = ("error",)
@@ -49,21 +49,21 @@ def _each(names: Iterable[Any], read: Callable[[Any], Any]) -> dict[str, Any]:
         try:
             found[name] = read(name)
         except Exception as error:
-            found[name] = Unread(error)
+            found[name] = UnreadableChannel(error)
     return found
 
 
-def listed(items: Any) -> Sequence[Any]:
+def as_sequence(items: Any) -> Sequence[Any]:
     """What LangGraph lists; a channel of a user's may have its name, and any value."""
     return items if type(items) in (tuple, list) else ()
 
 
-def written(output: Any) -> list[str]:
+def written_channels(output: Any) -> list[str]:
     """The channels a node's raw output writes."""
     return [name for item in _outputs(output) for name in channels(item) or () if isinstance(name, str)]
 
 
-def messages_of(output: Any, key: str) -> list[Any]:
+def written_messages(output: Any, key: str) -> list[Any]:
     """The messages a node's raw output writes to the channel `key`."""
     found: list[Any] = [named.get(key) for item in _outputs(output) if (named := channels(item)) is not None]
     return [message for messages in found if type(messages) in (list, tuple) for message in messages]

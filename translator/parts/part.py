@@ -30,7 +30,7 @@ of the modes when it is given a tuple."""
 PLATFORM_STREAM_MODES: Final[list[PlatformStreamMode]] = ["messages-tuple", "updates", "values", "custom"]
 """What to ask LangGraph Platform for: `client.runs.stream(..., stream_mode=PLATFORM_STREAM_MODES)`."""
 
-UNUSED_MODES: Final = frozenset(
+IGNORED_MODES: Final = frozenset(
     {"checkpoints", "debug", "tools", "events", "lifecycle", "feedback", "end", "heartbeat", "messages-tuple"}
 )
 """Modes and events of LangGraph that are ignored. A part of any other mode is ignored with a log line: its payload may

@@ -20,7 +20,7 @@ _NO_METADATA: Mapping[str, Any] = {}
 _CLOSERS: Final = '"]}'
 
 
-class Accumulated:
+class AccumulatedMessages:
     """The messages of one run, as far as they have been heard."""
 
     def __init__(self) -> None:

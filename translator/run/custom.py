@@ -18,7 +18,7 @@ from pydantic import ValidationError
 
 from ..client.apply_patch import RefusedError, patched
 from ..client.view import ClientView
-from ..jsonable.to_json import plain
+from ..jsonable.to_json import to_json
 from ..wire import events
 from ..wire.events import Event
 
@@ -30,7 +30,7 @@ _ACTIVITIES: Mapping[str, type[BaseEvent]] = {
 
 def custom_event(payload: Any, view: ClientView, subagent: str | None) -> Event:
     """The event for a payload of the `custom` mode."""
-    value = plain(payload)
+    value = to_json(payload)
     if isinstance(value, dict):
         kind = value.get("type")
         if isinstance(kind, str) and kind in _ACTIVITIES:

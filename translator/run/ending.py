@@ -21,11 +21,11 @@ import orjson
 from ..client.open_events import closed
 from ..client.open_items import Open
 from ..endings import Cancelled, Ending, Failed, Finished, Lost
-from ..jsonable.to_json import plain
+from ..jsonable.to_json import to_json
 from ..parts.channels import channels
 from ..wire import events
 from ..wire.events import Event
-from ..wire.older_clients import CANCELLED_MESSAGE, spoken
+from ..wire.older_clients import CANCELLED_MESSAGE, downgraded
 from .error_detail import NEUTRAL, Failure, failure
 
 if TYPE_CHECKING:
@@ -87,8 +87,8 @@ def _finished(run: Translator, ending: Finished) -> Event:
 
 def _result(run: Translator, ending: Finished) -> Any:
     if ending.result is not None:
-        return plain(ending.result)
-    return plain((channels(run.root.last) or {}).get("structured_response"))
+        return to_json(ending.result)
+    return to_json((channels(run.root.last) or {}).get("structured_response"))
 
 
 def _ask_older(run: Translator) -> None:
@@ -142,7 +142,7 @@ def _failure(run: Translator, ending: Failed | Lost) -> Failure:
 def _terminal(run: Translator, event: Event) -> None:
     if lost := len(run.losses):
         event["metadata"] = {**event.get("metadata", {}), "lost": lost}
-    run.outbox.tell(spoken(event, run.options.protocol_version))
+    run.outbox.tell(downgraded(event, run.options.protocol_version))
 
 
 def _unanswered(messages: list[Event]) -> Mapping[str, tuple[str, Any]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import traceback
 from typing import Any, Final, NamedTuple
 
-from ..jsonable.to_json import text
+from ..jsonable.to_json import to_text
 from ..options import ErrorDetail
 
 NEUTRAL: Final = "The run failed."
@@ -39,20 +39,20 @@ def _code(error: Any) -> str | None:
     if issubclass(type(error), BaseException):
         return type(error).__name__
     name = error.get("error") if type(error) is dict else None
-    return text(name) if isinstance(name, str) and name else None
+    return to_text(name) if isinstance(name, str) and name else None
 
 
 def _message(error: Any) -> str:
     if type(error) is dict:
         error = error.get("message", "")
     try:
-        return text(str(error))
+        return to_text(str(error))
     except Exception:  # a message that raises must not hide the error
         return ""
 
 
 def _stack(error: BaseException) -> str:
     try:
-        return text("".join(traceback.format_exception(error)))
+        return to_text("".join(traceback.format_exception(error)))
     except Exception:  # as above
         return ""

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..jsonable.to_json import freeze, plain, text
+from ..jsonable.to_json import freeze, to_json, to_text
 from ..parts.namespaces import Namespace
 from ..wire.events import Event, custom
 from .approvals import answer_schema
@@ -60,11 +60,15 @@ class Interrupts:
             self.is_stopped = True
         for position, interrupt in enumerate(found):
             interrupt_id = _field(interrupt, "id")
-            key = text(interrupt_id) if issubclass(type(interrupt_id), str) else f"interrupt-{position}"
+            key = to_text(interrupt_id) if issubclass(type(interrupt_id), str) else f"interrupt-{position}"
             known = self._found.get(key)
             if known is None or len(ns) > len(known[0]):
                 # as they are now: the node that asked may go on changing them
-                self._found[key] = (ns, plain(_field(interrupt, "value")), plain(_field(interrupt, "response_schema")))
+                self._found[key] = (
+                    ns,
+                    to_json(_field(interrupt, "value")),
+                    to_json(_field(interrupt, "response_schema")),
+                )
 
     def legacy(self, owner: Any) -> list[Event]:
         """The custom events of older clients: a text as it is, any other value as its JSON in a string; a breakpoint's

@@ -22,10 +22,11 @@ from typing import Any, Final
 
 import orjson
 
-from ..content.reader import fields, text_of
+from ..content.reader import text_of
 from ..messages.visibility import Speakers
 from ..options import Options
 from ..outbox import Outbox
+from ..parts.message import fields
 from ..parts.namespaces import Namespace, is_within
 from ..wire import events
 

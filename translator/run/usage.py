@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from ..jsonable.to_json import text
+from ..jsonable.to_json import to_text
 
 _FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
     "inputTokens": ("input_tokens",),
@@ -62,4 +62,4 @@ def _count(usage: Mapping[str, Any], path: tuple[str, ...]) -> int | None:
 
 
 def _name(value: Any) -> str:
-    return text(value) if isinstance(value, str) else ""
+    return to_text(value) if isinstance(value, str) else ""

@@ -16,7 +16,7 @@ from .events import Event, run_error
 CANCELLED_MESSAGE = "The run was cancelled."
 
 
-def spoken(event: Event, version: str | None) -> Event:
+def downgraded(event: Event, version: str | None) -> Event:
     """`event` as a client of this protocol version reads it; the event itself where nothing stands against it."""
     if version is not None:
         return event
@@ -24,7 +24,7 @@ def spoken(event: Event, version: str | None) -> Event:
     return event if translate is None else translate(event)
 
 
-def as_text(parts: list[Any]) -> str:
+def parts_as_text(parts: list[Any]) -> str:
     """The content parts of a tool result, for a client that takes only text there."""
     return orjson.dumps(parts).decode()
 
@@ -40,7 +40,7 @@ def _finished(event: Event) -> Event:
 
 def _result(event: Event) -> Event:
     content = event["content"]
-    return {**event, "content": as_text(content)} if isinstance(content, list) else event
+    return {**event, "content": parts_as_text(content)} if isinstance(content, list) else event
 
 
 def _snapshot(event: Event) -> Event:

@@ -13,13 +13,13 @@ from typing import Any
 from ag_ui.core import BaseEvent
 from orjson import dumps
 
-from ..jsonable.to_json import freeze, plain
+from ..jsonable.to_json import freeze, to_json
 
 
 def encode(event: Mapping[str, Any] | BaseEvent) -> bytes:
     """`data: {..}` and a blank line, the JSON compact, for a wire event (a dict) or an `ag_ui` model of one.
 
-    Values that are not JSON are made JSON as `plain` says; nothing raises. A model of plain values gives the bytes
+    Values that are not JSON are made JSON as `to_json` says; nothing raises. A model of plain values gives the bytes
     that `ag_ui.encoder.EventEncoder` gives.
     """
     if isinstance(event, BaseEvent):
@@ -39,4 +39,4 @@ def _wire(event: BaseEvent) -> Mapping[str, Any]:
             value = getattr(event, name, None)
             if value is not None:
                 wire[field.alias or name] = value
-    return plain(wire)  # type: ignore[no-any-return]
+    return to_json(wire)  # type: ignore[no-any-return]

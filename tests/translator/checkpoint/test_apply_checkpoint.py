@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, ToolMessage
 from langchain_core.messages.tool import tool_call_chunk
 from langgraph_agui.translator import ClientView, Failed, Translator, TranslatorMisuseError
-from langgraph_agui.translator.convert.to_agui import shown as shown_as
+from langgraph_agui.translator.convert.to_agui import to_agui
 from langgraph_agui.translator.parts.channels import channels
 
 from fixtures import FIXTURES
@@ -275,7 +275,7 @@ def ever(events: list[Event], version: str, into: dict[str, set[str]]) -> None:
 
 def compared(telling: Telling, key: str | None) -> tuple[list[Any], Any]:
     stored = (channels(telling.translator.values) or {}).get(key or "messages")
-    ids = {wire["id"] for m in stored or () for wire in shown_as(m, 0, telling.translator.options)}
+    ids = {wire["id"] for m in stored or () for wire in to_agui(m, 0, telling.translator.options)}
     return comparable(telling.own(telling.view.messages, ids)), telling.view.state
 
 

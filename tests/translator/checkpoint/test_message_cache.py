@@ -7,7 +7,7 @@ import pytest
 from langchain_core.messages import AIMessage, AnyMessage, ChatMessage, HumanMessage, SystemMessage, ToolMessage
 from langgraph_agui.translator import ClientView, Options, Translator
 from langgraph_agui.translator.checkpoint.message_cache import StoredMessages
-from langgraph_agui.translator.convert.to_agui import shown
+from langgraph_agui.translator.convert.to_agui import to_agui
 from langgraph_agui.translator.losses import Losses
 
 Edit = Callable[[dict[str, Any]], Any]
@@ -47,7 +47,7 @@ def wires(stored: StoredMessages) -> list[Any]:
 
 
 def expected(messages: list[Any]) -> list[Any]:
-    return [wire for at, message in enumerate(messages) for wire in shown(message, at, Options())]
+    return [wire for at, message in enumerate(messages) for wire in to_agui(message, at, Options())]
 
 
 @pytest.mark.parametrize("last", [[], [ChatMessage(content="hello", role="critic", id="chat")]], ids=["", "odd last"])

@@ -23,7 +23,7 @@ from langgraph_agui.translator import (
     encode,
 )
 from langgraph_agui.translator.endings import Ending
-from langgraph_agui.translator.jsonable.partial_json import read_unfinished
+from langgraph_agui.translator.jsonable.partial_json import read_partial
 
 from fixtures.graphs.speech import said
 from fixtures.models import ScriptedModel
@@ -292,10 +292,10 @@ _VALUE = {"text": 'a"b\\c\n\u00e9\U0001f600/', "list": [1, -2.5, {"t": True}], "
 def test_unfinished_json_is_a_beginning_of_the_finished(escaped: bool) -> None:
     whole = json.dumps(_VALUE, ensure_ascii=escaped)
     for end in range(1, len(whole)):
-        read = read_unfinished(whole[:end])
+        read = read_partial(whole[:end])
         assert isinstance(read, dict)
         assert _VALUE["text"].startswith(read.get("text", ""))  # type: ignore[attr-defined]
-    assert read_unfinished(whole) == _VALUE
+    assert read_partial(whole) == _VALUE
 
 
 @pytest.mark.parametrize(
@@ -317,4 +317,4 @@ def test_unfinished_json_is_a_beginning_of_the_finished(escaped: bool) -> None:
     ],
 )
 def test_unfinished_json_is_read_as_far_as_it_goes(text: str, value: Any) -> None:
-    assert read_unfinished(text) == value
+    assert read_partial(text) == value

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, message_chunk_to_message
 from langchain_core.messages.tool import tool_call_chunk
-from langgraph_agui.translator.content.reader import (
+from langgraph_agui.translator.content.blocks import (
     Citation,
     Encrypted,
     Media,
@@ -15,15 +15,12 @@ from langgraph_agui.translator.content.reader import (
     ServerResult,
     Signature,
     Text,
-    ToolPiece,
-    fields,
-    finish_reason,
-    kind_of,
-    pieces,
-    text_of,
+    ToolCallBlock,
 )
-from langgraph_agui.translator.convert.to_agui import shown
+from langgraph_agui.translator.content.reader import finish_reason, read_content, text_of
+from langgraph_agui.translator.convert.to_agui import to_agui
 from langgraph_agui.translator.options import Options
+from langgraph_agui.translator.parts.message import fields, kind_of
 
 from fixtures.providers.telling import Told, facts_of_shown
 
@@ -32,12 +29,12 @@ WHOLE = Options(result_limit=None)
 
 def said(content: Any, **more: Any) -> list[Any]:
     """The pieces of a whole message."""
-    return pieces({"type": "ai", "content": content, **more})
+    return read_content({"type": "ai", "content": content, **more})
 
 
 def streamed(content: Any, **more: Any) -> list[Any]:
     """The pieces of a chunk."""
-    return pieces({"type": "AIMessageChunk", "content": content, **more})
+    return read_content({"type": "AIMessageChunk", "content": content, **more})
 
 
 # --- texts
@@ -123,12 +120,12 @@ def test_a_provider_block_in_a_non_standard_wrapping_is_read() -> None:
 def test_a_chunk_tells_its_call_chunks_and_not_its_guesses() -> None:
     call = {"index": 0, "id": "c", "name": "f", "args": '{"a"', "type": "tool_call_chunk"}
     told = streamed("", tool_call_chunks=[call], tool_calls=[{"name": "", "args": {}, "id": None}])
-    assert told == [ToolPiece(0, "c", "f", '{"a"')]
+    assert told == [ToolCallBlock(0, "c", "f", '{"a"')]
 
 
 def test_a_chunk_without_call_chunks_tells_its_complete_calls() -> None:
     told = streamed("", tool_call_chunks=[], tool_calls=[{"name": "f", "args": {"a": 1}, "id": "c"}])
-    assert told == [ToolPiece(None, "c", "f", '{"a":1}')]
+    assert told == [ToolCallBlock(None, "c", "f", '{"a":1}')]
 
 
 def test_blocks_that_repeat_a_call_tell_nothing_else() -> None:
@@ -138,7 +135,7 @@ def test_blocks_that_repeat_a_call_tell_nothing_else() -> None:
         {"type": "tool_call_chunk", "id": "c", "name": "f", "args": "{", "index": 0},
     ]
     call = {"index": 0, "id": "c", "name": "f", "args": "{"}
-    assert streamed(blocks, tool_call_chunks=[call]) == [ToolPiece(0, "c", "f", "{")]
+    assert streamed(blocks, tool_call_chunks=[call]) == [ToolCallBlock(0, "c", "f", "{")]
 
 
 def test_calls_of_a_whole_message_stand_in_the_order_of_its_content() -> None:
@@ -146,17 +143,17 @@ def test_calls_of_a_whole_message_stand_in_the_order_of_its_content() -> None:
     calls = [{"id": "a", "name": "f", "args": {}}]
     broken = [{"id": "b", "name": "g", "args": "{"}]
     told = said(content, tool_calls=calls, invalid_tool_calls=broken)
-    assert told == [ToolPiece(None, "b", "g", "{"), ToolPiece(None, "a", "f", "{}")]
+    assert told == [ToolCallBlock(None, "b", "g", "{"), ToolCallBlock(None, "a", "f", "{}")]
 
 
 def test_arguments_of_a_call_by_the_provider_stream() -> None:
     told = streamed([{"type": "input_json_delta", "partial_json": '{"q"', "index": 2}])
-    assert told == [ToolPiece(2, None, None, '{"q"', server=True)]
+    assert told == [ToolCallBlock(2, None, None, '{"q"', server=True)]
 
 
 def test_a_standard_chunk_of_a_call_by_the_provider_streams() -> None:
     told = streamed([{"type": "server_tool_call_chunk", "id": "s", "name": "web_search", "args": "{", "index": 1}])
-    assert told == [ToolPiece(1, "s", "web_search", "{", server=True)]
+    assert told == [ToolCallBlock(1, "s", "web_search", "{", server=True)]
 
 
 @pytest.mark.parametrize(
@@ -172,13 +169,16 @@ def test_a_failed_result_of_the_provider_is_marked(block: dict[str, Any]) -> Non
 
 def test_an_mcp_call_goes_by_the_name_of_its_tool() -> None:
     block = {"type": "mcp_call", "id": "m", "name": "roll", "arguments": '{"n":1}', "output": "4", "error": None}
-    assert said([block]) == [ToolPiece(None, "m", "roll", '{"n":1}', server=True), ServerResult("m", "4", error=False)]
+    assert said([block]) == [
+        ToolCallBlock(None, "m", "roll", '{"n":1}', server=True),
+        ServerResult("m", "4", error=False),
+    ]
 
 
 def test_code_that_gemini_runs_is_a_call_and_its_result_the_latest_calls() -> None:
     code = {"type": "executable_code", "executable_code": "1+1", "language": "PYTHON", "id": "x"}
     result = {"type": "code_execution_result", "code_execution_result": "2", "outcome": 1, "tool_call_id": ""}
-    (message, told) = shown({"type": "ai", "id": "m", "content": [code, result]}, 0, WHOLE)
+    (message, told) = to_agui({"type": "ai", "id": "m", "content": [code, result]}, 0, WHOLE)
     assert (message["toolCalls"][0]["id"], told["toolCallId"], told["content"]) == ("x", "x", "2")
 
 
@@ -247,8 +247,8 @@ def test_a_message_is_seen_in_every_form_it_comes_in(message: Any, kind: str, te
 
 def test_calls_in_openais_form_are_read() -> None:
     call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": '{"a": 1}'}}
-    told = pieces(fields({"role": "assistant", "content": None, "tool_calls": [call]}))
-    assert told == [ToolPiece(None, "c", "f", '{"a":1}')]
+    told = read_content(fields({"role": "assistant", "content": None, "tool_calls": [call]}))
+    assert told == [ToolCallBlock(None, "c", "f", '{"a":1}')]
 
 
 def test_the_view_of_an_object_is_not_a_copy() -> None:
@@ -313,7 +313,7 @@ def test_fragments_tell_what_their_sum_in_langchain_tells(chunks: list[AIMessage
         told.feed(fields(chunk))
         total = total + chunk
     stored = message_chunk_to_message(total)
-    assert told.facts("m") == facts_of_shown(shown(stored, 0, WHOLE))
+    assert told.facts("m") == facts_of_shown(to_agui(stored, 0, WHOLE))
 
 
 anything = st.recursive(
@@ -371,7 +371,7 @@ odd_views = st.fixed_dictionaries(
 @given(odd_views | anything)
 def test_no_message_however_odd_makes_reading_fail(view: Any) -> None:
     told = fields(view)
-    assert isinstance(pieces(told), list)
+    assert isinstance(read_content(told), list)
     assert isinstance(text_of(told), str)
     assert finish_reason(told) is None or isinstance(finish_reason(told), str)
-    assert isinstance(shown(view, 0, WHOLE), list)
+    assert isinstance(to_agui(view, 0, WHOLE), list)

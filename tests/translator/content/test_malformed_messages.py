@@ -8,9 +8,7 @@ from typing import Any
 
 import pytest
 from langgraph_agui.translator import ClientView, Options, to_agui_messages, to_langchain_messages
-from langgraph_agui.translator.content.media import block_of, part_of
-from langgraph_agui.translator.content.reader import (
-    CALL_SIGNATURES,
+from langgraph_agui.translator.content.blocks import (
     Citation,
     Encrypted,
     Media,
@@ -18,18 +16,15 @@ from langgraph_agui.translator.content.reader import (
     ServerResult,
     Signature,
     Text,
-    ToolPiece,
-    fields,
-    finish_reason,
-    is_chunk,
-    lone_text,
-    pieces,
-    text_of,
+    ToolCallBlock,
 )
+from langgraph_agui.translator.content.media import block_of, part_of
+from langgraph_agui.translator.content.reader import CALL_SIGNATURES, finish_reason, lone_text, read_content, text_of
 from langgraph_agui.translator.content.reasoning import ReasoningBlocks
-from langgraph_agui.translator.content.reasoning_forms import forms, written
-from langgraph_agui.translator.convert.to_agui import shown
+from langgraph_agui.translator.content.reasoning_forms import reasoning_blocks, reasoning_forms
+from langgraph_agui.translator.convert.to_agui import to_agui
 from langgraph_agui.translator.options import InvalidOptionError
+from langgraph_agui.translator.parts.message import fields, is_chunk
 from langgraph_agui.translator.run.custom import custom_event
 from langgraph_agui.translator.run.usage import Usage
 
@@ -39,9 +34,9 @@ THINKS = {"type": "thinking", "thinking": "hm"}
 CALL = {"id": "c", "type": "function", "function": {"name": "n", "arguments": "{}"}}
 
 
-def server(name: str | None, args: str | None, id_: str | None = "s", index: Any = None) -> ToolPiece:
+def server(name: str | None, args: str | None, id_: str | None = "s", index: Any = None) -> ToolCallBlock:
     """A piece of a call of a tool the provider runs."""
-    return ToolPiece(index, id_, name, args, server=True)
+    return ToolCallBlock(index, id_, name, args, server=True)
 
 
 def cited(**fields: Any) -> Citation:
@@ -293,10 +288,16 @@ MESSAGES: list[tuple[dict[str, Any], list[Any]]] = [
     # calls
     (
         {"content": "", "tool_calls": [7, {"id": 7, "name": "", "args": None}, {"id": "", "name": 7, "args": "x"}]},
-        [ToolPiece(None, None, None, "{}"), ToolPiece(None, None, None, '"x"')],
+        [ToolCallBlock(None, None, None, "{}"), ToolCallBlock(None, None, None, '"x"')],
     ),
-    ({"content": "", "invalid_tool_calls": [{"id": "c", "name": "n", "args": None}]}, [ToolPiece(None, "c", "n", "")]),
-    ({"content": "", "invalid_tool_calls": [{"id": "c", "name": "n", "args": {}}]}, [ToolPiece(None, "c", "n", "{}")]),
+    (
+        {"content": "", "invalid_tool_calls": [{"id": "c", "name": "n", "args": None}]},
+        [ToolCallBlock(None, "c", "n", "")],
+    ),
+    (
+        {"content": "", "invalid_tool_calls": [{"id": "c", "name": "n", "args": {}}]},
+        [ToolCallBlock(None, "c", "n", "{}")],
+    ),
     ({"content": "", "tool_calls": {"id": "c"}}, []),
     (
         {
@@ -304,10 +305,10 @@ MESSAGES: list[tuple[dict[str, Any], list[Any]]] = [
             "tool_calls": [{"name": "m"}, {"id": "c", "name": "n"}, {"id": "d", "name": "o"}],
         },
         [
-            ToolPiece(None, "d", "o", "{}"),
+            ToolCallBlock(None, "d", "o", "{}"),
             Text("hi"),
-            ToolPiece(None, None, "m", "{}"),
-            ToolPiece(None, "c", "n", "{}"),
+            ToolCallBlock(None, None, "m", "{}"),
+            ToolCallBlock(None, "c", "n", "{}"),
         ],
     ),
     (
@@ -315,7 +316,7 @@ MESSAGES: list[tuple[dict[str, Any], list[Any]]] = [
             "content": [{"type": "function_call", "call_id": "c", "id": "d"}] * 2 + [HI],
             "tool_calls": [{"id": "d", "name": "o"}, {"id": "c", "name": "n"}],
         },
-        [ToolPiece(None, "c", "n", "{}"), Text("hi"), ToolPiece(None, "d", "o", "{}")],
+        [ToolCallBlock(None, "c", "n", "{}"), Text("hi"), ToolCallBlock(None, "d", "o", "{}")],
     ),
 ]
 CHUNKS: list[tuple[dict[str, Any], list[Any]]] = [
@@ -334,25 +335,25 @@ CHUNKS: list[tuple[dict[str, Any], list[Any]]] = [
             "content": [{"type": "input_json_delta", "partial_json": "{"}],
             "tool_call_chunks": [{"args": "{", "index": 0}],
         },
-        [ToolPiece(0, None, None, "{")],
+        [ToolCallBlock(0, None, None, "{")],
     ),
     (
         {"content": "", "tool_call_chunks": [7, {"index": {}, "id": 7, "name": "", "args": {"a": 1}}]},
-        [ToolPiece(None, None, None, '{"a":1}')],
+        [ToolCallBlock(None, None, None, '{"a":1}')],
     ),
     (
         {"content": "", "tool_call_chunks": [{"index": "i", "id": "", "name": 7, "args": None}]},
-        [ToolPiece("i", None, None, None)],
+        [ToolCallBlock("i", None, None, None)],
     ),
     (
         {"content": "", "tool_call_chunks": {"id": "c"}, "tool_calls": [{"id": "c", "args": {}}]},
-        [ToolPiece(None, "c", None, "{}")],
+        [ToolCallBlock(None, "c", None, "{}")],
     ),
     (
         {"content": "", "tool_call_chunks": [], "tool_calls": [{"name": "n"}, {"args": {"a": 1}}]},
-        [ToolPiece(None, None, "n", "{}")],
+        [ToolCallBlock(None, None, "n", "{}")],
     ),
-    ({"content": "", "invalid_tool_calls": [{"id": "c", "args": "{"}]}, [ToolPiece(None, "c", None, "{")]),
+    ({"content": "", "invalid_tool_calls": [{"id": "c", "args": "{"}]}, [ToolCallBlock(None, "c", None, "{")]),
     ({"content": [{"type": "server_tool_use", "id": "s", "name": "n", "input": {}}]}, [server("n", None)]),
     ({"content": [{"type": "server_tool_use", "id": "s", "name": "n", "input": {"a": 1}}]}, [server("n", '{"a":1}')]),
     ({"content": [{"type": "server_tool_use", "id": "s", "name": "n", "partial_json": "{ "}]}, [server("n", "{ ")]),
@@ -368,7 +369,7 @@ CHUNKS: list[tuple[dict[str, Any], list[Any]]] = [
 def test_a_block_of_a_whole_message_is_read_as_far_as_it_can_be(
     content: Any, read: list[Any], caplog: pytest.LogCaptureFixture
 ) -> None:
-    assert pieces({"type": "ai", "content": content}) == read
+    assert read_content({"type": "ai", "content": content}) == read
     assert not caplog.records
 
 
@@ -376,7 +377,7 @@ def test_a_block_of_a_whole_message_is_read_as_far_as_it_can_be(
 def test_a_whole_message_is_read_as_far_as_it_can_be(
     message: dict[str, Any], read: list[Any], caplog: pytest.LogCaptureFixture
 ) -> None:
-    assert pieces({"type": "ai", **message}) == read
+    assert read_content({"type": "ai", **message}) == read
     assert not caplog.records
 
 
@@ -384,12 +385,12 @@ def test_a_whole_message_is_read_as_far_as_it_can_be(
 def test_a_chunk_is_read_as_far_as_it_can_be(
     message: dict[str, Any], read: list[Any], caplog: pytest.LogCaptureFixture
 ) -> None:
-    assert pieces({"type": "AIMessageChunk", **message}) == read
+    assert read_content({"type": "AIMessageChunk", **message}) == read
     assert not caplog.records
 
 
 def test_a_call_that_only_the_content_of_a_whole_message_streams_is_left_out() -> None:
-    assert pieces({"type": "ai", "content": [{"type": "input_json_delta", "partial_json": "{"}]}) == []
+    assert read_content({"type": "ai", "content": [{"type": "input_json_delta", "partial_json": "{"}]}) == []
 
 
 PARTS: list[tuple[dict[str, Any], Any]] = [
@@ -698,7 +699,7 @@ SHOWN: list[tuple[dict[str, Any], list[dict[str, Any]]]] = [
 def test_a_stored_message_is_shown_as_far_as_it_can_be(
     message: dict[str, Any], wires: list[dict[str, Any]], caplog: pytest.LogCaptureFixture
 ) -> None:
-    told = shown({"id": "m", **message}, 0, Options(hidden_tools=frozenset({"secret"})))
+    told = to_agui({"id": "m", **message}, 0, Options(hidden_tools=frozenset({"secret"})))
     assert told == [{"id": "m", **wire} for wire in wires]
     assert not caplog.records
 
@@ -741,7 +742,7 @@ def test_a_message_is_converted_whole_as_far_as_it_can_be(
 
 @pytest.mark.parametrize("message_id", [7, "", None])
 def test_a_message_without_an_id_is_named_by_its_position(message_id: Any) -> None:
-    assert shown({"id": message_id, "type": "human", "content": "a"}, 3, Options())[0]["id"] == "message-3"
+    assert to_agui({"id": message_id, "type": "human", "content": "a"}, 3, Options())[0]["id"] == "message-3"
 
 
 REFUSED = {"type": "refusal", "refusal": "no"}
@@ -829,7 +830,7 @@ FORMS: list[tuple[list[Any], list[dict[str, Any]]]] = [
 
 @pytest.mark.parametrize(("read", "form"), FORMS)
 def test_the_form_of_reasoning_is_that_of_its_pieces(read: list[Any], form: list[dict[str, Any]]) -> None:
-    assert forms(read) == form
+    assert reasoning_forms(read) == form
 
 
 WRITTEN: list[tuple[tuple[Any, str, str, dict[str, Any]], list[dict[str, Any]]]] = [
@@ -853,7 +854,7 @@ WRITTEN: list[tuple[tuple[Any, str, str, dict[str, Any]], list[dict[str, Any]]]]
 
 @pytest.mark.parametrize(("given", "blocks"), WRITTEN)
 def test_reasoning_is_written_in_its_form(given: Any, blocks: list[dict[str, Any]]) -> None:
-    assert written(*given) == blocks
+    assert reasoning_blocks(*given) == blocks
 
 
 COUNTED: list[tuple[tuple[Any, Any, Any], list[dict[str, Any]]]] = [

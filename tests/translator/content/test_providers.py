@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, AIMessageChunk
 from langgraph.graph import START, MessagesState, StateGraph
-from langgraph_agui.translator.content.reader import fields
-from langgraph_agui.translator.convert.to_agui import shown, to_agui_messages
+from langgraph_agui.translator.convert.to_agui import to_agui, to_agui_messages
 from langgraph_agui.translator.convert.to_langchain import to_langchain_messages
 from langgraph_agui.translator.options import Options
+from langgraph_agui.translator.parts.message import fields
 
 from fixtures.providers import provider_models
 from fixtures.providers.telling import Told, facts_of_shown
@@ -51,7 +51,7 @@ async def run(name: str) -> Streamed:
 
 async def facts(name: str) -> dict[str, Any]:
     _, stored = await streamed(name)
-    return facts_of_shown(shown(stored, 0, WHOLE))
+    return facts_of_shown(to_agui(stored, 0, WHOLE))
 
 
 def as_json(message: Any) -> Any:
@@ -64,7 +64,7 @@ async def test_chunks_tell_what_the_stored_message_tells(name: str) -> None:
     told = Told()
     for chunk in chunks:
         told.feed(fields(chunk))
-    assert told.facts(str(stored.id)) == facts_of_shown(shown(stored, 0, WHOLE))
+    assert told.facts(str(stored.id)) == facts_of_shown(to_agui(stored, 0, WHOLE))
 
 
 @EVERY
@@ -73,14 +73,14 @@ async def test_the_json_of_chunks_tells_the_same_as_the_chunks(name: str) -> Non
     told = Told()
     for chunk in chunks:
         told.feed(fields(as_json(chunk)))
-    assert told.facts(str(stored.id)) == facts_of_shown(shown(as_json(stored), 0, WHOLE))
+    assert told.facts(str(stored.id)) == facts_of_shown(to_agui(as_json(stored), 0, WHOLE))
 
 
 @EVERY
 async def test_a_stored_message_shows_the_same_after_going_to_agui_and_back(name: str) -> None:
     _, stored = await streamed(name)
     (back,) = to_langchain_messages(to_agui_messages([stored]))
-    assert shown(back, 0, WHOLE) == shown(stored, 0, WHOLE)
+    assert to_agui(back, 0, WHOLE) == to_agui(stored, 0, WHOLE)
 
 
 @EVERY
@@ -157,4 +157,4 @@ async def test_thought_signatures_of_calls_stand_at_the_call() -> None:
 
 async def test_a_message_id_of_the_stored_message_is_used_for_the_answer() -> None:
     _, stored = await streamed("openai-responses-reasoning")
-    assert shown(stored, 0, WHOLE)[-1]["id"] == "resp_1"
+    assert to_agui(stored, 0, WHOLE)[-1]["id"] == "resp_1"

@@ -17,7 +17,7 @@ from langchain_core.messages import (
     SystemMessage,
     ToolMessage,
 )
-from langgraph_agui.translator.convert.to_agui import shown, to_agui_messages
+from langgraph_agui.translator.convert.to_agui import to_agui, to_agui_messages
 from langgraph_agui.translator.options import Options
 from pydantic import TypeAdapter
 
@@ -29,7 +29,7 @@ WIRE_CALL = {"id": "c", "type": "function", "function": {"name": "f", "arguments
 
 
 def one(message: Any, options: Options = OPTIONS) -> dict[str, Any]:
-    (told,) = shown(message, 0, options)
+    (told,) = to_agui(message, 0, options)
     return told
 
 
@@ -72,7 +72,7 @@ def test_a_tool_message_is_the_tools() -> None:
     ],
 )
 def test_what_is_not_for_the_client_is_not_shown(message: Any) -> None:
-    assert shown(message, 0, OPTIONS) == []
+    assert to_agui(message, 0, OPTIONS) == []
 
 
 def test_a_chat_message_of_another_role_is_an_assistant_of_that_name() -> None:
@@ -85,7 +85,7 @@ def test_a_chat_message_of_the_user_is_the_users() -> None:
 
 
 def test_a_message_without_id_goes_by_its_position() -> None:
-    assert shown(AIMessage("x"), 5, OPTIONS)[0]["id"] == "message-5"
+    assert to_agui(AIMessage("x"), 5, OPTIONS)[0]["id"] == "message-5"
 
 
 # --- content
@@ -145,7 +145,7 @@ def test_media_of_every_shape_is_one_kind_of_part(block: dict[str, Any], part: d
 
 
 def test_media_an_assistant_makes_is_an_activity() -> None:
-    _, activity = shown(AIMessage([IMAGE], id="a"), 0, OPTIONS)
+    _, activity = to_agui(AIMessage([IMAGE], id="a"), 0, OPTIONS)
     assert activity == {"id": "a-media-0", "role": "activity", "activityType": "media", "content": IMAGE_PART}
 
 
@@ -156,7 +156,7 @@ def test_reasoning_comes_before_the_answer_and_results_of_the_provider_after_it(
         {"type": "reasoning", "reasoning": "hm"},
         IMAGE,
     ]
-    told = shown(AIMessage(content, id="a"), 0, OPTIONS)
+    told = to_agui(AIMessage(content, id="a"), 0, OPTIONS)
     assert [message["id"] for message in told] == ["a-reasoning-0", "a", "a-media-0", "a-result-s"]
 
 
@@ -165,7 +165,7 @@ def test_an_unsigned_block_is_numbered_though_it_is_empty() -> None:
         {"type": "thinking", "thinking": "", "index": 0},
         {"type": "thinking", "thinking": "hm", "index": 1},
     ]
-    assert [message["id"] for message in shown(AIMessage(content, id="a"), 0, OPTIONS)] == ["a-reasoning-1", "a"]
+    assert [message["id"] for message in to_agui(AIMessage(content, id="a"), 0, OPTIONS)] == ["a-reasoning-1", "a"]
 
 
 def test_signed_blocks_without_an_index_stay_apart() -> None:
@@ -174,13 +174,13 @@ def test_signed_blocks_without_an_index_stay_apart() -> None:
         {"type": "text", "text": "x"},
         {"type": "thinking", "thinking": "two", "signature": "2"},
     ]
-    told = shown(AIMessage(content, id="a"), 0, OPTIONS)
+    told = to_agui(AIMessage(content, id="a"), 0, OPTIONS)
     assert [(m["content"], m["encryptedValue"]) for m in told[:2]] == [("one", "1"), ("two", "2")]
 
 
 def test_fragments_without_an_index_are_one_block() -> None:
     content: list[Any] = [{"type": "thinking", "thinking": "o"}, {"type": "thinking", "thinking": "ne"}]
-    assert shown(AIMessage(content, id="a"), 0, OPTIONS)[0]["content"] == "one"
+    assert to_agui(AIMessage(content, id="a"), 0, OPTIONS)[0]["content"] == "one"
 
 
 def test_arguments_that_are_no_json_stay_as_they_are() -> None:
@@ -251,11 +251,11 @@ def test_media_beyond_the_limit_is_left_out_and_its_size_told() -> None:
 
 def test_without_reasoning_none_is_shown() -> None:
     message = AIMessage([{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "x"}], id="a")
-    assert [m["role"] for m in shown(message, 0, Options(reasoning=False))] == ["assistant"]
+    assert [m["role"] for m in to_agui(message, 0, Options(reasoning=False))] == ["assistant"]
 
 
 def test_without_tool_results_none_is_shown() -> None:
-    assert shown(ToolMessage("x", tool_call_id="c"), 0, Options(tool_results=False)) == []
+    assert to_agui(ToolMessage("x", tool_call_id="c"), 0, Options(tool_results=False)) == []
 
 
 def test_a_hidden_tools_call_is_not_shown() -> None:
@@ -265,12 +265,12 @@ def test_a_hidden_tools_call_is_not_shown() -> None:
 
 def test_an_answer_of_hidden_calls_alone_is_not_shown() -> None:
     message = AIMessage("", id="a", tool_calls=[CALL])
-    assert shown(message, 0, Options(hidden_tools=frozenset({"f"}))) == []
+    assert to_agui(message, 0, Options(hidden_tools=frozenset({"f"}))) == []
 
 
 def test_a_hidden_tools_result_is_not_shown() -> None:
     message = ToolMessage("x", tool_call_id="c", name="f")
-    assert shown(message, 0, Options(hidden_tools=frozenset({"f"}))) == []
+    assert to_agui(message, 0, Options(hidden_tools=frozenset({"f"}))) == []
 
 
 # --- to_agui_messages
@@ -326,5 +326,5 @@ stored_messages = st.one_of(
 
 @given(stored_messages, st.sampled_from([Options(), Options(result_limit=1), Options(protocol_version=None)]))
 def test_whatever_is_shown_is_a_message_of_the_protocol(message: Any, options: Options) -> None:
-    for wire in shown(message, 0, options):
+    for wire in to_agui(message, 0, options):
         assert VALID.validate_python(wire).model_dump(by_alias=True) == wire

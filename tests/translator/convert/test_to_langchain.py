@@ -8,7 +8,7 @@ from ag_ui.core import Message
 from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
-from langgraph_agui.translator.convert.to_agui import shown, to_agui_messages
+from langgraph_agui.translator.convert.to_agui import to_agui, to_agui_messages
 from langgraph_agui.translator.convert.to_langchain import to_langchain_messages
 from langgraph_agui.translator.options import Options
 from pydantic import TypeAdapter
@@ -208,7 +208,7 @@ def test_thought_signatures_of_calls_come_back() -> None:
 def test_an_abnormal_end_comes_back_as_one() -> None:
     message = AIMessage("x", id="a", response_metadata={"stop_reason": "pause_turn"})
     (back,) = to_langchain_messages(to_agui_messages([message]))
-    assert shown(back, 0, WHOLE) == shown(message, 0, WHOLE)
+    assert to_agui(back, 0, WHOLE) == to_agui(message, 0, WHOLE)
 
 
 def test_text_that_a_client_shortened_is_the_text() -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langgraph_agui.translator import Cancelled, ClientView, Failed, Finished, Lost, Translator, encode
 from langgraph_agui.translator.endings import Ending
-from langgraph_agui.translator.jsonable.to_json import plain
+from langgraph_agui.translator.jsonable.to_json import to_json
 from pydantic import BaseModel
 
 from tests.agui_client import AguiClient
@@ -281,7 +281,7 @@ def test_values_that_cannot_be_read_cost_one_log_line_a_run(caplog: pytest.LogCa
 
 def test_values_that_cannot_be_read_outside_a_run_cost_one_log_line(caplog: pytest.LogCaptureFixture) -> None:
     for _ in range(2):
-        assert plain([_OnceUnreadable()] * 3) == [f"<{__name__}._OnceUnreadable: cannot be read>"] * 3
+        assert to_json([_OnceUnreadable()] * 3) == [f"<{__name__}._OnceUnreadable: cannot be read>"] * 3
     [record] = caplog.records
     assert record.getMessage() == (
         f"A value cannot be read; in its place stands '<{__name__}._OnceUnreadable: cannot be read>'."

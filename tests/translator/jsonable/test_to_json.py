@@ -15,7 +15,7 @@ import orjson
 import pytest
 from langchain_core.messages import AIMessage
 from langgraph.types import Interrupt, Send
-from langgraph_agui.translator.jsonable.to_json import MAX_DEPTH, freeze, plain, text
+from langgraph_agui.translator.jsonable.to_json import MAX_DEPTH, freeze, to_json, to_text
 from pydantic import BaseModel, SecretStr, field_serializer
 
 from tests.odd_values import Colour, Described, Endless, Level, Point, Raises, RaisesInside, Record, Word
@@ -95,36 +95,36 @@ class Stubborn(BaseModel):
     ids=lambda value: type(value).__name__,
 )
 def test_a_value_becomes(value: Any, expected: Any) -> None:
-    assert orjson.dumps(plain(value)) == orjson.dumps(expected)
+    assert orjson.dumps(to_json(value)) == orjson.dumps(expected)
 
 
 def test_a_message_is_told_as_the_platform_tells_it() -> None:
     message = AIMessage("hi", id="m", response_metadata={"at": dt.date(2026, 1, 2)})
-    assert plain(message) == {**message.model_dump(), "response_metadata": {"at": "2026-01-02"}}
+    assert to_json(message) == {**message.model_dump(), "response_metadata": {"at": "2026-01-02"}}
 
 
 def test_a_model_that_cannot_be_dumped_is_told_by_its_attributes() -> None:
-    assert plain(Stubborn(inner=1)) == {"inner": 1}
+    assert to_json(Stubborn(inner=1)) == {"inner": 1}
 
 
 def test_an_iterator_is_not_consumed() -> None:
     iterator = iter([1, 2])
-    plain(iterator)
+    to_json(iterator)
     assert list(iterator) == [1, 2]
 
 
 def test_attributes_of_an_unknown_object_do_not_leave() -> None:
-    assert plain(SimpleNamespace(password="p")) == "<types.SimpleNamespace>"
+    assert to_json(SimpleNamespace(password="p")) == "<types.SimpleNamespace>"
 
 
 def test_keys_become_text() -> None:
     keys = {True: 1, None: 2, 1.5: 3, (1, "a"): 4, b"x": 5, Colour.RED: 6, "\ud800": 7, dt.date(2026, 1, 2): 8, 2: 9}
-    assert list(plain(keys)) == ["true", "null", "1.5", '[1,"a"]', "eA==", "red", "\ufffd", "2026-01-02", "2"]
+    assert list(to_json(keys)) == ["true", "null", "1.5", '[1,"a"]', "eA==", "red", "\ufffd", "2026-01-02", "2"]
 
 
 def test_keys_that_become_the_same_lose_nothing_and_str_keys_keep_theirs() -> None:
     keys = {1: "int", Word("2"): "word", b"": "bytes", 2: "int", "1": "str", "1 (2)": "other str", "\ud800": 3, "": 4}
-    assert plain(keys) == {
+    assert to_json(keys) == {
         "1 (3)": "int",
         "2": "word",
         " (2)": "bytes",
@@ -137,24 +137,24 @@ def test_keys_that_become_the_same_lose_nothing_and_str_keys_keep_theirs() -> No
 
 
 def test_ten_thousand_colliding_keys_take_no_quadratic_time() -> None:
-    assert len(plain({object(): at for at in range(10_000)})) == 10_000
+    assert len(to_json({object(): at for at in range(10_000)})) == 10_000
 
 
 def test_a_key_named_proto_stays() -> None:
-    assert plain({"__proto__": {1: 2}}) == {"__proto__": {"1": 2}}
+    assert to_json({"__proto__": {1: 2}}) == {"__proto__": {"1": 2}}
 
 
 def test_a_cycle_is_marked_and_what_is_only_shared_is_not() -> None:
     shared = [1]
     cyclic: dict[str, Any] = {"a": shared, "b": shared}
     cyclic["self"] = [cyclic]
-    assert plain(cyclic) == {"a": [1], "b": [1], "self": ["<cycle>"]}
+    assert to_json(cyclic) == {"a": [1], "b": [1], "self": ["<cycle>"]}
 
 
 def test_a_cycle_through_an_object_is_marked() -> None:
     record = Record(None)
     record.name = {"back": record}
-    assert plain({"record": record}) == {"record": {"name": {"back": "<cycle>"}}}
+    assert to_json({"record": record}) == {"record": {"name": {"back": "<cycle>"}}}
 
 
 def _nested(depth: int, inner: Any = 1) -> Any:
@@ -186,4 +186,4 @@ def test_the_plain_value_shares_nothing_with_the_value() -> None:
     [("a", "a"), ("é", "é"), ("\ud83d\ude00", "\U0001f600"), ("\udfff", "\ufffd"), (1, "1"), ({"a": 1}, '{"a":1}')],
 )
 def test_text_can_be_written_as_utf8(value: Any, expected: str) -> None:
-    assert text(value) == expected
+    assert to_text(value) == expected

@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 from hypothesis import HealthCheck, given, settings
 from hypothesis.strategies import lists
-from langgraph_agui.translator.jsonable.to_json import MAX_DEPTH, freeze, plain, plain_each, text
+from langgraph_agui.translator.jsonable.to_json import MAX_DEPTH, freeze, to_json, to_json_each, to_text
 from langgraph_agui.translator.wire.sse import encode
 
 from tests.examples import examples
@@ -27,7 +27,7 @@ def test_any_value_becomes_json(value: Any) -> None:
 @given(values())
 def test_what_is_frozen_again_is_the_same(value: Any) -> None:
     assert freeze(value) == freeze(value)
-    assert freeze(plain(value)) == freeze(value)
+    assert freeze(to_json(value)) == freeze(value)
 
 
 @SETTINGS
@@ -49,13 +49,13 @@ def test_a_frame_holds_one_line_of_json(value: Any) -> None:
 @SETTINGS
 @given(values())
 def test_any_value_has_a_text(value: Any) -> None:
-    text(value).encode()
+    to_text(value).encode()
 
 
 @SETTINGS
 @given(lists(values(), max_size=4))
 def test_many_values_at_once_are_what_each_is(several: list[Any]) -> None:
-    assert plain_each(several) == [plain(value) for value in several]
+    assert to_json_each(several) == [to_json(value) for value in several]
 
 
 def test_many_deep_values_at_once_are_what_each_is() -> None:
@@ -63,4 +63,4 @@ def test_many_deep_values_at_once_are_what_each_is() -> None:
     for _ in range(MAX_DEPTH - 1):
         deep = [deep]
     for value in (deep, [deep]):
-        assert plain_each([value, {}]) == [plain(value), {}]
+        assert to_json_each([value, {}]) == [to_json(value), {}]

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 
 import pytest
-from langgraph_agui.translator.content.blocks import ToolPiece
+from langgraph_agui.translator.content.blocks import ToolCallBlock
 from langgraph_agui.translator.messages.tool_calls import ToolLane, told
 
 
 def piece(
     index: int | None = None, id_: str | None = None, name: str | None = None, *, server: bool = False
-) -> ToolPiece:
-    return ToolPiece(index, id_, name, None, server=server)
+) -> ToolCallBlock:
+    return ToolCallBlock(index, id_, name, None, server=server)
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ def piece(
     ],
 )
 def test_a_fragment_belongs_to_the_call_at_its_index_or_of_its_id(
-    fragments: Sequence[ToolPiece], calls: list[tuple[str, str | None]]
+    fragments: Sequence[ToolCallBlock], calls: list[tuple[str, str | None]]
 ) -> None:
     lane = ToolLane()
     for fragment in fragments:
