@@ -20,8 +20,10 @@ from .checkpoint.predicted_state import Predictions
 from .checkpoint.state import State
 from .checkpoint.values import RootValues
 from .checkpoint.waiting import Waiting
+from .client.open_events import closed
+from .client.open_items import Open
 from .client.view import ClientView
-from .endings import Ending, Failed, Finished
+from .endings import Cancelled, Ending, Failed, Finished
 from .errors import TranslatorMisuseError, UnreadablePartError
 from .jsonable.to_json import ON_UNREADABLE, to_json, to_text
 from .losses import Losses
@@ -35,13 +37,15 @@ from .parts.namespaces import Namespace
 from .parts.part import IGNORED_MODES, Part, live_message, read_part
 from .parts.platform_messages import AccumulatedMessages
 from .run.custom import custom_event
-from .run.ending import close_messages, tell_end
+from .run.ending import counted, failure_of, result_of, unanswered
+from .run.error_detail import NEUTRAL, Failure
 from .run.interrupts import Interrupts
 from .run.steps import Steps
 from .run.subagents import Subagent, Subagents
 from .run.usage import Usage
 from .wire import events
 from .wire.events import Event
+from .wire.older_clients import downgraded
 
 _NONE: Mapping[Any, Any] = {}
 _Given = ParamSpec("_Given")
@@ -92,8 +96,8 @@ class Translator:
         self.state = State(self.outbox, self.options, self.losses)
         self._history = History(self.outbox, self.options, self.losses)
         self._speakers = Speakers(self.options, self.losses)
-        self.subagents = Subagents(self.outbox, self.options, self._speakers)
-        self.steps = Steps(self.outbox, self.options, self.subagents)
+        self.subagents = Subagents(self.view, self.options, self._speakers)
+        self.steps = Steps(self.options, self.subagents)
         self.speech = Speech(
             self.outbox,
             self.options,
@@ -173,7 +177,7 @@ class Translator:
         self._is_quick = False
         if self._error_data is not None and (ending is None or isinstance(ending, Finished)):
             ending = Failed(self._error_data)
-        tell_end(self, Finished() if ending is None else ending)
+        self._end(Finished() if ending is None else ending)
         return self.outbox.take()
 
     @_logging_values
@@ -206,7 +210,7 @@ class Translator:
     def _waits(self, part: Part) -> None:
         self._waiting.known(part.ns, part.data)
         if part.interrupts is not None:
-            self.subagents.heard(part.ns, None, channels(part.data))
+            self.outbox.tell_all(self.subagents.on_values(part.ns, channels(part.data)))
             self.interrupts.add(part.ns, part.interrupts)
 
     @property
@@ -224,10 +228,93 @@ class Translator:
     def end_subagent(self, subagent: Subagent) -> None:
         """Ends a subagent: suspended, if an interrupt was raised inside it, or done."""
         self.speech.end_within(subagent.ns)
-        self.steps.settled(subagent.ns)
+        self.outbox.tell_all(self.steps.end_superstep(subagent.ns))
         depth = len(subagent.ns)
         inside = [interrupt_id for ns, interrupt_id in self.interrupts.by_namespace if ns[:depth] == subagent.ns]
-        self.subagents.finish(subagent, inside)
+        self.outbox.tell_all(self.subagents.finish(subagent, inside))
+
+    def _end(self, ending: Ending) -> None:
+        """Emits the end of the run: what is still open is closed, then the terminal event follows.
+
+        A step that raises is counted as a loss, and the rest follows. After success or an interrupt the client's
+        messages and state become the checkpoint's. After any other ending nothing is compared, and partial text stays.
+        """
+        attempt = self.losses.attempt
+        attempt("The opening", self.root.open_now, otherwise=None)
+        if isinstance(ending, Finished):
+            self._end_messages()
+            attempt("The interrupts of the ending", self.interrupts.add_last, ending.interrupts, otherwise=None)
+            attempt("The last state", self._last_values, ending, otherwise=None)
+            attempt("The state", self.state.finish, otherwise=None)
+        neutral = None if isinstance(ending, Finished) else Failure(NEUTRAL)
+        failure = attempt("The error", failure_of, ending, self.options.error_detail, otherwise=neutral)
+        self._close(failure)
+        if isinstance(ending, Finished):
+            outcome, result = self._outcome(ending)
+            terminal = events.run_finished(self.thread_id, self.run_id, outcome, result, self._usage())
+        elif isinstance(ending, Cancelled) or failure is None:
+            terminal = events.run_finished(self.thread_id, self.run_id, {"type": "cancelled"}, None, self._usage())
+        else:
+            terminal = events.run_error(failure.message, failure.code, self._usage(), failure.metadata)
+        self.outbox.tell(downgraded(counted(terminal, len(self.losses)), self.options.protocol_version))
+
+    def _last_values(self, ending: Finished) -> None:
+        if ending.state is None:
+            self.root.judge()
+        else:
+            self.root.last = ending.state
+            self.root.settle(ending.state, going_on=False)
+
+    def _outcome(self, ending: Finished) -> tuple[Event | None, Any]:
+        """The outcome of a finished run and its result; the events for older clients are emitted here."""
+        attempt = self.losses.attempt
+        if not self.interrupts:
+            result = attempt("The result", result_of, ending, self.root.last, otherwise=None)
+            return {"type": "success"}, result
+        if self.options.interrupts != "outcome":
+            none: list[Event] = []
+            legacy = attempt("Legacy interrupts", self.interrupts.legacy, self.subagents.tag_at, otherwise=none)
+            self.outbox.tell_all(legacy)
+        if self.options.interrupts == "legacy":
+            return None, None
+        items = attempt("The details of the interrupts", self._interrupts, otherwise=None)
+        return {"type": "interrupt", "interrupts": items or self.interrupts.bare(self.run_id)}, None
+
+    def _interrupts(self) -> list[Event]:
+        return self.interrupts.items(self.run_id, unanswered(self.view.messages), self.subagents.tag_at)
+
+    def _usage(self) -> list[Event]:
+        return self.losses.attempt("The token usage", self.usage.totals, otherwise=[])
+
+    def _close(self, failure: Failure | None) -> None:
+        """Closes what is open: messages, then steps, then subagents, innermost first."""
+        attempt = self.losses.attempt
+        self._end_messages()
+        attempt("The true values of predicted state", self.state.end_predictions, otherwise=None)
+        attempt("The end of the steps", lambda: self.outbox.tell_all(self.steps.end_superstep(())), otherwise=None)
+        none: list[Subagent] = []
+        for subagent in attempt("The end of the subagents", self.subagents.running, otherwise=none):
+            attempt("The end of a subagent", self._end_last, subagent, failure, otherwise=None)
+        self.outbox.tell_all(closed(self.view.open, Open()))  # empty, unless one of these raised
+
+    def _end_last(self, subagent: Subagent, failure: Failure | None) -> None:
+        """Ends a subagent with its run."""
+        if failure is None:
+            self.end_subagent(subagent)
+        else:
+            self.outbox.tell_all(self.subagents.fail(subagent, failure.message, failure.code))
+
+    def _end_messages(self) -> None:
+        self.losses.attempt("The end of the messages", self.speech.end_all, otherwise=None)
+        self._close_messages()
+
+    def _close_messages(self) -> None:
+        """Closes the messages that the client still has open: there are any only if ending them raised."""
+        opened = self.view.open
+        left = closed(opened, Open(steps=opened.steps, started=opened.started, ended=opened.ended))
+        if left:
+            self.outbox.tell_all(left)
+            self.speech.realign()
 
     def _expect(self, phase: str) -> None:
         if self._phase != phase:
@@ -259,8 +346,8 @@ class Translator:
                 self._unforeseen(f"A message of the mode {part.mode!r}", error)
 
     def _heard(self, ns: Namespace, message: Any, metadata: Mapping[str, Any]) -> None:
-        self.subagents.heard(ns, metadata, None)
-        self.steps.heard(ns, metadata)
+        self.outbox.tell_all(self.subagents.on_message(ns, metadata))
+        self.outbox.tell_all(self.steps.on_message(ns, metadata))
         answered = self.speech.heard(ns, message, metadata)
         for subagent in self.subagents.answered(answered, tuple(task_of(metadata).split("|"))):
             self.end_subagent(subagent)
@@ -287,7 +374,7 @@ class Translator:
         if cached:
             self._replayed(ns, node, output)
         else:
-            self.steps.updated(ns, node)
+            self.outbox.tell_all(self.steps.on_update(ns, node))
             self.speech.returned(ns, node, output)
         self._waiting.returned(ns, node, output)
         if not ns:
@@ -316,34 +403,34 @@ class Translator:
                 self._superstep_ended()
             except Exception as error:  # the last resort: the values count
                 self._unforeseen("An end of a superstep", error)
-                close_messages(self)
+                self._close_messages()
         if self.losses.attempt("The opening", self.root.holds, part.data, bool(interrupts), otherwise=False):
             return
         self.root.streamed(part.data, going_on=bool(interrupts))
 
     def _child_values(self, part: Part, *, going_on: bool) -> None:
         self._waiting.values(part.ns, part.data)
-        self.subagents.heard(part.ns, None, channels(part.data))
-        self.steps.heard_of(part.ns)
+        self.outbox.tell_all(self.subagents.on_values(part.ns, channels(part.data)))
+        self.outbox.tell_all(self.steps.on_graph(part.ns))
         if not going_on:
             self._waiting.superstep_ended(part.ns)
             self.speech.end_within(part.ns)
-            for subagent in self.subagents.going(part.ns):
+            for subagent in self.subagents.running(part.ns):
                 self.end_subagent(subagent)
-            self.steps.settled(part.ns)
+            self.outbox.tell_all(self.steps.end_superstep(part.ns))
 
     def _superstep_ended(self) -> None:
         for part in self._accumulated.rest():
             self._messages(part)
         self.speech.end_all()
-        for subagent in self.subagents.going():
+        for subagent in self.subagents.running():
             self.end_subagent(subagent)
-        self.steps.settled(())
+        self.outbox.tell_all(self.steps.end_superstep(()))
 
     def _custom(self, part: Part) -> None:
         self.root.open_now()
         subagent = self.subagents.of(part.ns)
-        if self.subagents.silences(subagent):
+        if self.subagents.hides(subagent):
             return
         event = custom_event(part.data, self.view, self.subagents.tag(subagent))
         if event["type"] == "ACTIVITY_SNAPSHOT":
@@ -356,8 +443,9 @@ class Translator:
         if isinstance(part.data, Mapping):
             if asked := as_sequence(part.data.get("interrupts")):
                 self.interrupts.add(part.ns, asked)
-            self.subagents.task(part.ns, part.data)
-            self.steps.task(part.ns, part.data)
+            segment, runs_tool = self.subagents.on_task(part.ns, part.data)
+            self._speakers.task(part.ns, segment, runs_tool=runs_tool)
+            self.outbox.tell_all(self.steps.on_task(part.ns, part.data))
 
     def _metadata(self, part: Part) -> None:
         """The server begins the run, or began it anew: then what was open never ends by itself."""

@@ -40,8 +40,6 @@ EXCEPTIONS = frozenset(
         ("translator.messages.stream", "translator.checkpoint.predicted_state"),
         ("translator.messages.stream", "translator.run.subagents"),
         ("translator.messages.stream", "translator.run.usage"),
-        ("translator.run.ending", "translator.translator"),
-        ("translator.run.subagents", "translator.messages.visibility"),
     }
 )
 CONNECT_EXCEPTIONS = frozenset(
@@ -99,8 +97,6 @@ CYCLES = frozenset(
         "translator.client.missing_messages",
         "translator.client.open_events",
         "translator.client.view",
-        "translator.run.ending",
-        "translator.translator",
     }
 )
 """Modules that import each other, also where only for types."""

@@ -128,7 +128,7 @@ class Waiting:
 
     def _own(self, ns: Namespace) -> list[Event]:
         """The messages of a subgraph since its last user message."""
-        if not self._subagents.are_told(ns):
+        if not self._subagents.is_visible(ns):
             return []
         given = {fields(message).get("id") for message in self._input.get(ns, ())}
         own: list[list[Event]] = []

@@ -285,7 +285,7 @@ class Speech:
         subagent = self._subagents.of(ns)
         tag = self._subagents.tag(subagent)
         depth = len(subagent.ns) if subagent else 0
-        silent = self._subagents.silences(subagent) or self._speakers.is_silent(ns, metadata, depth)
+        silent = self._subagents.hides(subagent) or self._speakers.is_silent(ns, metadata, depth)
         call = self.calls.begin(message_id, metadata)
         call.silent, call.subagent = silent, tag
         call.owner = subagent.id if subagent else None
@@ -298,7 +298,7 @@ class Speech:
     def _result(self, ns: Namespace, result: Mapping[str, Any], metadata: Mapping[str, Any]) -> None:
         subagent = self._subagents.of(ns)
         depth = len(subagent.ns) if subagent else 0
-        if self._subagents.silences(subagent) or self._speakers.in_tool(ns, depth):
+        if self._subagents.hides(subagent) or self._speakers.in_tool(ns, depth):
             return
         call_id = self.call_ids.answered(result["toolCallId"], subagent)
         if call_id is None:

@@ -70,13 +70,26 @@ class Interrupts:
                     to_json(_field(interrupt, "response_schema")),
                 )
 
+    def add_last(self, interrupts: Any) -> None:
+        """Adds the interrupts of an ending, from any collection; an empty one changes nothing.
+
+        A collection that raises when it is read counts as a breakpoint: the run must not end as a success.
+        """
+        try:
+            found = tuple(interrupts)
+        except Exception:
+            self.is_stopped = True
+            raise
+        if found:
+            self.add((), found)
+
     def legacy(self, owner: Any) -> list[Event]:
         """The custom events of older clients: a text as it is, any other value as its JSON in a string; a breakpoint's
         is null. `owner` gives the subagent run of a namespace."""
         found = [(_as_text(value), owner(ns)) for ns, value, _ in self._found.values()] or [("null", None)]
         return [custom("on_interrupt", value, subagent) for value, subagent in found]
 
-    def told(self, run_id: str, calls: OpenCalls, owner: Any) -> list[Event]:
+    def items(self, run_id: str, calls: OpenCalls, owner: Any) -> list[Event]:
         """AG-UI `Interrupt` items. `owner` gives the subagent run of a namespace."""
         if not self._found:
             return [{"id": f"{run_id}{BREAKPOINT}", "reason": "langgraph:breakpoint"}]

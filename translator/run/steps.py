@@ -2,65 +2,66 @@
 
 Rules:
 
-1. A step is a node; a node of a subgraph is named by its path, `outer/inner`. A subagent's steps are its own, and a
-   hidden subagent, or a graph that a tool calls, has none.
-2. Without the `tasks` mode a node is known to run when something is heard of it: a message, or a part of its subgraph.
-   A node that says nothing is known at its end only, from `updates`.
-3. Runs of one node that overlap (`Send`) are one step: the client holds a step open once per name.
-4. `updates` of a node ends one of its runs; `values` of its graph ends them all, for it closes a superstep. With the
+1. A step is a node; a node of a subgraph is named by its path, `outer/inner`. A subagent's steps are its own. A hidden
+   subagent, or a graph that a tool calls, has none.
+2. Without the `tasks` mode a node is known to run when something of it arrives: a message, or a part of its subgraph.
+   A node that streams nothing is known at its end only, from `updates`.
+3. Runs of one node that overlap (`Send`) are one step: the client allows one open step per owner and name.
+4. `updates` of a node ends one of its runs; `values` of its graph ends them all, since they close a superstep. With the
    `tasks` mode, their results end them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..options import Options
-from ..outbox import Outbox
 from ..parts.namespaces import Namespace, is_within
 from ..wire import events
+from ..wire.events import Event
 from .subagents import Subagents
 
 _Step = tuple[str, str | None]
-"""A step's name and the subagent run it belongs to: what the client knows it by."""
+"""A step's name and the subagent run that owns it: the key by which the client knows it."""
 _Task = tuple[Namespace, str]
 
 
 class Steps:
-    """The steps of one run that are open."""
+    """The open steps of one run. Every method that takes something of the stream returns the events it causes."""
 
-    def __init__(self, outbox: Outbox, options: Options, subagents: Subagents) -> None:
-        self._outbox = outbox
+    def __init__(self, options: Options, subagents: Subagents) -> None:
         self._on = options.steps
         self._subagents = subagents
         self._running: dict[_Step, dict[_Task, None]] = {}
-        """By step: the tasks heard of and not ended."""
+        """By step: the tasks that are known to run."""
         self._exact = False
+        """Whether the `tasks` mode says where tasks begin and end."""
         self._last: tuple[Namespace, Any] = ((), None)
+        """The graph and the task of the last message: more messages of that task change nothing."""
 
-    def heard(self, ns: Namespace, metadata: Mapping[str, Any]) -> None:
+    def on_message(self, ns: Namespace, metadata: Mapping[str, Any]) -> Iterator[Event]:
         """A message came from a task of the graph at `ns`."""
         node, task = metadata.get("langgraph_node"), metadata.get("langgraph_checkpoint_ns")
         if (ns, task) == self._last or not isinstance(node, str):
             return
         self._last = (ns, task)
-        self.heard_of(ns)
-        self._begin(ns, node, str(task))
+        yield from self.on_graph(ns)
+        yield from self._begin(ns, node, str(task))
 
-    def heard_of(self, ns: Namespace) -> None:
-        """Something came from the graph at `ns`: the nodes that run it, run."""
+    def on_graph(self, ns: Namespace) -> Iterator[Event]:
+        """A part of the graph at `ns` came: the nodes that run this graph are running."""
         for depth, segment in enumerate(ns):
-            node, parted, _ = segment.partition(":")
-            if parted:  # the second graph a node calls has a bare number of its own
-                self._begin(ns[:depth], node, "|".join(ns[: depth + 1]))
+            node, separator, _ = segment.partition(":")
+            if separator:  # the second graph that a node calls has a bare number as its segment
+                yield from self._begin(ns[:depth], node, "|".join(ns[: depth + 1]))
 
-    def updated(self, ns: Namespace, node: str) -> None:
-        """A task of `node` ended; one never heard of is a step of no length."""
+    def on_update(self, ns: Namespace, node: str) -> Iterator[Event]:
+        """A task of `node` ended. One that was not known to run is a step that begins and ends here."""
         if not self._exact:
-            self._end(ns, node, None)
+            yield from self._end(ns, node, None)
 
-    def task(self, ns: Namespace, task: Mapping[str, Any]) -> None:
+    def on_task(self, ns: Namespace, task: Mapping[str, Any]) -> Iterator[Event]:
         """A part of the `tasks` mode: a task's start or its result."""
         self._exact = True
         node, task_id = task.get("name"), task.get("id")
@@ -68,29 +69,29 @@ class Steps:
             return
         name = "|".join([*ns, f"{node}:{task_id}"])
         if "input" in task:
-            self._begin(ns, node, name)
+            yield from self._begin(ns, node, name)
         else:
-            self._end(ns, node, name)
+            yield from self._end(ns, node, name)
 
-    def settled(self, ns: Namespace) -> None:
+    def end_superstep(self, ns: Namespace) -> Iterator[Event]:
         """A superstep of the graph at `ns` ended, and with it all runs in it and in the graphs within."""
         self._last = ((), None)
         for step in list(self._running)[::-1]:
             for ended in [task for task in self._running[step] if is_within(task[0], ns)]:
-                self._forget(step, ended)
+                yield from self._remove(step, ended)
 
-    def _begin(self, ns: Namespace, node: str, task: str) -> None:
-        if not self._on or not self._subagents.are_told(ns):
+    def _begin(self, ns: Namespace, node: str, task: str) -> Iterator[Event]:
+        if not self._on or not self._subagents.is_visible(ns):
             return
         step = self._step(ns, node)
         tasks = self._running.get(step)
         if tasks is None:
             self._running[step] = {(ns, task): None}
-            self._outbox.tell(events.step_started(*step))
+            yield events.step_started(*step)
         else:
             tasks[ns, task] = None
 
-    def _end(self, ns: Namespace, node: str, task: str | None) -> None:
+    def _end(self, ns: Namespace, node: str, task: str | None) -> Iterator[Event]:
         self._last = ((), None)
         step = self._step(ns, node)
         running = self._running.get(step, {})
@@ -98,16 +99,16 @@ class Steps:
         ended = exact or next((known for known in running if known[0] == ns), None)
         if ended is None:
             ended = (ns, "")
-            self._begin(ns, node, "")
+            yield from self._begin(ns, node, "")
         if step in self._running:
-            self._forget(step, ended)
+            yield from self._remove(step, ended)
 
-    def _forget(self, step: _Step, task: _Task) -> None:
+    def _remove(self, step: _Step, task: _Task) -> Iterator[Event]:
         tasks = self._running[step]
         tasks.pop(task, None)
         if not tasks:
             del self._running[step]
-            self._outbox.tell(events.step_finished(*step))
+            yield events.step_finished(*step)
 
     def _step(self, ns: Namespace, node: str) -> _Step:
         subagent, depth = self._subagents.owner(ns)

@@ -5,30 +5,30 @@ Rules:
 1. A subagent is a graph that a tool called `task` runs for a call with the arguments `subagent_type` and `description`.
    Its namespace ends in the tool's task. An ordinary subgraph is none, nor is a graph or a model that another tool
    calls.
-2. The call is found by what the subagent is told: the last human message of its input, also of one that goes on, ends
-   with the call's description. Where its input is not heard, by its name (`lc_agent_name`), if just one unanswered call
-   asks for it; else the call stays unnamed.
-3. It starts before anything of it is told and ends with its call's result, or with the superstep of the graph that
-   called it. An interrupt inside suspends it; a run that fails or is cancelled fails it.
-4. `attributed`: told, and what it says is tagged. `inline`: what it says is told as the main agent's. `hidden`: nothing
-   is.
+2. The call is found by the subagent's input: its last human message ends with the call's description, also in a run
+   that resumes it. Where the input is not in the stream, by its name (`lc_agent_name`), if just one unanswered call
+   asks for it; else the events name no call.
+3. It starts before the first event of its graph and ends with its call's result, or with the superstep of the graph
+   that called it. An interrupt inside suspends it; a run that fails or is cancelled fails it.
+4. `attributed`: `SUBAGENT_*` events, and the events of its graph are tagged. `inline`: the events of its graph are the
+   main agent's. `hidden`: there are none.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import orjson
 
+from ..client.view import ClientView
 from ..content.reader import text_of
-from ..messages.visibility import Speakers
 from ..options import Options
-from ..outbox import Outbox
 from ..parts.message import fields
 from ..parts.namespaces import Namespace, is_within
 from ..wire import events
+from ..wire.events import Event
 
 TASK_TOOL: Final = "task"
 
@@ -49,13 +49,23 @@ class Subagent:
         return "|".join(self.ns)
 
 
-class Subagents:
-    """The subagents of one run."""
+class ToolTasks(Protocol):
+    """Which tasks of a run call a tool."""
 
-    def __init__(self, outbox: Outbox, options: Options, speakers: Speakers) -> None:
-        self._outbox = outbox
+    def is_tool(self, task: Namespace) -> bool:
+        """Whether a task, by its whole path, runs a tool."""
+
+    def in_tool(self, ns: Namespace, depth: int = 0) -> bool:
+        """Whether the graph at `ns` was called by a tool; the first `depth` segments do not count."""
+
+
+class Subagents:
+    """The subagents of one run. `view`: the client's messages, which have the calls that began them."""
+
+    def __init__(self, view: ClientView, options: Options, tools: ToolTasks) -> None:
+        self._view = view
         self._options = options
-        self._speakers = speakers
+        self._tools = tools
         self._by_ns: dict[Namespace, Subagent] = {}
         self._ordinary: set[tuple[Namespace, bool]] = set()
         """Namespaces that were found to be no subagent's, and whether by their input."""
@@ -75,49 +85,45 @@ class Subagents:
 
     def tag(self, subagent: Subagent | None) -> str | None:
         """The `subagentRunId` that events of `subagent` carry."""
-        return subagent.id if subagent is not None and self._options.subagents == "attributed" else None
+        return subagent.id if subagent is not None and self._is_attributed else None
 
-    def are_told(self, ns: Namespace) -> bool:
-        """Whether the nodes of the graph at `ns` are anybody's to hear of: not inside a tool, nor a hidden subagent."""
+    def tag_at(self, ns: Namespace) -> str | None:
+        """The `subagentRunId` that events of the graph at `ns` carry."""
+        return self.tag(self.of(ns))
+
+    def is_visible(self, ns: Namespace) -> bool:
+        """Whether events of the graph at `ns` are emitted: not inside a tool, nor of a hidden subagent."""
         if not ns:
             return True
         subagent = self.of(ns)
-        return not self.silences(subagent) and not self._speakers.in_tool(ns, len(subagent.ns) if subagent else 0)
+        return not self.hides(subagent) and not self._tools.in_tool(ns, len(subagent.ns) if subagent else 0)
 
-    def silences(self, subagent: Subagent | None) -> bool:
-        """Whether what `subagent` says is not told."""
+    def hides(self, subagent: Subagent | None) -> bool:
+        """Whether no events of `subagent` are emitted."""
         return subagent is not None and self._options.subagents == "hidden"
 
-    def heard(self, ns: Namespace, metadata: Mapping[str, Any] | None, channels: Any) -> None:
-        """Something came from the graph at `ns`: a message with its metadata, or its `values`."""
-        key = (ns, channels is not None)
-        if not ns or ns in self._by_ns or key in self._ordinary or not self._speakers.is_tool(ns):
-            return
-        self._ordinary.add(key)
-        name = metadata.get("lc_agent_name") if metadata is not None else None
-        told = _last_human(channels.get(self._options.messages_key)) if isinstance(channels, Mapping) else None
-        known = self._calls.get(ns)
-        asking = [
-            (call_id, args)
-            for call_id, args in self._unanswered(self.of(ns[:-1]))
-            if (call_id == known if known else _is_for(args, told, name))
-        ]
-        if not asking:
-            return
-        call_id, args = asking[0]
-        certain = len(asking) == 1 or told is not None
-        subagent = Subagent(ns, args["subagent_type"], self.of(ns[:-1]), call_id if certain else None)
-        self._start(subagent, args["description"] if certain else None)
+    def on_message(self, ns: Namespace, metadata: Mapping[str, Any]) -> Iterator[Event]:
+        """A message with this metadata came from the graph at `ns`: the start of its subagent, if it is a new one."""
+        if self._is_new(ns, by_input=False):
+            yield from self._find(ns, metadata.get("lc_agent_name"), None)
 
-    def task(self, ns: Namespace, task: Mapping[str, Any]) -> None:
-        """A part of the `tasks` mode: the start of a tool's task names the call it runs."""
+    def on_values(self, ns: Namespace, channels: Any) -> Iterator[Event]:
+        """`values` of the graph at `ns` came: the start of its subagent, if it is a new one."""
+        if self._is_new(ns, by_input=True):
+            messages = channels.get(self._options.messages_key) if isinstance(channels, Mapping) else None
+            yield from self._find(ns, None, _last_human(messages))
+
+    def on_task(self, ns: Namespace, task: Mapping[str, Any]) -> tuple[str, bool]:
+        """A part of the `tasks` mode: the start of a tool's task names the call it runs.
+
+        Returns the task's segment of a namespace, and whether the part is the start of a tool call."""
         call, segment = _tool_call(task.get("input")), f"{task.get('name')}:{task.get('id')}"
         if call is not None:
             self._calls[(*ns, segment)] = call
-        self._speakers.task(ns, segment, runs_tool=call is not None)
+        return segment, call is not None
 
     def answered(self, call_id: str | None, task: Namespace) -> list[Subagent]:
-        """The subagents that end with a result: of the call `call_id` (None: there is no result), given by `task`.
+        """The subagents that end with a result of the call `call_id` (None: there is none), returned by `task`.
 
         Two calls with the same arguments may have been confused; then the result's own task says which subagent ended.
         """
@@ -129,43 +135,66 @@ class Subagents:
             return asked
         return [item for item in running if item.ns == task] or asked
 
-    def going(self, ns: Namespace = ()) -> list[Subagent]:
+    def running(self, ns: Namespace = ()) -> list[Subagent]:
         """The subagents called within the graph at `ns` that have not ended, innermost first."""
         below = [item for item in self._by_ns.values() if not item.ended and item.ns != ns and is_within(item.ns, ns)]
         return sorted(below, key=lambda item: -len(item.ns))
 
-    def finish(self, subagent: Subagent, interrupt_ids: list[str]) -> None:
+    def finish(self, subagent: Subagent, interrupt_ids: list[str]) -> Iterator[Event]:
         """Ends a subagent: suspended by interrupts, or done."""
-        outcome = {"type": "suspended", "interruptIds": interrupt_ids} if interrupt_ids else {"type": "success"}
-        self._end(subagent, outcome)
+        if not subagent.ended:
+            subagent.ended = True
+            if self._is_attributed:
+                outcome = {"type": "suspended", "interruptIds": interrupt_ids} if interrupt_ids else {"type": "success"}
+                yield events.subagent_finished(subagent.id, outcome)
 
-    def fail(self, subagent: Subagent, message: str, code: str | None) -> None:
+    def fail(self, subagent: Subagent, message: str, code: str | None) -> Iterator[Event]:
         """Ends a subagent with the run's error."""
         subagent.ended = True
-        if self._options.subagents == "attributed":
-            self._outbox.tell(events.subagent_error(subagent.id, message, code))
+        if self._is_attributed:
+            yield events.subagent_error(subagent.id, message, code)
 
-    def _start(self, subagent: Subagent, description: str | None) -> None:
-        self._by_ns[subagent.ns] = subagent
-        if self._options.subagents != "attributed":
+    @property
+    def _is_attributed(self) -> bool:
+        return self._options.subagents == "attributed"
+
+    def _is_new(self, ns: Namespace, *, by_input: bool) -> bool:
+        """Whether the graph at `ns` is called by a tool and not examined yet; then it counts as examined."""
+        key = (ns, by_input)
+        if not ns or ns in self._by_ns or key in self._ordinary or not self._tools.is_tool(ns):
+            return False
+        self._ordinary.add(key)
+        return True
+
+    def _find(self, ns: Namespace, name: Any, given: str | None) -> Iterator[Event]:
+        """The start of the subagent that the graph at `ns` is. `name`: its graph's; `given`: the text of its input."""
+        caller = self.of(ns[:-1])
+        known = self._calls.get(ns)
+        asking = [
+            (call_id, args)
+            for call_id, args in self._unanswered(caller)
+            if (call_id == known if known else _is_for(args, given, name))
+        ]
+        if not asking:
             return
-        parent_message = self._outbox.view.call_owner(subagent.call_id) if subagent.call_id else None
-        parent = subagent.parent.id if subagent.parent else None
+        call_id, args = asking[0]
+        certain = len(asking) == 1 or given is not None
+        subagent = Subagent(ns, args["subagent_type"], caller, call_id if certain else None)
+        started = self._started(subagent, args["description"] if certain else None)
+        self._by_ns[ns] = subagent
+        if self._is_attributed:
+            yield started
+
+    def _started(self, subagent: Subagent, description: str | None) -> Event:
         call_id = subagent.call_id
-        started = events.subagent_started(subagent.id, subagent.name, description, parent, call_id, parent_message)
-        self._outbox.tell(started)
-
-    def _end(self, subagent: Subagent, outcome: events.Event) -> None:
-        if subagent.ended:
-            return
-        subagent.ended = True
-        if self._options.subagents == "attributed":
-            self._outbox.tell(events.subagent_finished(subagent.id, outcome))
+        parent_message = self._view.call_owner(call_id) if call_id else None
+        parent = subagent.parent.id if subagent.parent else None
+        return events.subagent_started(subagent.id, subagent.name, description, parent, call_id, parent_message)
 
     def _unanswered(self, caller: Subagent | None) -> Iterator[tuple[str, dict[str, str]]]:
         """The unanswered `task` calls of the main agent (None) or a subagent, those with a subagent left out."""
         taken = {subagent.call_id for subagent in self._by_ns.values()}
-        messages = self._outbox.view.messages
+        messages = self._view.messages
         answered = {message.get("toolCallId") for message in messages if message["role"] == "tool"}
         for message in messages:
             if message.get("subagentRunId") != self.tag(caller):
@@ -177,9 +206,9 @@ class Subagents:
                         yield call["id"], args
 
 
-def _is_for(args: Mapping[str, str], told: str | None, name: Any) -> bool:
-    """Whether a call's arguments are what a subagent was told, or else ask for the subagent of this name."""
-    return told.endswith(args["description"]) if told is not None else args["subagent_type"] == name
+def _is_for(args: Mapping[str, str], given: str | None, name: Any) -> bool:
+    """Whether a call with these arguments gave this input, or, if that is unknown, asks for a subagent of this name."""
+    return given.endswith(args["description"]) if given is not None else args["subagent_type"] == name
 
 
 def _tool_call(task_input: Any) -> str | None:
