@@ -41,7 +41,7 @@ LOCALLY: Mapping[str, Mapping[str, Any]] = {
     "state=all": {"state": "all"},
     "state=final": {"state": "final"},
     "quiet": {"steps": False, "reasoning": False, "tool_results": False, "state": "none", "error_detail": "none"},
-    "every call": {"speakers": lambda metadata: True, "result_limit": 10, "error_detail": "code"},
+    "every call": {"visibility": {"*": "stream"}, "result_limit": 10, "error_detail": "code"},
     "predictions": {"predict_state": [Prediction("draft", "write", "text"), Prediction("draft", "look_up")]},
 }
 """Sets of options for what was recorded locally: they act the same on every source."""

@@ -1,10 +1,15 @@
 """Options are checked when they are made, and a refusal names the choices."""
 
+import ast
 import dataclasses
-from typing import Any
+import inspect
+import pydoc
+import re
+from pathlib import Path
+from typing import Any, Literal, get_origin
 
 import pytest
-from langgraph_agui.translator import PROTOCOL_VERSION, InvalidOptionError, Options, Prediction
+from langgraph_agui.translator import PROTOCOL_VERSION, InvalidOptionError, Options, Prediction, options
 
 CHOICES = {
     "state": ["deltas", "initial", "final", "all", "none"],
@@ -65,24 +70,36 @@ def test_the_protocol_version_is_a_text_or_none(value: Any) -> None:
         _made(protocol_version=value)
 
 
-@pytest.mark.parametrize("name", ["state_include", "state_exclude", "hidden_tools", "speakers"])
+@pytest.mark.parametrize("name", ["state_include", "state_exclude", "hidden_tools"])
 def test_names_may_come_in_any_collection(name: str) -> None:
     for names in (["a", "b"], ("a", "b"), {"a", "b"}, frozenset("ab")):
         assert getattr(_made(**{name: names}), name) == frozenset("ab")
 
 
 @pytest.mark.parametrize("value", ["a name", 5, [1, 2]])
-@pytest.mark.parametrize("name", ["state_include", "state_exclude", "hidden_tools", "speakers"])
+@pytest.mark.parametrize("name", ["state_include", "state_exclude", "hidden_tools"])
 def test_one_bare_name_or_no_names_are_refused(name: str, value: Any) -> None:
     with pytest.raises(InvalidOptionError, match="a collection of names"):
         _made(**{name: value})
 
 
-def test_speakers_may_be_a_predicate() -> None:
-    def speaks(metadata: Any) -> bool:
-        return True
+def test_visibility_is_a_function_or_names_with_their_choice() -> None:
+    def choose(metadata: Any) -> Any:
+        return None
 
-    assert _made(speakers=speaks).speakers is speaks
+    names = {"planner": "hide", "*": "stream"}
+    for value in (None, choose, names):
+        assert _made(visibility=value).visibility == value
+        assert hash(_made(visibility=value)) == hash(Options())
+    made = _made(visibility=names)
+    names["planner"] = "stream"
+    assert made.visibility == {"planner": "hide", "*": "stream"}
+
+
+@pytest.mark.parametrize("value", ["hide", {"planner"}, {"planner": True}, {"planner": ["hide"]}, {1: "hide"}, 5])
+def test_any_other_visibility_is_refused_with_the_choices(value: Any) -> None:
+    with pytest.raises(InvalidOptionError, match="names of nodes and tags, or '\\*', to one of 'stream', 'hide'"):
+        _made(visibility=value)
 
 
 def test_predictions_may_be_mappings() -> None:
@@ -110,6 +127,34 @@ def test_a_name_that_is_no_option_is_refused_with_the_names() -> None:
     with pytest.raises(InvalidOptionError, match="'stat' is not an option") as refused:
         _made(stat="deltas")
     assert all(field.name in str(refused.value) for field in dataclasses.fields(Options))
+
+
+@pytest.mark.parametrize("value", [True, "deltas", Options()])
+def test_a_value_without_a_name_is_refused_with_what_to_write(value: Any) -> None:
+    with pytest.raises(InvalidOptionError, match=r"by name, such as Options\(steps=False\), got .+ without a name"):
+        Options(value)  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize("described", [Options, Prediction])
+def test_help_explains_every_field(described: Any) -> None:
+    page = pydoc.plain(pydoc.render_doc(described))
+    for field in dataclasses.fields(described):
+        default = "" if field.default is dataclasses.MISSING else f" = {field.default!r}"
+        line = re.escape(f"|  {field.name}: {field.type}{default}\n") + r" \|      \S.{10,}"
+        assert re.search(line, page), field.name
+
+
+def test_the_signature_names_every_option() -> None:
+    named = inspect.signature(Options).parameters
+    assert list(named) == [field.name for field in dataclasses.fields(Options)]
+    assert {parameter.kind for parameter in named.values()} == {inspect.Parameter.KEYWORD_ONLY}
+
+
+def test_no_alias_of_a_mode_has_the_name_of_a_class() -> None:
+    sources = Path(options.__file__).parent.rglob("*.py")
+    trees = [ast.walk(ast.parse(source.read_text(encoding="utf-8"))) for source in sources]
+    classes = {node.name for tree in trees for node in tree if isinstance(node, ast.ClassDef)}
+    assert {name for name, value in vars(options).items() if get_origin(value) is Literal} & classes == set()
 
 
 def test_options_cannot_be_changed() -> None:

@@ -10,9 +10,9 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent.parent
-BASE = ("options", "endings", "errors", "losses")
-"""Files that every room may import; they import none."""
 LAYERS = (
+    ("field_docs",),
+    ("options", "endings", "errors", "losses"),
     ("jsonable",),
     ("wire",),
     ("parts",),
@@ -120,10 +120,8 @@ def imported(folder: Path) -> Iterator[tuple[str, str]]:
 
 
 def layer(module: str) -> int:
-    """The place of a module in `LAYERS`; -1: every room may import it."""
+    """The place of a module in `LAYERS`."""
     room = module.split(".")[1]
-    if room in BASE:
-        return -1
     return next(number for number, rooms in enumerate(LAYERS) if room in rooms)
 
 

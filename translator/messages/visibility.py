@@ -9,8 +9,9 @@ Rules:
    own calls (structured output, a hand-off, a loop in one node) is not taken for a tool node by that. A node that
    returns its model's message is never one: that message is part of the conversation.
 3. A node belongs to one run of one graph, its namespace: many agents have nodes of the same names.
-4. The `speakers` option replaces rule 1: names of nodes or tags, or a predicate over the call's metadata. A predicate
-   that raises says no.
+4. The option `visibility`, and after it the key `agui_visibility` of a call's metadata, replace rule 1: `stream` or
+   `hide`. A call that neither of them names falls under rule 1. A function of the option that raises, or returns
+   anything else, hides the call, with a log line; a mark that is anything else is ignored, with a log line.
 5. The metadata keys `emit-messages` and `emit-tool-calls` of a model call mute its text or its calls, as they do in
    `ag-ui-langgraph` (there also with the prefix `copilotkit:`).
 """
@@ -18,11 +19,15 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final, get_args
 
 from ..losses import Losses
-from ..options import Options
+from ..options import Options, Visibility
 from ..parts.namespaces import Namespace, task_path
+
+MARK: Final = "agui_visibility"
+"""The metadata key of a model call that says how it is shown."""
+_CHOICES: Final = get_args(Visibility)
 
 
 class Speakers:
@@ -30,7 +35,7 @@ class Speakers:
 
     def __init__(self, options: Options, losses: Losses) -> None:
         self._losses = losses
-        self._speakers = options.speakers
+        self._visibility = options.visibility
         self._tool_tasks: set[Namespace] = set()
         """The running tasks whose input is a tool call."""
         self._tool_nodes: set[tuple[Namespace, str]] = set()
@@ -79,22 +84,52 @@ class Speakers:
         return any(self.is_tool(ns[:end]) for end in range(depth + 1, len(ns) + 1))
 
     def is_silent(self, ns: Namespace, metadata: Mapping[str, Any], depth: int = 0) -> bool:
-        """Whether a call's speech is held back (rules 1 and 4); `depth` is that of the subagent it belongs to."""
-        speakers = self._speakers
-        if speakers is None:
-            source = metadata.get("lc_source")
-            if "lc_internal_call" in metadata or (isinstance(source, str) and source == "summarization"):
-                return True
-            return self.is_tool(task_path(ns, metadata)) or self.in_tool(ns, depth)
-        if callable(speakers):
-            try:
-                return not speakers(metadata)
-            except Exception as error:  # an owner's predicate must not end a stream
-                self._losses.warn("The predicate `speakers` raised, and model calls are hidden", error)
-                return True
-        tags = metadata.get("tags")
-        names = [metadata.get("langgraph_node"), *(tags if isinstance(tags, list | tuple) else ())]
-        return speakers.isdisjoint(name for name in names if isinstance(name, str))
+        """Whether a call is hidden while it streams (rules 1 and 4); `depth` is that of the subagent it belongs to."""
+        chosen = self._chosen(metadata) or self._marked(metadata)
+        if chosen is not None:
+            return chosen == "hide"
+        source = metadata.get("lc_source")
+        if "lc_internal_call" in metadata or (isinstance(source, str) and source == "summarization"):
+            return True
+        return self.is_tool(task_path(ns, metadata)) or self.in_tool(ns, depth)
+
+    def _chosen(self, metadata: Mapping[str, Any]) -> Visibility | None:
+        """What the option says of a call."""
+        visibility = self._visibility
+        if not callable(visibility):
+            return _named(visibility, metadata)
+        try:
+            chosen = visibility(metadata)
+        except Exception as error:  # a function of the caller's must not end a stream
+            self._losses.warn("The option `visibility` raised, and model calls are hidden", error)
+            return "hide"
+        if chosen is None:
+            return None
+        if (choice := _choice(chosen)) is None:
+            self._losses.warn(f"The option `visibility` returned {type(chosen).__name__}, and model calls are hidden")
+        return choice or "hide"
+
+    def _marked(self, metadata: Mapping[str, Any]) -> Visibility | None:
+        """What a call's own metadata says of it."""
+        mark = metadata.get(MARK)
+        choice = _choice(mark)
+        if choice is None and mark is not None:
+            self._losses.warn(f"The metadata key `{MARK}` of a model call has an unknown value, and is ignored")
+        return choice
+
+
+def _choice(value: Any) -> Visibility | None:
+    """`value`, if it is one of the choices."""
+    return next((choice for choice in _CHOICES if isinstance(value, str) and value == choice), None)
+
+
+def _named(visibility: Mapping[str, Visibility] | None, metadata: Mapping[str, Any]) -> Visibility | None:
+    """What the option says of a call by the name of its node, a tag, or `*`, in this order."""
+    if not visibility:
+        return None
+    tags = metadata.get("tags")
+    names = [metadata.get("langgraph_node"), *(tags if isinstance(tags, list | tuple) else ()), "*"]
+    return next((visibility[name] for name in names if isinstance(name, str) and name in visibility), None)
 
 
 def is_muted(metadata: Mapping[str, Any], what: str) -> bool:

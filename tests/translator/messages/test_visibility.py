@@ -103,43 +103,84 @@ def test_each_mark_of_a_middlewares_call_makes_it_silent(mark: dict[str, str]) -
     assert told.texts == {}
 
 
-SPEAKERS: dict[str, Any] = {
-    "by node": frozenset({"loud"}),
-    "by tag": frozenset({"shout"}),
-    "by predicate": lambda metadata: "shout" in metadata.get("tags", ()),
+ONLY: dict[str, Any] = {
+    "by node": {"loud": "stream", "*": "hide"},
+    "by tag": {"shout": "stream", "*": "hide"},
+    "by function": lambda metadata: "stream" if "shout" in metadata.get("tags", ()) else "hide",
 }
 
 
-@pytest.mark.parametrize("speakers", SPEAKERS.values(), ids=SPEAKERS)
-async def test_only_the_named_speak_while_they_stream(speakers: Any) -> None:
-    told = await tell_one(scratchy("loud", "Heard.", tags=["shout"]), Options(speakers=speakers))
-    assert list(told.texts.values()) == ["Heard."]
+@pytest.mark.parametrize("visibility", ONLY.values(), ids=ONLY)
+async def test_only_the_named_calls_are_emitted_while_they_stream(visibility: Any) -> None:
+    told = await tell_one(scratchy("loud", "Visible.", tags=["shout"]), Options(visibility=visibility))
+    assert list(told.texts.values()) == ["Visible."]
 
 
-@pytest.mark.parametrize("speakers", SPEAKERS.values(), ids=SPEAKERS)
-async def test_the_others_are_silent(speakers: Any) -> None:
-    told = await tell_one(scratchy("quiet", "Unheard.", tags=["whisper"]), Options(speakers=speakers))
+@pytest.mark.parametrize("visibility", ONLY.values(), ids=ONLY)
+async def test_the_others_are_hidden(visibility: Any) -> None:
+    told = await tell_one(scratchy("quiet", "Hidden.", tags=["whisper"]), Options(visibility=visibility))
     assert told.lines == []
 
 
-async def test_what_the_checkpoint_keeps_is_told_whoever_said_it() -> None:
-    told = await tell_one("plain_text", Options(speakers=frozenset({"nobody"})))
+@pytest.mark.parametrize("visibility", [{"*": "hide"}, lambda metadata: "hide"])
+async def test_what_the_checkpoint_has_is_emitted_though_the_call_is_hidden(visibility: Any) -> None:
+    told = await tell_one("plain_text", Options(visibility=visibility))
     assert [message["content"] for message in told.view.messages] == ["hi", "Hello there, how are you?"]
 
 
-async def test_a_predicate_can_let_a_tools_model_speak() -> None:
-    told = await tell_one("tool_calls_model", Options(speakers=lambda metadata: True))
+@pytest.mark.parametrize("visibility", [{"tools": "stream"}, {"*": "stream"}, lambda metadata: "stream"])
+async def test_a_tools_model_can_be_shown(visibility: Any) -> None:
+    told = await tell_one("tool_calls_model", Options(visibility=visibility))
     assert list(told.texts.values()) == ["The expert thinks aloud.", "That is all I found."]
 
 
-async def test_a_predicate_that_raises_says_no_and_the_run_lives(caplog: pytest.LogCaptureFixture) -> None:
-    def broken(metadata: Any) -> bool:
-        raise LookupError
+def test_the_first_of_the_option_the_calls_mark_and_the_rule_decides() -> None:
+    """Node before tag before `*`; the mark if the option names nothing; without a mark the rule (a tool's model)."""
+    cases: list[tuple[Any, Any, bool]] = [
+        (None, None, False),
+        (None, "stream", True),
+        ({"other": "hide"}, "stream", True),
+        (lambda metadata: None, "stream", True),
+        (lambda metadata: None, None, False),
+        ({"*": "hide"}, "stream", False),
+        ({"*": "stream"}, "hide", True),
+        ({"*": "hide", "tagged": "stream"}, None, True),
+        ({"tagged": "hide", "tools": "stream"}, None, True),
+        (lambda metadata: "hide", "stream", False),
+        ({}, None, False),
+    ]
+    for visibility, mark, is_visible in cases:
+        metadata = _in("tools", 1) | {"tags": ["tagged"]} | ({} if mark is None else {"agui_visibility": mark})
+        chunk = ("messages", (AIMessageChunk(content="Seen.", id="m"), metadata))
+        told = tell_parts([chunk], Options(visibility=visibility))
+        assert told.texts == ({"m": "Seen."} if is_visible else {}), (visibility, mark)
 
-    told = await tell_one("router_not_saved", Options(speakers=broken))
+
+@pytest.mark.parametrize("mark", ["loud", True, ["stream"], {}])
+def test_an_unknown_mark_is_ignored_with_one_log_line(mark: Any, caplog: pytest.LogCaptureFixture) -> None:
+    chunks = [
+        ("messages", (AIMessageChunk(content="Seen.", id=name), _in("talk", 1) | {"agui_visibility": mark}))
+        for name in "ab"
+    ]
+    assert tell_parts(chunks).texts == {"a": "Seen.", "b": "Seen."}
+    (record,) = caplog.records
+    assert record.getMessage().startswith("The metadata key `agui_visibility` of a model call has an unknown value")
+
+
+@pytest.mark.parametrize("fault", ["raises", "loud", True, ["hide"]])
+async def test_a_function_that_fails_hides_the_calls_and_the_run_lives(
+    fault: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(metadata: Any) -> Any:
+        if fault == "raises":
+            raise LookupError
+        return fault
+
+    told = await tell_one("router_not_saved", Options(visibility=broken))
     assert list(told.texts.values()) == ["It will rain."]
     (record,) = caplog.records
-    assert record.getMessage().startswith("The predicate `speakers` raised, and model calls are hidden (thread ")
+    what = "raised" if fault == "raises" else f"returned {type(fault).__name__}"
+    assert record.getMessage().startswith(f"The option `visibility` {what}, and model calls are hidden (thread ")
 
 
 async def test_a_model_tagged_nostream_is_silent() -> None:

@@ -49,7 +49,7 @@ async def test_calls_of_two_models_are_counted_apart() -> None:
 @pytest.mark.parametrize("name", ["router_not_saved", "tool_calls_model", "emit_messages_off"])
 async def test_calls_that_nobody_hears_are_counted(name: str) -> None:
     heard = (await tell(name))[-1]
-    everything = (await tell(name, Options(speakers=lambda metadata: True)))[-1]
+    everything = (await tell(name, Options(visibility={"*": "stream"})))[-1]
     assert heard.events[-1]["usage"] == everything.events[-1]["usage"]
 
 
