@@ -21,8 +21,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable
 from typing import Any
 
-from ..translator import ClientView
-from ..translator.client.open_items import Opened
+from ..translator import ClientView, OpenItems
 from .reader import Reader
 from .told import Batch, Told, tell
 
@@ -94,7 +93,7 @@ class Broadcast:
         """What `reader` is told from now on, to the run's end; then its view is the run's."""
         self.readers += 1
         try:
-            place = _Place(self._end, Opened.of(reader.view.open))
+            place = _Place(self._end, reader.view.open)
             batch = place.passed(tell(reader.catch_up(self._view)))
             while batch or not self.is_over:
                 if batch:
@@ -113,7 +112,7 @@ class Broadcast:
     def _next(self, place: _Place) -> Batch:
         if place.at < self._first:
             place.at = self._end
-            return place.passed(tell(self._view.resync(place.opened.read())))
+            return place.passed(tell(self._view.resync(place.opened)))
         start = place.at - self._first
         batch = self._ring[start : start + BATCH]
         if self.kept > BATCH_BYTES:  # it may be too large; mostly it can't be
@@ -150,15 +149,15 @@ class _Place:
 
     __slots__ = ("at", "opened")
 
-    def __init__(self, at: int, opened: Opened) -> None:
+    def __init__(self, at: int, opened: OpenItems) -> None:
         self.at = at
         self.opened = opened
 
     def passed(self, batch: Batch) -> Batch:
         """The batch, which the reader is handed now."""
-        note = self.opened.note
+        apply = self.opened.apply
         for told in batch:
-            note(told.event)
+            apply(told.event)
         return batch
 
 

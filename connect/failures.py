@@ -22,7 +22,7 @@ import re
 from typing import Any, Final
 
 from ..translator import Options
-from ..translator.client.open_events import LOST
+from ..translator.client.open_items import LOST
 from ..translator.run.error_detail import failure
 from ..translator.wire import events as agui
 from .wire import Cut, PlatformError

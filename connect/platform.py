@@ -15,7 +15,7 @@ from datetime import datetime
 from typing import Any
 
 from ..translator import Cancelled, Options, Translator
-from ..translator.client.open_events import LOST
+from ..translator.client.open_items import LOST
 from .attach import attached
 from .ended import ACTIVE, ended, is_of
 from .idle import Ended, PastErrors, told_idle, was_written, written_as

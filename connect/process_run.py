@@ -25,8 +25,6 @@ from datetime import UTC, datetime
 from typing import Any, Literal, cast
 
 from ..translator import Cancelled, ClientView, Ending, Failed, Finished, Translator
-from ..translator.client.open_events import closed
-from ..translator.client.open_items import Open
 from ..translator.run.error_detail import NEUTRAL
 from ..translator.wire import events as agui
 from .broadcast import Broadcast
@@ -188,7 +186,7 @@ class Run:
             self._broadcast.publish(self._translator.finish(ending))
         except Exception:
             if self.view.live:
-                for event in [*closed(self.view.open, Open()), agui.run_error(NEUTRAL, INTERNAL)]:
+                for event in [*self.view.open.closings(), agui.run_error(NEUTRAL, INTERNAL)]:
                     self.view.apply(event)
             self._broadcast.begin_anew()
             raise

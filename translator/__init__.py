@@ -4,7 +4,7 @@
 what the client holds. See each for its rules.
 """
 
-from .client.open_items import Open
+from .client.open_items import OpenItems
 from .client.view import ClientView
 from .convert.to_agui import to_agui_messages
 from .convert.to_langchain import to_langchain_messages
@@ -27,7 +27,7 @@ __all__ = [
     "Finished",
     "InvalidOptionError",
     "Lost",
-    "Open",
+    "OpenItems",
     "Options",
     "Part",
     "Prediction",

@@ -20,8 +20,7 @@ from .checkpoint.predicted_state import Predictions
 from .checkpoint.state import State
 from .checkpoint.values import RootValues
 from .checkpoint.waiting import Waiting
-from .client.open_events import closed
-from .client.open_items import Open
+from .client.open_items import OpenItems
 from .client.view import ClientView
 from .endings import Cancelled, Ending, Failed, Finished
 from .errors import TranslatorMisuseError, UnreadablePartError
@@ -295,7 +294,7 @@ class Translator:
         none: list[Subagent] = []
         for subagent in attempt("The end of the subagents", self.subagents.running, otherwise=none):
             attempt("The end of a subagent", self._end_last, subagent, failure, otherwise=None)
-        self.outbox.tell_all(closed(self.view.open, Open()))  # empty, unless one of these raised
+        self.outbox.tell_all(self.view.open.closings())  # empty, unless one of these raised
 
     def _end_last(self, subagent: Subagent, failure: Failure | None) -> None:
         """Ends a subagent with its run."""
@@ -311,7 +310,7 @@ class Translator:
     def _close_messages(self) -> None:
         """Closes the messages that the client still has open: there are any only if ending them raised."""
         opened = self.view.open
-        left = closed(opened, Open(steps=opened.steps, started=opened.started, ended=opened.ended))
+        left = opened.closings(OpenItems(steps=opened.steps, started=opened.started, ended=opened.ended))
         if left:
             self.outbox.tell_all(left)
             self.speech.realign()

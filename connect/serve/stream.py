@@ -22,9 +22,7 @@ from typing import Any
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from ...translator.client.open_events import closed
-from ...translator.client.open_items import Open
-from ...translator.client.open_items import Opened as InRun
+from ...translator import OpenItems
 from ...translator.wire import events as agui
 from ..failures import SHUTDOWN, where
 from ..streams import frames
@@ -52,7 +50,7 @@ class Noted:
 
     def __init__(self, batches: Batches) -> None:
         self._batches = batches
-        self._in_run = InRun()
+        self._in_run = OpenItems()
         self.is_begun = False
         """Whether anything was asked for."""
         self.last = ""
@@ -75,13 +73,13 @@ class Noted:
         self.is_begun = True
         batch = await anext(self._batches)
         for told in batch:
-            self._in_run.note(told.event)
+            self._in_run.apply(told.event)
             self.last = told.event["type"]
         return batch
 
     def farewell(self, message: str) -> Batch:
         """What ends the run that is told before its end."""
-        return tell([*closed(self._in_run.read(), Open()), agui.run_error(message, SHUTDOWN)])
+        return tell([*self._in_run.closings(), agui.run_error(message, SHUTDOWN)])
 
     async def aclose(self) -> None:
         """Closes what is read."""

@@ -45,8 +45,7 @@ EXCEPTIONS = frozenset(
 CONNECT_EXCEPTIONS = frozenset(
     {
         ("connect.attach", "translator.parts.part"),
-        ("connect.broadcast", "translator.client.open_items"),
-        ("connect.failures", "translator.client.open_events"),
+        ("connect.failures", "translator.client.open_items"),
         ("connect.failures", "translator.run.error_detail"),
         ("connect.failures", "translator.wire.events"),
         ("connect.idle", "translator.wire.events"),
@@ -70,11 +69,9 @@ CONNECT_EXCEPTIONS = frozenset(
         ("connect.local", "translator.wire.events"),
         ("connect.local_run", "translator.wire.events"),
         ("connect.local_standing", "translator.parts.channels"),
-        ("connect.platform", "translator.client.open_events"),
+        ("connect.platform", "translator.client.open_items"),
         ("connect.platform_run", "translator.jsonable.to_json"),
         ("connect.platform_run", "translator.wire.events"),
-        ("connect.process_run", "translator.client.open_events"),
-        ("connect.process_run", "translator.client.open_items"),
         ("connect.process_run", "translator.run.error_detail"),
         ("connect.process_run", "translator.wire.events"),
         ("connect.reader", "translator.client.missing_messages"),
@@ -82,8 +79,6 @@ CONNECT_EXCEPTIONS = frozenset(
         ("connect.serve.copilotkit", "translator.wire.events"),
         ("connect.serve.endings", "translator.wire.events"),
         ("connect.serve.endings", "translator.wire.older_clients"),
-        ("connect.serve.stream", "translator.client.open_events"),
-        ("connect.serve.stream", "translator.client.open_items"),
         ("connect.serve.stream", "translator.wire.events"),
         ("connect.shown", "translator.options"),
         ("connect.streams", "translator.run.error_detail"),
@@ -95,7 +90,6 @@ CYCLES = frozenset(
     {
         "translator.client.catch_up",
         "translator.client.missing_messages",
-        "translator.client.open_events",
         "translator.client.view",
     }
 )

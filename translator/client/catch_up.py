@@ -16,19 +16,17 @@ from typing import TYPE_CHECKING, Any
 
 from ..jsonable.json_diff import diff
 from ..wire import events
-from . import open_events
+from . import open_items
 from .frame_limit import bounded
 from .missing_messages import by_events, by_snapshots, same
-from .open_items import Open, Opened
+from .open_items import OpenItems
 
 if TYPE_CHECKING:
     from .view import ClientView
 
-__all__ = ["LOST", "catch_up"]
+__all__ = ["catch_up"]
 
 Event = dict[str, Any]
-
-LOST = open_events.LOST
 
 
 def catch_up(view: "ClientView", held: "ClientView") -> list[Event]:
@@ -39,36 +37,36 @@ def catch_up(view: "ClientView", held: "ClientView") -> list[Event]:
     told: list[Event] = []
     if reader.run_id != view.run_id:
         if reader.run_id is not None:
-            told += [*open_events.closed(reader, Open()), events.run_error(open_events.NOT_SEEN, LOST)]
+            told += [*reader.closings(), events.run_error(open_items.NOT_SEEN, open_items.LOST)]
         told.append(events.run_started(view.thread_id, view.run_id, view.version, view.parent_run_id))
-        reader = Open(run_id=view.run_id)
+        reader = OpenItems(run_id=view.run_id)
     lacking = by_events(view, held, reader, now)
     reader = _open_after(reader, lacking or [])
-    told += [*(lacking or []), *open_events.closed(reader, now)]
-    opening = open_events.missing(now, reader)
-    unheld = [event for event in opening if view.knows_messages and not open_events.is_held(view, event)]
+    told += [*(lacking or []), *reader.closings(now)]
+    opening = now.missing(reader)
+    unheld = [event for event in opening if view.knows_messages and not open_items.is_stored(view._held, event)]
     if unheld:
-        told += [open_events.unmarked(event, "parentMessageId") for event in unheld]
+        told += [open_items.without_fields(event, "parentMessageId") for event in unheld]
     told += _state(view, held)
     if lacking is None:
         told += by_snapshots(view, held, now)
-    told += open_events.subagents(now, reader, live=view.live)
+    told += now.subagent_events(reader)
     told += [event for key, event in now.steps.items() if key not in reader.steps]
     told += [event for key, event in now.spans.items() if key not in reader.spans]
-    told += [open_events.again(view, event) for event in opening if event not in unheld]
+    told += [open_items.reopened(view._held, event) for event in opening if event not in unheld]
     if view.terminal is not None:
         told.append(view.terminal)
     return told
 
 
-def _open_after(reader: Open, told: list[Event]) -> Open:
+def _open_after(reader: OpenItems, told: list[Event]) -> OpenItems:
     """What the reader has open when it has been told this."""
     if not told:
         return reader
-    opened = Opened.of(reader)
+    opened = reader.copy()
     for event in told:
-        opened.note(event)
-    return opened.read()
+        opened.apply(event)
+    return opened
 
 
 def _state(view: "ClientView", held: "ClientView") -> list[Event]:

@@ -1,6 +1,6 @@
 """The messages a client holds, in its order, and what finds them.
 
-Here: `Held`, its entries, and their text, which is kept in pieces until somebody reads it.
+Here: `MessageStore`, its entries, and their text, which is kept in pieces until somebody reads it.
 Never here: events and what they mean (`reducer_messages`), state, runs.
 
 Rules:
@@ -13,7 +13,7 @@ Rules:
 from collections.abc import Iterable
 from typing import Any
 
-__all__ = ["Call", "Entry", "Held"]
+__all__ = ["Call", "Entry", "MessageStore"]
 
 Message = dict[str, Any]
 
@@ -78,7 +78,7 @@ class Entry:
         return Entry(self.read(), self.position)
 
 
-class Held:
+class MessageStore:
     """Messages in order, with the first of each id and of each tool call id at hand."""
 
     __slots__ = ("_moves", "calls", "entries", "order")
@@ -159,9 +159,9 @@ class Held:
         for entry in order:
             self._index(entry)
 
-    def copy(self) -> "Held":
+    def copy(self) -> "MessageStore":
         """The same messages, going their own way from here."""
-        twin = Held()
+        twin = MessageStore()
         twins = {id(entry): entry.copy() for entry in self.order}
         twin.reorder([twins[id(entry)] for entry in self.order])
         return twin

@@ -29,8 +29,7 @@ from ..convert.compare import by_id, common_length, with_json_arguments
 from ..convert.to_events import as_events, continuation
 from ..wire import events
 from .frame_limit import bounded
-from .open_events import fitting, is_held, missing, owners
-from .open_items import Open
+from .open_items import OpenItems, is_stored, owners, without_open
 from .snapshots import telling_of_activities
 
 if TYPE_CHECKING:
@@ -43,7 +42,7 @@ Event = dict[str, Any]
 _FEW = 16  # events that no snapshot is worth, however small: it makes a client draw everything anew
 
 
-def by_events(view: ClientView, held: ClientView, reader: Open, now: Open) -> list[Event] | None:
+def by_events(view: ClientView, held: ClientView, reader: OpenItems, now: OpenItems) -> list[Event] | None:
     """The events that bring a reader's messages to the view's; `[]` if it lacks nothing, None if it takes a snapshot.
 
     `reader`, `now`: what the reader and the view have open. What ends in between is closed, what goes on stays open.
@@ -51,7 +50,7 @@ def by_events(view: ClientView, held: ClientView, reader: Open, now: Open) -> li
     """
     if not view.knows_messages:
         return _streamed(view, held, reader, now)
-    if not held.knows_messages or not all(is_held(view, event) for event in missing(now, reader)):
+    if not held.knows_messages or not all(is_stored(view._held, event) for event in now.missing(reader)):
         return None
     wanted = view.messages
     try:
@@ -67,12 +66,12 @@ def by_events(view: ClientView, held: ClientView, reader: Open, now: Open) -> li
     return [] if not told and _are_same(_after(held, by_snapshots(view, held, now)).messages, held.messages) else None
 
 
-def by_snapshots(view: ClientView, held: ClientView, now: Open) -> list[Event]:
+def by_snapshots(view: ClientView, held: ClientView, now: OpenItems) -> list[Event]:
     """The snapshot of the view's messages, and what must come before it for the reader to hold them in their order."""
     if not view.knows_messages:
         return []
     snapshot = _snapshot(view, now)
-    growing = {message_id for message_id, _ in owners(view, now)}
+    growing = {message_id for message_id, _ in owners(view._held, now)}
     told = bounded(snapshot, growing)
     if not held.knows_messages:
         return told
@@ -133,10 +132,12 @@ def _after(held: ClientView, told: Iterable[Event]) -> ClientView:
     return after
 
 
-def _told(wanted: list[Event], view: ClientView, held: ClientView, reader: Open, now: Open) -> list[Event] | None:
+def _told(
+    wanted: list[Event], view: ClientView, held: ClientView, reader: OpenItems, now: OpenItems
+) -> list[Event] | None:
     """Events for every message that the reader does not hold as it is, whole or as far as it lacks it."""
     told: list[Event] = []
-    opened = {**dict(owners(held, reader)), **dict(owners(view, now))}
+    opened = {**dict(owners(held._held, reader)), **dict(owners(view._held, now))}
     for message in wanted:
         known = held.message(message["id"])
         if known is not None and same(known, message):
@@ -148,13 +149,13 @@ def _told(wanted: list[Event], view: ClientView, held: ClientView, reader: Open,
         if telling is None:
             return None
         told += telling
-    return [piece for event in fitting(told, reader, now) for piece in bounded(event)]
+    return [piece for event in without_open(told, reader, now) for piece in bounded(event)]
 
 
-def _streamed(view: ClientView, held: ClientView, reader: Open, now: Open) -> list[Event]:
+def _streamed(view: ClientView, held: ClientView, reader: OpenItems, now: OpenItems) -> list[Event]:
     """The messages of a view that knows only what streamed in it, for a reader whose other messages are unknown too."""
     only_open_is_known = reader.run_id == held.open.run_id == view.run_id != held.run_id
-    begun = {event.get("toolCallId") or event["messageId"] for event in missing(now, reader)}
+    begun = {event.get("toolCallId") or event["messageId"] for event in now.missing(reader)}
     told: list[Event] = []
     for message in view.messages:
         known, wanted = held.message(message["id"]), _begun(message, begun) if only_open_is_known else message
@@ -165,7 +166,7 @@ def _streamed(view: ClientView, held: ClientView, reader: Open, now: Open) -> li
             told += (as_events(wanted, owner) if known is None else continuation(known, wanted, owner)) or []
         except (AttributeError, KeyError, TypeError, ValueError):  # what a caller says a client holds may be no message
             continue
-    return [piece for event in fitting(told, reader, now) for piece in bounded(event)]
+    return [piece for event in without_open(told, reader, now) for piece in bounded(event)]
 
 
 def _begun(message: Event, begun: Collection[str]) -> Event | None:
@@ -176,9 +177,9 @@ def _begun(message: Event, begun: Collection[str]) -> Event | None:
     return {"id": message["id"], "role": message["role"], "toolCalls": calls} if calls else None
 
 
-def _snapshot(view: ClientView, now: Open) -> Event:
+def _snapshot(view: ClientView, now: OpenItems) -> Event:
     messages = view.messages
-    for message_id, owner in owners(view, now):
+    for message_id, owner in owners(view._held, now):
         position = view.position(message_id)
         if owner is not None and position is not None and messages[position].get("subagentRunId") != owner:
             messages[position] = {**messages[position], "subagentRunId": owner}

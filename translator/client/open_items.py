@@ -1,175 +1,192 @@
-"""What an event stream has opened and not closed.
+"""What an event stream has opened and not closed: `OpenItems`, and the events that open and close the difference.
 
-Here: `Open`, the immutable answer, and `Opened`, which keeps count of it event by event.
-Never here: messages and state, and closing or opening anything (`openings` does).
+Lives here: the table of the events that open and close an item, and which of them a reader of the same run misses.
+Never here: messages, state, and the order of all events of a catch-up (`catch_up`).
 
 Rules (those of the client's verifier):
-- Text messages, tool calls, reasoning spans and reasoning messages are open by id, each kind by itself; a step by who
-  owns it (a subagent, or `None`) and its name; a subagent by its run id, once in a run.
-- A run's start begins anew; its end closes all. Subagents that ended are remembered until the next run: they may be
-  parents, and no snapshot tells them.
+- Text messages, tool calls, reasoning spans and reasoning messages are open by id, each kind by itself; a step by its
+  owner (a subagent's run id, or `None`) and its name; a subagent by its run id, once in a run.
+- The start of a run begins anew. Its end closes everything; subagents that ended are remembered until the next run.
+- Subagents have no snapshot. Those of a live run are started again for a reader, ended ones too, since later events may
+  name them as parents.
+- An item that a reader has open and that ended unseen is closed as it ended, if that is known.
+- A START that is repeated carries no metadata into a message, which has newer; a tool call keeps the name it has now.
 """
 
-from collections.abc import Callable, Mapping
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any
 
-__all__ = ["Open", "Opened"]
+from ..wire import events
+from ..wire.events import Event
+from .message_store import MessageStore
 
-Event = dict[str, Any]
+__all__ = ["LOST", "NOT_SEEN", "OpenItems", "is_stored", "owners", "reopened", "without_fields", "without_open"]
+
+LOST = "lost"
+"""The code of the error that ends a run, or a subagent, for a reader that cannot get its end any more."""
+NOT_SEEN = "How this ended was not seen."
+
+_ITEMS = {
+    "TEXT_MESSAGE_START": ("texts", "messageId", True),
+    "TEXT_MESSAGE_END": ("texts", "messageId", False),
+    "TOOL_CALL_START": ("calls", "toolCallId", True),
+    "TOOL_CALL_END": ("calls", "toolCallId", False),
+    "REASONING_MESSAGE_START": ("reasonings", "messageId", True),
+    "REASONING_MESSAGE_END": ("reasonings", "messageId", False),
+    "REASONING_START": ("spans", "messageId", True),
+    "REASONING_END": ("spans", "messageId", False),
+    "STEP_STARTED": ("steps", "stepName", True),
+    "STEP_FINISHED": ("steps", "stepName", False),
+    "SUBAGENT_STARTED": ("started", "subagentRunId", True),
+    "SUBAGENT_FINISHED": ("ended", "subagentRunId", True),
+    "SUBAGENT_ERROR": ("ended", "subagentRunId", True),
+}
+"""Event type: (field of `OpenItems`, the event's key in it, whether the event is put there or takes another out)."""
+_FIELDS = tuple(dict.fromkeys(name for name, _, _ in _ITEMS.values()))
+_ENDS = {kind: row[:2] for kind, row in _ITEMS.items() if not row[2]}
 
 
-def _nothing() -> Mapping[Any, Any]:
-    return MappingProxyType({})
-
-
-@dataclass(frozen=True, slots=True)
-class Open:
-    """What is open at one moment of a stream: ids (in the order they were opened) to the events that opened them."""
+@dataclass(slots=True)
+class OpenItems:
+    """What is open at one moment of a stream. Each field maps the key of an item to the event that opened it, in the
+    order of opening."""
 
     run_id: str | None = None
-    """The run that is going on, `None` between runs."""
-    texts: Mapping[str, Event] = field(default_factory=_nothing)
+    """The live run, `None` between runs."""
+    texts: dict[str, Event] = field(default_factory=dict)
     """Text messages by message id."""
-    calls: Mapping[str, Event] = field(default_factory=_nothing)
+    calls: dict[str, Event] = field(default_factory=dict)
     """Tool calls by tool call id."""
-    spans: Mapping[str, Event] = field(default_factory=_nothing)
+    spans: dict[str, Event] = field(default_factory=dict)
     """Reasoning spans by message id."""
-    reasonings: Mapping[str, Event] = field(default_factory=_nothing)
+    reasonings: dict[str, Event] = field(default_factory=dict)
     """Reasoning messages by message id."""
-    steps: Mapping[tuple[str | None, str], Event] = field(default_factory=_nothing)
+    steps: dict[tuple[str | None, str], Event] = field(default_factory=dict)
     """Steps by owner (a subagent's run id, `None` for the run itself) and name."""
-    started: Mapping[str, Event] = field(default_factory=_nothing)
+    started: dict[str, Event] = field(default_factory=dict)
     """All subagents of the run so far, by their run id."""
-    ended: Mapping[str, Event] = field(default_factory=_nothing)
+    ended: dict[str, Event] = field(default_factory=dict)
     """Those of them that ended, with the events that ended them."""
 
     @property
-    def subagents(self) -> Mapping[str, Event]:
+    def subagents(self) -> dict[str, Event]:
         """The subagents that are open, by their run id."""
-        return {name: event for name, event in self.started.items() if name not in self.ended}
+        return {key: event for key, event in self.started.items() if key not in self.ended}
 
+    def apply(self, event: Event) -> None:
+        """Applies one well-formed event. Events that neither open nor close an item are ignored."""
+        kind = event["type"]
+        row = _ITEMS.get(kind)
+        if row is not None:
+            name, id_field, opens = row
+            items = getattr(self, name)
+            key = _key(event, name, id_field)
+            if opens:
+                items[key] = event
+            else:
+                items.pop(key, None)
+        elif kind == "RUN_STARTED":
+            self._close_all()
+            self.started, self.ended = {}, {}
+            self.run_id = event["runId"]
+        elif kind in ("RUN_FINISHED", "RUN_ERROR"):
+            self._close_all()
+            self.started = {key: started for key, started in self.started.items() if key in self.ended}
+            self.run_id = None
 
-class Opened:
-    """Keeps what is open while events go by."""
-
-    __slots__ = ("calls", "ended", "reasonings", "run_id", "spans", "started", "steps", "texts")
-
-    def __init__(self) -> None:
-        self.run_id: str | None = None
-        self.started: dict[str, Event] = {}
-        self.ended: dict[str, Event] = {}
-        self._nothing_open()
-
-    @classmethod
-    def of(cls, opened: Open) -> "Opened":
-        """Goes on from what was open at a moment."""
-        found = cls()
-        found.run_id = opened.run_id
-        found.texts, found.calls = dict(opened.texts), dict(opened.calls)
-        found.spans, found.reasonings = dict(opened.spans), dict(opened.reasonings)
-        found.steps, found.started, found.ended = dict(opened.steps), dict(opened.started), dict(opened.ended)
-        return found
-
-    def note(self, event: Event) -> None:
-        """Takes one well-formed event into account; events that open and close nothing are none of its business."""
-        note = _NOTES.get(event["type"])
-        if note is not None:
-            note(self, event)
-
-    def read(self) -> Open:
-        """What is open now."""
-        return Open(
-            run_id=self.run_id,
-            texts=MappingProxyType(dict(self.texts)),
-            calls=MappingProxyType(dict(self.calls)),
-            spans=MappingProxyType(dict(self.spans)),
-            reasonings=MappingProxyType(dict(self.reasonings)),
-            steps=MappingProxyType(dict(self.steps)),
-            started=MappingProxyType(dict(self.started)),
-            ended=MappingProxyType(dict(self.ended)),
-        )
-
-    def copy(self) -> "Opened":
-        """The same, going its own way from here."""
-        twin = Opened()
-        twin.run_id = self.run_id
-        twin.texts, twin.calls = dict(self.texts), dict(self.calls)
-        twin.spans, twin.reasonings = dict(self.spans), dict(self.reasonings)
-        twin.steps, twin.started, twin.ended = dict(self.steps), dict(self.started), dict(self.ended)
+    def copy(self) -> OpenItems:
+        """The same items; later events change one of the two only."""
+        twin = OpenItems(self.run_id)
+        for name in _FIELDS:
+            setattr(twin, name, dict(getattr(self, name)))
         return twin
 
-    def _nothing_open(self) -> None:
-        self.texts: dict[str, Event] = {}
-        self.calls: dict[str, Event] = {}
-        self.spans: dict[str, Event] = {}
-        self.reasonings: dict[str, Event] = {}
-        self.steps: dict[tuple[str | None, str], Event] = {}
+    def closings(self, now: OpenItems | None = None) -> list[Event]:
+        """The events that close what is open here and is not in `now` (without `now`: everything).
 
-    def _run_started(self, event: Event) -> None:
-        self._nothing_open()
-        self.started, self.ended = {}, {}
-        self.run_id = event["runId"]
+        Of subagents only those that `now` has never started: the others get their own end from `subagent_events`.
+        """
+        now = now or OpenItems()
+        closings: list[Event] = [
+            {"type": kind, id_field: key, **_owner_field(event)}
+            for kind, (name, id_field) in _ENDS.items()
+            if name != "steps"
+            for key, event in getattr(self, name).items()
+            if key not in getattr(now, name)
+        ]
+        closings += [events.step_finished(name, owner) for owner, name in self.steps if (owner, name) not in now.steps]
+        closings += [events.subagent_error(key, NOT_SEEN, LOST) for key in self.subagents if key not in now.started]
+        return closings
 
-    def _run_ended(self, event: Event) -> None:
-        self._nothing_open()
-        self.started = {name: self.started[name] for name in self.ended}
-        self.run_id = None
+    def missing(self, reader: OpenItems) -> list[Event]:
+        """The events that opened messages and tool calls which the reader does not have open."""
+        kinds = ((self.reasonings, reader.reasonings), (self.texts, reader.texts), (self.calls, reader.calls))
+        return [event for items, known in kinds for key, event in items.items() if key not in known]
 
-    def _text_start(self, event: Event) -> None:
-        self.texts[event["messageId"]] = event
+    def subagent_events(self, reader: OpenItems) -> list[Event]:
+        """Starts of subagents that the reader misses, in their order, then the ends it misses.
 
-    def _text_end(self, event: Event) -> None:
-        self.texts.pop(event["messageId"], None)
+        Of an ended run (no `run_id`) only the ends that the reader waits for.
+        """
+        starts = [event for key, event in self.started.items() if key not in reader.started] if self.run_id else []
+        known = {*reader.started, *(event["subagentRunId"] for event in starts)}
+        return starts + [event for key, event in self.ended.items() if key in known and key not in reader.ended]
 
-    def _call_start(self, event: Event) -> None:
-        self.calls[event["toolCallId"]] = event
-
-    def _call_end(self, event: Event) -> None:
-        self.calls.pop(event["toolCallId"], None)
-
-    def _span_start(self, event: Event) -> None:
-        self.spans[event["messageId"]] = event
-
-    def _span_end(self, event: Event) -> None:
-        self.spans.pop(event["messageId"], None)
-
-    def _reasoning_start(self, event: Event) -> None:
-        self.reasonings[event["messageId"]] = event
-
-    def _reasoning_end(self, event: Event) -> None:
-        self.reasonings.pop(event["messageId"], None)
-
-    def _step_start(self, event: Event) -> None:
-        self.steps[event.get("subagentRunId"), event["stepName"]] = event
-
-    def _step_end(self, event: Event) -> None:
-        self.steps.pop((event.get("subagentRunId"), event["stepName"]), None)
-
-    def _subagent_start(self, event: Event) -> None:
-        self.started[event["subagentRunId"]] = event
-
-    def _subagent_end(self, event: Event) -> None:
-        if event["subagentRunId"] in self.started:
-            self.ended[event["subagentRunId"]] = event
+    def _close_all(self) -> None:
+        self.texts, self.calls, self.spans, self.reasonings, self.steps = {}, {}, {}, {}, {}
 
 
-_NOTES: dict[str, Callable[[Opened, Event], None]] = {
-    "RUN_STARTED": Opened._run_started,
-    "RUN_FINISHED": Opened._run_ended,
-    "RUN_ERROR": Opened._run_ended,
-    "TEXT_MESSAGE_START": Opened._text_start,
-    "TEXT_MESSAGE_END": Opened._text_end,
-    "TOOL_CALL_START": Opened._call_start,
-    "TOOL_CALL_END": Opened._call_end,
-    "REASONING_START": Opened._span_start,
-    "REASONING_END": Opened._span_end,
-    "REASONING_MESSAGE_START": Opened._reasoning_start,
-    "REASONING_MESSAGE_END": Opened._reasoning_end,
-    "STEP_STARTED": Opened._step_start,
-    "STEP_FINISHED": Opened._step_end,
-    "SUBAGENT_STARTED": Opened._subagent_start,
-    "SUBAGENT_FINISHED": Opened._subagent_end,
-    "SUBAGENT_ERROR": Opened._subagent_end,
-}
+def _key(event: Event, name: str, id_field: str) -> Any:
+    return (event.get("subagentRunId"), event[id_field]) if name == "steps" else event[id_field]
+
+
+def _owner_field(event: Event) -> Event:
+    return {"subagentRunId": event["subagentRunId"]} if "subagentRunId" in event else {}
+
+
+# --- open items and the messages they are parts of --------------------------------------------------------------------
+
+
+def is_stored(store: MessageStore, opening: Event) -> bool:
+    """Whether the store has the message or tool call that a START event opened."""
+    if opening["type"] == "TOOL_CALL_START":
+        return opening["toolCallId"] in store.calls
+    return opening["messageId"] in store.entries
+
+
+def reopened(store: MessageStore, opening: Event) -> Event:
+    """A START event as it is repeated: a tool call under the name and the message that the store has for it."""
+    event = without_fields(opening)
+    found = store.calls.get(opening["toolCallId"]) if opening["type"] == "TOOL_CALL_START" else None
+    if found is not None:
+        entry, call = found
+        event |= {"toolCallName": call.wire["function"]["name"], "parentMessageId": entry.id}
+    return event
+
+
+def without_fields(event: Event, *names: str) -> Event:
+    """An event without metadata, the event it was made from, and these fields."""
+    return {name: value for name, value in event.items() if name not in ("metadata", "rawEvent", *names)}
+
+
+def without_open(whole: Iterable[Event], reader: OpenItems, now: OpenItems) -> Iterator[Event]:
+    """Events of whole messages, without STARTs of what the reader has open and ENDs of what is to stay open."""
+    for event in whole:
+        row = _ITEMS.get(event["type"])
+        if row is None or event[row[1]] not in getattr(reader if row[2] else now, row[0]):
+            yield event
+
+
+def owners(store: MessageStore, now: OpenItems) -> Iterator[tuple[str, str | None]]:
+    """Messages with open items and the owner of these; the owner of a message's own text comes after that of a tool
+    call in it."""
+    for call_id, event in now.calls.items():
+        found = store.calls.get(call_id)
+        if found is not None:
+            yield found[0].id, event.get("subagentRunId")
+    for items in (now.spans, now.reasonings, now.texts):
+        for message_id, event in items.items():
+            yield message_id, event.get("subagentRunId")

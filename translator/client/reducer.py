@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .apply_patch import RefusedError, patched
-from .message_store import Entry, Held
+from .message_store import Entry, MessageStore
 from .snapshots import messages_snapshot
 
 __all__ = ["APPENDS", "REDUCES", "append_text"]
@@ -25,7 +25,7 @@ Event = dict[str, Any]
 # --- the three that come once per token -------------------------------------------------------------------------------
 
 
-def append_text(held: Held, event: Event, old: bool) -> None:
+def append_text(held: MessageStore, event: Event, old: bool) -> None:
     """TEXT_MESSAGE_CONTENT: text goes to the first message of that id, whatever its role, but into no activity."""
     try:
         entry = held.entries[event["messageId"]]
@@ -39,7 +39,7 @@ def append_text(held: Held, event: Event, old: bool) -> None:
         _merge(entry, event)
 
 
-def append_reasoning(held: Held, event: Event, old: bool) -> None:
+def append_reasoning(held: MessageStore, event: Event, old: bool) -> None:
     """REASONING_MESSAGE_CONTENT: as text; 0.0.59 writes over an activity's content."""
     try:
         entry = held.entries[event["messageId"]]
@@ -53,7 +53,7 @@ def append_reasoning(held: Held, event: Event, old: bool) -> None:
         _merge(entry, event)
 
 
-def append_arguments(held: Held, event: Event, old: bool) -> None:
+def append_arguments(held: MessageStore, event: Event, old: bool) -> None:
     """TOOL_CALL_ARGS: arguments go to the first call of that id."""
     try:
         call = held.calls[event["toolCallId"]][1]
@@ -67,7 +67,7 @@ def append_arguments(held: Held, event: Event, old: bool) -> None:
         _merge_call(held, event)
 
 
-APPENDS: dict[str, Callable[[Held, Event, bool], None]] = {
+APPENDS: dict[str, Callable[[MessageStore, Event, bool], None]] = {
     "TEXT_MESSAGE_CONTENT": append_text,
     "REASONING_MESSAGE_CONTENT": append_reasoning,
     "TOOL_CALL_ARGS": append_arguments,
@@ -77,7 +77,7 @@ APPENDS: dict[str, Callable[[Held, Event, bool], None]] = {
 # --- text and reasoning -----------------------------------------------------------------------------------------------
 
 
-def _text_start(held: Held, event: Event, old: bool) -> None:
+def _text_start(held: MessageStore, event: Event, old: bool) -> None:
     entry = held.entries.get(event["messageId"])
     if entry is None:
         message = {"id": event["messageId"], "role": event.get("role", "assistant"), "content": ""}
@@ -86,13 +86,13 @@ def _text_start(held: Held, event: Event, old: bool) -> None:
         _merge(entry, event)
 
 
-def _text_end(held: Held, event: Event, old: bool) -> None:
+def _text_end(held: MessageStore, event: Event, old: bool) -> None:
     entry = held.entries.get(event["messageId"])
     if entry is not None and not entry.activity:
         _merge(entry, event)
 
 
-def _reasoning_start(held: Held, event: Event, old: bool) -> None:
+def _reasoning_start(held: MessageStore, event: Event, old: bool) -> None:
     entry = held.entries.get(event["messageId"])
     if entry is None:
         message = {"id": event["messageId"], "role": "reasoning", "content": ""}
@@ -101,13 +101,13 @@ def _reasoning_start(held: Held, event: Event, old: bool) -> None:
         _merge(entry, event)
 
 
-def _reasoning_end(held: Held, event: Event, old: bool) -> None:
+def _reasoning_end(held: MessageStore, event: Event, old: bool) -> None:
     entry = held.entries.get(event["messageId"])
     if entry is not None and (old or not entry.activity):
         _merge(entry, event)
 
 
-def _encrypted(held: Held, event: Event, old: bool) -> None:
+def _encrypted(held: MessageStore, event: Event, old: bool) -> None:
     entity, value = event["entityId"], event["encryptedValue"]
     if event["subtype"] == "tool-call":
         found = held.calls.get(entity)
@@ -124,7 +124,7 @@ def _encrypted(held: Held, event: Event, old: bool) -> None:
 # --- tool calls -------------------------------------------------------------------------------------------------------
 
 
-def _call_start(held: Held, event: Event, old: bool) -> None:
+def _call_start(held: MessageStore, event: Event, old: bool) -> None:
     call_id, name = event["toolCallId"], event["toolCallName"]
     found = held.calls.get(call_id)
     if found is not None:
@@ -138,7 +138,7 @@ def _call_start(held: Held, event: Event, old: bool) -> None:
     _merge_call(held, event)
 
 
-def _call_parent(held: Held, event: Event) -> Entry:
+def _call_parent(held: MessageStore, event: Event) -> Entry:
     """The assistant message a new call goes to: the parent, a new one under its id, or one under the call's id."""
     message_id = event["toolCallId"]
     parent_id = event.get("parentMessageId")
@@ -154,11 +154,11 @@ def _call_parent(held: Held, event: Event) -> Entry:
     return held.append(message)
 
 
-def _call_end(held: Held, event: Event, old: bool) -> None:
+def _call_end(held: MessageStore, event: Event, old: bool) -> None:
     _merge_call(held, event)
 
 
-def _call_result(held: Held, event: Event, old: bool) -> None:
+def _call_result(held: MessageStore, event: Event, old: bool) -> None:
     """Results stand behind the message that called, in the order they came; none replaces another."""
     message = {
         "id": event["messageId"],
@@ -177,7 +177,7 @@ def _call_result(held: Held, event: Event, old: bool) -> None:
 # --- activities -------------------------------------------------------------------------------------------------------
 
 
-def _activity_snapshot(held: Held, event: Event, old: bool) -> None:
+def _activity_snapshot(held: MessageStore, event: Event, old: bool) -> None:
     message = {
         "id": event["messageId"],
         "role": "activity",
@@ -200,7 +200,7 @@ def _activity_snapshot(held: Held, event: Event, old: bool) -> None:
     _merge(entry, event)
 
 
-def _activity_delta(held: Held, event: Event, old: bool) -> None:
+def _activity_delta(held: MessageStore, event: Event, old: bool) -> None:
     entry = held.entries.get(event["messageId"])
     if entry is None or not entry.activity:
         return
@@ -217,7 +217,7 @@ def _activity_delta(held: Held, event: Event, old: bool) -> None:
 # --- whole histories --------------------------------------------------------------------------------------------------
 
 
-def _run_started(held: Held, event: Event, old: bool) -> None:
+def _run_started(held: MessageStore, event: Event, old: bool) -> None:
     for message in event.get("input", {}).get("messages", ()):
         if message["id"] not in held.entries:
             held.append(message)
@@ -232,7 +232,7 @@ def _merge(entry: Entry, event: Event) -> None:
         entry.put(metadata={**entry.message.get("metadata", {}), **metadata})
 
 
-def _merge_call(held: Held, event: Event) -> None:
+def _merge_call(held: MessageStore, event: Event) -> None:
     metadata = event.get("metadata")
     found = held.calls.get(event["toolCallId"])
     if isinstance(metadata, dict) and found is not None:
@@ -245,7 +245,7 @@ def _kept(event: Event, *names: str) -> dict[str, Any]:
     return {name: event[name] for name in names if name in event}
 
 
-REDUCES: dict[str, Callable[[Held, Event, bool], None]] = {
+REDUCES: dict[str, Callable[[MessageStore, Event, bool], None]] = {
     "TEXT_MESSAGE_START": _text_start,
     "TEXT_MESSAGE_END": _text_end,
     "REASONING_MESSAGE_START": _reasoning_start,

@@ -12,7 +12,7 @@ Rules:
 
 from typing import Any
 
-from .message_store import Entry, Held
+from .message_store import Entry, MessageStore
 
 __all__ = ["ACTIVITY_HISTORY", "AUTHORITATIVE", "activities_told_whole", "messages_snapshot", "telling_of_activities"]
 
@@ -24,7 +24,7 @@ AUTHORITATIVE = "authoritativeActivityTypes"
 """The member of it that names the activity types told whole: a list, or null for all."""
 
 
-def messages_snapshot(held: Held, event: Event, old: bool) -> None:
+def messages_snapshot(held: MessageStore, event: Event, old: bool) -> None:
     """MESSAGES_SNAPSHOT: merges what it tells into what is held."""
     told: list[dict[str, Any]] = event["messages"]
     fresh = {message["id"]: Entry(message, 0) for message in told}

@@ -23,8 +23,8 @@ from pydantic import BaseModel
 from . import catch_up
 from .apply_patch import RefusedError, patched
 from .event_fields import readable
-from .message_store import Held
-from .open_items import Open, Opened
+from .message_store import MessageStore
+from .open_items import OpenItems
 from .reducer import APPENDS, REDUCES, append_text
 from .snapshots import activities_told_whole
 
@@ -39,7 +39,7 @@ class ClientView:
     __slots__ = (
         "_held",
         "_old",
-        "_opened",
+        "_open",
         "_shown",
         "_state",
         "_terminal",
@@ -68,8 +68,8 @@ class ClientView:
         """
         self.version = version
         self._old = version is None
-        self._held = Held(map(_message, messages or ()))
-        self._opened = Opened()
+        self._held = MessageStore(map(_message, messages or ()))
+        self._open = OpenItems()
         self._terminal: Event | None = None
         self._state = self._shown = state
         self.knows_messages = messages is not None
@@ -148,14 +148,14 @@ class ClientView:
     # --- the run --------------------------------------------------------------------------------------------------
 
     @property
-    def open(self) -> Open:
-        """What is open now."""
-        return self._opened.read()
+    def open(self) -> OpenItems:
+        """What is open now; a copy, which later events leave as it is."""
+        return self._open.copy()
 
     @property
     def live(self) -> bool:
         """Whether a run has started and not ended."""
-        return self._opened.run_id is not None
+        return self._open.run_id is not None
 
     @property
     def terminal(self) -> Event | None:
@@ -187,10 +187,10 @@ class ClientView:
         """What somebody is told of whom nothing is known, and who opens a new stream now."""
         return self.catch_up(ClientView(version=self.version))
 
-    def resync(self, reader: Open) -> list[Event]:
+    def resync(self, reader: OpenItems) -> list[Event]:
         """What a reader inside a stream is told in place of its backlog, of whom only what is open is known."""
         held = ClientView(version=self.version)
-        held._opened = Opened.of(reader)
+        held._open = reader.copy()
         return self.catch_up(held)
 
     def copy(self) -> "ClientView":
@@ -199,7 +199,7 @@ class ClientView:
         for name in ClientView.__slots__:
             setattr(twin, name, getattr(self, name))
         twin._held = self._held.copy()
-        twin._opened = self._opened.copy()
+        twin._open = self._open.copy()
         return twin
 
     def _on_top_of(self, held: "ClientView") -> "ClientView":
@@ -208,7 +208,7 @@ class ClientView:
         before = {message["id"] for message in known}
         merged = [self.message(message["id"]) or message for message in known]
         twin = self.copy()
-        twin._held = Held([*merged, *(message for message in self.messages if message["id"] not in before)])
+        twin._held = MessageStore([*merged, *(message for message in self.messages if message["id"] not in before)])
         twin.knows_messages = True
         return twin
 
@@ -221,7 +221,7 @@ class ClientView:
         reduce = REDUCES.get(kind)
         if reduce is not None:
             reduce(self._held, event, self._old)
-        self._opened.note(event)
+        self._open.apply(event)
         if kind == "STATE_SNAPSHOT":
             self.run_has_snapshot = True
             self._set_state(event["snapshot"])

@@ -20,7 +20,7 @@ from typing import Any
 
 from ..checkpoint.messages import History
 from ..checkpoint.predicted_state import Predictions
-from ..client.open_items import Open
+from ..client.open_items import OpenItems
 from ..content.blocks import Block, Citation, Encrypted, Media, Reasoning, ServerResult, Signature, Text, ToolCallBlock
 from ..convert.to_agui import result_message
 from ..convert.to_events import as_events
@@ -78,7 +78,7 @@ class Saying:
             call.text_open = False
             outbox.tell(events.text_end(call.message_id, metadata, call.subagent))
 
-    def realign(self, call: ModelCall, opened: Open) -> None:
+    def realign(self, call: ModelCall, opened: OpenItems) -> None:
         """Takes over what the client has open of the call's message, after an exception came between two events."""
         call.text_open = call.told_id in opened.texts
         call.reasoning.realign(opened.spans)

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from langgraph_agui.translator.client.open_items import Open
+from langgraph_agui.translator.client.open_items import OpenItems
 from langgraph_agui.translator.client.view import ClientView
 
 from tests.agui_client import VERSIONS, AguiClient, protocol
@@ -235,7 +235,7 @@ def test_the_end_of_the_run_is_told() -> None:
 
 def test_a_reader_between_runs_gets_the_prelude() -> None:
     view = seen(RUN, TEXT)
-    assert view.resync(Open()) == view.prelude()
+    assert view.resync(OpenItems()) == view.prelude()
 
 
 @pytest.mark.parametrize("version", VERSIONS)
