@@ -18,8 +18,7 @@ from langgraph_agui.translator.content.blocks import Reasoning, Text
 from langgraph_agui.translator.content.reader import read_content
 from langgraph_agui.translator.parts.channels import channels
 from langgraph_agui.translator.parts.message import fields
-from langgraph_agui.translator.parts.namespaces import Namespace, is_within
-from langgraph_agui.translator.parts.part import Part, read_part
+from langgraph_agui.translator.parts.part import Namespace, Part, is_within, read_part
 
 from .agui_client import AguiClient, Answer
 from .expected import Wire, expected

@@ -32,8 +32,7 @@ from .messages.visibility import Speakers
 from .options import PROTOCOL_VERSION, Options
 from .outbox import Outbox
 from .parts.channels import as_sequence, channels, written_channels, written_messages
-from .parts.namespaces import Namespace
-from .parts.part import IGNORED_MODES, Part, live_message, read_part
+from .parts.part import IGNORED_MODES, Namespace, Part, message_chunk, read_part
 from .parts.platform_messages import AccumulatedMessages
 from .run.custom import custom_event
 from .run.ending import counted, failure_of, result_of, unanswered
@@ -141,8 +140,8 @@ class Translator:
         Raises `UnreadablePartError` for what is no part, `TranslatorMisuseError` before the start and after the end.
         """
         try:
-            if self._is_quick and (message := live_message(part)) is not None:
-                event = self.speech.chunk_of_text(message[0], message[1])
+            if self._is_quick and (chunk := message_chunk(part)) is not None:
+                event = self.speech.chunk_of_text(chunk[1], chunk[2])
                 if event is not None:
                     return [event]
         except Exception:  # `_fed` reads the part again, and reports what is wrong with it

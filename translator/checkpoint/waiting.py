@@ -32,7 +32,7 @@ from ..losses import Losses
 from ..options import Options
 from ..parts.channels import channels
 from ..parts.message import fields
-from ..parts.namespaces import Namespace
+from ..parts.part import Namespace
 from ..run.interrupts import Interrupts
 from ..run.subagents import Subagents
 from ..wire.events import Event

@@ -17,6 +17,7 @@ import logging
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
+from ..jsonable.to_json import to_text
 from ..parts.message import is_chunk
 from . import citations, media, reasoning, server_tools
 from .blocks import Block, Media, Reasoning, Signature, Text, ToolCallBlock
@@ -30,6 +31,7 @@ _CALL_BLOCKS: Final = frozenset(
 CALL_SIGNATURES: Final = "__gemini_function_call_thought_signatures__"
 """Where `langchain-google-genai` keeps the thought signatures of calls, by call id, in `additional_kwargs`."""
 _BARE_TEXT: Final = frozenset({"type", "text", "index", "id"})
+_PROVIDER_ONLY: Final = frozenset({"model_provider"})
 _NO_KWARGS: Final[Mapping[str, Any]] = {}
 Report = Callable[[Mapping[str, Any], Exception], None]
 """Takes the fields of a message, and the error that reading one of its content blocks raised."""
@@ -91,8 +93,32 @@ def finish_reason(view: Mapping[str, Any]) -> str | None:
     return "refusal" if isinstance(content, list) and any(map(_is_refusal, content)) else None
 
 
-def lone_text(content: Any) -> str:
-    """The text of a content that is one bare block of text, as tokens come in lists; "" for any other content."""
+def text_delta(view: Mapping[str, Any]) -> str:
+    """The text of a chunk that brings text and nothing else; "" for any other chunk.
+
+    Takes the `fields` of a chunk. A chunk that also brings calls, token usage, a finish reason or the end of its
+    message is not of this kind; the provider's name, which some adapters put on every chunk, does not count. May raise
+    for fields of types that no message has; `read_content` reads those.
+    """
+    text = view.get("content")
+    if type(text) is not str:
+        text = _lone_text(text)
+    if (
+        not text
+        or view.get("tool_call_chunks")
+        or view.get("tool_calls")
+        or view.get("invalid_tool_calls")
+        or view.get("additional_kwargs")
+        or view.get("usage_metadata")
+        or view.get("chunk_position")
+        or ((metadata := view.get("response_metadata")) and dict.keys(metadata) != _PROVIDER_ONLY)
+    ):
+        return ""
+    return text if text.isascii() else to_text(text)
+
+
+def _lone_text(content: Any) -> str:
+    """The text of a list that is one bare text block, as some providers send tokens; "" for any other content."""
     if type(content) is list and len(content) == 1 and type(content[0]) is dict:
         block = content[0]
         if block.get("type") == "text" and block.keys() <= _BARE_TEXT and type(block.get("text")) is str:

@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from ..parts.namespaces import Namespace, task_path
+from ..parts.part import Namespace, task_path
 from .reasoning import ReasoningLane
 from .tool_calls import ToolLane
 

@@ -19,21 +19,19 @@ from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any
 
-from langchain_core.messages import AIMessageChunk
-
 from ..checkpoint.messages import History
 from ..checkpoint.predicted_state import Predictions
 from ..content.blocks import ToolCallBlock
-from ..content.reader import finish_reason, lone_text, read_content
+from ..content.reader import finish_reason, read_content, text_delta
 from ..convert.to_agui import to_agui
 from ..convert.to_events import as_events
-from ..jsonable.to_json import to_json, to_text
+from ..jsonable.to_json import to_json
 from ..losses import Losses
 from ..options import Options
 from ..outbox import Outbox
 from ..parts.channels import written_messages
-from ..parts.message import fields, is_chunk, kind_of
-from ..parts.namespaces import Namespace, is_within
+from ..parts.message import chunk_fields, fields, is_chunk, kind_of
+from ..parts.part import Namespace, is_within
 from ..run.subagents import Subagents
 from ..run.usage import Usage
 from ..wire import events
@@ -85,27 +83,17 @@ class Speech:
         The one path that must be fast: it passes the outbox by.
         """
         call = self._hot
-        if call is None or metadata is not call.metadata or type(message) is not AIMessageChunk:
+        if call is None or metadata is not call.metadata or (view := chunk_fields(message)) is None:
             return None
-        view = message.__dict__
-        delta = view["content"]
-        if type(delta) is not str:
-            delta = lone_text(delta)
+        delta = text_delta(view)
         if (
             not delta
-            or view["id"] != self._hot_id
-            or view["tool_call_chunks"]
-            or view["usage_metadata"]
-            or view.get("chunk_position")
-            or view["additional_kwargs"]
-            or (view["response_metadata"] and not _is_ordinary(view["response_metadata"]))
+            or view.get("id") != self._hot_id
             or call.told_id is None
             or not call.text_open
             or len(delta) > _SHORT
         ):
             return None
-        if not delta.isascii():
-            delta = to_text(delta)
         call.text.append(delta)
         event = events.text_content(call.told_id, delta, call.subagent)
         self._view.append_text(event)
@@ -308,11 +296,6 @@ class Speech:
         else:
             self._history.kept.add(result["id"])
         self._outbox.tell_all(as_events({**result, "toolCallId": call_id}, self._subagents.tag(subagent)) or [])
-
-
-def _is_ordinary(response_metadata: Mapping[str, Any]) -> bool:
-    """Whether it says nothing but the provider's name, which some adapters put on every chunk."""
-    return len(response_metadata) == 1 and "model_provider" in response_metadata
 
 
 def _is_output(metadata: Mapping[str, Any]) -> bool:

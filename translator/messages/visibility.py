@@ -23,7 +23,7 @@ from typing import Any, Final, get_args
 
 from ..losses import Losses
 from ..options import Options, Visibility
-from ..parts.namespaces import Namespace, task_path
+from ..parts.part import Namespace, task_path
 
 MARK: Final = "agui_visibility"
 """The metadata key of a model call that says how it is shown."""

@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Any, Final
 
 import orjson
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import AIMessageChunk, BaseMessage
 
 _NOTHING: Final[Mapping[str, Any]] = {}
 _TYPE_OF_ROLE: Final[Mapping[str, str]] = {
@@ -72,6 +72,13 @@ def is_chunk(view: Mapping[str, Any]) -> bool:
     """Whether the message is a chunk of a streamed one."""
     kind = view.get("type")
     return isinstance(kind, str) and kind.endswith("Chunk")
+
+
+def chunk_fields(message: Any) -> dict[str, Any] | None:
+    """`fields` of a chunk in the forms that streams bring: an `AIMessageChunk` or its JSON. None for anything else."""
+    if type(message) is AIMessageChunk:
+        return message.__dict__
+    return message if type(message) is dict and message.get("type") == "AIMessageChunk" else None
 
 
 def _of_mapping(message: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -35,31 +35,59 @@ IGNORED_MODES: Final = frozenset(
 )
 """Modes and events of LangGraph that are ignored. A part of any other mode is ignored with a log line: its payload may
 have come without a mode."""
+_SEQUENCES: Final = (tuple, list)
 _HOW_TO_ASK: Final = "ask for the stream with stream_mode=STREAM_MODES, a list of several modes"
 
 
-class Part(NamedTuple):
-    """One part of a stream: its namespace (`()` is the root graph), its mode, its payload, and its id if it has one."""
+Namespace = tuple[str, ...]
+"""Where a graph runs: a path of segments `node:task`, empty for the root graph. The second graph that one task calls
+has the namespace of the first and a bare number behind it: it runs beside the first, not within it."""
 
-    ns: tuple[str, ...]
+
+class Part(NamedTuple):
+    """One part of a stream: its namespace, its mode, its payload, and its id if it has one."""
+
+    ns: Namespace
     mode: str
     data: Any
     id: str | None = None
     interrupts: Sequence[Any] = ()
 
 
-def live_message(raw: Any) -> tuple[Any, Any] | None:
-    """The message and its metadata, if `raw` is a local part of the mode `messages`; None for all that needs a look.
+def message_chunk(raw: Any) -> tuple[Namespace, Any, dict[str, Any]] | None:
+    """The namespace, message and metadata of a part of the mode `messages`, in each shape of a live stream: local, v2,
+    or the SDK's; the message is an object or JSON. None for any other part, and for a malformed one: those are
+    `read_part`'s, which reads what is read here to the same. Never raises.
 
-    Every token comes through here: it makes nothing.
+    Every token passes here, so only the result is made.
     """
-    if type(raw) is tuple and len(raw) > 1:
-        data = raw[-1]
-        return data if type(data) is tuple and len(data) == 2 and raw[-2] == "messages" else None
-    if type(raw) is dict and raw.get("type") == "messages":
-        data = raw.get("data")
-        return data if type(data) is tuple and len(data) == 2 else None
-    return None
+    try:
+        if isinstance(raw, tuple) and (len(raw) < 4 or type(raw) is Part):
+            ns = raw[0]
+            if type(ns) is str:
+                if not ns.startswith("messages"):
+                    return None
+                data = raw[1]
+                if ns == "messages":
+                    ns = ()
+                elif ns[8] == "|":
+                    ns = tuple(ns[9:].split("|"))
+                else:
+                    return None
+            elif raw[1] == "messages":
+                data = raw[2]
+            else:
+                return None
+        elif type(raw) is dict and raw.get("type") == "messages" and "event" not in raw:
+            ns, data = raw.get("ns", ()), raw.get("data")
+        else:
+            return None
+        message, metadata = data
+        if type(data) not in _SEQUENCES or type(metadata) is not dict or type(ns) not in _SEQUENCES:
+            return None
+        return ns if type(ns) is tuple else tuple(ns), message, metadata
+    except Exception:
+        return None
 
 
 def read_part(raw: Any) -> Part | None:
@@ -81,6 +109,23 @@ def read_part(raw: Any) -> Part | None:
     if part.mode == "messages":
         _check_message(part.data)
     return part
+
+
+def is_within(inner: Namespace, outer: Namespace) -> bool:
+    """Whether the graph at `inner` is the one at `outer` or runs within it."""
+    depth = len(outer)
+    return not outer or (inner[:depth] == outer and (len(inner) == depth or ":" in inner[depth]))
+
+
+def task_path(ns: Namespace, metadata: Mapping[str, Any]) -> Namespace:
+    """The path of the task that a message of the graph at `ns` comes from: its graph's namespace and its own segment.
+
+    The message's metadata names it also where a stream loses namespaces.
+    """
+    path = metadata.get("langgraph_checkpoint_ns")
+    if isinstance(path, str) and path:
+        return tuple(path.split("|"))
+    return (*ns, str(metadata.get("langgraph_node", "")))
 
 
 def _from_sequence(raw: Sequence[Any]) -> Part:

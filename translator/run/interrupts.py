@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..jsonable.to_json import freeze, to_json, to_text
-from ..parts.namespaces import Namespace
+from ..parts.part import Namespace
 from ..wire.events import Event, custom
 from .approvals import answer_schema
 

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..options import Options
-from ..parts.namespaces import Namespace, is_within
+from ..parts.part import Namespace, is_within
 from ..wire import events
 from ..wire.events import Event
 from .subagents import Subagents

@@ -26,7 +26,7 @@ from ..client.view import ClientView
 from ..content.reader import text_of
 from ..options import Options
 from ..parts.message import fields
-from ..parts.namespaces import Namespace, is_within
+from ..parts.part import Namespace, is_within
 from ..wire import events
 from ..wire.events import Event
 

@@ -17,7 +17,7 @@ from langgraph_agui.translator.content.blocks import (
     Text,
     ToolCallBlock,
 )
-from langgraph_agui.translator.content.reader import finish_reason, read_content, text_of
+from langgraph_agui.translator.content.reader import finish_reason, read_content, text_delta, text_of
 from langgraph_agui.translator.convert.to_agui import to_agui
 from langgraph_agui.translator.options import Options
 from langgraph_agui.translator.parts.message import fields, kind_of
@@ -72,6 +72,42 @@ def test_the_transcript_of_a_spoken_answer_is_its_text() -> None:
 
 def test_a_stretch_of_a_spoken_answer_is_no_media() -> None:
     assert streamed("", additional_kwargs={"audio": {"data": "UklG", "transcript": "Hel"}}) == [Text("Hel")]
+
+
+CHUNK = AIMessageChunk(content="Hello", id="lc_run--1", response_metadata={"model_provider": "openai"})
+AS_JSON = {**CHUNK.model_dump(), "chunk_position": None}
+
+
+@pytest.mark.parametrize("view", [fields(CHUNK), AS_JSON, {"type": "AIMessageChunk", "content": "Hello"}])
+def test_a_chunk_of_text_alone_is_read_as_its_text(view: dict[str, Any]) -> None:
+    assert text_delta(view) == "Hello"
+    assert text_delta({**view, "content": [{"type": "text", "text": "Hello", "index": 0}]}) == "Hello"
+    assert text_delta({**view, "content": "Hel\ud800lo"}) == "Hel\ufffdlo"
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"content": ""},
+        {"content": ["Hello"]},
+        {"content": [{"type": "text", "text": "Hel"}, {"type": "text", "text": "lo"}]},
+        {"content": [{"type": "text", "text": "Hello", "annotations": [{"url": "u"}]}]},
+        {"content": [{"type": "thinking", "text": "Hello"}]},
+        {"content": [{"type": "text", "text": b"Hello"}]},
+        {"tool_call_chunks": [{"index": 0, "id": "c", "name": "roll", "args": ""}]},
+        {"tool_calls": [{"id": "c", "name": "roll", "args": {}}]},
+        {"invalid_tool_calls": [{"id": "c", "name": "roll", "args": "{"}]},
+        {"additional_kwargs": {"reasoning_content": "Hmm."}},
+        {"usage_metadata": {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}},
+        {"chunk_position": "last"},
+        {"response_metadata": {"model_provider": "openai", "finish_reason": "length"}},
+        {"response_metadata": {"finish_reason": "length"}},
+    ],
+    ids=str,
+)
+def test_a_chunk_that_brings_more_is_no_text_delta(more: dict[str, Any]) -> None:
+    assert text_delta({**fields(CHUNK), **more}) == ""
+    assert text_delta({**AS_JSON, **more}) == ""
 
 
 # --- reasoning

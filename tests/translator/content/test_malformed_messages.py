@@ -19,7 +19,7 @@ from langgraph_agui.translator.content.blocks import (
     ToolCallBlock,
 )
 from langgraph_agui.translator.content.media import block_of, part_of
-from langgraph_agui.translator.content.reader import CALL_SIGNATURES, finish_reason, lone_text, read_content, text_of
+from langgraph_agui.translator.content.reader import CALL_SIGNATURES, finish_reason, read_content, text_delta, text_of
 from langgraph_agui.translator.content.reasoning import ReasoningBlocks
 from langgraph_agui.translator.content.reasoning_forms import reasoning_blocks, reasoning_forms
 from langgraph_agui.translator.convert.to_agui import to_agui
@@ -775,8 +775,8 @@ LONE: list[tuple[Any, str]] = [
 
 
 @pytest.mark.parametrize(("content", "text"), LONE)
-def test_only_a_bare_block_of_text_is_a_lone_text(content: Any, text: str) -> None:
-    assert lone_text(content) == text
+def test_only_a_bare_block_of_text_is_a_text_delta(content: Any, text: str) -> None:
+    assert text_delta({"content": content}) == text
 
 
 def test_a_message_whose_type_is_no_text_is_no_chunk() -> None:

@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, AIMessageChunk
 from langgraph.graph import START, MessagesState, StateGraph
+from langgraph_agui.translator.content.blocks import Text
+from langgraph_agui.translator.content.reader import finish_reason, read_content, text_delta
 from langgraph_agui.translator.convert.to_agui import to_agui, to_agui_messages
 from langgraph_agui.translator.convert.to_langchain import to_langchain_messages
 from langgraph_agui.translator.options import Options
@@ -47,6 +49,15 @@ async def run(name: str) -> Streamed:
                 stored = data["messages"][-1]
         assert stored is not None
         return chunks, stored
+
+
+@EVERY
+async def test_a_text_delta_is_all_that_its_chunk_brings(name: str) -> None:
+    chunks, _ = await streamed(name)
+    for view in [*map(fields, chunks), *map(as_json, chunks)]:
+        if delta := text_delta(view):
+            assert read_content(view) == [Text(delta)]
+            assert finish_reason(view) is None
 
 
 async def facts(name: str) -> dict[str, Any]:

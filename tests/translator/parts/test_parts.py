@@ -2,12 +2,12 @@
 
 import json
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from langchain_core.messages import AIMessageChunk
 from langgraph_agui.translator import Part, UnreadablePartError, translate
-from langgraph_agui.translator.parts.part import STREAM_MODES, read_part
+from langgraph_agui.translator.parts.part import STREAM_MODES, message_chunk, read_part
 from langgraph_sdk.schema import StreamPart
 
 from fixtures import FIXTURES
@@ -51,6 +51,66 @@ def test_interrupts_beside_the_values_of_v2_are_read() -> None:
     part = read_part({"type": "values", "ns": (), "data": _DATA, "interrupts": ("one",)})
     assert part is not None
     assert part.interrupts == ("one",)
+
+
+_JSON_CHUNK = [{"type": "AIMessageChunk", "content": "Hi", "id": "lc_run--1"}, {"langgraph_node": "talk"}]
+LIVE: dict[str, Any] = {
+    "local": ("messages", _CHUNK),
+    "local with a namespace": (("child:1", "grandchild:2"), "messages", _CHUNK),
+    "v2": {"type": "messages", "ns": ("child:1",), "data": _CHUNK},
+    "v2 without a namespace": {"type": "messages", "data": _CHUNK},
+    "of the SDK": StreamPart("messages", cast("Any", _JSON_CHUNK)),
+    "of the SDK with a namespace": StreamPart("messages|child:1|grandchild:2", cast("Any", _JSON_CHUNK), "17-0"),
+    "of the SDK without its class": ("messages|child:1", _JSON_CHUNK, None),
+    "v2 of the SDK": {"type": "messages", "ns": ["child:1"], "data": _JSON_CHUNK},
+    "a part itself": Part(("child:1",), "messages", _CHUNK, "17-0"),
+}
+
+
+@pytest.mark.parametrize("shape", LIVE)
+def test_a_chunk_of_a_live_stream_is_read_at_once(shape: str) -> None:
+    part = read_part(LIVE[shape])
+    assert part is not None
+    assert message_chunk(LIVE[shape]) == (part.ns, *part.data)
+
+
+class Odd:
+    """Raises when it is compared."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __eq__(self, other: object) -> bool:
+        raise ValueError
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        *(given for given, _ in SHAPES.values()),
+        ("messages/partial", [_CHUNK[0]], None),
+        ("messages-tuple", _JSON_CHUNK),
+        ("messages", (*_CHUNK, 1)),
+        ("messages", _CHUNK[0]),
+        ("messages", (_CHUNK[0], None)),
+        ("messages", (_CHUNK[0], ["langgraph_node"])),
+        ("messages", {"type": "event", "method": "messages"}),
+        ("messages", _CHUNK, None, None),
+        (5, "messages", _CHUNK),
+        ({"child:1": 1}, "messages", _CHUNK),
+        ((), Odd(), _CHUNK),
+        (),
+        ("messages",),
+        {"type": "messages", "ns": "child:1", "data": _CHUNK},
+        {"type": "messages", "event": "messages", "data": _CHUNK},
+        {"type": "messages"},
+        {"type": Odd()},
+        None,
+        _CHUNK[0],
+    ],
+    ids=str,
+)
+def test_other_parts_are_not_read_at_once(raw: Any) -> None:
+    assert message_chunk(raw) is None
 
 
 REFUSED: dict[str, Any] = {
