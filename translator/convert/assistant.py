@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from ..content.blocks import Block, Citation, Encrypted, Media, Reasoning, ServerResult, Signature, Text, ToolCallBlock
 from ..content.reader import Report, finish_reason, log_unreadable, read_content
 from ..content.reasoning import ReasoningBlocks
+from ..wire import ids
 
 Wire = dict[str, Any]
 
@@ -78,7 +79,7 @@ class AssistantContent:
                 call["encryptedValue"] = signatures[call["id"]]
 
     def _call(self, piece: ToolCallBlock) -> None:
-        call_id = piece.id or f"{self.message_id}-call-{len(self.calls)}"
+        call_id = piece.id or ids.call_id(self.message_id, len(self.calls))
         function = {"name": piece.name or "", "arguments": piece.args or ""}
         self.calls.append({"id": call_id, "type": "function", "function": function})
         if piece.server:
@@ -113,7 +114,7 @@ def reasoning_of(told: list[Block], message_id: str) -> list[ReasoningBlock]:
     """The reasoning blocks among the pieces of a message, in order of appearance, those without content included."""
     blocks = ReasoningBlocks()
     texts: list[str] = []
-    ids: list[str] = []
+    names: list[str] = []
     encrypted: list[str] = []
     for piece in told:
         if not isinstance(piece, Reasoning | Encrypted):
@@ -122,11 +123,11 @@ def reasoning_of(told: list[Block], message_id: str) -> list[ReasoningBlock]:
         if placed.ordinal == len(texts):
             texts.append("")
             encrypted.append("")
-            ids.append(f"{message_id}-reasoning-{placed.ordinal}")
+            names.append(ids.reasoning_id(message_id, placed.ordinal))
         texts[placed.ordinal] += placed.delta
-        ids[placed.ordinal] = placed.id or ids[placed.ordinal]
+        names[placed.ordinal] = placed.id or names[placed.ordinal]
         encrypted[placed.ordinal] = placed.encrypted or encrypted[placed.ordinal]
-    return [ReasoningBlock(*thought) for thought in zip(ids, texts, encrypted, strict=True)]
+    return [ReasoningBlock(*thought) for thought in zip(names, texts, encrypted, strict=True)]
 
 
 def reasoning_message(thought: ReasoningBlock) -> Wire:
@@ -139,7 +140,7 @@ def reasoning_message(thought: ReasoningBlock) -> Wire:
 
 def media_message(message_id: str, number: int, part: Wire) -> Wire:
     """The activity that shows one piece of media."""
-    return {"id": f"{message_id}-media-{number}", "role": "activity", "activityType": "media", "content": part}
+    return {"id": ids.media_id(message_id, number), "role": "activity", "activityType": "media", "content": part}
 
 
 def assistant_message(said: AssistantContent, calls: list[Wire], name: Any) -> Wire:

@@ -32,6 +32,7 @@ from ..content.server_tools import result_text
 from ..jsonable.to_json import to_json
 from ..options import Options
 from ..parts.message import fields, kind_of
+from ..wire import ids
 from ..wire.older_clients import parts_as_text
 from .assistant import (
     AssistantContent,
@@ -110,7 +111,7 @@ def _tool_content(content: Any, options: Options) -> tuple[str | list[Wire], Wir
 def result_message(message_id: str, result: ServerResult, options: Options) -> Wire:
     """The wire message of a result of a tool the provider ran."""
     view = {"content": result.content, "tool_call_id": result.call_id, "status": "error" if result.error else "success"}
-    return _tool(view, f"{message_id}-result-{result.call_id}", options)
+    return _tool(view, ids.result_id(message_id, result.call_id), options)
 
 
 def _speaker(view: Mapping[str, Any]) -> tuple[str, str | None]:
@@ -166,7 +167,7 @@ def _whole(message: Any, position: int) -> list[Wire]:
     said = AssistantContent(view, message_id)
     told = []
     for thought, form in zip(said.thoughts, reasoning_forms(said.pieces), strict=True):
-        if thought.text or thought.encrypted or not thought.id.startswith(f"{message_id}-reasoning-"):
+        if thought.text or thought.encrypted or not ids.is_reasoning_of(thought.id, message_id):
             told.append({**reasoning_message(thought), "metadata": {METADATA_KEY: form}})
     for call in said.calls:
         if call["id"] in said.server_calls:

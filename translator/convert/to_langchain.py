@@ -24,6 +24,7 @@ from pydantic import BaseModel
 from ..content.media import block_of
 from ..content.reader import CALL_SIGNATURES
 from ..content.reasoning_forms import KWARGS_FORMS, METADATA_KEY, reasoning_blocks
+from ..wire import ids
 
 _log = logging.getLogger(__name__)
 _RESPONSES_ID: Final = "rs_"
@@ -114,7 +115,7 @@ class _Reader:
 
     def _thought(self, wire: Wire) -> None:
         _text(wire, "content")
-        owner = (_id(wire) or "").rpartition("-reasoning-")[0]
+        owner = ids.message_of_reasoning(_id(wire) or "")
         named = self._answers.get(owner) if owner else None
         (self._reasoning if named is None else named.reasoning).append(wire)
 
@@ -199,7 +200,7 @@ def _content(answer: _Answer, server: list[dict[str, Any]], kwargs: dict[str, An
 def _provider_id(wire: Wire, answer: Wire) -> str | None:
     """The provider's id of a reasoning message; None if its id was derived, or made by who knows whom."""
     given = wire.get("id")
-    if not isinstance(given, str) or given.startswith(f"{answer.get('id')}-reasoning-"):
+    if not isinstance(given, str) or ids.is_reasoning_of(given, str(answer.get("id"))):
         return None
     return given if _own(wire) or given.startswith(_RESPONSES_ID) else None
 

@@ -27,7 +27,7 @@ from ..convert.to_events import as_events
 from ..jsonable.to_json import to_text
 from ..options import Options
 from ..outbox import Outbox
-from ..wire import events
+from ..wire import events, ids
 from . import tool_calls
 from .call_ids import CallIds
 from .model_calls import ModelCall
@@ -186,7 +186,7 @@ class Saying:
     def _server_result(self, call: ModelCall, piece: ServerResult) -> Iterator[events.Event]:
         tool = call.tools.of_result(piece.call_id)
         call_id = tool.told_id if tool else piece.call_id
-        result_id = f"{self._id(call)}-result-{call_id}"
+        result_id = ids.result_id(self._id(call), call_id)
         if call.silent or not self._options.tool_results or (tool and not tool.told) or self._view.has(result_id):
             return
         if tool and not tool.ended:
@@ -197,7 +197,7 @@ class Saying:
         yield from as_events(result_message(call.message_id, answer, self._options), call.subagent) or ()
 
     def _media(self, call: ModelCall, piece: Media) -> Iterator[events.Event]:
-        media_id = f"{self._id(call)}-media-{call.media}"
+        media_id = ids.media_id(self._id(call), call.media)
         call.media += 1
         if not self._view.has(media_id):
             call.told_ids.append(media_id)

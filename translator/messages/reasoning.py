@@ -17,7 +17,7 @@ from collections.abc import Callable, Collection
 
 from ..content.blocks import Encrypted, Reasoning
 from ..content.reasoning import ReasoningBlocks
-from ..wire import events
+from ..wire import events, ids
 from ..wire.events import Event
 
 
@@ -51,7 +51,7 @@ class ReasoningLane:
             return []
         new = placed.ordinal not in self._told
         if new:
-            told_id = placed.id or f"{message_id}-reasoning-{placed.ordinal}"
+            told_id = placed.id or ids.reasoning_id(message_id, placed.ordinal)
             self._told[placed.ordinal] = None if self._held(told_id) else told_id
         block = self._told[placed.ordinal]
         if block is None:

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ..content.blocks import Key, ToolCallBlock
-from ..wire import events
+from ..wire import events, ids
 from ..wire.events import Event
 
 Slot = tuple[bool, Key]
@@ -61,7 +61,7 @@ class ToolLane:
         slot = (piece.server, piece.index)
         call = self._without_index(piece) if piece.index is None else self._slots.get(slot)
         if call is None or (piece.id and call.id and call.id != piece.id):
-            call = ToolCall(piece.id, piece.id or f"{message_id}-call-{len(self.calls)}", server=piece.server)
+            call = ToolCall(piece.id, piece.id or ids.call_id(message_id, len(self.calls)), server=piece.server)
             self.calls.append(call)
             if piece.index is not None:
                 self._slots[slot] = call

@@ -1,0 +1,39 @@
+"""Ids of what has none of its own, derived from the id of the message it belongs to.
+
+The same id is derived while a message streams and from its stored copy, in this run and in any later one: that makes
+the two the same message at the client. No other module writes the form of such an id.
+"""
+
+from __future__ import annotations
+
+_REASONING = "-reasoning-"
+
+
+def reasoning_id(message_id: str, number: int) -> str:
+    """The reasoning message of a message's reasoning block that has no id; `number` counts all its blocks from 0."""
+    return f"{message_id}{_REASONING}{number}"
+
+
+def is_reasoning_of(reasoning_id: str, message_id: str) -> bool:
+    """Whether an id is derived from this message's."""
+    return reasoning_id.startswith(f"{message_id}{_REASONING}")
+
+
+def message_of_reasoning(reasoning_id: str) -> str:
+    """The id of the message that a derived id names; "" if the id is not derived."""
+    return reasoning_id.rpartition(_REASONING)[0]
+
+
+def call_id(message_id: str, number: int) -> str:
+    """A message's tool call that has no id; `number` counts all its calls from 0."""
+    return f"{message_id}-call-{number}"
+
+
+def media_id(message_id: str, number: int) -> str:
+    """The activity that shows a message's media block; `number` counts these from 0."""
+    return f"{message_id}-media-{number}"
+
+
+def result_id(message_id: str, call_id: str) -> str:
+    """The result of a tool that the provider ran, for a call of this message."""
+    return f"{message_id}-result-{call_id}"
