@@ -12,7 +12,7 @@ from typing import Any, get_args
 
 from ag_ui.core import Event
 from ag_ui.encoder import EventEncoder
-from langgraph_agui.translator import ClientView, Translator, translate_sse
+from langgraph_agui.translator import ClientView, Finished, Translator, translate_sse
 from langgraph_sdk.schema import StreamPart
 from orjson import dumps
 
@@ -88,7 +88,7 @@ def _row(name: str, spent: float, bare: float, parts: int, bound: float | None =
 
 def _told(parts: list[Any]) -> list[dict[str, Any]]:
     run = Translator("t", "r", view=ClientView([], None))
-    return [*run.start(), *(event for part in parts for event in run.feed(part)), *run.finish()]
+    return [*run.start(), *(event for part in parts for event in run.feed(part)), *run.finish(Finished())]
 
 
 def _built(event: dict[str, Any]) -> tuple[Any, dict[str, Any]]:

@@ -42,6 +42,11 @@ async def thread(client: LangGraphClient) -> str:
     return str((await client.threads.create())["thread_id"])
 
 
+async def finished() -> Ending:
+    """The ending of a run that is known to end well."""
+    return Finished()
+
+
 async def conversation(client: LangGraphClient, thread_id: str) -> list[Any]:
     """What the server holds of a thread's conversation, in the form that is compared."""
     state = await client.threads.get_state(thread_id)
@@ -56,7 +61,7 @@ async def test_a_platform_run_ends_with_the_threads_conversation(
 ) -> None:
     thread_id = await thread(client)
     parts = platform(client, name, thread_id, stream_mode=modes, stream_subgraphs=subgraphs)
-    frames = [frame async for frame in translate_sse(parts, thread_id=thread_id, run_id="r")]
+    frames = [frame async for frame in translate_sse(parts, thread_id=thread_id, run_id="r", at_end=finished)]
     played = agui_client.play(frames=b"".join(frames))
     assert played.accepted
     assert comparable(unattributed(played.messages)) == await conversation(client, thread_id)
@@ -84,11 +89,13 @@ async def test_a_platform_runs_error_is_told(client: LangGraphClient) -> None:
     assert told[-1].type.value == "RUN_ERROR"
 
 
-@pytest.mark.parametrize(("ending", "kind"), [(Failed("lost it"), "RUN_ERROR"), (Finished(), "RUN_FINISHED")])
+@pytest.mark.parametrize(
+    ("ending", "kind"), [(Failed("lost it"), "RUN_ERROR"), (Finished(), "RUN_FINISHED"), (None, "RUN_ERROR")]
+)
 async def test_whoever_asked_the_platform_says_how_a_run_ended(
-    client: LangGraphClient, ending: Ending, kind: str
+    client: LangGraphClient, ending: Ending | None, kind: str
 ) -> None:
-    async def asked() -> Ending:
+    async def asked() -> Ending | None:
         return ending
 
     parts = platform(client, "plain_text", await thread(client), stream_mode=PLATFORM_STREAM_MODES)

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from langgraph_agui.translator import ClientView, Options, Translator
-from langgraph_agui.translator.endings import Ending
+from langgraph_agui.translator.endings import Ending, Finished
 from langgraph_agui.translator.parts.message import fields
 from langgraph_agui.translator.parts.part import Part, read_part
 from orjson import dumps
@@ -52,8 +52,8 @@ class Telling:
         return self.feeds[-1]
 
     def finish(self, ending: Ending | None = None) -> list[Event]:
-        """Ends the run."""
-        self.feeds.append(self.translator.finish(ending))
+        """Ends the run; None is an end without an error, also of a platform's run."""
+        self.feeds.append(self.translator.finish(Finished() if ending is None else ending))
         return self.feeds[-1]
 
     @property

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from langgraph_agui.translator import ClientView, Failed
+from langgraph_agui.translator import ClientView, Failed, Finished
 
 from fixtures import FIXTURES
 from fixtures.recordings import Recording, recordings
@@ -60,7 +60,7 @@ def translated(thread: str, version: str, *, known: bool = True, **options: Any)
         messages, state = telling.view.messages, telling.view.state
 
 
-def ending(recording: Recording) -> Failed | None:
+def ending(recording: Recording) -> Failed | Finished:
     """What a caller knows of the end beside the stream: the exception of a local run."""
     raised = recording.about["error"] if recording.source.startswith("local") else None
-    return Failed(raised) if raised else None
+    return Failed(raised) if raised else Finished()

@@ -22,7 +22,7 @@ from .checkpoint.values import RootValues
 from .checkpoint.waiting import Waiting
 from .client.open_items import OpenItems
 from .client.view import ClientView
-from .endings import Cancelled, Ending, Failed, Finished
+from .endings import Cancelled, Ending, Failed, Finished, Lost
 from .errors import TranslatorMisuseError, UnreadablePartError
 from .jsonable.to_json import ON_UNREADABLE, to_json, to_text
 from .losses import Losses
@@ -32,7 +32,7 @@ from .messages.visibility import Speakers
 from .options import PROTOCOL_VERSION, Options
 from .outbox import Outbox
 from .parts.channels import as_sequence, channels, written_channels, written_messages
-from .parts.part import IGNORED_MODES, Namespace, Part, message_chunk, read_part
+from .parts.part import IGNORED_MODES, Namespace, Part, is_platform_part, message_chunk, read_part
 from .parts.platform_messages import AccumulatedMessages
 from .run.custom import custom_event
 from .run.ending import counted, failure_of, result_of, unanswered
@@ -109,6 +109,8 @@ class Translator:
         self._waiting = Waiting(self.view, self.options, self.interrupts, self.subagents, self.losses)
         self.root = RootValues(self._history, self.speech, self.state, self._waiting, self.options, self.losses)
         self._accumulated = AccumulatedMessages()
+        self._is_platform = False
+        """Whether parts came as a platform's stream has them."""
         self._error_data: Any = None
         """What a platform's `error` part said."""
         self._is_quick = False
@@ -154,6 +156,7 @@ class Translator:
         read = _read(part)
         if read is None or self._error_data is not None:
             return []
+        self._is_platform = self._is_platform or is_platform_part(part)
         if self.options.raw_events:
             self.outbox.tell(events.raw(to_json(read._asdict())))
         route = self._routes.get(read.mode)
@@ -167,14 +170,20 @@ class Translator:
     def finish(self, ending: Ending | None = None) -> list[Event]:
         """The events that end the stream: closes what is open, then the one terminal event.
 
-        `ending`: how the run ended; None: as the stream showed, which is a failure after an `error` part, the
-        interrupts it had, or success. Raises `TranslatorMisuseError` before the start and after the end.
+        `ending`: how the run ended. None: as the stream shows it. That is a failure after an `error` part; the
+        interrupts it had, or success, for the parts of a local graph; `Lost` for `StreamPart`s of a platform, because
+        their stream stops in the same way whatever became of the run.
+
+        Raises `TranslatorMisuseError` before the start and after the end.
         """
         self._expect("live")
         self._phase = "over"
         self._is_quick = False
         if self._error_data is not None and (ending is None or isinstance(ending, Finished)):
             ending = Failed(self._error_data)
+        if ending is None and self._is_platform:
+            self.losses.warn("A platform's stream stopped, and no ending was given: `finish(ending)`, or `at_end`")
+            ending = Lost("The stream stopped, and how the run ended is not known.")
         self._end(Finished() if ending is None else ending)
         return self.outbox.take()
 

@@ -14,12 +14,14 @@ from langgraph_agui.translator import (
     Failed,
     Finished,
     Lost,
+    Part,
     Translator,
     TranslatorMisuseError,
     translate,
     translate_sse,
 )
 from langgraph_agui.translator.endings import Ending
+from langgraph_sdk.schema import StreamPart
 
 from fixtures import FIXTURES
 from fixtures.run import Conversation
@@ -238,6 +240,59 @@ def test_a_coroutine_that_was_not_awaited_is_refused_at_once() -> None:
     with pytest.raises(TypeError, match="got coroutine; await it first"):
         translate_sse(coroutine, thread_id="t", run_id="r")  # type: ignore[arg-type]
     coroutine.close()
+
+
+PLATFORM: dict[str, Any] = {
+    "the SDK's": StreamPart("values", {"messages": []}),
+    "the SDK's, with an id": StreamPart("values|child:1", {"messages": []}, "7"),
+    "recorded as a list": ["values", {"messages": []}, None],
+    "recorded as an object": {"event": "values", "data": {"messages": []}, "id": "7"},
+}
+LOCAL: dict[str, Any] = {
+    "of several modes": ("values", {"messages": []}),
+    "of subgraphs": (("child:1",), "values", {"messages": []}),
+    "of version 2": {"type": "values", "ns": (), "data": {"messages": []}},
+    "read": Part((), "values", {"messages": []}),
+}
+
+
+@pytest.mark.parametrize("part", PLATFORM.values(), ids=PLATFORM)
+def test_a_platforms_stream_that_stops_without_an_ending_is_lost(part: Any, caplog: pytest.LogCaptureFixture) -> None:
+    def last(ending: Ending | None, *parts: Any) -> Any:
+        run = Translator("t", "r")
+        run.start()
+        for each in parts:
+            run.feed(each)
+        return run.finish(ending)[-1]
+
+    lost = last(None, part)
+    assert (lost["type"], lost["code"]) == ("RUN_ERROR", "lost")
+    (record,) = caplog.records
+    assert record.getMessage().startswith("A platform's stream stopped, and no ending was given")
+    assert last(None, _VALUES, part)["code"] == "lost"
+    assert last(Finished(), part)["outcome"] == {"type": "success"}
+    assert last(Cancelled(), part)["outcome"] == {"type": "cancelled"}
+    assert last(None, part, StreamPart("error", {"error": "ValueError", "message": "bad"}))["code"] == "ValueError"
+    assert len(caplog.records) == 2
+
+
+@pytest.mark.parametrize("part", LOCAL.values(), ids=LOCAL)
+async def test_a_local_stream_that_stops_has_ended_as_it_showed(part: Any) -> None:
+    async def not_known() -> None:
+        return None
+
+    for how in ({}, {"at_end": not_known}):
+        assert (await _events(Source(part), **how))[-1]["outcome"] == {"type": "success"}
+        interrupted = ("updates", {"__interrupt__": ()})
+        assert (await _events(Source(part, interrupted), **how))[-1]["outcome"]["type"] == "interrupt"
+
+
+async def test_a_platforms_stream_is_lost_if_its_end_is_not_known() -> None:
+    async def not_known() -> None:
+        return None
+
+    for how in ({}, {"at_end": not_known}):
+        assert (await _events(Source(StreamPart("values", {})), **how))[-1]["code"] == "lost"
 
 
 def test_a_translator_starts_once() -> None:

@@ -128,6 +128,16 @@ def task_path(ns: Namespace, metadata: Mapping[str, Any]) -> Namespace:
     return (*ns, str(metadata.get("langgraph_node", "")))
 
 
+def is_platform_part(raw: Any) -> bool:
+    """Whether `raw` has the shape of a platform's stream in the SDK, `StreamPart(event, data, id)`, or its JSON.
+
+    Such a stream stops in the same way for a finished, an interrupted and a cancelled run, and after a lost connection.
+    """
+    if isinstance(raw, tuple | list):
+        return len(raw) == 3 and isinstance(raw[0], str)
+    return isinstance(raw, dict) and isinstance(raw.get("event"), str)
+
+
 def _from_sequence(raw: Sequence[Any]) -> Part:
     if len(raw) == 2 and isinstance(raw[0], str):
         return Part((), raw[0], raw[1])
