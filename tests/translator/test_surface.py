@@ -21,7 +21,7 @@ NAMES = [
     "Finished",
     "InvalidOptionError",
     "Lost",
-    "Open",
+    "OpenItems",
     "Options",
     "Part",
     "Prediction",
