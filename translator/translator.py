@@ -88,9 +88,9 @@ class Translator:
         self._phase: Literal["new", "live", "over"] = "new"
         self.view = ClientView(version=self.options.protocol_version) if view is None else view
         self.outbox = Outbox(self.view)
-        self.interrupts = Interrupts()
         self.usage = Usage()
         self.losses = Losses(self.thread_id, self.run_id)
+        self.interrupts = Interrupts(self.losses)
         self.state = State(self.outbox, self.options, self.losses)
         self._history = History(self.outbox, self.options, self.losses)
         self._speakers = Speakers(self.options, self.losses)

@@ -1,25 +1,33 @@
-"""Interrupts, collected over the whole run, in AG-UI's form. When they are told is the end's to say.
+"""The interrupts of a run, collected from all its parts, in AG-UI's form. `Translator` emits them when the run ends.
 
 Rules:
 
-1. The same interrupt comes once per namespace level and again in `values`: by id it is one. The deepest level tells
-   whose it is.
-2. Ids are LangGraph's, verbatim; a static breakpoint has none and gets one from the run's id.
-3. The value is kept whole in `metadata.value`; what can be read off it (a question, the tool call it is about) is given
-   beside, and the schema of the answer: LangGraph's `response_schema`, or else that of an approval (`approvals`).
-   `toolCallId` is given where the value names one call, or asks for one action that one open call is.
-4. `reason` is AG-UI's `confirmation` for the approval of actions, `input_required` for any other question, and
-   `langgraph:breakpoint`. `tool_call` is not used: on it clients write the answer into the chat as the tool's result.
+1. One interrupt is in the stream several times: once per level of its namespace, and again in `values`. Its id makes it
+   one. The deepest level says whose it is.
+2. Ids are LangGraph's, verbatim. Interrupts without an id of their own (`NodeInterrupt`, JSON without an id) are told
+   apart by value, and by position where one part has several; they are numbered in the order in which they came. A
+   static breakpoint has no interrupt; its id is made from the run's.
+3. The value is kept whole in `metadata.value`. Its fields `reason`, `toolCallId`, `responseSchema` and `expiresAt`, in
+   camel or snake case, are AG-UI's own and become those of the item; a field that AG-UI does not allow is logged and
+   left out. An instant is RFC 3339, with its offset: a client compares it with its own clock.
+4. Else `reason` is AG-UI's `confirmation` for the approval of actions, `input_required` for any other question, and
+   `langgraph:breakpoint`; never `tool_call`, on which clients write the answer into the chat as the tool's result.
+   `toolCallId` is that of the one open call whose action the value asks for. `responseSchema` is LangGraph's
+   `response_schema`, which comes before the value's own, or that of an approval (`approvals`).
 5. The older custom event, `on_interrupt`, carries a string, as `ag-ui-langgraph` and its TypeScript twin send it:
-   clients parse it as JSON and take what is none as it stands.
+   clients parse it as JSON, and take a string that is not JSON as it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import re
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from itertools import chain, count
+from typing import Any, Final, NamedTuple
 
 from ..jsonable.to_json import freeze, to_json, to_text
+from ..losses import Losses
 from ..parts.part import Namespace
 from ..wire.events import Event, custom
 from .approvals import answer_schema
@@ -27,14 +35,30 @@ from .approvals import answer_schema
 BREAKPOINT = "-breakpoint"
 """What the id of a static breakpoint ends with, after the run's id."""
 OpenCalls = Mapping[str, tuple[str, Any]]
-"""Unanswered tool calls of the conversation: id to name and arguments."""
+"""Unanswered tool calls of the client's messages: id to name and arguments."""
+TagAt = Callable[[Namespace], str | None]
+"""Gives the `subagentRunId` of a namespace."""
+
+_PLACEHOLDER: Final = "placeholder-id"
+"""The id of every interrupt that LangGraph makes without one (`NodeInterrupt`)."""
+_INSTANT: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)", re.ASCII)
+
+
+class _Interrupt(NamedTuple):
+    """One interrupt as JSON, and the deepest namespace that it came from."""
+
+    ns: Namespace
+    value: Any
+    schema: Any
+    has_own_id: bool
 
 
 class Interrupts:
     """The interrupts of one run."""
 
-    def __init__(self) -> None:
-        self._found: dict[str, tuple[Namespace, Any, Any]] = {}
+    def __init__(self, losses: Losses) -> None:
+        self._losses = losses
+        self._found: dict[str, _Interrupt] = {}
         self.is_stopped = False
         """Whether a static breakpoint was hit; the stream does not say where."""
 
@@ -44,31 +68,31 @@ class Interrupts:
     @property
     def by_namespace(self) -> list[tuple[Namespace, str]]:
         """Where each was raised, and its id."""
-        return [(ns, interrupt_id) for interrupt_id, (ns, _, _) in self._found.items()]
+        return [(found.ns, interrupt_id) for interrupt_id, found in self._found.items()]
 
     @property
     def namespaces(self) -> set[Namespace]:
         """Where an interrupt is pending, each at its deepest level."""
-        return {ns for ns, _, _ in self._found.values()}
+        return {found.ns for found in self._found.values()}
 
     def add(self, ns: Namespace, interrupts: Any) -> None:
-        """Takes the interrupts of a part: objects or their JSON; an empty sequence is a static breakpoint's."""
+        """Adds the interrupts of a part: objects or their JSON; an empty sequence is a static breakpoint's."""
         if type(interrupts) not in (tuple, list):
             return
-        found = list(interrupts)
-        if not found:
+        if not interrupts:
             self.is_stopped = True
-        for position, interrupt in enumerate(found):
-            interrupt_id = _field(interrupt, "id")
-            key = to_text(interrupt_id) if issubclass(type(interrupt_id), str) else f"interrupt-{position}"
+        seen: set[str] = set()
+        for interrupt in interrupts:
+            given = _field(interrupt, "id")
+            name = to_text(given) if issubclass(type(given), str) else ""
+            has_own_id = bool(name) and name != _PLACEHOLDER
+            # the JSON as it is now: the node that raised it may still change the value
+            value, schema = to_json(_field(interrupt, "value")), to_json(_field(interrupt, "response_schema"))
+            key = name if has_own_id else self._key(name, ns, value, seen)
+            seen.add(key)
             known = self._found.get(key)
-            if known is None or len(ns) > len(known[0]):
-                # as they are now: the node that asked may go on changing them
-                self._found[key] = (
-                    ns,
-                    to_json(_field(interrupt, "value")),
-                    to_json(_field(interrupt, "response_schema")),
-                )
+            if known is None or len(ns) > len(known.ns):
+                self._found[key] = _Interrupt(ns, value, schema, has_own_id)
 
     def add_last(self, interrupts: Any) -> None:
         """Adds the interrupts of an ending, from any collection; an empty one changes nothing.
@@ -83,38 +107,87 @@ class Interrupts:
         if found:
             self.add((), found)
 
-    def legacy(self, owner: Any) -> list[Event]:
+    def legacy(self, tag_at: TagAt) -> list[Event]:
         """The custom events of older clients: a text as it is, any other value as its JSON in a string; a breakpoint's
-        is null. `owner` gives the subagent run of a namespace."""
-        found = [(_as_text(value), owner(ns)) for ns, value, _ in self._found.values()] or [("null", None)]
+        is null."""
+        found = [(_as_text(one.value), tag_at(one.ns)) for one in self._found.values()] or [("null", None)]
         return [custom("on_interrupt", value, subagent) for value, subagent in found]
 
-    def items(self, run_id: str, calls: OpenCalls, owner: Any) -> list[Event]:
-        """AG-UI `Interrupt` items. `owner` gives the subagent run of a namespace."""
+    def items(self, run_id: str, calls: OpenCalls, tag_at: TagAt) -> list[Event]:
+        """AG-UI `Interrupt` items."""
         if not self._found:
             return [{"id": f"{run_id}{BREAKPOINT}", "reason": "langgraph:breakpoint"}]
-        return [_told(key, *found, calls, owner(found[0])) for key, found in self._found.items()]
+        return [self._item(key, found, calls, tag_at(found.ns)) for key, found in self._found.items()]
 
     def bare(self, run_id: str) -> list[Event]:
         """The `Interrupt` items with their required fields alone."""
         return [{"id": key, "reason": "input_required"} for key in self._found or [f"{run_id}{BREAKPOINT}"]]
 
+    def _key(self, name: str, ns: Namespace, value: Any, seen: set[str]) -> str:
+        """The id of an interrupt that has none of its own: that of the same one at another level, or a new one."""
+        for key, known in self._found.items():
+            related = known.ns[: len(ns)] == ns or ns[: len(known.ns)] == known.ns
+            if not known.has_own_id and key not in seen and related and known.value == value:
+                return key
+        numbered = (f"{name or 'interrupt'}-{number}" for number in count(1 if name else 0))
+        return next(key for key in chain((name,) if name else (), numbered) if key not in self._found)
 
-def _told(key: str, ns: Namespace, value: Any, schema: Any, calls: OpenCalls, subagent: str | None) -> Event:
-    item: Event = {"id": key, "reason": "confirmation" if _asks_approval(value) else "input_required"}
-    message = _message(value)
-    if message:
-        item["message"] = message
-    call_id = _call_id(value, calls)
-    if call_id:
-        item["toolCallId"] = call_id
-    wanted = schema if isinstance(schema, dict) else answer_schema(value)
-    if wanted is not None:
-        item["responseSchema"] = wanted
-    item["metadata"] = {"value": value}
-    if subagent is not None:
-        item["subagentRunId"] = subagent
-    return item
+    def _item(self, key: str, found: _Interrupt, calls: OpenCalls, subagent: str | None) -> Event:
+        value = found.value
+        own = self._own_fields(key, value)
+        schemas = (found.schema, own.get("responseSchema"), answer_schema(value))
+        item: Event = {
+            "id": key,
+            "reason": own.get("reason") or ("confirmation" if _asks_approval(value) else "input_required"),
+            "message": _message(value) or None,
+            "toolCallId": own.get("toolCallId") or _call_id(value, calls),
+            "responseSchema": next((schema for schema in schemas if isinstance(schema, dict)), None),
+            "expiresAt": own.get("expiresAt"),
+            "metadata": {"value": value},
+            "subagentRunId": subagent,
+        }
+        return {name: given for name, given in item.items() if given is not None}
+
+    def _own_fields(self, key: str, value: Any) -> Event:
+        """The fields of AG-UI that a value has (rule 3)."""
+        fields: Event = {}
+        for name, (snake, is_valid) in _OWN_FIELDS.items() if isinstance(value, dict) else ():
+            given = value.get(name)
+            given = value.get(snake) if given is None else given
+            if given is None:
+                continue
+            if is_valid(given):
+                fields[name] = given
+            else:
+                self._losses.warn(f"The field {name!r} of the interrupt {key!r} is not valid in AG-UI and left out")
+        return fields
+
+
+def _is_name(value: Any) -> bool:
+    return isinstance(value, str) and bool(value)
+
+
+def _is_schema(value: Any) -> bool:
+    return isinstance(value, dict)
+
+
+def _is_instant(value: Any) -> bool:
+    if not isinstance(value, str) or not _INSTANT.fullmatch(value):
+        return False
+    try:
+        datetime.fromisoformat(value)
+    except ValueError:  # a 30th of February
+        return False
+    return True
+
+
+_OWN_FIELDS: Final[Mapping[str, tuple[str, Callable[[Any], bool]]]] = {
+    "reason": ("reason", _is_name),
+    "toolCallId": ("tool_call_id", _is_name),
+    "responseSchema": ("response_schema", _is_schema),
+    "expiresAt": ("expires_at", _is_instant),
+}
+"""AG-UI's fields of an interrupt that a value may have: their snake case, and which values are valid."""
 
 
 def _asks_approval(value: Any) -> bool:
@@ -135,12 +208,8 @@ def _message(value: Any) -> str | None:
 
 
 def _call_id(value: Any, calls: OpenCalls) -> str | None:
-    if not isinstance(value, dict):
-        return None
-    named = value.get("tool_call_id")
-    if isinstance(named, str) and named:
-        return named
-    requests = value.get("action_requests")
+    """The one open call whose action a value asks for."""
+    requests = value.get("action_requests") if isinstance(value, dict) else None
     if not isinstance(requests, list) or len(requests) != 1 or not isinstance(requests[0], dict):
         return None
     wanted = (requests[0].get("name"), requests[0].get("args"))
@@ -158,5 +227,5 @@ def _field(interrupt: Any, name: str) -> Any:
         return interrupt.get(name)
     try:
         return getattr(interrupt, name, None)
-    except Exception:  # what is no interrupt must not end a stream
+    except Exception:  # an object that cannot be read must not end a stream
         return None

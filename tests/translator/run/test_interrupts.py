@@ -4,10 +4,13 @@ from collections import deque
 from typing import Any
 
 import pytest
-from langgraph.types import Interrupt
+from langgraph.errors import NodeInterrupt
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.types import Interrupt, interrupt
 from langgraph_agui.translator import ClientView, Finished, Options
 
-from fixtures import FIXTURES
+from fixtures import FIXTURES, Fixture
+from fixtures.fixture import says
 from fixtures.run import Conversation
 from tests.agui_client import VERSIONS, AguiClient, protocol
 from tests.expected import comparable, expected
@@ -325,3 +328,118 @@ def test_odd_messages_of_a_client_cost_an_interrupt_nothing(agui_client: AguiCli
     run = told([], Finished(interrupts=[asked]), view=ClientView(seeded, {}))
     assert run.events[-1]["outcome"]["interrupts"][0]["toolCallId"] == "c"
     assert "metadata" not in run.events[-1]
+
+
+def _asking(**values: Any) -> Fixture:
+    """A graph whose nodes, by name, run at once, and each stops at an interrupt with its value."""
+
+    def build(checkpointer: Any) -> Any:
+        graph = StateGraph(MessagesState)
+        for name, value in values.items():
+            graph.add_node(name, lambda _, value=value: {"messages": [interrupt(value)]})
+            graph.add_edge(START, name)
+        return graph.compile(checkpointer)
+
+    return Fixture("asking", build, (says("go", "interrupt"),))
+
+
+OWN_FIELDS = {
+    "reason": "acme:review",
+    "toolCallId": "call-1",
+    "responseSchema": {"type": "object"},
+    "expiresAt": "2030-01-01T00:00:00Z",
+}
+SNAKE = {"toolCallId": "tool_call_id", "responseSchema": "response_schema", "expiresAt": "expires_at"}
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("is_snake", [False, True], ids=["camel", "snake"])
+async def test_ag_uis_own_fields_of_a_value_are_the_interrupts(
+    is_snake: bool, version: str, agui_client: AguiClient
+) -> None:
+    value = {SNAKE.get(name, name) if is_snake else name: given for name, given in OWN_FIELDS.items()}
+    (telling,) = await tell(_asking(ask=value), Options(protocol_version=protocol(version)), known=False)
+    answer = agui_client.play(telling.events, version=version)
+    assert (answer.error, answer.warnings) == (None, [])
+    assert [{**item, "id": "i"} for item in answer.pending_interrupts] == [
+        {"id": "i", **OWN_FIELDS, "metadata": {"value": value}}
+    ]
+
+
+INVALID: list[tuple[str, Any]] = [
+    *(("reason", value) for value in ("", 7, ["x"])),
+    *(("toolCallId", value) for value in ("", 7)),
+    ("responseSchema", True),
+    ("responseSchema", "object"),
+    ("responseSchema", []),
+    ("expiresAt", 1893456000),
+    ("expiresAt", "soon"),
+    ("expiresAt", "2030-01-01"),
+    ("expiresAt", "2030-01-01T00:00:00"),  # of which clock?
+    ("expiresAt", "2030-02-30T00:00:00Z"),
+    ("expiresAt", "20300101T000000Z"),  # not read by browsers
+]
+
+
+@pytest.mark.parametrize(("field", "value"), INVALID)
+def test_a_field_that_ag_ui_does_not_allow_is_left_out_and_logged_once(
+    field: str, value: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    asked = _asked(Interrupt({field: value}, id="i1"))
+    assert _told(asked, asked) == [{"id": "i1", "reason": "input_required", "metadata": {"value": {field: value}}}]
+    line = f"The field {field!r} of the interrupt 'i1' is not valid in AG-UI and left out"
+    assert [record.getMessage() for record in caplog.records] == [f"{line} (thread 'thread-1', run 'run-1')."]
+
+
+def test_a_field_that_is_null_is_absent(caplog: pytest.LogCaptureFixture) -> None:
+    (item,) = _told(_asked(Interrupt({**dict.fromkeys(OWN_FIELDS), "expires_at": "2030-01-01T00:00:00+01:00"}, id="i")))
+    assert (item["reason"], item["expiresAt"]) == ("input_required", "2030-01-01T00:00:00+01:00")
+    assert caplog.records == []
+
+
+def test_langgraphs_schema_of_the_answer_comes_before_the_values_own() -> None:
+    asked = {"id": "i1", "value": {"responseSchema": {"type": "string"}}, "response_schema": {"type": "integer"}}
+    assert _told(_asked(asked))[0]["responseSchema"] == {"type": "integer"}
+
+
+def test_a_schema_in_the_value_of_an_approval_comes_before_the_usual_one() -> None:
+    value = {"type": "tool_approval", "responseSchema": {"type": "string"}}
+    assert _told(_asked(Interrupt(value, id="i1")))[0]["responseSchema"] == {"type": "string"}
+
+
+@pytest.mark.filterwarnings("ignore:NodeInterrupt is deprecated")
+async def test_interrupts_that_langgraph_gives_no_id_each_have_one(agui_client: AguiClient) -> None:
+    def build(checkpointer: Any) -> Any:
+        def left(state: MessagesState) -> None:
+            raise NodeInterrupt("left?")
+
+        def right(state: MessagesState) -> None:
+            raise NodeInterrupt("right?")
+
+        graph = StateGraph(MessagesState).add_node(left).add_node(right)
+        return graph.add_edge(START, "left").add_edge(START, "right").compile(checkpointer)
+
+    (telling,) = await tell(Fixture("asking", build, (says("go", "interrupt"),)), known=False)
+    answer = agui_client.play(telling.events)
+    items = {item["message"]: item["id"] for item in answer.pending_interrupts}
+    assert (answer.accepted, items) == (True, {"left?": "placeholder-id", "right?": "placeholder-id-1"})
+
+
+@pytest.mark.parametrize("names", [{}, {"id": ""}, {"id": None}, {"id": 7}])
+def test_interrupts_without_an_id_are_told_apart_by_value_and_position(names: dict[str, Any]) -> None:
+    one, two = ({"value": value, **names} for value in ("one?", "two?"))
+    parts = [
+        _asked(two, ns=("b:1",)),
+        _asked(one, ns=("a:1", "c:2")),
+        _asked(one, ns=("a:1",)),
+        _asked(one, two),
+        ("values", {"__interrupt__": (one, two, two)}),
+        ("values", {"__interrupt__": (one, two, two)}),
+    ]
+    items = [(item["id"], item["message"]) for item in _told(*parts)]
+    assert items == [("interrupt-0", "two?"), ("interrupt-1", "one?"), ("interrupt-2", "two?")]
+
+
+def test_an_interrupt_without_an_id_never_takes_that_of_another() -> None:
+    items = _told(_asked({"id": "interrupt-0", "value": "one?"}, {"value": "one?"}))
+    assert [item["id"] for item in items] == ["interrupt-0", "interrupt-1"]
