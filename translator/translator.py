@@ -36,7 +36,7 @@ from .parts.part import IGNORED_MODES, Namespace, Part, is_platform_part, messag
 from .parts.platform_messages import AccumulatedMessages
 from .run.custom import custom_event
 from .run.ending import counted, failure_of, result_of, unanswered
-from .run.error_detail import NEUTRAL, Failure
+from .run.error_detail import NEUTRAL, Failure, failure_of_result
 from .run.interrupts import Interrupts
 from .run.steps import Steps
 from .run.subagents import Subagent, Subagents
@@ -232,13 +232,13 @@ class Translator:
             return None
         return "interrupt" if self.interrupts.by_namespace else "breakpoint"
 
-    def end_subagent(self, subagent: Subagent) -> None:
-        """Ends a subagent: suspended, if an interrupt was raised inside it, or done."""
+    def end_subagent(self, subagent: Subagent, failure: Failure | None = None) -> None:
+        """Ends a subagent: failed; suspended, if an interrupt was raised inside it; or done."""
         self.speech.end_within(subagent.ns)
         self.outbox.tell_all(self.steps.end_superstep(subagent.ns))
         depth = len(subagent.ns)
         inside = [interrupt_id for ns, interrupt_id in self.interrupts.by_namespace if ns[:depth] == subagent.ns]
-        self.outbox.tell_all(self.subagents.finish(subagent, inside))
+        self.outbox.tell_all(self.subagents.end(subagent, inside, failure))
 
     def _end(self, ending: Ending) -> None:
         """Emits the end of the run: what is still open is closed, then the terminal event follows.
@@ -301,15 +301,8 @@ class Translator:
         attempt("The end of the steps", lambda: self.outbox.tell_all(self.steps.end_superstep(())), otherwise=None)
         none: list[Subagent] = []
         for subagent in attempt("The end of the subagents", self.subagents.running, otherwise=none):
-            attempt("The end of a subagent", self._end_last, subagent, failure, otherwise=None)
+            attempt("The end of a subagent", self.end_subagent, subagent, failure, otherwise=None)
         self.outbox.tell_all(self.view.open.closings())  # empty, unless one of these raised
-
-    def _end_last(self, subagent: Subagent, failure: Failure | None) -> None:
-        """Ends a subagent with its run."""
-        if failure is None:
-            self.end_subagent(subagent)
-        else:
-            self.outbox.tell_all(self.subagents.fail(subagent, failure.message, failure.code))
 
     def _end_messages(self) -> None:
         self.losses.attempt("The end of the messages", self.speech.end_all, otherwise=None)
@@ -357,7 +350,7 @@ class Translator:
         self.outbox.tell_all(self.steps.on_message(ns, metadata))
         answered = self.speech.heard(ns, message, metadata)
         for subagent in self.subagents.answered(answered, tuple(task_of(metadata).split("|"))):
-            self.end_subagent(subagent)
+            self.end_subagent(subagent, failure_of_result(message, self.options.error_detail))
 
     def _updates(self, part: Part) -> None:
         data = part.data if isinstance(part.data, Mapping) else {}

@@ -1,4 +1,4 @@
-"""What may be said of an error, by the level of detail that was chosen. Never raises, whatever the error is.
+"""What the client gets of an error, by the level of detail that was chosen. Never raises, whatever the error is.
 
 A platform's error is `{"error": class name, "message": text}`; locally it is the exception itself.
 """
@@ -8,14 +8,17 @@ from __future__ import annotations
 import traceback
 from typing import Any, Final, NamedTuple
 
+from ..content.reader import text_of
 from ..jsonable.to_json import to_text
 from ..options import ErrorDetail
+from ..parts.message import fields
 
 NEUTRAL: Final = "The run failed."
+SUBAGENT_NEUTRAL: Final = "The subagent failed."
 
 
 class Failure(NamedTuple):
-    """What is told of an error."""
+    """What the client gets of an error."""
 
     message: str
     code: str | None = None
@@ -23,7 +26,7 @@ class Failure(NamedTuple):
 
 
 def failure(error: Any, detail: ErrorDetail) -> Failure:
-    """What is told of `error`: nothing of its own, its class, its message too, or its traceback as well."""
+    """The failure that `error` is: without detail, with its class, its message too, or its traceback as well."""
     if detail == "none":
         return Failure(NEUTRAL)
     code = _code(error)
@@ -33,6 +36,15 @@ def failure(error: Any, detail: ErrorDetail) -> Failure:
     if detail == "full" and issubclass(type(error), BaseException):
         return Failure(message, code, {"stack": _stack(error)})
     return Failure(message, code)
+
+
+def failure_of_result(message: Any, detail: ErrorDetail) -> Failure | None:
+    """The failure of a subagent whose call has this result; None unless the result's status is `error`."""
+    view = fields(message)
+    if view.get("status") != "error":
+        return None
+    reason = to_text(text_of(view)) if detail in ("message", "full") else ""
+    return Failure(reason or SUBAGENT_NEUTRAL)
 
 
 def _code(error: Any) -> str | None:

@@ -9,7 +9,8 @@ Rules:
    that resumes it. Where the input is not in the stream, by its name (`lc_agent_name`), if just one unanswered call
    asks for it; else the events name no call.
 3. It starts before the first event of its graph and ends with its call's result, or with the superstep of the graph
-   that called it. An interrupt inside suspends it; a run that fails or is cancelled fails it.
+   that called it. An interrupt inside suspends it. It fails with its call, if the result's status is `error`, and with
+   its run, if that fails or is cancelled.
 4. `attributed`: `SUBAGENT_*` events, and the events of its graph are tagged. `inline`: the events of its graph are the
    main agent's. `hidden`: there are none.
 """
@@ -29,6 +30,7 @@ from ..parts.message import fields
 from ..parts.part import Namespace, is_within
 from ..wire import events
 from ..wire.events import Event
+from .error_detail import Failure
 
 TASK_TOOL: Final = "task"
 
@@ -140,19 +142,18 @@ class Subagents:
         below = [item for item in self._by_ns.values() if not item.ended and item.ns != ns and is_within(item.ns, ns)]
         return sorted(below, key=lambda item: -len(item.ns))
 
-    def finish(self, subagent: Subagent, interrupt_ids: list[str]) -> Iterator[Event]:
-        """Ends a subagent: suspended by interrupts, or done."""
-        if not subagent.ended:
-            subagent.ended = True
-            if self._is_attributed:
-                outcome = {"type": "suspended", "interruptIds": interrupt_ids} if interrupt_ids else {"type": "success"}
-                yield events.subagent_finished(subagent.id, outcome)
-
-    def fail(self, subagent: Subagent, message: str, code: str | None) -> Iterator[Event]:
-        """Ends a subagent with the run's error."""
+    def end(self, subagent: Subagent, interrupt_ids: list[str], failure: Failure | None) -> Iterator[Event]:
+        """Ends a subagent: failed, suspended by interrupts, or done."""
+        if subagent.ended:
+            return
         subagent.ended = True
-        if self._is_attributed:
-            yield events.subagent_error(subagent.id, message, code)
+        if not self._is_attributed:
+            return
+        if failure is not None:
+            yield events.subagent_error(subagent.id, failure.message, failure.code)
+        else:
+            outcome = {"type": "suspended", "interruptIds": interrupt_ids} if interrupt_ids else {"type": "success"}
+            yield events.subagent_finished(subagent.id, outcome)
 
     @property
     def _is_attributed(self) -> bool:

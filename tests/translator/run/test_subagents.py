@@ -1,15 +1,21 @@
 """deepagents' `task` subagents: attributed, inline or hidden; what only looks like one is none."""
 
+from collections.abc import Awaitable, Callable
+from typing import Any
+
 import pytest
+from langchain.agents.middleware import AgentMiddleware
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langgraph_agui.translator import ClientView, Options
 
 from fixtures import FIXTURES, Fixture
 from fixtures.fixture import answers_each, says
 from fixtures.graphs.subagents import ask_person, deep, task
+from fixtures.graphs.toolbox import refuse
 from fixtures.models import ScriptedModel
 from fixtures.run import Conversation
 from fixtures.scripts import call, end, text
+from tests.agui_client import VERSIONS, AguiClient, protocol
 from tests.in_words import Event, Told, is_subsequence, tell, tell_one
 from tests.told import Telling
 
@@ -130,6 +136,51 @@ async def test_a_subagent_of_a_run_that_fails_has_failed(fixture: str, message: 
     told = await tell_one(fixture)
     assert [event["message"] for event in told.kinds("SUBAGENT_ERROR", "RUN_ERROR")] == [message, message]
     assert told.kinds("SUBAGENT_FINISHED") == []
+
+
+class Handling(AgentMiddleware):
+    """Answers a call whose tool fails with the error, so that the run continues."""
+
+    async def awrap_tool_call(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
+        """The tool's result, or the error as one."""
+        try:
+            return await handler(request)
+        except Exception as error:
+            return ToolMessage(str(error), tool_call_id=request.tool_call["id"], status="error")
+
+
+def _handled(*turns: Any, tools: Any = ()) -> Fixture:
+    """A deep agent that delegates, and continues when the delegation fails."""
+    model = ScriptedModel(turns=list(turns))
+    helper = {"name": "helper", "description": "A helper.", "system_prompt": "Help.", "model": model, "tools": tools}
+    asks, done = task("helper", "find birds", "call_1") + end("tool_calls"), text("Done without it.") + end()
+    build = deep(asks, done, subagents=[helper], middleware=[Handling()])
+    return Fixture("handled", build, (says("birds?"),), nested=True)
+
+
+FAILING = {
+    "its model fails": lambda: _handled([*text("I break in the "), ConnectionError("gone")]),
+    "its tool fails": lambda: _handled(
+        call("refuse", {"reason": "rain"}, "call_2") + end("tool_calls"), tools=[refuse]
+    ),
+}
+REASONS = {"its model fails": "gone", "its tool fails": "refused: rain"}
+
+
+@pytest.mark.newest
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("detail", ["code", "message"])
+@pytest.mark.parametrize("how", FAILING)
+async def test_a_subagent_whose_failure_is_handled_has_failed(
+    how: str, detail: Any, version: str, agui_client: AguiClient
+) -> None:
+    options = Options(error_detail=detail, protocol_version=protocol(version))
+    told = await tell_one(FAILING[how](), options, known=False)
+    [ended] = told.kinds(*ENDS)
+    assert ended["type"] == "SUBAGENT_ERROR"
+    assert ended["message"] == (REASONS[how] if detail == "message" else "The subagent failed.")
+    assert told.events[-1]["outcome"] == {"type": "success"}
+    assert agui_client.play(told.events, version=version).accepted
 
 
 async def test_a_subagent_that_asks_is_suspended_by_its_interrupt() -> None:
