@@ -15,9 +15,8 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from .jsonable.to_json import to_text
-
 _log = logging.getLogger(__name__)
+_LONGEST = 10**18  # CPython refuses to write the longest integers
 _Made = TypeVar("_Made")
 
 
@@ -59,9 +58,9 @@ class Losses:
             self._warned.add(what)
             _log.warning("%s (thread %r, run %r).", what, *self._names, exc_info=error)
 
-    def value(self, stands: str, error: BaseException | None) -> None:
-        """A value inside a message, a channel or an event cannot be read; its place is taken by the text `stands`."""
-        self.warn(f"A value cannot be read; in its place stands {stands!r}", error)
+    def value(self, replacement: str, error: BaseException | None) -> None:
+        """A value inside a message, a channel or an event cannot be read, and is replaced by the text `replacement`."""
+        self.warn(f"A value cannot be read and is replaced by {replacement!r}", error)
 
     def attempt(self, what: str, act: Callable[..., _Made], *args: Any, otherwise: _Made) -> _Made:
         """The result of `act`, or `otherwise` if it raises: then `what` is lost, and the caller continues."""
@@ -79,6 +78,9 @@ class Losses:
 
 
 def _named(value: Any) -> str:
-    if type(value) is int:
-        return str(value)
-    return repr(value.decode() if type(value) is bytes else to_text(value))
+    """What a log line calls an id or a name; of one that is neither text nor a number, its type: its text may raise."""
+    if type(value) is bytes:
+        value = value.decode(errors="replace")
+    if type(value) is str or (type(value) is int and abs(value) < _LONGEST):
+        return repr(value)
+    return f"of the type {type(value).__name__}"

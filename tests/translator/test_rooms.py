@@ -32,7 +32,6 @@ EXCEPTIONS = frozenset(
         ("translator.checkpoint.values", "translator.messages.stream"),
         ("translator.checkpoint.waiting", "translator.run.interrupts"),
         ("translator.checkpoint.waiting", "translator.run.subagents"),
-        ("translator.losses", "translator.jsonable.to_json"),
         ("translator.messages.blocks", "translator.checkpoint.messages"),
         ("translator.messages.blocks", "translator.checkpoint.predicted_state"),
         ("translator.messages.call_ids", "translator.run.subagents"),

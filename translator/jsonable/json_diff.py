@@ -1,45 +1,48 @@
-"""RFC 6902 patches between two plain values: small, applicable, and never larger than what they replace.
+"""The difference of two JSON values as an RFC 6902 patch: small, applicable, never larger than what it replaces.
 
-Lives here: `diff` and `escape`. Never here: state, channels, events, or applying a patch.
+Values here are JSON as `to_json` makes it. Applying a patch, and what state or a channel is, is not known here.
 
-Rules:
-- Values are the same when their JSON is: `True` is not `1`, `1` is not `1.0`; the order of keys does not count.
-- Only `add`, `remove` and `replace`, each valid when those before it have been applied, by fast-json-patch with
-  validation (what the client runs) and by jsonpatch.
-- At every level: operations inside it that are more bytes than one `replace` of the level become that `replace`.
-- A string is replaced: JSON Patch cannot append to one.
-- fast-json-patch refuses a path through `__proto__`, and through `prototype` below `constructor`; a change there is
-  told as a `replace` of the nearest level above that has a path.
-- Lists are aligned by what they have in common at both ends, then by id or content (`align`). No step is quadratic.
-- How fast: levels are compared as bytes written by orjson, so Python looks only at what changed and its siblings.
+Rules
+1. Two values are the same when their JSON is: `True` is not `1`, `1` is not `1.0`; the order of keys does not count.
+2. Only `add`, `remove` and `replace`, each valid once those before it are applied, both for fast-json-patch with
+   validation (what the client runs) and for jsonpatch.
+3. Where the operations inside a level take more bytes than one `replace` of the level, they become that `replace`.
+4. A string is replaced: JSON Patch cannot append to one.
+5. fast-json-patch refuses a path through `__proto__`, and through `prototype` below `constructor`. A change there is a
+   `replace` of the nearest level above that has a path.
+6. Lists are aligned by their common beginning and end, then by the id or content of their elements.
+7. No step is slower than sorting: the work is O(size + n log n). Values are compared as bytes written by orjson, many
+   at once, so Python looks only at what changed and at its siblings.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, Final
 
 from orjson import dumps
 
-from .list_alignment import changed, common_prefix, common_suffix, gaps, same
-
 Operation = dict[str, Any]
 
-_WORTH_MEASURING = (
-    512  # bytes of a growing patch from which the value is measured, to stop when the patch has passed it
-)
+_MEASURED_FROM: Final = 512
+"""Bytes of a growing patch from which the value is measured, to stop when the patch is larger."""
+_AT_ONCE: Final = 32
+"""Elements compared by one pair of dumps: enough for C to win, few enough to look into when they differ."""
+_CONTAINERS: Final = (dict, list)
 
 
 def diff(before: Any, after: Any, path: str = "") -> list[Operation] | None:
-    """The operations that turn the plain value `before`, found at JSON pointer `path`, into the plain value `after`.
+    """The operations that turn `before`, the JSON value at the JSON pointer `path`, into the JSON value `after`.
 
-    `[]` if they are equal; None if the client refuses every patch there (`path` itself leads through `__proto__`).
-    Operations refer to parts of `after`, which are not copied: whoever changes `after` later, changes them. Neither
-    value is changed. Both must be plain (see `to_json`), not deeper than it makes them.
+    `[]` if they are the same; None if the client refuses every patch there (`path` leads through `__proto__`). Neither
+    value is changed, and `after` is not copied: the operations hold parts of it. Both are nested no deeper than
+    `to_json` makes them.
     """
     if not _has_path(path):
         return None
-    if type(after) not in (dict, list) and same(before, after):
+    if type(after) not in (dict, list) and _same(before, after):
         return []
     return _between(before, after, path).operations
 
@@ -50,7 +53,7 @@ def escape(key: str) -> str:
 
 
 class _Patch:
-    """Operations, the bytes they take (with a comma each), and a size the value they lead to has at least."""
+    """Operations, the bytes they take (each with a comma), and a least size of the value they lead to."""
 
     __slots__ = ("floor", "operations", "size")
 
@@ -107,11 +110,11 @@ def _between(before: Any, after: Any, path: str) -> _Patch:
 
 
 def _objects(before: dict[str, Any], after: dict[str, Any], path: str) -> _Patch | None:
-    """None: not to be told at this level's keys."""
+    """None: a key of this level has no path (rule 5)."""
     removed = [key for key in before if key not in after]
     added = [key for key in after if key not in before]
     kept = [key for key in after if key in before] if added else list(after)
-    touched = [kept[at] for at in changed([before[key] for key in kept], [after[key] for key in kept])]
+    touched = [kept[at] for at in _changed([before[key] for key in kept], [after[key] for key in kept])]
     below_constructor = path.endswith("/constructor")
     patch = _Patch()
     for key in (*removed, *touched, *added):
@@ -130,51 +133,51 @@ def _objects(before: dict[str, Any], after: dict[str, Any], path: str) -> _Patch
 
 
 def _lists(before: list[Any], after: list[Any], path: str) -> _Patch | None:
-    """None: the patch would be larger than the list."""
-    start = common_prefix(before, after)
-    end = common_suffix(before, after, min(len(before), len(after)) - start)
+    """None: the patch is larger than the list."""
+    start = _common_prefix(before, after)
+    end = _common_suffix(before, after, min(len(before), len(after)) - start)
     left, right = before[start : len(before) - end], after[start : len(after) - end]
     patch = _Patch()
     limit = _Limit(path, after)
     if len(left) == len(right):
-        positions = changed(left, right)
+        positions = _changed(left, right)
         if 2 * len(positions) <= len(left) + 1:
             for at in positions:
                 patch.extend(_between(left[at], right[at], f"{path}/{start + at}"))
-                if limit.passed_by(patch):
+                if limit.is_passed_by(patch):
                     return None
             return patch
-    for i, j, k, m in gaps(left, right):
+    for i, j, k, m in _stretches(left, right):
         if not _stretch(patch, limit, left[i:j], right[k:m], path, start + k):
             return None
     return patch
 
 
 def _stretch(patch: _Patch, limit: _Limit, left: list[Any], right: list[Any], path: str, at: int) -> bool:
-    """Turns `left` into `right` at position `at`; False when the patch has become larger than the list."""
-    if not left or not right or not same(left, right):
-        begin = common_prefix(left, right)
-        end = common_suffix(left, right, min(len(left), len(right)) - begin)
+    """Adds what turns `left` into `right` at position `at`; False when the patch has become larger than the list."""
+    if not left or not right or not _same(left, right):
+        begin = _common_prefix(left, right)
+        end = _common_suffix(left, right, min(len(left), len(right)) - begin)
         left, right = left[begin : len(left) - end], right[begin : len(right) - end]
         at += begin
         paired = min(len(left), len(right))
         for offset in range(paired):
             patch.extend(_between(left[offset], right[offset], f"{path}/{at + offset}"))
-            if limit.passed_by(patch):
+            if limit.is_passed_by(patch):
                 return False
         for _ in range(paired, len(left)):
             patch.remove(f"{path}/{at + paired}")
-            if limit.passed_by(patch):
+            if limit.is_passed_by(patch):
                 return False
         for offset in range(paired, len(right)):
             patch.add(f"{path}/{at + offset}", right[offset])
-            if limit.passed_by(patch):
+            if limit.is_passed_by(patch):
                 return False
     return True
 
 
 class _Limit:
-    """The bytes of a `replace`, measured when a patch is large enough to be worth it."""
+    """The bytes of a `replace`, measured once a patch is large enough."""
 
     __slots__ = ("path", "size", "value")
 
@@ -183,8 +186,8 @@ class _Limit:
         self.value = value
         self.size = 0
 
-    def passed_by(self, patch: _Patch) -> bool:
-        if patch.size <= _WORTH_MEASURING:
+    def is_passed_by(self, patch: _Patch) -> bool:
+        if patch.size <= _MEASURED_FROM:
             return False
         if not self.size:
             self.size = _around(self.path) + len(dumps(self.value))
@@ -194,3 +197,107 @@ class _Limit:
 def _has_path(path: str) -> bool:
     tokens = path.split("/")
     return "__proto__" not in tokens and ("constructor", "prototype") not in pairwise(tokens)
+
+
+def _same(before: Any, after: Any) -> bool:
+    """Whether two JSON values are the same, with their keys in the same order."""
+    kind = type(before)
+    if kind is not type(after):
+        return False
+    return dumps(before) == dumps(after) if kind in _CONTAINERS else bool(before == after)
+
+
+def _changed(before: Sequence[Any], after: Sequence[Any]) -> list[int]:
+    """The positions at which two lists of one length differ."""
+    positions = []
+    for start in range(0, len(after), _AT_ONCE):
+        left, right = before[start : start + _AT_ONCE], after[start : start + _AT_ONCE]
+        if len(right) > 1 and dumps(left) == dumps(right):
+            continue
+        positions += [start + at for at in range(len(right)) if not _same(left[at], right[at])]
+    return positions
+
+
+def _common_prefix(before: Sequence[Any], after: Sequence[Any]) -> int:
+    """How many elements two lists have in common at their beginning."""
+    shorter = min(len(before), len(after))
+    start = 0
+    while start < shorter:
+        end = min(start + _AT_ONCE, shorter)
+        if dumps(before[start:end]) != dumps(after[start:end]):
+            while _same(before[start], after[start]):
+                start += 1
+                if start == end:
+                    break
+            else:
+                return start
+        start = end
+    return shorter
+
+
+def _common_suffix(before: Sequence[Any], after: Sequence[Any], most: int) -> int:
+    """How many elements two lists have in common at their end, up to `most`."""
+    count = 0
+    while count < most:
+        step = min(_AT_ONCE, most - count)
+        left, right = (
+            before[len(before) - count - step : len(before) - count],
+            after[len(after) - count - step :][:step],
+        )
+        if dumps(left) != dumps(right):
+            while count < most and _same(before[-count - 1], after[-count - 1]):
+                count += 1
+            return count
+        count += step
+    return count
+
+
+def _stretches(before: Sequence[Any], after: Sequence[Any]) -> Iterator[tuple[int, int, int, int]]:
+    """Stretches `before[i:j]` and `after[k:l]` that correspond, in order, covering both lists.
+
+    An element is recognised by its "id", else by its JSON, if that is unique in both lists. The longest run of such
+    elements in the same order (a longest increasing subsequence) gives stretches of one element each; what lies between
+    two of them is one stretch, of which either side may be empty.
+    """
+    left, right = _positions(before), _positions(after)
+    pairs = [(left[token], at) for token, at in right.items() if at >= 0 and left.get(token, -1) >= 0]
+    at_before = at_after = 0
+    for i, k in _longest_increasing(pairs):
+        if at_before < i or at_after < k:
+            yield at_before, i, at_after, k
+        yield i, i + 1, k, k + 1
+        at_before, at_after = i + 1, k + 1
+    if at_before < len(before) or at_after < len(after):
+        yield at_before, len(before), at_after, len(after)
+
+
+def _positions(elements: Sequence[Any]) -> dict[str | bytes, int]:
+    positions: dict[str | bytes, int] = {}
+    for at, element in enumerate(elements):
+        name = element.get("id") if type(element) is dict else None
+        token = name if type(name) is str else dumps(element)
+        positions[token] = -1 if token in positions else at
+    return positions
+
+
+def _longest_increasing(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Of pairs in order of their second member, the most whose first members are in order too."""
+    lowest: list[int] = []  # the lowest first member that ends a run of each length
+    ends: list[int] = []  # the pair it belongs to
+    previous: list[int] = []
+    for at, (first, _) in enumerate(pairs):
+        length = bisect_left(lowest, first)
+        previous.append(ends[length - 1] if length else -1)
+        if length == len(lowest):
+            lowest.append(first)
+            ends.append(at)
+        else:
+            lowest[length] = first
+            ends[length] = at
+    run = []
+    at = ends[-1] if ends else -1
+    while at >= 0:
+        run.append(pairs[at])
+        at = previous[at]
+    run.reverse()
+    return run

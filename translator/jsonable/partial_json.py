@@ -1,8 +1,8 @@
-"""JSON that is still being written, read as far as it goes. Knows nothing of what the JSON is about.
+"""JSON that is still being written, read as far as it goes.
 
-One scan and at most two parses, however the text ends: it is read as it stands with what is open closed, or else up to
-its last whole member. A string that is cut within an escape is read up to the escape. What is malformed before its end,
-or nested deeper than `MAX_DEPTH`, is not read.
+One scan and at most two parses, however the text ends: what is open is closed, and the whole is parsed, or else the
+part up to the last complete member. A string that ends within an escape is read up to the escape. Text that is
+malformed before its end, or nested deeper than `MAX_DEPTH`, is not read.
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ from typing import Any, Final
 
 import orjson
 
-MAX_DEPTH: Final = 128
-"""Containers open at once."""
+from .to_json import MAX_DEPTH
 
 _STRING: Final = r"""
     "(?:[^"\\]++
@@ -27,7 +26,7 @@ _CLOSER: Final = {"{": "}", "[": "]"}
 
 
 def read_partial(text: str) -> Any:
-    """The value that `text` begins, as far as it is written; None if nothing of it can be read. Never raises."""
+    """The value that `text` begins, as far as it is written; None if none of it can be read. Never raises."""
     closers: list[str] = []
     whole, members = text, 0
     for found in _TOKEN.finditer(text):

@@ -1,11 +1,10 @@
-"""Any Python value as JSON: what is not JSON is made JSON here, the same way everywhere.
+"""Any Python value as JSON: the one place where what is not JSON is made JSON.
 
-Lives here: `to_json`, `freeze`, `text` and the table below. Never here: anything that knows what a channel, a message
-or an event is. Nothing in this module raises, whatever it is given, and nothing depends on memory addresses, hash
-order or the clock: equal values give equal bytes. The forms follow what LangGraph Platform sends, so that a graph
-looks the same run here or there; where the platform has no form (it sends null, or fails) a short text says what
-stood there. A value that cannot be read is logged too: in a run by the function in `ON_UNREADABLE`, elsewhere once for
-each such text.
+Nothing here raises, whatever it is given, and nothing depends on memory addresses, hash order or a clock: equal values
+give equal bytes. The forms are those that LangGraph Platform sends, so that a graph looks the same here and there;
+where the platform has no form (it sends null, or fails) a short text says what was there. A value that cannot be read
+is also logged: in a run by the function in `ON_UNREADABLE`, elsewhere by this module. What a channel, a message or an
+event is, is not known here.
 
 ==========================================  ======================================================================
 a value                                     its JSON
@@ -40,51 +39,74 @@ Keys are text: a str is itself, True "true", None "null", 1 "1", any other key i
 a string). Where two keys of one mapping become the same, str keys keep theirs and the others get " (2)", " (3)" .. in
 order. A key "__proto__" stays: JSON and the client keep it as data (only patch paths avoid it).
 
-How: `orjson` does all the work in C and asks `_settled` about what it does not know. What it refuses (odd keys, large
-integers, surrogates, cycles, depth) is walked in Python with the same `_settled`: slower, and the same JSON. Two
-things are taken at their word: an `orjson.Fragment`, and an object that unfolds without end in width.
+How: orjson does all the work in C and calls `_converted` for what it does not know. What it refuses (odd keys, large
+integers, surrogates, cycles, depth) is walked in Python with the same `_converted`: slower, and the same JSON. Two
+things are not checked: an `orjson.Fragment`, and an object whose width never ends. Classes are looked at, not
+instances, wherever there is a choice: an instance may answer to any name (proxies, mocks).
 """
 
 from __future__ import annotations
 
+import ipaddress
 import logging
 import math
-from collections.abc import Callable
+import re
+import types
+from array import array
+from base64 import b64encode
+from collections import UserString
+from collections.abc import Callable, Mapping, MappingView, Sequence, Set
 from contextvars import ContextVar
+from dataclasses import fields, is_dataclass
+from datetime import date, datetime, time, timedelta, tzinfo
+from decimal import Decimal
+from enum import Enum
+from pathlib import PurePath
 from typing import Any, Final, NamedTuple
+from uuid import UUID
 
 import orjson
+from langgraph.types import Send
+from pydantic import BaseModel
 
-from .other_types import reopened, unreadable
-
-ON_UNREADABLE: Final[ContextVar[Callable[[str, Exception | None], None] | None]] = ContextVar("UNREAD", default=None)
+ON_UNREADABLE: Final[ContextVar[Callable[[str, Exception | None], None] | None]] = ContextVar(
+    "ON_UNREADABLE", default=None
+)
 """Takes the text that replaces a value that cannot be read, and the error; it may be called for every such value. Set
 during calls that know their run."""
 
-MAX_DEPTH = 128
-"""Containers nested in one value. orjson writes 254 levels, and an event and a patch around the value need some."""
+MAX_DEPTH: Final = 240
+"""Containers nested in one value. orjson writes 254 levels; an event and a patch around the value need some of them."""
 
 _log = logging.getLogger(__name__)
-_ORJSON_DEPTH = 254
-_MARGIN = _ORJSON_DEPTH - MAX_DEPTH
-_SAFE_INTEGER = 2**53 - 1
-_LONGEST_INTEGER_BITS = 4096  # CPython refuses to write integers of more than 4300 digits
-_CYCLE = "<cycle>"
-_TOO_DEEP = "<too deep>"
-_MOST_FORMS = 8  # an Enum of a pydantic root model of a numpy scalar: three forms before JSON; more is a loop
-_RETRIED = 3  # levels of a refused value at which orjson is offered the parts: most of a large one is ordinary
-_MOST_LOGGED = 1000
-_logged_before: set[str] = set()  # texts in place of values that could not be read outside a run
-_spare: list[tuple[list[Any], list[Any]]] = []  # as many as were ever in use at once
-_REFUSED = (TypeError, ValueError, RecursionError)  # orjson's own errors are the first two
-_BASIC = frozenset({str, int, float, bool, type(None)})
-_KNOWN = _BASIC | {dict, list, tuple, set, frozenset}
-_OPTIONS = (
+_MARGIN: Final = 254 - MAX_DEPTH
+_SAFE_INTEGER: Final = 2**53 - 1
+_LONGEST_INTEGER_BITS: Final = 4096  # CPython refuses to write integers of more than 4300 digits
+_CYCLE: Final = "<cycle>"
+_TOO_DEEP: Final = "<too deep>"
+_MOST_FORMS: Final = 8  # an Enum of a pydantic root model of a numpy scalar has three forms before JSON; more is a loop
+_RETRIED: Final = 3  # levels of a refused value at which orjson is given the parts: most of a large one is ordinary
+_REFUSED: Final = (TypeError, ValueError, RecursionError)  # orjson's own errors are the first two
+_BASIC: Final = frozenset({str, int, float, bool, type(None)})
+_KNOWN: Final = _BASIC | {dict, list, tuple, set, frozenset}
+_OPTIONS: Final = (
     orjson.OPT_STRICT_INTEGER
     | orjson.OPT_PASSTHROUGH_SUBCLASS
     | orjson.OPT_PASSTHROUGH_DATACLASS
     | orjson.OPT_PASSTHROUGH_DATETIME
 )
+_AS_TEXT: Final = (
+    UUID,
+    UserString,
+    complex,
+    PurePath,
+    tzinfo,
+    ipaddress.IPv4Address,
+    ipaddress.IPv4Network,
+    ipaddress.IPv6Address,
+    ipaddress.IPv6Network,
+)
+_FUNCTIONS: Final = (types.FunctionType, types.BuiltinFunctionType, types.MethodType)
 
 
 class Frozen(NamedTuple):
@@ -93,7 +115,7 @@ class Frozen(NamedTuple):
     data: bytes
     """Compact JSON; `orjson.loads(data) == json`."""
     json: Any
-    """The plain value."""
+    """The same as dicts, lists and basic values."""
 
 
 def to_json(value: Any) -> Any:
@@ -104,34 +126,35 @@ def to_json(value: Any) -> Any:
 def to_json_each(values: list[Any]) -> list[Any]:
     """`to_json` of each of many containers, at once: most of what a small one costs is the call."""
     try:
-        each: list[Any] = orjson.loads(_bytes_in_c(values, _MARGIN))
+        each: list[Any] = orjson.loads(_dumps(values))
     except _REFUSED:
         return [to_json(value) for value in values]
     return each
 
 
 def freeze(value: Any) -> Frozen:
-    """The JSON bytes and the plain copy of any value, by the table above. Never raises."""
+    """The JSON of any value, as bytes and as a copy, by the table above. Never raises."""
     if type(value) in _BASIC:
         basic = _basic(value)
         return Frozen(orjson.dumps(basic), basic)
     try:
-        return _in_c(value, _MARGIN)
+        data = _dumps(value)
+        return Frozen(data, orjson.loads(data))
     except _REFUSED:
         walked = _walk(value, set(), 0)
         return Frozen(orjson.dumps(walked), walked)
 
 
 def json_bytes(value: Any) -> bytes:
-    """`freeze(value).data`, without the plain copy."""
+    """`freeze(value).data`, without the copy."""
     try:
-        return _bytes_in_c(value, _MARGIN)
+        return _dumps(value)
     except _REFUSED:
         return freeze(value).data
 
 
 def json_bytes_unlogged(value: Any) -> bytes:
-    """`json_bytes` of what is compared, and not sent: it costs no log line."""
+    """`json_bytes` of what is compared and not sent: an unreadable value costs no log line."""
     before = ON_UNREADABLE.set(_not_logged)
     try:
         return json_bytes(value)
@@ -153,108 +176,80 @@ def to_text(value: Any) -> str:
     return value
 
 
-def _in_c(value: Any, margin: int) -> Frozen:
-    data = _bytes_in_c(value, margin)
-    return Frozen(data, orjson.loads(data))
+def _dumps(value: Any, depth: int = 0) -> bytes:
+    """The JSON of a value that is found at `depth`, by orjson.
 
-
-def _bytes_in_c(value: Any, margin: int) -> bytes:
-    for _ in range(margin - _MARGIN):
+    The lists around it use up the levels that the value may not have: orjson itself refuses what is nested deeper than
+    `MAX_DEPTH`.
+    """
+    for _ in range(depth):
         value = [value]
-    outermost, innermost = _nest()
-    innermost.append(value)
-    try:
-        return orjson.dumps(outermost, default=_known_to_orjson, option=_OPTIONS)[margin:-margin]
-    finally:
-        innermost.clear()
-        _spare.append((outermost, innermost))
-
-
-def _nest() -> tuple[list[Any], list[Any]]:
-    """The first and the last of `_MARGIN` lists in each other, so that orjson itself refuses what is nested deeper than
-    `MAX_DEPTH`. It goes back to `_spare`: making one costs more than most values do."""
-    try:
-        return _spare.pop()
-    except IndexError:
-        outermost = innermost = list[Any]()
-        for _ in range(_MARGIN - 1):
-            outermost = [outermost]
-        return outermost, innermost
-
-
-def _part_in_c(value: Any, depth: int) -> Any:
-    data = orjson.dumps(value, default=_known_to_orjson, option=_OPTIONS)
-    if data.count(b"[") + data.count(b"{") <= MAX_DEPTH - depth:  # cannot be too deep: most parts are small
-        return orjson.loads(data)
-    return _in_c(value, _MARGIN + depth).json
+    around = [[[[[[[[[[[[[[value]]]]]]]]]]]]]]
+    data = orjson.dumps(around, default=_known_to_orjson, option=_OPTIONS)
+    return data[_MARGIN + depth : -_MARGIN - depth]
 
 
 def _known_to_orjson(value: Any) -> Any:
-    settled = _settled(value)
-    if type(settled) is set or type(settled) is frozenset:
-        if not all(type(element) in _BASIC for element in settled):
+    form = _converted(value)
+    if type(form) is set or type(form) is frozenset:
+        if not all(type(element) in _BASIC for element in form):
             raise TypeError  # its elements have to be made JSON before they can be sorted: walked
-        return sorted(settled, key=_bytes)
-    return settled
+        return sorted(form, key=orjson.dumps)
+    return form
 
 
-def _settled(value: Any) -> Any:
+def _converted(value: Any) -> Any:
     """A value of a type in `_KNOWN` for one that is not; its inside may still be anything."""
     form, raised = value, None
     try:
         for _ in range(_MOST_FORMS):
-            form = reopened(form)
+            form = _step(form)
             if type(form) in _KNOWN:
                 return form
     except Exception as error:
         raised = error
-    return _unread(value, raised)
+    return _replaced(value, raised)
 
 
-def _unread(value: Any, error: Exception | None) -> str:
-    stands, log = unreadable(value), ON_UNREADABLE.get() or _logged
-    log(stands, error)
-    return stands
+def _replaced(value: Any, error: Exception | None) -> str:
+    """The text for a value that cannot be read."""
+    text, log = _unreadable(value), ON_UNREADABLE.get() or _logged
+    log(text, error)
+    return text
 
 
-def _not_logged(_stands: str, _error: Exception | None) -> None:
+def _not_logged(_text: str, _error: Exception | None) -> None:
     pass
 
 
-def _logged(stands: str, error: Exception | None) -> None:
-    if stands not in _logged_before and len(_logged_before) < _MOST_LOGGED:
-        _logged_before.add(stands)
-        _log.warning("A value cannot be read; in its place stands %r.", stands, exc_info=error)
+def _logged(text: str, error: Exception | None) -> None:
+    _log.warning("A value cannot be read and is replaced by %r.", text, exc_info=error)
 
 
 def _walk(value: Any, above: set[int], depth: int) -> Any:
-    kind = type(value)
-    if kind not in _KNOWN:
-        settled = _settled(value)
-        kind = type(settled)
-    else:
-        settled = value
+    form = value if type(value) in _KNOWN else _converted(value)
+    kind = type(form)
     if kind in _BASIC:
-        return _basic(settled)
+        return _basic(form)
     if id(value) in above:
         return _CYCLE
-    if depth >= MAX_DEPTH and (settled or kind is not tuple):  # orjson lets an empty tuple pass
+    if depth >= MAX_DEPTH and (form or kind is not tuple):  # orjson lets an empty tuple pass
         return _TOO_DEEP
     if 0 < depth <= _RETRIED:
         try:
-            return _part_in_c(value, depth)  # no cycle through `above` either, or orjson had refused
+            return orjson.loads(_dumps(value, depth))  # no cycle through `above` either, or orjson had refused
         except _REFUSED:
             pass
     above.add(id(value))
     try:
         if kind is dict:
-            return _object(settled, above, depth + 1)
+            return _object(form, above, depth + 1)
         elements = []
-        for element in settled:
+        for element in form:
             elements.append(_walk(element, above, depth + 1))  # noqa: PERF401 (a comprehension is one frame more)
-        return elements if kind is list or kind is tuple else sorted(elements, key=_bytes)
+        return elements if kind is list or kind is tuple else sorted(elements, key=orjson.dumps)
     except Exception as error:  # another thread changed it meanwhile, or the stack is used up
-        return _unread(value, error)
+        return _replaced(value, error)
     finally:
         above.discard(id(value))
 
@@ -296,5 +291,109 @@ def _free(name: str, own: set[str], named: dict[str, Any], uses: dict[str, int])
     return candidate
 
 
-def _bytes(value: Any) -> bytes:
-    return orjson.dumps(value)
+def _step(value: Any) -> Any:
+    """A form of `value` nearer to JSON: basic, a dict, list, tuple, set, or an object to be converted again.
+
+    Raises whatever the object raises when it is read.
+    """
+    for kinds, form in _FORMS:
+        if isinstance(value, kinds):
+            return form(value)
+    cls = type(value)
+    if hasattr(cls, "__attrs_attrs__"):
+        return _public(value, [attribute.name for attribute in cls.__attrs_attrs__])
+    if is_dataclass(cls):
+        return _public(value, [field.name for field in fields(cls)])
+    if cls.__module__.partition(".")[0] == "numpy":
+        return _numpy(value)
+    for name in ("model_dump", "dict"):  # pydantic 2 and 1, and what imitates them
+        dump = getattr(cls, name, None)
+        if callable(dump):
+            return dump(value)
+    return f"<{_class_name(cls)}>"
+
+
+def _unreadable(value: Any) -> str:
+    """The text in place of an object that raised when it was read."""
+    return f"<{_class_name(type(value))}: cannot be read>"
+
+
+def _class_name(cls: type) -> str:
+    try:
+        module, name = str(cls.__module__), str(cls.__qualname__)
+    except Exception:
+        return "object"
+    return name if module == "builtins" else f"{module}.{name}"
+
+
+def _public(value: Any, names: Sequence[str]) -> dict[str, Any]:
+    return {name: getattr(value, name) for name in names if not name.startswith("_") and hasattr(value, name)}
+
+
+def _model(value: BaseModel) -> Any:
+    try:
+        return value.model_dump(warnings=False)
+    except Exception:
+        return dict(value.__dict__)
+
+
+def _tuple(value: tuple[Any, ...]) -> Any:
+    names = getattr(type(value), "_fields", None)
+    return dict(zip(names, value, strict=True)) if isinstance(names, tuple) else list(value)
+
+
+def _decimal(value: Decimal) -> Any:
+    if not value.is_finite():
+        return None
+    if value.adjusted() > 308:
+        return str(value)
+    whole = value.as_tuple().exponent
+    if isinstance(whole, int) and whole < 0:
+        return float(value)
+    return int(value) if abs(value) <= _SAFE_INTEGER else str(value)
+
+
+def _numpy(value: Any) -> Any:
+    if not hasattr(value, "tolist"):
+        return f"<{_class_name(type(value))}>"
+    form = value.tolist()
+    if type(form) is type(value):  # wider than Python's own numbers
+        return complex(form) if form.dtype.kind == "c" else float(form)
+    return form
+
+
+def _class(value: Any) -> str:
+    return f"<class {_class_name(value)}>" if isinstance(value, type) else str(value)
+
+
+def _function(value: Any) -> str:
+    return f"<function {value.__module__}.{value.__qualname__}>"
+
+
+_FORMS: tuple[tuple[Any, Callable[[Any], Any]], ...] = (
+    (Enum, lambda value: value.value),
+    (str, str.__str__),
+    (int, int.__int__),
+    (float, float.__float__),
+    (BaseModel, _model),
+    (tuple, _tuple),
+    (dict, lambda value: dict(value.items())),
+    (list, list),
+    (MappingView, list),
+    (Set, set),
+    (Send, lambda value: {"node": value.node, "args": value.arg}),
+    (datetime | date | time, lambda value: value.isoformat()),
+    (timedelta, timedelta.total_seconds),
+    (Decimal, _decimal),
+    (bytes | bytearray | memoryview, lambda value: b64encode(value).decode()),
+    (BaseException, lambda value: {"error": type(value).__name__, "message": str(value)}),
+    (_AS_TEXT, str),
+    (re.Pattern, lambda value: value.pattern),
+    (type | types.GenericAlias | types.UnionType, _class),
+    (_FUNCTIONS, _function),
+    (types.ModuleType, lambda value: f"<module {value.__name__}>"),
+    (range, repr),
+    (array, array.tolist),
+    (Mapping, lambda value: dict(value.items())),
+    (Sequence, list),
+)
