@@ -18,12 +18,13 @@ told before it, and nothing folded. A gap is mended likewise.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import Any
 
-from ..translator import ClientView, Failed, Lost, Options, Translator, UnreadablePartError
-from ..translator.parts.part import Part, read_part
+from ..translator import ClientView, Failed, Lost, Options, Part, Translator, UnreadablePartError, read_part
 from .ended import is_of
+from .failures import where
 from .idle import Ended, Subgraph, told_end
 from .joined import Joined, joined
 from .latecomer import Latecomer
@@ -41,7 +42,10 @@ reader is brought up at any cut."""
 FOLD_MOST = 0.5
 """Seconds after which a replay that never pauses is told as far as it came."""
 
-_WITHHELD = "Text that streamed before a reader joined, or was missed, is left out: the run's values hold no messages"
+_WITHHELD = (
+    "Text that streamed before a reader joined, or was missed, is left out: the run's values hold no messages (%s)."
+)
+_log = logging.getLogger(__name__)
 
 
 def attached(thread: PlatformThread, run: Answered, reader: Reader, options: Options) -> Batches:
@@ -199,11 +203,11 @@ class _Attachment:
         """The events that end the run."""
         values = self._translator.values if ended.values is None else ended.values
         if self._latecomer.has_muted and not _has_messages(values, self._options.messages_key):
-            self._translator.losses.warn(_WITHHELD)
+            _log.warning(_WITHHELD, where(None, self._thread.id, self._told_id))
         if self._reader.view is self._translator.view:
-            return told_end(self._translator, ended)
+            return told_end(self._translator, ended, self._options)
         self._translator.apply_checkpoint(self._values)
-        told_end(self._translator, ended)
+        told_end(self._translator, ended, self._options)
         return self._reader.join(self._translator.view)
 
     def _begun(self) -> Translator:

@@ -21,10 +21,7 @@ import ast
 import re
 from typing import Any, Final
 
-from ..translator import Options
-from ..translator.client.open_items import LOST
-from ..translator.run.error_detail import failure
-from ..translator.wire import events as agui
+from ..translator import Lost, Options, error_event
 from .wire import Cut, PlatformError
 
 Event = dict[str, Any]
@@ -102,8 +99,8 @@ def failed(error: BaseException, options: Options) -> Event:
     with the caller's own input is told from `code` on: it quotes nobody."""
     is_ours = isinstance(error, InvalidIdError | InvalidInputError | RunConflictError | ThreadNotFoundError)
     cause = error.cause if isinstance(error, UnreadableError) else error
-    told = failure(cause, "message" if is_ours and options.error_detail == "code" else options.error_detail)
-    return agui.run_error(told.message, code_of(error), (), told.metadata)
+    detail = "message" if is_ours and options.error_detail == "code" else options.error_detail
+    return error_event(cause, detail, code=code_of(error))
 
 
 def code_of(error: BaseException) -> str:
@@ -114,7 +111,7 @@ def code_of(error: BaseException) -> str:
         case UnreadableError() | ThreadNotFoundError():
             return error.code
         case Cut():
-            return LOST
+            return Lost.code
         case _:
             return INTERNAL
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from ..translator import ClientView, Ending, Finished, Options, Translator
-from ..translator.wire import events as agui
+from ..translator import Cancelled, ClientView, Ending, Finished, Options, Translator
+from ..translator import events as agui
 from .reader import Reader, caught_up
 
 Event = dict[str, Any]
@@ -57,10 +57,11 @@ def was_written(metadata: Mapping[str, Any] | None) -> bool:
     return (metadata or {}).get("source") in ("update", "fork")
 
 
-def told_end(run: Translator, ended: Ended) -> list[Event]:
-    """The events that end a run which was followed: what its stream did not show of the thread, and the end."""
+def told_end(run: Translator, ended: Ended, options: Options) -> list[Event]:
+    """The events that end a run which was followed: what its stream did not show of the thread, and the end; `options`:
+    the run's."""
     if ended.is_undone:
-        return _undone(run, ended)
+        return _undone(run, ended, options)
     events = told_subgraphs(run, ended.waiting)
     if ended.stopped and not run.interrupted:
         events += run.feed(("updates", {"__interrupt__": ()}))
@@ -74,14 +75,15 @@ def told_subgraphs(run: Translator, waiting: Iterable[Subgraph]) -> list[Event]:
     return [event for each in waiting for event in run.apply_checkpoint(each.values, each.ns, each.interrupts)]
 
 
-def _undone(run: Translator, ended: Ended) -> list[Event]:
+def _undone(run: Translator, ended: Ended, options: Options) -> list[Event]:
     """The end of a run of which nothing is left: what was told of it is taken back, streamed or shown."""
-    before = Translator(run.thread_id, run.run_id, run.options, ClientView(version=run.options.protocol_version))
+    view = ClientView(version=options.protocol_version)
+    before = Translator(str(run.view.thread_id), str(run.view.run_id), options, view)
     before.start()
     held = ended.values or {}
-    before.feed(("values", {run.options.messages_key: [], **held} if isinstance(held, Mapping) else held))
+    before.feed(("values", {options.messages_key: [], **held} if isinstance(held, Mapping) else held))
     before.finish(ended.ending)
-    events = caught_up(before.view, run.view, run.options)
+    events = caught_up(before.view, run.view, options)
     for event in events:
         run.view.apply(event)
     return events
@@ -112,6 +114,7 @@ def _mild(events: list[Event], thread_id: str, run_id: str) -> list[Event]:
     cancelled = last.get("outcome", {}).get("type") == "cancelled"
     if last["type"] != "RUN_ERROR" and not cancelled:
         return events
-    what = {"runId": run_id, "message": last.get("message", ""), "code": "cancelled" if cancelled else last.get("code")}
+    code = Cancelled.code if cancelled else last.get("code")
+    what = {"runId": run_id, "message": last.get("message", ""), "code": code}
     value = {name: item for name, item in what.items() if item is not None}
     return [*rest, agui.custom(PAST_ERROR, value), agui.run_finished(thread_id, run_id, {"type": "success"}, None, ())]

@@ -25,7 +25,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..translator.parts.part import Part
+from ..translator import Part
 
 _Namespace = tuple[str, ...]
 

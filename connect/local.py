@@ -16,7 +16,7 @@ from langgraph.pregel import Pregel
 from langgraph.types import StateSnapshot
 
 from ..translator import Options
-from ..translator.wire import events as agui
+from ..translator import events as agui
 from .failures import UnreadableError, failed, where
 from .idle import Ended, PastErrors, told_idle
 from .local_ended import ended, ended_unsaved, needs_stops

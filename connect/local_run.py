@@ -26,7 +26,7 @@ from langgraph.constants import END
 from langgraph.types import Command
 
 from ..translator import ClientView, Options
-from ..translator.wire import events as agui
+from ..translator import events as agui
 from .asking import Asking
 from .configs import graph_config, merged
 from .dropped import note_dropped

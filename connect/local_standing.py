@@ -15,11 +15,9 @@ from langgraph.prebuilt import ToolNode
 from langgraph.pregel import Pregel
 from langgraph.types import StateSnapshot
 
-from ..translator import Failed
-from ..translator.parts.channels import channels
+from ..translator import Failed, unanswered_calls
 from .idle import Ended
 from .intake.history import Checkpoint, Search
-from .intake.messages import unanswered
 from .intake.plan import Again, Fork
 from .intake.standing import Standing
 from .local import ended_at, newest
@@ -57,12 +55,12 @@ async def read(graph: Graph, config: Any, last: Remembered | None, messages_key:
     if state.metadata is None and state.created_at is None:
         return Read(Standing())
     ended = await ended_at(graph, state, last)
-    values = channels(state.values) or {}
+    values = _values(state)
     messages = [*(values.get(messages_key) or ()), *await _asked(graph, state, messages_key)]
     standing = Standing(
         messages=messages,
         values=values,
-        own_tools=own_tools(graph) if unanswered(messages) else (),
+        own_tools=own_tools(graph) if unanswered_calls(messages) else (),
         interrupts=pending(state),
         is_stopped=ended.stopped,
         is_unfinished=bool(state.next),
@@ -115,7 +113,7 @@ async def _history(graph: Graph, config: Any) -> AsyncGenerator[StateSnapshot, N
 
 
 def _checkpoint(state: StateSnapshot, messages_key: str) -> Checkpoint:
-    values = channels(state.values) or {}
+    values = _values(state)
     parent = (state.parent_config or {}).get("configurable", {}).get("checkpoint_id")
     return Checkpoint(
         id=str(state.config["configurable"]["checkpoint_id"]),
@@ -125,3 +123,9 @@ def _checkpoint(state: StateSnapshot, messages_key: str) -> Checkpoint:
         is_unfinished=bool(state.next),
         run_id=(state.metadata or {}).get("run_id"),
     )
+
+
+def _values(state: StateSnapshot) -> Mapping[str, Any]:
+    """The values of a state by channel; what a function keeps is one value, perhaps a model or a dataclass."""
+    values: Any = state.values
+    return values if isinstance(values, Mapping) else getattr(values, "__dict__", {})

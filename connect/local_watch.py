@@ -118,7 +118,7 @@ class _Watch:
         """A run of this process, to its end."""
         self._has_begun = True
         if self._going is not None:
-            yield tell(self._over(self._going, Ended(self._going.run_id, None, UNFINISHED)))
+            yield tell(self._over(self._going, Ended(str(self._going.view.run_id), None, UNFINISHED)))
         async with aclosing(run.attach(self._reader)) as batches:
             async for batch in batches:
                 yield batch
@@ -162,7 +162,7 @@ class _Watch:
         """A state that no run of this process made."""
         events: list[Event] = []
         if self._going is not None and self._is_another(self._going, now):
-            events = self._over(self._going, await self._last_before(now, self._going.run_id))
+            events = self._over(self._going, await self._last_before(now, str(self._going.view.run_id)))
         if now.ending is not UNFINISHED:
             return events + (self._idle(now) if self._going is None else self._over(self._going, now))
         if self._going is None:
@@ -173,7 +173,7 @@ class _Watch:
 
     def _is_another(self, going: Translator, now: Ended) -> bool:
         """Whether this is a later run's state than the one that is told."""
-        if now.run_id != going.run_id and now.run_id != written_as(str(now.checkpoint_id)):
+        if now.run_id != going.view.run_id and now.run_id != written_as(str(now.checkpoint_id)):
             return True
         return now.is_input and now.checkpoint_id != self._going_at
 
@@ -204,11 +204,11 @@ class _Watch:
 
     def _over(self, going: Translator, ended: Ended) -> list[Event]:
         self._going = self._going_at = None
-        return told_end(going, ended)
+        return told_end(going, ended, self._options)
 
     def _unreadable(self, error: Exception) -> list[Event]:
         if self._going is not None:
-            return self._over(self._going, Ended(self._going.run_id, None, Failed(error)))
+            return self._over(self._going, Ended(str(self._going.view.run_id), None, Failed(error)))
         if (self._reader.view.terminal or {}).get("type") == "RUN_ERROR":
             return []  # clients take none after one
         event = failed(UnreadableError(error), self._options)

@@ -14,8 +14,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from ..translator import Cancelled, Options, Translator
-from ..translator.client.open_items import LOST
+from ..translator import Cancelled, Lost, Options, Translator
 from .attach import attached
 from .ended import ACTIVE, ended, is_of
 from .idle import Ended, PastErrors, told_idle, was_written, written_as
@@ -114,12 +113,14 @@ class PlatformTelling:
             if run_id is not None or not follow or self.is_lost:
                 return
 
-    async def begun(self, run_id: str) -> Translator:
-        """A translator for a run that is told from its first event on; whoever ends it says so by `ended`."""
+    async def begun(self, run_id: str) -> tuple[Translator, Options]:
+        """A translator for a run that is told from its first event on, with its options; whoever ends it says so by
+        `ended`."""
         self._has_looked = True
         run = await self.thread.run(run_id)
         told = run_id if run is None else told_id(run)
-        return Translator(self.thread.id, told, await self._chosen(run), self.reader.view)
+        options = await self._chosen(run)
+        return Translator(self.thread.id, told, options, self.reader.view), options
 
     def has_told(self, run_id: str) -> bool:
         """Whether this run was told to its end."""
@@ -132,7 +133,7 @@ class PlatformTelling:
     @property
     def is_lost(self) -> bool:
         """Whether the server went away in the middle of a run, so that asking it more is in vain."""
-        return (self.reader.view.terminal or {}).get("code") == LOST
+        return (self.reader.view.terminal or {}).get("code") == Lost.code
 
     async def _chosen(self, run: Answered | None) -> Options:
         """How this run is told: as was chosen, or else by its assistant's output schema."""

@@ -25,9 +25,8 @@ from typing import Any
 
 from ag_ui.core import RunAgentInput
 
-from ..translator import PLATFORM_STREAM_MODES, Options
-from ..translator.jsonable.to_json import to_json
-from ..translator.wire import events as agui
+from ..translator import PLATFORM_STREAM_MODES, Options, to_json
+from ..translator import events as agui
 from .asking import Asking
 from .attach import attached, told_whole
 from .configs import merged

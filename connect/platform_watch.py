@@ -21,7 +21,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ..translator import Translator, UnreadablePartError
+from ..translator import Options, Translator, UnreadablePartError
 from .attach import broken_off
 from .ended import ACTIVE
 from .idle import told_end
@@ -81,6 +81,7 @@ class _Heard(NamedTuple):
     id: str
     """The platform's; it may be told under its client's."""
     told: Translator
+    options: Options
 
 
 class _Following:
@@ -172,7 +173,7 @@ class _Following:
         if self._telling.has_told(run_id):
             self._passed = run_id
             return events
-        self._run = _Heard(run_id, await self._telling.begun(run_id))
+        self._run = _Heard(run_id, *await self._telling.begun(run_id))
         return events + self._run.told.start()
 
     async def _done(self, run_id: str) -> list[Event]:
@@ -199,14 +200,14 @@ class _Following:
         """The end of a run, however it ended."""
         self._telling.ended(run.id)
         try:
-            return told_end(run.told, await self._telling.thread.ended(run.id))
+            return told_end(run.told, await self._telling.thread.ended(run.id), run.options)
         except (Cut, PlatformError) as error:
-            return told_end(run.told, broken_off(run.id, error))
+            return told_end(run.told, broken_off(run.id, error), run.options)
 
     def _broken_off(self, run: _Heard, error: Cut | PlatformError | UnreadablePartError) -> list[Event]:
         self._run, self._passed = None, run.id
         self._telling.ended(run.id)
-        return told_end(run.told, broken_off(run.id, error))
+        return told_end(run.told, broken_off(run.id, error), run.options)
 
     async def _is_active(self, run_id: str) -> bool:
         run = await self._telling.thread.run(run_id)

@@ -24,9 +24,7 @@ from contextlib import ExitStack, aclosing
 from datetime import UTC, datetime
 from typing import Any, Literal, cast
 
-from ..translator import Cancelled, ClientView, Ending, Failed, Finished, Translator
-from ..translator.run.error_detail import NEUTRAL
-from ..translator.wire import events as agui
+from ..translator import Cancelled, ClientView, Ending, Failed, Finished, Translator, error_event
 from .broadcast import Broadcast
 from .failures import INTERNAL, where
 from .reader import Reader
@@ -78,12 +76,12 @@ class Run:
     @property
     def thread_id(self) -> str:
         """The thread it runs on."""
-        return self._translator.thread_id
+        return str(self.view.thread_id)
 
     @property
     def run_id(self) -> str:
         """Its id, as `RUN_STARTED` tells it."""
-        return self._translator.run_id
+        return str(self.view.run_id)
 
     @property
     def place(self) -> str:
@@ -186,7 +184,7 @@ class Run:
             self._broadcast.publish(self._translator.finish(ending))
         except Exception:
             if self.view.live:
-                for event in [*self.view.open.closings(), agui.run_error(NEUTRAL, INTERNAL)]:
+                for event in [*self.view.open.closings(), error_event(None, "none", code=INTERNAL)]:
                     self.view.apply(event)
             self._broadcast.begin_anew()
             raise

@@ -28,8 +28,7 @@ from typing import Any, NamedTuple, TypeVar, get_args
 from langchain_core.runnables import RunnableConfig
 from langgraph.pregel import Pregel
 
-from ..translator import PROTOCOL_VERSION, STREAM_MODES, ClientView, Ending, Failed, Options, Translator
-from ..translator.run.error_detail import failure
+from ..translator import PROTOCOL_VERSION, STREAM_MODES, ClientView, Ending, Failed, Options, Translator, error_event
 from .configs import graph_config
 from .failures import (
     InvalidIdError,
@@ -348,6 +347,6 @@ def _seed(graph: Graph, options: Options, view: ClientView | None) -> ClientView
 def _brief(ending: Ending) -> Ending:
     """How it ended, without what an exception keeps alive."""
     if isinstance(ending, Failed):
-        failed = failure(ending.error, "message")
-        return Failed({"error": failed.code, "message": failed.message})
+        event = error_event(ending.error)
+        return Failed({"error": event.get("code"), "message": event["message"]})
     return ending

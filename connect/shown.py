@@ -17,8 +17,7 @@ from typing import Any, Final
 from langgraph.graph import add_messages
 from langgraph.pregel import Pregel
 
-from ..translator import Options
-from ..translator.options import CLIENT_CHANNELS
+from ..translator import CLIENT_CHANNELS, Options
 
 _DEPTH: Final = 3
 """How many reducers deep `add_messages` is looked for."""

@@ -13,8 +13,7 @@ from typing import TypeVar
 
 from ag_ui.core import BaseEvent
 
-from ..translator.run.error_detail import NEUTRAL
-from ..translator.wire import events as agui
+from ..translator import error_event
 from .failures import INTERNAL
 from .lookahead import Lookahead, Silence
 from .told import Batches, Told
@@ -63,7 +62,7 @@ async def _formed(
     except Exception:
         _log.exception("A stream was ended by an error that nobody foresaw.")
         if not has_ended:
-            yield [form(Told(agui.run_error(NEUTRAL, INTERNAL)))]
+            yield [form(Told(error_event(None, "none", code=INTERNAL)))]
     finally:
         await _close(ahead)
 

@@ -12,8 +12,7 @@ from typing import Any, TypeVar, cast
 
 from ag_ui.core import BaseEvent
 
-from ..translator import encode, to_model
-from ..translator.wire.older_clients import downgraded
+from ..translator import encode, for_client_version, to_model
 
 Event = dict[str, Any]
 _Item = TypeVar("_Item")
@@ -57,7 +56,7 @@ class Told:
         if version is not None:
             return self
         if self._old is None:
-            event = downgraded(self.event, version)
+            event = for_client_version(self.event, version)
             self._old = self if event is self.event else Told(event)
         return self._old
 

@@ -10,7 +10,7 @@ from typing import Any
 from langgraph_agui.connect.reader import Reader
 from langgraph_agui.connect.told import Told
 from langgraph_agui.translator import ClientView, Options
-from langgraph_agui.translator.wire.older_clients import downgraded
+from langgraph_agui.translator.wire.older_clients import for_client_version
 
 Event = dict[str, Any]
 Batches = AsyncIterator[list[Told]]
@@ -47,7 +47,7 @@ class Listener:
     def take(self, batch: list[Told]) -> None:
         self.batches.append(batch)
         for told in batch:
-            self.view.apply(downgraded(told.event, self.version))
+            self.view.apply(for_client_version(told.event, self.version))
 
 
 def held(view: ClientView) -> Any:

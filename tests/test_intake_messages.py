@@ -14,8 +14,8 @@ from langchain_core.messages import (
 )
 from langgraph.graph.message import REMOVE_ALL_MESSAGES, add_messages
 from langgraph_agui.connect.failures import InvalidInputError
-from langgraph_agui.connect.intake.messages import as_json, ids_of, left_unanswered, same_content, taken, unanswered
-from langgraph_agui.translator import ClientView, to_agui_messages
+from langgraph_agui.connect.intake.messages import as_json, left_unanswered, same_content, taken
+from langgraph_agui.translator import ClientView, to_agui_messages, unanswered_calls
 from pydantic import TypeAdapter
 
 Wire = dict[str, Any]
@@ -271,56 +271,16 @@ def test_a_result_that_was_cut_for_a_client_is_the_same() -> None:
     assert same_content(ToolMessage("done", tool_call_id="c"), sent(cut))
 
 
-# --- ids_of
-
-
-def test_a_message_without_an_id_is_known_by_its_place() -> None:
-    held = [HumanMessage("a", id="x"), HumanMessage("b"), {"type": "ai", "content": "c", "id": ""}]
-    assert ids_of(held) == ["x", "message-1", "message-2"]
-
-
-def test_ids_are_those_a_client_is_told() -> None:
-    held = [HumanMessage("a"), AIMessage("b", id="y"), ToolMessage("c", tool_call_id="d")]
-    assert ids_of(held) == [message.id for message in to_agui_messages(held)]
-
-
-# --- unanswered
+# --- left_unanswered
 
 
 ASKED = AIMessage("", id="a", tool_calls=[lc_call("c1", "f"), lc_call("c2", "g")])
-OLD_CALL = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
-
-
-@pytest.mark.parametrize(
-    ("held", "waiting"),
-    [
-        ([], []),
-        ([HumanMessage("x")], []),
-        ([HumanMessage("x"), ASKED], [("c1", "f"), ("c2", "g")]),
-        ([ASKED, ToolMessage("y", tool_call_id="c1")], [("c2", "g")]),
-        ([ASKED, ToolMessage("y", tool_call_id="c2"), ToolMessage("y", tool_call_id="c1")], []),
-        ([ASKED, SystemMessage("note")], [("c1", "f"), ("c2", "g")]),
-        ([ASKED, HumanMessage("x")], []),
-        ([ASKED, {"type": "chat", "role": "user", "content": "x"}], []),
-        ([ASKED, AIMessage("x")], []),
-        ([ToolMessage("y", tool_call_id="c1"), ASKED], [("c1", "f"), ("c2", "g")]),
-        ([AIMessage("", tool_calls=[{"id": None, "name": "f", "args": {}}])], []),
-        ([{"type": "ai", "content": "", "additional_kwargs": {"tool_calls": [OLD_CALL]}}], [("c1", "f")]),
-        ([{"role": "assistant", "content": None, "tool_calls": [OLD_CALL]}], [("c1", "f")]),
-        ([AIMessage("", invalid_tool_calls=[{"id": "c", "name": "f", "args": "{", "error": None}])], [("c", "f")]),
-        ([ASKED, None, 7, {"type": "tool"}], [("c1", "f"), ("c2", "g")]),
-    ],
-)
-@pytest.mark.parametrize("form", ["object", "json"])
-def test_calls_wait_only_where_a_result_can_still_follow_them(held: list[Any], waiting: list[Any], form: str) -> None:
-    as_told = [each.model_dump() if form == "json" and isinstance(each, BaseMessage) else each for each in held]
-    assert unanswered(as_told) == waiting
 
 
 def test_a_call_that_was_left_is_answered_by_that() -> None:
     held = [HumanMessage("x", id="1"), ASKED]
-    after = cast(Any, add_messages)(held, [left_unanswered(*each) for each in unanswered(held)])
-    assert unanswered(after) == []
+    after = cast(Any, add_messages)(held, [left_unanswered(*each) for each in unanswered_calls(held)])
+    assert unanswered_calls(after) == []
     assert [(each.tool_call_id, each.name, each.status) for each in after[2:]] == [
         ("c1", "f", "error"),
         ("c2", "g", "error"),

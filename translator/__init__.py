@@ -1,22 +1,35 @@
 """The pure half of langgraph-agui: what a LangGraph run streams in, AG-UI events out; no I/O, clock or randomness.
 
-`translate` and `translate_sse` are the shells most need; `Translator` is the state machine inside them, `ClientView`
-what the client holds. See each for its rules.
+- `translate`, `translate_sse`: an asynchronous stream of parts in, models or SSE frames out. Most need no more.
+- `Translator`: the state machine inside them, fed part by part; how a run ended is an `Ending`. `Options` says what is
+  emitted, and how.
+- `ClientView`: what a client has after some events, as a value; `OpenItems`: what a stream has opened and not closed.
+- `to_agui_messages`, `to_langchain_messages`, `message_ids`, `unanswered_calls`: the messages of a thread.
+- `events`: constructors of AG-UI events as wire dicts; `encode`, `to_model`, `for_client_version` convert those.
+- `answer_schema`, `is_breakpoint`: interrupts. `read_part`, `to_json`: parts and values in any form.
 """
 
 from .client.open_items import OpenItems
 from .client.view import ClientView
+from .conversation import message_ids, unanswered_calls
 from .convert.to_agui import to_agui_messages
 from .convert.to_langchain import to_langchain_messages
 from .endings import Cancelled, Ending, Failed, Finished, Lost
 from .errors import TranslatorMisuseError, UnreadablePartError
-from .options import PROTOCOL_VERSION, InvalidOptionError, Options, Prediction
-from .parts.part import PLATFORM_STREAM_MODES, STREAM_MODES, Part
+from .jsonable.to_json import to_json
+from .options import CLIENT_CHANNELS, PROTOCOL_VERSION, InvalidOptionError, Options, Prediction, Visibility
+from .parts.part import PLATFORM_STREAM_MODES, STREAM_MODES, Part, read_part
+from .run.approvals import answer_schema
+from .run.error_detail import error_event
+from .run.interrupts import is_breakpoint
 from .translate import to_model, translate, translate_sse
 from .translator import Translator
+from .wire import events
+from .wire.older_clients import for_client_version
 from .wire.sse import encode
 
 __all__ = [
+    "CLIENT_CHANNELS",
     "PLATFORM_STREAM_MODES",
     "PROTOCOL_VERSION",
     "STREAM_MODES",
@@ -34,10 +47,20 @@ __all__ = [
     "Translator",
     "TranslatorMisuseError",
     "UnreadablePartError",
+    "Visibility",
+    "answer_schema",
     "encode",
+    "error_event",
+    "events",
+    "for_client_version",
+    "is_breakpoint",
+    "message_ids",
+    "read_part",
     "to_agui_messages",
+    "to_json",
     "to_langchain_messages",
     "to_model",
     "translate",
     "translate_sse",
+    "unanswered_calls",
 ]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,14 +34,19 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Cancelled:
-    """The run was told to stop."""
+    """The run was stopped on request."""
+
+    code: ClassVar[str] = "cancelled"
+    """The code of its `RUN_ERROR`, for clients that do not know the outcome `cancelled`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """The source vanished; what the run does now is unknown. `reason`: a text, or the exception that said so."""
+    """The source vanished; what became of the run is unknown. `reason`: a text, or the exception that was raised."""
 
     reason: Any
+    code: ClassVar[str] = "lost"
+    """The code of its `RUN_ERROR`."""
 
 
 Ending = Finished | Failed | Cancelled | Lost

@@ -43,7 +43,7 @@ from .run.subagents import Subagent, Subagents
 from .run.usage import Usage
 from .wire import events
 from .wire.events import Event
-from .wire.older_clients import downgraded
+from .wire.older_clients import for_client_version
 
 _NONE: Mapping[Any, Any] = {}
 _Given = ParamSpec("_Given")
@@ -263,7 +263,7 @@ class Translator:
             terminal = events.run_finished(self.thread_id, self.run_id, {"type": "cancelled"}, None, self._usage())
         else:
             terminal = events.run_error(failure.message, failure.code, self._usage(), failure.metadata)
-        self.outbox.tell(downgraded(counted(terminal, len(self.losses)), self.options.protocol_version))
+        self.outbox.tell(for_client_version(counted(terminal, len(self.losses)), self.options.protocol_version))
 
     def _last_values(self, ending: Finished) -> None:
         if ending.state is None:

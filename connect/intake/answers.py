@@ -23,8 +23,7 @@ from typing import Any
 import orjson
 from ag_ui.core import ResumeEntry, RunAgentInput
 
-from ...translator.jsonable.to_json import to_json
-from ...translator.run.interrupts import BREAKPOINT
+from ...translator import is_breakpoint, to_json
 from ..failures import InvalidInputError, where
 from .decisions import cancelled, resumed_with
 from .standing import Standing
@@ -124,7 +123,7 @@ def _entries(
                 found[entry.interrupt_id] = _cancelled(asked, on_cancelled)
             else:
                 found[entry.interrupt_id] = _fitted(entry.payload, asked)
-        elif standing.is_stopped and entry.interrupt_id.endswith(BREAKPOINT):
+        elif standing.is_stopped and is_breakpoint(entry.interrupt_id):
             goes_on = entry.status == "resolved"
         else:
             log_ignored(given)

@@ -9,7 +9,8 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
-from .messages import left_unanswered, unanswered
+from ...translator import unanswered_calls
+from .messages import left_unanswered
 
 _log = logging.getLogger(__name__)
 
@@ -20,7 +21,7 @@ def completed(held: Sequence[Any], new: Iterable[BaseMessage]) -> list[BaseMessa
     items = list(new)
     results = {message.tool_call_id: message for message in items if isinstance(message, ToolMessage)}
     said = [message for message in items if not isinstance(message, ToolMessage)]
-    told = list(_answered(dict(unanswered(held)), results, goes_on=bool(items)))
+    told = list(_answered(dict(unanswered_calls(held)), results, goes_on=bool(items)))
     for place, message in enumerate(said):
         told.append(message)
         if isinstance(message, AIMessage):

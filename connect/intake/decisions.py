@@ -14,13 +14,14 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from ...translator.jsonable.to_json import to_json
-from ...translator.run.approvals import Schema, answer_schema, asks_for_one, decision_schemas
+from ...translator import answer_schema, to_json
 from ..failures import InvalidInputError
 from .schemas import misfit
+
+Schema = dict[str, Any]
 
 CANCELLED: Final[Mapping[str, str]] = {"status": "cancelled"}
 """What a cancelled interrupt is resumed with: the `status` of the `resume` entry, in place of a payload."""
@@ -67,20 +68,34 @@ def _decisions(answer: Any, value: Any) -> list[Any]:
         decision = {"type": "reject"}
     else:
         return []
-    if asks_for_one(value):
-        return [decision]
-    requests = decision_schemas(value)
-    return [] if requests is None else [{"decisions": [decision] * len(requests)}]
+    approval = answer_schema(value)
+    if approval is None:
+        return []
+    requests = _requests(approval)
+    return [decision] if requests is None else [{"decisions": [decision] * len(requests)}]
+
+
+def _requests(approval: Schema) -> list[Schema] | None:
+    """The schema of the decision on each request, by that of the answer; None if it is one decision itself."""
+    decisions = approval.get("properties", {}).get("decisions")
+    if decisions is None:
+        return None
+    each: list[Schema] = decisions["prefixItems"] if "prefixItems" in decisions else [decisions["items"]]
+    return each if "prefixItems" in decisions else each * int(decisions["minItems"])
 
 
 def _declined(value: Any) -> list[Any] | None:
     """The answers to an approval that say that the user gave none; None if the value asks for no approval."""
-    if asks_for_one(value):
-        return list(_DECLINED)
-    requests = value.get("action_requests") if isinstance(value, Mapping) else None
-    if not isinstance(requests, list | tuple):
-        return None
-    wanted = decision_schemas(value)
-    schemas = [None] * len(requests) if wanted is None else wanted
+    approval = answer_schema(value)
+    schemas: Sequence[Schema | None] | None
+    if approval is not None:
+        schemas = _requests(approval)
+        if schemas is None:
+            return list(_DECLINED)
+    else:
+        requests = value.get("action_requests") if isinstance(value, Mapping) else None
+        if not isinstance(requests, list | tuple):
+            return None
+        schemas = [None] * len(requests)
     fitting = [next((each for each in _DECLINED if misfit(each, schema) is None), None) for schema in schemas]
     return [] if None in fitting else [{"decisions": fitting}]

@@ -22,8 +22,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ...translator.convert.to_agui import id_of
-from ...translator.parts.message import fields
+from ...translator import message_ids
 from .messages import same_content
 from .plan import Again, Fork
 from .standing import Standing
@@ -106,7 +105,7 @@ class Search:
 
 
 def _by_id(checkpoint: Checkpoint) -> dict[str, Any]:
-    return {id_of(fields(message), place): message for place, message in enumerate(checkpoint.messages)}
+    return dict(zip(message_ids(checkpoint.messages), checkpoint.messages, strict=True))
 
 
 def _before(message_id: str, checkpoint: Checkpoint) -> tuple[Any, ...]:

@@ -1,5 +1,5 @@
-"""A client's messages on their way into a graph: `taken`; and what a thread's own messages say to the planning: their
-ids, whether one is what the client sends, which calls wait. No I/O, and never which of the messages are new (`plan`).
+"""A client's messages on their way into a graph: `taken`; and whether a thread's message is what the client sends:
+`same_content`. No I/O, and never which of the messages are new (`plan`).
 
 What is taken of each role:
 
@@ -18,7 +18,8 @@ nothing that comes in can be read as a removal or as an overwrite by a reducer.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final, TypeGuard
 
 import orjson
@@ -26,13 +27,9 @@ from ag_ui.core import AssistantMessage, Message, ToolCall
 from ag_ui.core import ToolMessage as ToolResult
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
+from pydantic import BaseModel
 
 from ...translator import to_agui_messages, to_langchain_messages
-from ...translator.content.media import part_of
-from ...translator.convert.compare import json_arguments
-from ...translator.convert.to_agui import id_of
-from ...translator.jsonable.to_json import to_json
-from ...translator.parts.message import fields, kind_of
 from ..failures import InvalidInputError, unfit
 
 Wire = dict[str, Any]
@@ -86,33 +83,7 @@ def same_content(stored: Any, sent: Message) -> bool:
         calls = [_said_call(call) for call in held.tool_calls or ()]
         if any(_said_call(call) not in calls for call in sent.tool_calls or ()):
             return False
-    return _said(held.content) == _said(sent.content)
-
-
-def ids_of(held: Sequence[Any]) -> list[str]:
-    """The ids under which a client knows a thread's messages, objects or their JSON."""
-    return [id_of(fields(message), place) for place, message in enumerate(held)]
-
-
-def unanswered(held: Sequence[Any]) -> list[tuple[str, str]]:
-    """The calls, by id and name, that wait for a result: those of the last assistant message of a thread that no result
-    follows, if no user has spoken since. Only there can a result still go in, right after its call.
-
-    A call whose arguments are broken waits too: some providers send it to their model again, and then miss its result.
-    """
-    results: set[str] = set()
-    for message in reversed(held):
-        view = fields(message)
-        match kind_of(view):
-            case "tool":
-                results.add(str(view.get("tool_call_id")))
-            case "human":
-                return []
-            case "ai":
-                return [(call_id, name) for call_id, name in _calls(view) if call_id not in results]
-            case "chat" if view.get("role") in ("user", "human"):
-                return []
-    return []
+    return _said(held.content) == _said(_as_stored(sent).content)
 
 
 def left_unanswered(call_id: str, name: str) -> ToolMessage:
@@ -188,9 +159,17 @@ def _speaks(message: BaseMessage) -> bool:
     return not isinstance(message, AIMessage) or bool(message.content or message.tool_calls)
 
 
+def _as_stored(sent: Any) -> Any:
+    """A client's message as it reads when it has been stored: media in the one form that it is stored in."""
+    if not isinstance(sent.content, list):
+        return sent
+    read = to_agui_messages(to_langchain_messages([sent]))
+    return next((message for message in read if message.role == sent.role), sent)
+
+
 def _is_result(held: Any, sent: ToolResult) -> bool:
     """Whether a client sends a result that is held: whole, cut, or with its parts as text, as older clients hold it."""
-    mine, theirs = _said(held), _said(sent.content)
+    mine, theirs = _said(held), _said(_as_stored(sent).content)
     if mine == theirs or (isinstance(held, list) and mine == _said(_parsed(sent.content))):
         return True
     is_cut = _is_object(sent.metadata) and sent.metadata.get("truncated") is True
@@ -201,14 +180,17 @@ def _said(content: Any) -> list[Any]:
     """What a content says: texts, joined where nothing is between them, and media, each by its kind and its source."""
     parts = content if isinstance(content, list) else [{"type": "text", "text": content or ""}]
     said: list[Any] = []
-    for part in filter(_is_object, to_json(parts)):
+    for item in parts:
+        part = item.model_dump(by_alias=True, exclude_none=True) if isinstance(item, BaseModel) else item
+        if not _is_object(part):
+            continue
         text = part.get("text") if part.get("type") == "text" else None
         if isinstance(text, str) and said and isinstance(said[-1], str):
             said[-1] += text
         elif isinstance(text, str):
             said.append(text)
-        elif (told := part_of(part)) is not None:
-            said.append((told["type"], told["source"]))
+        elif _is_object(part.get("source")):
+            said.append((part.get("type"), part["source"]))
     texts = (item.replace("\r\n", "\n").strip() if isinstance(item, str) else item for item in said)
     return [item for item in texts if item != ""]
 
@@ -224,21 +206,8 @@ def _text(said: list[Any]) -> str:
     return "".join(item for item in said if isinstance(item, str))
 
 
-def _said_call(call: ToolCall) -> tuple[str, str, Any]:
-    return call.id, call.function.name, json_arguments(call.function.arguments)
-
-
-def _calls(view: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """The calls of a stored assistant message that have an id and a name."""
-    kwargs = view.get("additional_kwargs")
-    given = [call for field in ("tool_calls", "invalid_tool_calls") for call in _listed(view.get(field))]
-    for call in given or (_listed(kwargs.get("tool_calls")) if _is_object(kwargs) else ()):
-        if _is_object(call):
-            function = call.get("function")
-            call_id, name = call.get("id"), (function if _is_object(function) else call).get("name")
-            if isinstance(call_id, str) and isinstance(name, str) and call_id and name:
-                yield call_id, name
-
-
-def _listed(value: Any) -> Sequence[Any]:
-    return value if isinstance(value, list | tuple) else ()
+def _said_call(call: ToolCall) -> tuple[str, str, str]:
+    arguments = call.function.arguments
+    with suppress(ValueError):  # what is no JSON (cut short, say) compares as text
+        arguments = orjson.dumps(orjson.loads(arguments or "{}"), option=orjson.OPT_SORT_KEYS).decode()
+    return call.id, call.function.name, arguments

@@ -39,10 +39,8 @@ from langgraph.pregel import Pregel
 from langgraph.types import Overwrite
 from pydantic import BaseModel
 
-from ...translator import Options
+from ...translator import CLIENT_CHANNELS, Options, to_json
 from ...translator.client.apply_patch import equal
-from ...translator.jsonable.to_json import to_json
-from ...translator.options import CLIENT_CHANNELS
 from ..failures import InvalidInputError
 from .choices import Intake
 from .messages import as_json

@@ -32,11 +32,10 @@ from typing import Any
 
 from ag_ui.core import Message, RunAgentInput
 
-from ...translator.convert.to_agui import id_of
-from ...translator.parts.message import fields
+from ...translator import message_ids, unanswered_calls
 from .answers import Answers, answers, is_answering, log_ignored
 from .choices import Intake
-from .messages import same_content, unanswered
+from .messages import same_content
 from .standing import Standing
 
 _SAID = ("user", "system", "developer")
@@ -170,9 +169,9 @@ class _Sent:
     """What a client sent, beside what the thread holds."""
 
     def __init__(self, messages: Sequence[Message], standing: Standing, roles: Collection[str]) -> None:
-        self._held = {id_of(fields(message), place): message for place, message in enumerate(standing.messages)}
+        self._held = dict(zip(message_ids(standing.messages), standing.messages, strict=True))
         self._sent = [message for message in messages if message.role in roles]
-        calls = unanswered(standing.messages)
+        calls = unanswered_calls(standing.messages)
         self._calls = {call_id for call_id, name in calls if name not in standing.own_tools}
         self.waits_for_results = bool(calls)
         """Whether the thread ends in calls that nobody has answered."""

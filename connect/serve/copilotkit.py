@@ -35,7 +35,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from ...translator import encode
-from ...translator.wire import events as agui
+from ...translator import events as agui
 from .agents import DEFAULT
 from .body import checked_input, read, text_of
 from .capabilities import described

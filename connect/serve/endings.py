@@ -28,8 +28,8 @@ from typing import Any
 
 from ag_ui.core import RunAgentInput
 
-from ...translator.wire import events as agui
-from ...translator.wire.older_clients import CANCELLED_MESSAGE
+from ...translator import events as agui
+from ...translator import for_client_version
 from ..told import Batch, Batches, Told, closing, tell
 
 Event = dict[str, Any]
@@ -80,7 +80,7 @@ async def _stopped(batches: Batches) -> Batches:
 def _as_abort(told: Told) -> Told:
     if not _is_cancelled(told.event):
         return told
-    return Told(agui.run_error(CANCELLED_MESSAGE, ABORT, told.event.get("usage", ())))
+    return Told({**for_client_version(told.event, None), "code": ABORT})
 
 
 async def _answered(batches: Batches, given: RunAgentInput, stands: Stands) -> Batches:

@@ -23,7 +23,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from ...translator import OpenItems
-from ...translator.wire import events as agui
+from ...translator import events as agui
 from ..failures import SHUTDOWN, where
 from ..streams import frames
 from ..told import Batch, Batches, tell

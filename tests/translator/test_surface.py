@@ -11,6 +11,7 @@ from langgraph_agui import translator
 from langgraph_agui.translator import Translator, translate, translate_sse
 
 NAMES = [
+    "CLIENT_CHANNELS",
     "PLATFORM_STREAM_MODES",
     "PROTOCOL_VERSION",
     "STREAM_MODES",
@@ -28,14 +29,24 @@ NAMES = [
     "Translator",
     "TranslatorMisuseError",
     "UnreadablePartError",
+    "Visibility",
+    "answer_schema",
     "encode",
+    "error_event",
+    "events",
+    "for_client_version",
+    "is_breakpoint",
+    "message_ids",
+    "read_part",
     "to_agui_messages",
+    "to_json",
     "to_langchain_messages",
     "to_model",
     "translate",
     "translate_sse",
+    "unanswered_calls",
 ]
-VALUES = {"PLATFORM_STREAM_MODES", "PROTOCOL_VERSION", "STREAM_MODES", "Ending"}
+VALUES = {"CLIENT_CHANNELS", "PLATFORM_STREAM_MODES", "PROTOCOL_VERSION", "STREAM_MODES", "Ending", "Visibility"}
 """Names that are no class, function or module, and cannot have a docstring of their own."""
 MEMBERS = {"apply_checkpoint", "feed", "finish", "interrupted", "start", "values", "view"}
 NOT_YET_PRIVATE = {

@@ -30,7 +30,7 @@ def failure_of(ending: Ending, detail: ErrorDetail) -> Failure | None:
     if isinstance(ending, Finished):
         return None
     if isinstance(ending, Cancelled):
-        return Failure(CANCELLED_MESSAGE, "cancelled")
+        return Failure(CANCELLED_MESSAGE, Cancelled.code)
     if isinstance(ending, Failed):
         return failure(ending.error, detail)
     return _lost(ending, detail)
@@ -59,7 +59,7 @@ def unanswered(messages: list[Event]) -> OpenCalls:
 def _lost(ending: Lost, detail: ErrorDetail) -> Failure:
     raised = issubclass(type(ending.reason), BaseException)
     reason = ending.reason if raised else {"message": ending.reason}
-    return failure(reason, detail)._replace(code="lost")
+    return failure(reason, detail)._replace(code=Lost.code)
 
 
 def _json(arguments: str) -> Any:

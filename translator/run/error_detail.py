@@ -12,6 +12,7 @@ from ..content.reader import text_of
 from ..jsonable.to_json import to_text
 from ..options import ErrorDetail
 from ..parts.message import fields
+from ..wire.events import Event, run_error
 
 NEUTRAL: Final = "The run failed."
 SUBAGENT_NEUTRAL: Final = "The subagent failed."
@@ -45,6 +46,16 @@ def failure_of_result(message: Any, detail: ErrorDetail) -> Failure | None:
         return None
     reason = to_text(text_of(view)) if detail in ("message", "full") else ""
     return Failure(reason or SUBAGENT_NEUTRAL)
+
+
+def error_event(error: Any, detail: ErrorDetail = "message", *, code: str | None = None) -> Event:
+    """A `RUN_ERROR` event for an error of a run, or around it.
+
+    `error`: an exception, a platform's `{"error": class name, "message": text}`, or a text. `detail`: how much of it is
+    revealed, as `Options.error_detail`. `code`: takes the place of the error's own. Never raises.
+    """
+    described = failure(error, detail)
+    return run_error(described.message, code or described.code, metadata=described.metadata)
 
 
 def _code(error: Any) -> str | None:

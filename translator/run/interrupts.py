@@ -53,6 +53,12 @@ class _Interrupt(NamedTuple):
     has_own_id: bool
 
 
+def is_breakpoint(interrupt_id: str) -> bool:
+    """Whether this is the id of a static breakpoint in `RUN_FINISHED.outcome`: LangGraph gives those none, so it is
+    made from the run's id. A breakpoint takes no answer: the run continues, or is given up."""
+    return interrupt_id.endswith(BREAKPOINT)
+
+
 class Interrupts:
     """The interrupts of one run."""
 

@@ -16,8 +16,11 @@ from .events import Event, run_error
 CANCELLED_MESSAGE = "The run was cancelled."
 
 
-def downgraded(event: Event, version: str | None) -> Event:
-    """`event` as a client of this protocol version reads it; the event itself where nothing stands against it."""
+def for_client_version(event: Event, version: str | None) -> Event:
+    """The event as a client of this protocol version takes it; the same object where nothing needs to change.
+
+    `version`: as the client declares it; None: it declares none. The event itself is never changed.
+    """
     if version is not None:
         return event
     translate = _TRANSLATIONS.get(event["type"])

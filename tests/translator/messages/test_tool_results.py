@@ -7,7 +7,7 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.tools import tool
 from langgraph_agui.translator import ClientView, Options, encode
-from langgraph_agui.translator.wire.older_clients import downgraded
+from langgraph_agui.translator.wire.older_clients import for_client_version
 
 from fixtures import Fixture
 from fixtures.fixture import says
@@ -110,10 +110,10 @@ async def test_a_picture_from_a_tool_can_be_made_text_after_it_was_told() -> Non
     [event] = results(telling)
     [snapshot] = [event for event in telling.view.prelude() if event["type"] == "MESSAGES_SNAPSHOT"]
     as_text = orjson.dumps(event["content"]).decode()
-    assert downgraded(event, None)["content"] == as_text
-    assert [message["content"] for message in downgraded(snapshot, None)["messages"] if message["role"] == "tool"] == [
-        as_text
-    ]
+    assert for_client_version(event, None)["content"] == as_text
+    assert [
+        message["content"] for message in for_client_version(snapshot, None)["messages"] if message["role"] == "tool"
+    ] == [as_text]
 
 
 async def test_results_can_be_left_out() -> None:
