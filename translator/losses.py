@@ -81,6 +81,8 @@ def _named(value: Any) -> str:
     """What a log line calls an id or a name; of one that is neither text nor a number, its type: its text may raise."""
     if type(value) is bytes:
         value = value.decode(errors="replace")
-    if type(value) is str or (type(value) is int and abs(value) < _LONGEST):
-        return repr(value)
+    if issubclass(type(value), str):
+        return repr(str.__str__(value))
+    if type(value) is int and abs(value) < _LONGEST:
+        return str(value)
     return f"of the type {type(value).__name__}"

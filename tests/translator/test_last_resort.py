@@ -189,6 +189,8 @@ METHODS = [
     for name, method in vars(kind).items()
     if inspect.isfunction(method) and not name.startswith("__")
 ]
+READ_AGAIN = {"chunk_of_text"}
+"""Methods after whose faults the part is read again, the longer way: nothing is lost."""
 STREAMS = ["local/subagents_one_asks", "local/model_raises_mid_text", "platform-messages/gathered_calls"]
 
 
@@ -209,7 +211,8 @@ def test_a_fault_anywhere_is_counted_and_ends_no_stream(
             raised += 1
             played = agui_client.play(run.events)
             end = (played.error, played.warnings, left_open(run.events), run.events[-1].get("metadata", {}).keys())
-            assert (f"{kind.__name__}.{method}", *end) == (f"{kind.__name__}.{method}", None, [], [], {"lost"})
+            lost = set() if method in READ_AGAIN else {"lost"}
+            assert (f"{kind.__name__}.{method}", *end) == (f"{kind.__name__}.{method}", None, [], [], lost)
     assert raised > 50
 
 
