@@ -33,7 +33,8 @@ class Telling:
     """One run being told: the translator, and the events of each call into it."""
 
     def __init__(self, options: Options | None = None, view: ClientView | None = None, run_id: str = "run-1") -> None:
-        self.translator = Translator("thread-1", run_id, options, view)
+        self.options = options or Options()
+        self.translator = Translator("thread-1", run_id, self.options, view)
         self.feeds = [self.translator.start()]
         self.activities: set[str] = set()
         """Ids of the activities that nodes made themselves: no checkpoint has them."""
@@ -90,7 +91,7 @@ class Telling:
         end. Subagents' messages are not counted."""
         if self.end != "interrupt":
             return []
-        view = ClientView([], {}, version=self.translator.options.protocol_version)
+        view = ClientView([], {}, version=self.options.protocol_version)
         for event in (event for feed in self.feeds[self._begun :] for event in feed):
             if event["type"] != "MESSAGES_SNAPSHOT":
                 view.apply(event)
@@ -110,13 +111,13 @@ class Telling:
             if part.mode == "values" and not part.ns and not asked and not self._asks:
                 self._begun = len(self.feeds)
                 self._emitted.clear()
-            stored = data.get(self.translator.options.messages_key) if part.ns and part.mode == "values" else ()
+            stored = data.get(self.options.messages_key) if part.ns and part.mode == "values" else ()
             for message in stored if isinstance(stored, list | tuple) else ():  # of a run before, perhaps
                 self._emitted.add(str(fields(message).get("id")))
         self._asks = self._asks or (isinstance(asked, list | tuple) and len(asked) > 0)
 
     def _stuck(self) -> set[str]:
-        view = ClientView([], {}, version=self.translator.options.protocol_version)
+        view = ClientView([], {}, version=self.options.protocol_version)
         stuck: set[str] = set()
         for event in self.events:
             view.apply(event)

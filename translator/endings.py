@@ -1,7 +1,7 @@
-"""How a run ends, as a value handed to `Translator.finish()`. Values only: nothing here decides anything.
+"""How a run ends, as a value for `Translator.finish()`. Values only: nothing here decides anything.
 
-A stream cannot always tell its own end: a platform closes a finished, an interrupted and a cancelled run's stream
-alike. Whoever knows (an exception in hand, the platform asked) says so with one of these.
+A stream does not always show its end: a platform closes the stream of a finished, an interrupted and a cancelled run in
+the same way. The caller that knows more (it has caught an exception, or asked the platform) passes one of these.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Any, ClassVar
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """The run came to its end, or to interrupts.
+    """The run came to its end, or stopped at interrupts.
 
-    `interrupts`: LangGraph `Interrupt` objects or their JSON, in addition to those the stream showed.
-    `state`: the thread's values after the run (channels to values), if they are known better than from the stream.
-    `result`: what the run returned; None: the `structured_response` of its state, if there is one.
+    `interrupts`: LangGraph `Interrupt` objects or their JSON, in addition to those of the stream.
+    `state`: the thread's values after the run, by channel, if they are known better than from the stream.
+    `result`: what the run returned; None: the `structured_response` of its state, if it has one.
     """
 
     interrupts: Sequence[Any] = ()

@@ -24,7 +24,7 @@ InterruptMode = Literal["outcome", "legacy", "both"]
 ErrorDetail = Literal["none", "code", "message", "full"]
 
 Visibility = Literal["stream", "hide"]
-"""How a model call is shown while it streams: as it comes, or not at all."""
+"""What is emitted of a model call while it streams: each chunk as it comes, or nothing."""
 Choose = Callable[[Mapping[str, Any]], Visibility | None]
 _Class = TypeVar("_Class", bound=type)
 

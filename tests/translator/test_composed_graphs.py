@@ -93,7 +93,7 @@ def answer(asked: Any) -> Any:
 
 
 def judge_end(run: Ran, client: AguiClient) -> None:
-    telling, options = run.telling, run.telling.translator.options
+    telling, options = run.telling, run.telling.options
     said = client.play(telling.events, messages=run.begun.messages, state=run.begun.state)
     assert (said.error, said.warnings) == (None, [])
     assert (said.messages, said.state) == (telling.view.messages, telling.view.state)
@@ -109,12 +109,12 @@ def judge_end(run: Ran, client: AguiClient) -> None:
 
 def judge_way(run: Ran, stored: Items) -> None:
     shown = in_view(run.begun.copy(), run.telling.feeds)
-    assert faults(Run(run.parts, run.telling.feeds, shown, run.telling.translator.options, stored)) == []
+    assert faults(Run(run.parts, run.telling.feeds, shown, run.telling.options, stored)) == []
 
 
 def judge_again(run: Ran, cuts: tuple[float, float]) -> None:
     """The same from JSON parts, twice, and for clients that join at two cuts."""
-    first, second = (Telling(run.telling.translator.options, run.begun.copy(), "run") for _ in range(2))
+    first, second = (Telling(run.telling.options, run.begun.copy(), "run") for _ in range(2))
     views = [(first.view.copy(), len(first.events))]
     for part in run.parts:
         first.feed(part)
@@ -148,4 +148,4 @@ def test_a_composed_graph_is_shown_right(agui_client: AguiClient, plan: Plan, cu
         judge_end(run, agui_client)
         judge_way(run, stored)
         judge_again(run, cuts)
-        stored = stored_items(run.state.values, run.telling.translator.options)
+        stored = stored_items(run.state.values, run.telling.options)

@@ -25,7 +25,7 @@ def runs(thread: str, version: str) -> Iterator[tuple[Translated, Run]]:
     """The turns of a thread as a client's view shows them."""
     stored: Items = {}
     for turn in translated(thread, version):
-        telling, options = turn.telling, turn.telling.translator.options
+        telling, options = turn.telling, turn.telling.options
         shown = in_view(turn.begun.copy(), telling.feeds)
         yield turn, Run(turn.recording.parts, telling.feeds, shown, options, stored)
         stored = stored_items(turn.recording.state["values"], options)

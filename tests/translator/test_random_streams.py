@@ -105,4 +105,4 @@ def test_nothing_is_wrong_on_the_way(agui_client: AguiClient, version: str, scen
     _, shown = in_client(agui_client, version, begun, telling.feeds)
     assert shown == in_view(begun.copy(), telling.feeds)
     stored = items(held_before(scenario))
-    assert faults(Run(scenario.parts, telling.feeds, shown, telling.translator.options, stored)) == []
+    assert faults(Run(scenario.parts, telling.feeds, shown, telling.options, stored)) == []

@@ -275,7 +275,7 @@ def ever(events: list[Event], version: str, into: dict[str, set[str]]) -> None:
 
 def compared(telling: Telling, key: str | None) -> tuple[list[Any], Any]:
     stored = (channels(telling.translator.values) or {}).get(key or "messages")
-    ids = {wire["id"] for m in stored or () for wire in to_agui(m, 0, telling.translator.options)}
+    ids = {wire["id"] for m in stored or () for wire in to_agui(m, 0, telling.options)}
     return comparable(telling.own(telling.view.messages, ids)), telling.view.state
 
 

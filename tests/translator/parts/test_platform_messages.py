@@ -187,5 +187,5 @@ def test_a_recorded_run_leaves_what_the_thread_holds(recording: Any) -> None:
     view = _ended(run.events)
     if recording.ended != "error":
         waiting = run.emitted_by_waiting()
-        must = expected(recording.state["values"], run.translator.options, waiting=waiting)
+        must = expected(recording.state["values"], run.options, waiting=waiting)
         assert comparable(unattributed(view.messages)) == comparable(must.messages)

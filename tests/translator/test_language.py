@@ -1,0 +1,126 @@
+"""The sources of the translator are plain technical English: names, docstrings, comments, log and error texts.
+
+`WORDS` has the words that are not used, and what is written in their place: one word for one thing.
+`NOT_YET_CLEAN` has the files that still use some. It only ever shrinks: a file that is clean is taken off.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent.parent
+WORDS = {
+    "tell, tells, telling, told, retell, retold, untold": "emit; events; batch",
+    "said, saying, heard, hear, hears": "emitted; on_message",
+    "holds, held": "has; message store, client messages",
+    "somebody, someone, nobody, anybody, whoever": "reader, client, user, owner",
+    "piece, pieces": "content block; fragment",
+    "lack, lacks, lacked, lacking": "missing",
+    "standing": "thread state, pending",
+    "latecomer, latecomers, late comer, comes late": "late joiner",
+    "lookahead": "replay",
+    "judge, judged, judges, settle, settled, settles, unsettled, unsaved": "reconcile; pending",
+    "silent, silence, silenced, mute, muted, mutes, shown": "visible, hidden, suppressed",
+    "spoken": "converted for a client version",
+    "openings": "start events; open items",
+    "lane, lanes": "the open reasoning of a call; the running tasks",
+    "going on, goes on, went on, going, goes back, went back": "running, continues; is removed",
+    "cut, cuts, patience": "truncated, split; connection lost, retry",
+}
+"""Words that are not used: what is written instead."""
+NOT_YET_CLEAN = {
+    "translator/checkpoint/__init__.py",
+    "translator/checkpoint/message_cache.py",
+    "translator/checkpoint/messages.py",
+    "translator/checkpoint/predicted_state.py",
+    "translator/checkpoint/state.py",
+    "translator/checkpoint/values.py",
+    "translator/checkpoint/waiting.py",
+    "translator/client/apply_patch.py",
+    "translator/client/catch_up.py",
+    "translator/client/frame_limit.py",
+    "translator/client/long_messages.py",
+    "translator/client/message_store.py",
+    "translator/client/missing_messages.py",
+    "translator/client/reducer.py",
+    "translator/client/snapshots.py",
+    "translator/client/truncate.py",
+    "translator/client/view.py",
+    "translator/content/blocks.py",
+    "translator/content/citations.py",
+    "translator/content/finish_reasons.py",
+    "translator/content/media.py",
+    "translator/content/reader.py",
+    "translator/content/reasoning.py",
+    "translator/content/reasoning_forms.py",
+    "translator/content/server_tools.py",
+    "translator/convert/assistant.py",
+    "translator/convert/compare.py",
+    "translator/convert/to_agui.py",
+    "translator/convert/to_events.py",
+    "translator/convert/to_langchain.py",
+    "translator/messages/blocks.py",
+    "translator/messages/call_ids.py",
+    "translator/messages/model_calls.py",
+    "translator/messages/reasoning.py",
+    "translator/messages/stream.py",
+    "translator/messages/tool_calls.py",
+    "translator/messages/visibility.py",
+    "translator/outbox.py",
+    "translator/parts/channels.py",
+    "translator/parts/message.py",
+    "translator/parts/part.py",
+    "translator/parts/platform_messages.py",
+    "translator/run/custom.py",
+    "translator/run/interrupts.py",
+    "translator/run/usage.py",
+    "translator/translator.py",
+    "translator/wire/events.py",
+    "translator/wire/older_clients.py",
+}
+
+
+def spelled(source: str) -> str:
+    """A source with its identifiers as words: `heldBack` and `held_back` are `held back`."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])|_", " ", source).lower()
+
+
+FORBIDDEN = re.compile(r"\b(?:" + "|".join(word for words in WORDS for word in words.split(", ")) + r")\b")
+
+
+def found(source: str) -> Iterator[tuple[int, str]]:
+    """Each forbidden word of a source, with its line."""
+    for number, line in enumerate(source.splitlines(), 1):
+        yield from ((number, match[0]) for match in FORBIDDEN.finditer(spelled(line)))
+
+
+def files() -> dict[str, str]:
+    """The sources of the translator by path."""
+    paths = sorted((ROOT / "translator").rglob("*.py"))
+    return {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in paths}
+
+
+@pytest.mark.parametrize("path", files())
+def test_a_source_is_in_plain_english_unless_it_is_listed(path: str) -> None:
+    uses = [f"{path}:{number}: {word}" for number, word in found(files()[path])]
+    assert bool(uses) == (path in NOT_YET_CLEAN), uses or f"{path} is clean: take it off the list"
+
+
+def test_the_list_has_files_only_that_exist() -> None:
+    assert set(files()) >= NOT_YET_CLEAN
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("def held_back(): pass", ["held"]),
+        ("class ToldEvents: ...", ["told"]),
+        ("# what is going_on here", ["going on"]),
+        ('_log.info("Nobody hears it.")', ["nobody", "hears"]),
+        ("executed, upheld, ongoing, shortcut, planetold", []),
+    ],
+)
+def test_words_are_found_in_names_and_texts(source: str, words: list[str]) -> None:
+    assert [word for _, word in found(source)] == words
