@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
 
+from langgraph_agui import translator
+
 ROOT = Path(__file__).parent.parent.parent
 LAYERS = (
     ("field_docs",),
@@ -110,6 +112,19 @@ def _reached(graph: dict[str, set[str]], start: str) -> set[str]:
                 found.add(module)
                 ahead.append(module)
     return found
+
+
+def test_connect_imports_no_name_that_is_not_published() -> None:
+    """A package's folders are attributes of it too."""
+    names = {
+        alias.name
+        for path in (ROOT / "connect").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").rpartition(".")[2] == "translator"
+        for alias in node.names
+    }
+    assert names
+    assert names <= set(translator.__all__)
 
 
 def test_connect_imports_public_names_only() -> None:
