@@ -6,7 +6,7 @@ How it works, and its rules:
    by number and by bytes. A reader is a place in the ring and what it has open; it keeps nothing else.
 2. A reader is caught up to the view, and reads on from the ring's end. What is ready when it comes is one batch.
 3. A reader whose place has fallen out of the ring is told, in place of what it missed, what brings it to the view
-   (`ClientView.resync`), and goes on from the ring's end. So no reader holds up the run or another reader.
+   (`ClientView.catch_up`), and goes on from the ring's end. So no reader holds up the run or another reader.
 4. An event costs one `Told` and the waking of those who wait, however many read. With no readers it costs nothing, for
    the view has it already.
 5. When the run is over, each reader reads what is left of the ring, and its stream ends. One that comes later is told
@@ -112,7 +112,7 @@ class Broadcast:
     def _next(self, place: _Place) -> Batch:
         if place.at < self._first:
             place.at = self._end
-            return place.passed(tell(self._view.resync(place.opened)))
+            return place.passed(tell(self._view.catch_up(place.opened)))
         start = place.at - self._first
         batch = self._ring[start : start + BATCH]
         if self.kept > BATCH_BYTES:  # it may be too large; mostly it can't be

@@ -11,8 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from ..translator import ClientView, Options
-from ..translator.client.missing_messages import same
+from ..translator import ClientView, Options, same_json
 
 Event = dict[str, Any]
 
@@ -46,7 +45,7 @@ def caught_up(view: ClientView, held: ClientView, options: Options) -> list[Even
     if options.first_state == "delta" or not held.knows_state or has_snapshot:
         return view.catch_up(held)
     is_last = view.terminal is not None or not view.run_has_snapshot
-    if is_last and same(held.base, view.base):
+    if is_last and same_json(held.base, view.base):
         return view.catch_up(held)
     unknown = held.copy()
     unknown.knows_state = False

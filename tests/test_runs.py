@@ -65,7 +65,7 @@ async def test_a_run_is_cancelled_when_its_last_reader_goes_away_if_that_was_ask
 async def test_a_run_is_told_as_started_before_it_had_a_turn() -> None:
     async with Runs() as runs:
         run = runs.start(quick(), HELLO, on("t"), run_id="r")
-        assert run.view.prelude() == [
+        assert run.view.catch_up() == [
             {"type": "RUN_STARTED", "threadId": "t", "runId": "r", "protocolVersion": "1.0"},
         ]
 
@@ -220,7 +220,7 @@ async def test_a_breakpoint_is_shown_after_translating_its_run_raised(monkeypatc
             patch.setattr(Translator, "feed", Mock(side_effect=ValueError("no event")))
             assert await runs.start(graph, HELLO, on("t"), agent="chat").wait() == "failed"
         listener = await connected(Local(graph, runs=runs, agent="chat"))
-        assert [item["reason"] for item in listener.view.pending_interrupts] == ["langgraph:breakpoint"]
+        assert [item["reason"] for item in (listener.view.outcome or {})["interrupts"]] == ["langgraph:breakpoint"]
 
 
 async def test_an_input_no_graph_takes_is_the_runs_end() -> None:

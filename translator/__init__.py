@@ -6,7 +6,7 @@
 - `ClientView`: what a client has after some events, as a value; `OpenItems`: what a stream has opened and not closed.
 - `to_agui_messages`, `to_langchain_messages`, `message_ids`, `unanswered_calls`: the messages of a thread.
 - `events`: constructors of AG-UI events as wire dicts; `encode`, `to_model`, `for_client_version` convert those.
-- `answer_schema`, `is_breakpoint`: interrupts. `read_part`, `to_json`: parts and values in any form.
+- `answer_schema`, `is_breakpoint`: interrupts. `read_part`, `to_json`, `same_json`: parts and values in any form.
 """
 
 from .client.open_items import OpenItems
@@ -16,6 +16,7 @@ from .convert.to_agui import to_agui_messages
 from .convert.to_langchain import to_langchain_messages
 from .endings import Cancelled, Ending, Failed, Finished, Lost
 from .errors import TranslatorMisuseError, UnreadablePartError
+from .jsonable.same_json import same_json
 from .jsonable.to_json import to_json
 from .options import CLIENT_CHANNELS, PROTOCOL_VERSION, InvalidOptionError, Options, Prediction, Visibility
 from .parts.part import PLATFORM_STREAM_MODES, STREAM_MODES, Part, read_part
@@ -56,6 +57,7 @@ __all__ = [
     "is_breakpoint",
     "message_ids",
     "read_part",
+    "same_json",
     "to_agui_messages",
     "to_json",
     "to_langchain_messages",

@@ -39,8 +39,7 @@ from langgraph.pregel import Pregel
 from langgraph.types import Overwrite
 from pydantic import BaseModel
 
-from ...translator import CLIENT_CHANNELS, Options, to_json
-from ...translator.client.apply_patch import equal
+from ...translator import CLIENT_CHANNELS, Options, same_json, to_json
 from ..failures import InvalidInputError
 from .choices import Intake
 from .messages import as_json
@@ -115,7 +114,7 @@ def written(places: Places, given: RunAgentInput, intake: Intake, held: Mapping[
     return {
         name: Overwrite(value) if name in (places.reducers or ()) and name in (held.keys() | places.begun) else value
         for name, value in wanted.items()
-        if name not in held or not equal(to_json(held[name]), to_json(value))
+        if name not in held or not same_json(to_json(held[name]), to_json(value))
     }
 
 
@@ -137,7 +136,7 @@ def without_place(
     lost = {
         "tools": given.tools and channels.isdisjoint(_CHANNELS) and fields_of.isdisjoint(TOOLS),
         "context": given.context and channels.isdisjoint(_CHANNELS[1:]) and fields_of.isdisjoint(_FIELDS[1:]),
-        "state": any(name not in held or not equal(to_json(held[name]), to_json(state[name])) for name in unnamed),
+        "state": any(name not in held or not same_json(to_json(held[name]), to_json(state[name])) for name in unnamed),
         "forwardedProps": intake.prepare is None and _brings(given.forwarded_props),
     }
     return [kind for kind, is_lost in lost.items() if is_lost]

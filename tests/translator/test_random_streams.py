@@ -90,9 +90,9 @@ def test_whoever_joins_at_a_cut_ends_as_the_uncut_stream(
     stale, _ = views.get(known, (view, done))
     after = telling.events[done:]
     end = holding(telling.view)
-    assert holding(held_after(view_for(version, [], {}), view.prelude(), after)) == end
-    assert holding(held_after(anew(stale, version=version), view.prelude(), after)) == end
-    assert holding(held_after(stale, view.resync(stale.open), after)) == end
+    assert holding(held_after(view_for(version, [], {}), view.catch_up(), after)) == end
+    assert holding(held_after(anew(stale, version=version), view.catch_up(), after)) == end
+    assert holding(held_after(stale, view.catch_up(stale.open), after)) == end
 
 
 @EACH

@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..client.snapshots import telling_of_activities
+from ..client.reducer import with_activity_types
 from ..convert.compare import by_id, common_length, count_calls, is_same_message, merge, same_order
 from ..convert.to_events import as_events
 from ..losses import Losses
@@ -291,7 +291,7 @@ class History:
         left = set(view.order).difference(message["id"] for message in messages)
         drops = any((held := view.message(item)) is not None and held.get("activityType") == "media" for item in left)
         known = view.knows_activities
-        self._outbox.tell(telling_of_activities(snapshot, view.version, known=known, whole=("media",), drops=drops))
+        self._outbox.tell(with_activity_types(snapshot, view.version, known=known, complete=("media",), drops=drops))
 
 
 def _behind(key: Any, keys: list[Any]) -> list[Any]:

@@ -1,6 +1,6 @@
 """Applies JSON Patch as the AG-UI client does.
 
-Here: one pure function, `patched`, and the rules of `fast-json-patch` (the client's library) behind it.
+Here: one pure function, `apply_patch`, and the rules of `fast-json-patch` (the client's library) behind it.
 Never here: computing a patch, events, messages, or anything that changes a value it was given.
 
 Rules:
@@ -19,7 +19,9 @@ Rules:
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["RefusedError", "equal", "patched"]
+from ..jsonable.same_json import same_json
+
+__all__ = ["RefusedError", "apply_patch"]
 
 _INHERITED = frozenset(
     {
@@ -43,7 +45,7 @@ class RefusedError(ValueError):
     """A patch the client would warn about and leave out."""
 
 
-def patched(document: Any, operations: Any) -> Any:
+def apply_patch(document: Any, operations: Any) -> Any:
     """Gives `document` after `operations` (RFC 6902, wire dicts), leaving both as they are.
 
     Raises `RefusedError` where `fast-json-patch` 3.1 (validating, as the client calls it) throws.
@@ -93,7 +95,7 @@ class _Patch:
 
     def test(self, operation: dict[str, Any]) -> None:
         keys, value = _pointer(operation, "path"), _value(operation)
-        if not equal(self._read(keys), value):
+        if not same_json(self._read(keys), value):
             raise RefusedError("test failed")
 
     def move(self, operation: dict[str, Any]) -> None:
@@ -248,14 +250,3 @@ def _int32(key: str) -> int:
     if not key or len(key) > 308:
         return 0
     return ((int(float(key)) + 0x80000000) & 0xFFFFFFFF) - 0x80000000
-
-
-def equal(left: Any, right: Any) -> bool:
-    """Equality of JSON values: unlike Python's, `true` is not 1 (`1.0` is `1` in both)."""
-    if left is right:
-        return True
-    if isinstance(left, dict) and isinstance(right, dict):
-        return left.keys() == right.keys() and all(equal(left[key], right[key]) for key in left)
-    if isinstance(left, list) and isinstance(right, list):
-        return len(left) == len(right) and all(map(equal, left, right))
-    return isinstance(left, bool) == isinstance(right, bool) and bool(left == right)

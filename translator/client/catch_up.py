@@ -1,93 +1,96 @@
-"""What a client is told that joins a stream late, or again: whatever it lacks of what a view holds.
+"""What brings a late joiner, a slow reader or a reconnected one up to date: `catch_up`.
 
-Here: `catch_up`, which events, in which order, bring a reader of whom something or nothing is known to where a view is.
-Never here: which of them open and close (`openings`), how messages are told (`lacking`), how an event becomes several
-when it is too large (`frames`), and when to join or drop a backlog.
+Here: the order of the events, and those of the state. Never here: which messages are missing (`missing_messages`), what
+opens and closes an item (`open_items`), how large a frame may be, and when to join or to drop a backlog.
 
 Rules:
-- What the reader is known to hold is not told, what the view does not know cannot be.
-- A stream opens nothing by snapshots: whatever is open is opened again, by the same id, after what holds the
-  half-streamed message. The client appends to what it holds; so the tail goes on where that ends.
-- What is open and held by nobody (a messages snapshot dropped it) is opened before a snapshot, which drops it again.
-- The state comes as a delta where that is the smaller, the messages as `lacking` has it.
+- What the reader has already is left out. What the view does not know cannot be emitted.
+- A stream opens nothing by snapshots: every open item is opened again, by the same id, after the event that brings its
+  half-streamed message. The client appends to what it has, so later deltas go on where that ends.
+- An open item without a message (a messages snapshot dropped it) is opened before a snapshot, which drops it again.
+- The state comes as a delta where that is the smaller event.
 """
 
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
+
+from typing import Any
 
 from ..jsonable.json_diff import diff
+from ..jsonable.same_json import same_json
 from ..wire import events
-from . import open_items
+from ..wire.events import Event
+from .contents import ClientContents
 from .frame_limit import bounded
-from .missing_messages import by_events, by_snapshots, same
-from .open_items import OpenItems
-
-if TYPE_CHECKING:
-    from .view import ClientView
+from .message_store import MessageStore
+from .missing_messages import missing_messages
+from .open_items import LOST, NOT_SEEN, OpenItems, is_stored, reopened, without_fields
 
 __all__ = ["catch_up"]
 
-Event = dict[str, Any]
 
-
-def catch_up(view: "ClientView", held: "ClientView") -> list[Event]:
-    """What brings a reader that holds `held` to `view`; see `ClientView.catch_up`."""
-    if view.thread_id is None or view.run_id is None:
+def catch_up(view: ClientContents, known: ClientContents) -> list[Event]:
+    """The events that bring a reader to `view`; `known` is what it is known to have. See `ClientView.catch_up`."""
+    thread_id, run_id = view.thread_id, view.run_id
+    if thread_id is None or run_id is None:
         return []
-    reader, now = held.open, view.open
-    told: list[Event] = []
-    if reader.run_id != view.run_id:
+    if known.knows_messages and not view.knows_messages:
+        view = _on_top_of(known, view)
+    reader, now = known.open, view.open
+    emitted: list[Event] = []
+    if reader.run_id != run_id:
         if reader.run_id is not None:
-            told += [*reader.closings(), events.run_error(open_items.NOT_SEEN, open_items.LOST)]
-        told.append(events.run_started(view.thread_id, view.run_id, view.version, view.parent_run_id))
-        reader = OpenItems(run_id=view.run_id)
-    lacking = by_events(view, held, reader, now)
-    reader = _open_after(reader, lacking or [])
-    told += [*(lacking or []), *reader.closings(now)]
+            emitted += [*reader.closings(), events.run_error(NOT_SEEN, LOST)]
+        emitted.append(events.run_started(thread_id, run_id, view.version, view.parent_run_id))
+        reader = OpenItems(run_id)
+    missing = missing_messages(view, known, reader, now)
+    for event in missing.events:
+        reader.apply(event)
+    emitted += [*missing.events, *reader.closings(now)]
     opening = now.missing(reader)
-    unheld = [event for event in opening if view.knows_messages and not open_items.is_stored(view._held, event)]
-    if unheld:
-        told += [open_items.without_fields(event, "parentMessageId") for event in unheld]
-    told += _state(view, held)
-    if lacking is None:
-        told += by_snapshots(view, held, now)
-    told += now.subagent_events(reader)
-    told += [event for key, event in now.steps.items() if key not in reader.steps]
-    told += [event for key, event in now.spans.items() if key not in reader.spans]
-    told += [open_items.reopened(view._held, event) for event in opening if event not in unheld]
+    dropped = [event for event in opening if view.knows_messages and not is_stored(view.store, event)]
+    emitted += [without_fields(event, "parentMessageId") for event in dropped]
+    emitted += _state(view, known)
+    emitted += missing.snapshots
+    emitted += now.subagent_events(reader)
+    emitted += [event for key, event in now.steps.items() if key not in reader.steps]
+    emitted += [event for key, event in now.spans.items() if key not in reader.spans]
+    emitted += [reopened(view.store, event) for event in opening if event not in dropped]
     if view.terminal is not None:
-        told.append(view.terminal)
-    return told
+        emitted.append(view.terminal)
+    return emitted
 
 
-def _open_after(reader: OpenItems, told: list[Event]) -> OpenItems:
-    """What the reader has open when it has been told this."""
-    if not told:
-        return reader
-    opened = reader.copy()
-    for event in told:
-        opened.apply(event)
-    return opened
+def _on_top_of(known: ClientContents, view: ClientContents) -> ClientContents:
+    """The view with the messages of `known` added; those that streamed in the view replace theirs."""
+    messages = known.messages
+    ids = {message["id"] for message in messages}
+    merged = [view.message(message["id"]) or message for message in messages]
+    merged += [message for message in view.messages if message["id"] not in ids]
+    twin = view.copy()
+    twin.store = MessageStore(merged, is_legacy=view.store.is_legacy)
+    twin.knows_messages = True
+    return twin
 
 
-def _state(view: "ClientView", held: "ClientView") -> list[Event]:
-    """The state, as far as the reader lacks it."""
+def _state(view: ClientContents, known: ClientContents) -> list[Event]:
+    """The state, as far as the reader misses it."""
     if not view.knows_state:
         return []
-    shown = held.knows_state and same(held.state, view.state)
-    if shown and same(held.base, view.base):
+    is_visible = known.knows_state and same_json(known.state, view.state)
+    if is_visible and same_json(known.base, view.base):
         return []
-    operations = _operations(held.base, view.base) if held.knows_state else None
+    operations = _operations(known.base, view.base) if known.knows_state else None
     if operations and operations[0]["path"]:
         return bounded(events.state_delta(operations))
     if view.base is view.state:
         return bounded(events.state_snapshot(view.state))
-    # an older client applies deltas to a falsy state, and shows the one before
-    before = [] if shown else bounded(events.state_snapshot(view.state))
+    # 0.0.59 applies deltas to a falsy state, and shows the one before
+    before = [] if is_visible else bounded(events.state_snapshot(view.state))
     return [*before, events.state_snapshot(view.base)]
 
 
 def _operations(before: Any, after: Any) -> list[Event] | None:
     try:
         return diff(before, after)
-    except (TypeError, ValueError, RecursionError):  # what a caller says a client holds need not be JSON
+    except (TypeError, ValueError, RecursionError):  # what a caller says that a client has need not be JSON
         return None

@@ -1,14 +1,14 @@
-"""Which events are shaped so that they can be applied.
+"""Which foreign events and messages can be applied: they have the fields that a reducer reads, of their JSON types.
 
-Here: the fields a reducer reads, their JSON types, and one question, `readable`.
-Never here: the protocol's full schemas (a client checks those itself), and what events mean.
-
-The client ends the run at an event of another shape, so there is nothing to be equal to: the view passes over it.
+Never here: the protocol's full schemas (a client checks those itself), and what events mean. An event of another shape
+ends the run in the client, so there is nothing to be equal to: `ClientView.apply` passes over it.
 """
+
+from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["readable", "readable_message"]
+__all__ = ["is_readable", "is_readable_call", "is_readable_message"]
 
 _Types = type | tuple[type, ...]
 
@@ -52,25 +52,24 @@ _OPTIONAL: dict[str, _Types] = {
 _ABSENT = object()
 
 
-def readable(event: dict[str, Any]) -> bool:
-    """Whether the fields a reducer reads of `event` (a wire dict) are there and of their type."""
+def is_readable(event: dict[str, Any]) -> bool:
+    """Whether the fields of `event` (a wire dict) that a reducer reads are there and of their types."""
     kind = event.get("type")
     required = _REQUIRED.get(kind) if isinstance(kind, str) else None
-    if required is None or not _typed(event, required, must=True) or not _typed(event, _OPTIONAL, must=False):
+    if required is None or not _has(event, required, must=True) or not _has(event, _OPTIONAL, must=False):
         return False
     if kind == "MESSAGES_SNAPSHOT":
-        return all(map(readable_message, event["messages"]))
+        return all(map(is_readable_message, event["messages"]))
     if kind == "RUN_STARTED":
         messages = event.get("input", {}).get("messages", [])
-        return isinstance(messages, list) and all(map(readable_message, messages))
+        return isinstance(messages, list) and all(map(is_readable_message, messages))
     if kind == "RUN_FINISHED":
-        interrupts = event.get("outcome", {}).get("interrupts", [])
-        return isinstance(interrupts, list)
+        return isinstance(event.get("outcome", {}).get("interrupts", []), list)
     return True
 
 
-def readable_message(message: Any) -> bool:
-    """Whether a wire message has what finds and joins messages: id, role, and calls with ids, names and arguments."""
+def is_readable_message(message: Any) -> bool:
+    """Whether a wire message has what finds and joins messages: id, role, and tool calls that events can reach."""
     if not isinstance(message, dict):
         return False
     if not (isinstance(message.get("id"), str) and isinstance(message.get("role"), str)):
@@ -78,20 +77,22 @@ def readable_message(message: Any) -> bool:
     if "metadata" in message and not isinstance(message["metadata"], dict):
         return False
     calls = message.get("toolCalls", ())
-    return calls == () or (isinstance(calls, list) and all(map(_readable_call, calls)))
+    return calls == () or (isinstance(calls, list) and all(map(is_readable_call, calls)))
 
 
-def _readable_call(call: Any) -> bool:
-    if not isinstance(call, dict) or not _typed(call, {"id": str, "function": dict}, must=True):
+def is_readable_call(call: Any) -> bool:
+    """Whether a tool call has an id, a name and arguments."""
+    if not isinstance(call, dict) or not isinstance(call.get("id"), str):
         return False
-    if not isinstance(call.get("metadata", {}), dict):
+    function = call.get("function")
+    if not isinstance(function, dict) or not isinstance(call.get("metadata", {}), dict):
         return False
-    return _typed(call["function"], {"name": str, "arguments": str}, must=True)
+    return isinstance(function.get("name"), str) and isinstance(function.get("arguments"), str)
 
 
-def _typed(holder: dict[str, Any], fields: dict[str, _Types], *, must: bool) -> bool:
+def _has(event: dict[str, Any], fields: dict[str, _Types], *, must: bool) -> bool:
     for name, types in fields.items():
-        value = holder.get(name, _ABSENT)
+        value = event.get(name, _ABSENT)
         if value is _ABSENT:
             if must:
                 return False

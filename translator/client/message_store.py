@@ -1,157 +1,171 @@
-"""The messages a client holds, in its order, and what finds them.
+"""The messages of one client, in its order, and the indexes that find them: `MessageStore`.
 
-Here: `MessageStore`, its entries, and their text, which is kept in pieces until somebody reads it.
-Never here: events and what they mean (`reducer_messages`), state, runs.
+Lives here: the store, its messages and tool calls, and their text, which is kept as deltas until it is read.
+Never here: events and what they do to messages (`reducer`), state, runs.
 
 Rules:
-- A wire dict, once made or taken in, is never changed: a change makes a new dict, sharing what did not change. So what
-  is read here may be put into events, and what events bring may be kept, without copies.
-- Ids may repeat, as they may in the client. Whatever looks for an id gets the first message (or call) with it.
-- Appending text costs the same however long the message and the history are.
+- A wire dict, once made or stored, is never changed: a change makes a new dict that shares what did not change. So
+  what is read here may be put into events, and what events carry may be stored, without copies.
+- Ids may repeat, as they may in the client. A look-up gives the first message (or tool call) with an id.
+- Appending a delta costs the same however long the message and the history are.
+- Only assistants have tool calls. One without an id, a name and arguments is not indexed: no event can reach it.
 """
+
+from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
 
-__all__ = ["Call", "Entry", "MessageStore"]
+from .event_fields import is_readable_call
+
+__all__ = ["MessageStore", "StoredCall", "StoredMessage"]
 
 Message = dict[str, Any]
 
 
-class Call:
-    """A tool call of a held message."""
+class StoredCall:
+    """A tool call of a stored message."""
 
-    __slots__ = ("pieces", "wire")
+    __slots__ = ("deltas", "wire")
 
     def __init__(self, wire: dict[str, Any]) -> None:
         self.wire = wire
-        self.pieces: list[str] = []
+        self.deltas: list[str] = []
+        """Arguments that are not yet joined into `wire`."""
 
     def read(self) -> dict[str, Any]:
-        """The call as its message carries it."""
-        if self.pieces:
+        """The tool call as its message carries it."""
+        if self.deltas:
             function = self.wire["function"]
-            arguments = function["arguments"] + "".join(self.pieces)
+            arguments = function["arguments"] + "".join(self.deltas)
             self.wire = {**self.wire, "function": {**function, "arguments": arguments}}
-            self.pieces = []
+            self.deltas = []
         return self.wire
 
     def rename(self, name: str) -> None:
-        """Gives the call another name, its arguments as they are."""
+        """Gives the tool call another name; its arguments stay."""
         self.wire = {**self.wire, "function": {**self.wire["function"], "name": name}}
 
 
-class Entry:
-    """A held message: its wire dict, the text not yet joined into it, and its place."""
+class StoredMessage:
+    """A message: its wire dict, the deltas not yet joined into it, its tool calls and its position."""
 
-    __slots__ = ("activity", "answers", "calls", "id", "message", "pieces", "position", "stale")
+    __slots__ = ("calls", "deltas", "id", "is_activity", "is_stale", "message", "position", "results")
 
     def __init__(self, message: Message, position: int) -> None:
         self.id: str = message["id"]
         self.position = position
         self.message = message
-        self.pieces: list[str] = []
-        self.activity: bool = message["role"] == "activity"
-        self.stale = False
-        self.answers = (0, 0)
-        calls = message.get("toolCalls") if message["role"] == "assistant" else None  # other roles have no such field
-        self.calls: list[Call] | None = None if calls is None else [Call(call) for call in calls]
+        self.deltas: list[str] = []
+        self.is_activity: bool = message["role"] == "activity"
+        self.is_stale = False
+        """Whether `calls` changed otherwise than by arguments since the last read."""
+        self.results = (0, 0)
+        """How many results follow (see `MessageStore.after_results`), and at which reordering that was counted."""
+        calls = message.get("toolCalls") if message["role"] == "assistant" else None
+        self.calls: list[StoredCall] | None = None
+        if calls is not None and isinstance(calls, list):
+            self.calls = [StoredCall(call) for call in calls if is_readable_call(call)]
 
     def read(self) -> Message:
-        """The message as the client holds it now."""
-        if self.pieces:
-            said = self.message.get("content")
-            text = "".join(self.pieces)
-            self.message = {**self.message, "content": said + text if isinstance(said, str) else text}
-            self.pieces = []
-        if self.calls is not None and (self.stale or any(call.pieces for call in self.calls)):
+        """The message as the client has it now."""
+        if self.deltas:
+            content = self.message.get("content")
+            text = "".join(self.deltas)
+            self.message = {**self.message, "content": content + text if isinstance(content, str) else text}
+            self.deltas = []
+        if self.calls is not None and (self.is_stale or any(call.deltas for call in self.calls)):
             self.message = {**self.message, "toolCalls": [call.read() for call in self.calls]}
-            self.stale = False
+            self.is_stale = False
         return self.message
 
-    def put(self, **fields: Any) -> None:
+    def set(self, **fields: Any) -> None:
         """Sets fields of the message."""
         self.message = {**self.message, **fields}
 
-    def copy(self) -> "Entry":
-        """An entry that goes its own way from here."""
-        return Entry(self.read(), self.position)
-
 
 class MessageStore:
-    """Messages in order, with the first of each id and of each tool call id at hand."""
+    """Messages in order, with the first of each message id and of each tool call id at hand.
 
-    __slots__ = ("_moves", "calls", "entries", "order")
+    `is_legacy`: whether the client is 0.0.59, whose reducer differs in a few rules (see `reducer`).
+    """
 
-    def __init__(self, messages: Iterable[Message] = ()) -> None:
-        self.order: list[Entry] = []
-        self._moves = 0  # how often entries have been put elsewhere, or others in their places
-        self.entries: dict[str, Entry] = {}
-        self.calls: dict[str, tuple[Entry, Call]] = {}
+    __slots__ = ("_reorderings", "calls", "entries", "is_legacy", "order")
+
+    def __init__(self, messages: Iterable[Message] = (), *, is_legacy: bool = False) -> None:
+        self.is_legacy = is_legacy
+        self.order: list[StoredMessage] = []
+        """All messages."""
+        self.entries: dict[str, StoredMessage] = {}
+        """The first message of each id."""
+        self.calls: dict[str, tuple[StoredMessage, StoredCall]] = {}
+        """The first tool call of each id, with its message."""
+        self._reorderings = 0  # how often messages were moved, or replaced by others
         for message in messages:
             self.append(message)
 
     def read(self) -> list[Message]:
-        """All messages, as the client holds them."""
+        """All messages as the client has them, in its order."""
         return [entry.read() for entry in self.order]
 
-    def append(self, message: Message) -> Entry:
-        """Puts a message at the end."""
-        entry = Entry(message, len(self.order))
+    def append(self, message: Message) -> StoredMessage:
+        """Adds a message at the end."""
+        entry = StoredMessage(message, len(self.order))
         self.order.append(entry)
         self._index(entry)
         return entry
 
-    def insert(self, position: int, message: Message) -> Entry:
-        """Puts a message before the one at `position`; costs what comes after it."""
-        entry = Entry(message, position)
+    def insert(self, position: int, message: Message) -> StoredMessage:
+        """Adds a message before the one at `position`; the cost is that of the messages after it."""
+        entry = StoredMessage(message, position)
         self.order.insert(position, entry)
         for place in range(len(self.order) - 1, position, -1):
             later = self.order[place]
-            if later.position >= position:  # an entry standing twice keeps its first place
+            if later.position >= position:  # an entry that is in `order` twice keeps its first position
                 later.position = place
         first = self.entries.get(entry.id)
         if first is None or first.position > position:
             self.entries[entry.id] = entry
         return entry
 
-    def after_answers(self, entry: Entry) -> int:
-        """The position behind the tool results that follow a message. They come one by one: it goes on from the last.
+    def after_results(self, entry: StoredMessage) -> int:
+        """The position behind the tool results that follow a message.
 
-        Between moves a row of results only grows: what is put before its end is a result.
+        Results come one by one, so the count goes on from the last one: between reorderings a row of results only
+        grows, since what is inserted before its end is a result.
         """
-        moves, count = entry.answers
-        position = entry.position + 1 + (count if moves == self._moves else 0)
+        reorderings, count = entry.results
+        position = entry.position + 1 + (count if reorderings == self._reorderings else 0)
         while position < len(self.order) and self.order[position].message["role"] == "tool":
             position += 1
-        entry.answers = (self._moves, position - entry.position - 1)
+        entry.results = (self._reorderings, position - entry.position - 1)
         return position
 
-    def add_call(self, entry: Entry, wire: dict[str, Any]) -> Call:
-        """Puts a tool call that no message holds yet at the end of a message's calls."""
-        call = Call(wire)
+    def add_call(self, entry: StoredMessage, wire: dict[str, Any]) -> StoredCall:
+        """Adds a tool call, which no message has yet, at the end of a message's tool calls."""
+        call = StoredCall(wire)
         if entry.calls is None:
             entry.calls = []
         entry.calls.append(call)
-        entry.stale = True
+        entry.is_stale = True
         self.calls.setdefault(wire["id"], (entry, call))
         return call
 
-    def swap(self, entry: Entry, message: Message) -> Entry:
-        """Puts a message of the same id in another's place, the first where it stands twice."""
-        fresh = Entry(message, entry.position)
-        self._moves += 1
+    def replace(self, entry: StoredMessage, message: Message) -> StoredMessage:
+        """Puts a message in the place of one with the same id, the first place where that has two."""
+        fresh = StoredMessage(message, entry.position)
+        self._reorderings += 1
         self.order[entry.position] = fresh
         if len(self.entries) == len(self.order) and entry.calls is None:
             self.entries[entry.id] = fresh
         else:
-            self.reorder(self.order)
+            self.set_order(self.order)
         return fresh
 
-    def reorder(self, order: list[Entry]) -> None:
-        """Makes `order` what is held."""
+    def set_order(self, order: list[StoredMessage]) -> None:
+        """Makes these the messages."""
         self.order = order
-        self._moves += 1
+        self._reorderings += 1
         self.entries = {}
         self.calls = {}
         for place in range(len(order) - 1, -1, -1):
@@ -159,14 +173,14 @@ class MessageStore:
         for entry in order:
             self._index(entry)
 
-    def copy(self) -> "MessageStore":
-        """The same messages, going their own way from here."""
-        twin = MessageStore()
-        twins = {id(entry): entry.copy() for entry in self.order}
-        twin.reorder([twins[id(entry)] for entry in self.order])
+    def copy(self) -> MessageStore:
+        """The same messages; later events change one of the two only."""
+        twin = MessageStore(is_legacy=self.is_legacy)
+        twins = {id(entry): StoredMessage(entry.read(), entry.position) for entry in self.order}
+        twin.set_order([twins[id(entry)] for entry in self.order])
         return twin
 
-    def _index(self, entry: Entry) -> None:
+    def _index(self, entry: StoredMessage) -> None:
         self.entries.setdefault(entry.id, entry)
         for call in entry.calls or ():
             self.calls.setdefault(call.wire["id"], (entry, call))

@@ -1,15 +1,19 @@
-"""The messages of a view that a reader lacks, as the events that bring it to hold the view's.
+"""The messages of a view that a reader misses, as events or as snapshots: `missing_messages`.
 
-Here: whether events say it, and the snapshots where they do not. Never here: state, and what opens and closes.
+Here: how the messages of a reader become those of a view. Never here: state, and what opens and closes.
 
 Rules:
-- New messages, and text and arguments that have grown at their end, are told by events, if these leave the reader with
-  exactly the view's messages in their order, and are few or no more bytes than a snapshot. It is tried on a copy.
-- Anything else is told by a snapshot. A client keeps its own order for ids it holds: where that would end wrong, a
-  snapshot of what stands right so far comes first.
-- The verifier lets nobody go on with another's message. It takes owners from the snapshot, so there a message belongs
-  to whoever has opened it (or a call in it); and no event tells a message under another's name.
-- What no snapshot makes a client drop is not told about again and again.
+- Messages that the reader has, in the view's order from the first one on, are passed over. Only what follows them is
+  looked at further, so the work is one pass over both, and the rest in proportion to what is missing.
+- New messages, and text and arguments that have grown at their end, come as events, if these leave the reader with
+  exactly the view's messages in their order (that is tried out), and are few or cost less than a snapshot. Beside its
+  bytes each event costs the client a copy of its messages and its user a page drawn anew.
+- Anything else comes as a snapshot. A client keeps its own order for ids it has: where that would end wrong, a snapshot
+  of the messages that are in order comes first.
+- The client's verifier rejects events for a message that another subagent opened. It takes owners from the snapshot, so
+  there a message with an open item (or with an open tool call) belongs to the owner of that; and no event brings a
+  message under another owner.
+- What no snapshot makes a client drop is not emitted again and again.
 - A view that does not know the client's messages has those that streamed in it, from their first event on. They are
   emitted as events: whole, or as far as the reader misses them; what is open stays open. No snapshot is emitted: it
   would drop the client's other messages.
@@ -20,153 +24,173 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import cache
+from typing import Any, NamedTuple
 
 import orjson
 
 from ..convert.compare import by_id, common_length, with_json_arguments
 from ..convert.to_events import as_events, continuation
+from ..jsonable.same_json import same_json
 from ..wire import events
+from ..wire.events import Event
+from .contents import ClientContents
 from .frame_limit import bounded
+from .message_store import MessageStore, StoredMessage
 from .open_items import OpenItems, is_stored, owners, without_open
-from .snapshots import telling_of_activities
+from .reducer import APPENDS, REDUCES, merge_snapshot, with_activity_types
 
-if TYPE_CHECKING:
-    from .view import ClientView
-
-__all__ = ["by_events", "by_snapshots", "same"]
-
-Event = dict[str, Any]
+__all__ = ["Missing", "missing_messages"]
 
 _FEW = 16  # events that no snapshot is worth, however small: it makes a client draw everything anew
+_EVENT = 1_000  # bytes that an event counts beside its own
+_AT_ONCE = 32  # messages compared by one call: C compares many faster than Python calls it for each
+_ODD = (AttributeError, KeyError, TypeError, ValueError)  # what a caller says that a client has may be no messages
 
 
-def by_events(view: ClientView, held: ClientView, reader: OpenItems, now: OpenItems) -> list[Event] | None:
-    """The events that bring a reader's messages to the view's; `[]` if it lacks nothing, None if it takes a snapshot.
+class Missing(NamedTuple):
+    """What a reader misses: one of the two is empty."""
 
-    `reader`, `now`: what the reader and the view have open. What ends in between is closed, what goes on stays open.
-    Never None where the view does not know the messages.
+    events: list[Event]
+    """Messages event by event; what ends in between is closed, what is open in the view stays open."""
+    snapshots: list[Event]
+
+
+def missing_messages(view: ClientContents, known: ClientContents, reader: OpenItems, now: OpenItems) -> Missing:
+    """What brings the messages of a reader to those of the view.
+
+    `known` is what the reader is known to have; `reader` and `now` are what it and the view have open.
     """
     if not view.knows_messages:
-        return _streamed(view, held, reader, now)
-    if not held.knows_messages or not all(is_stored(view._held, event) for event in now.missing(reader)):
-        return None
+        return Missing(_streamed(view, known, reader, now), [])
     wanted = view.messages
-    try:
-        told = _told(wanted, view, held, reader, now)
-        if told is None:
-            return None
-        after = _after(held, told).messages
-    except (AttributeError, KeyError, TypeError, ValueError):  # what a caller says a client holds may be no messages
-        return None
-    if _are_same(after, wanted):
-        return told if len(told) <= _FEW or _size(told) <= _size(_snapshot(view, now)) else None
-    # what is left may be what the reader cannot be made to drop
-    return [] if not told and _are_same(_after(held, by_snapshots(view, held, now)).messages, held.messages) else None
+
+    @cache
+    def snapshot() -> Event:
+        return _snapshot(view, now, wanted)
+
+    if known.knows_messages and all(is_stored(view.store, event) for event in now.missing(reader)):
+        try:
+            emitted = _by_events(view, known, reader, now, wanted, snapshot)
+        except _ODD:
+            emitted = None
+        if emitted is not None:
+            return Missing(emitted, [])
+    growing = {message_id for message_id, _ in owners(view.store, now)}
+    return Missing([], [part for each in _in_order(known, snapshot(), view) for part in bounded(each, growing)])
 
 
-def by_snapshots(view: ClientView, held: ClientView, now: OpenItems) -> list[Event]:
-    """The snapshot of the view's messages, and what must come before it for the reader to hold them in their order."""
-    if not view.knows_messages:
-        return []
-    snapshot = _snapshot(view, now)
-    growing = {message_id for message_id, _ in owners(view._held, now)}
-    told = bounded(snapshot, growing)
-    if not held.knows_messages:
-        return told
-    wanted = by_id(snapshot["messages"])
-    if _standing(held, told, wanted) == list(wanted):
-        return told
-    standing = common_length([message_id for message_id in held.order if message_id in wanted], list(wanted))
-    head = events.messages_snapshot(snapshot["messages"][:standing])
-    twice = [*bounded(telling_of_activities(head, view.version, known=view.knows_activities), growing), *told]
-    # reasoning and activities may keep their places whatever is told
-    placed = {item: wire for item, wire in wanted.items() if wire["role"] not in ("reasoning", "activity")}
-    once_right = _standing(held, told, placed) == list(placed)
-    return told if once_right and _standing(held, twice, wanted) != list(wanted) else twice
+# --- by events --------------------------------------------------------------------------------------------------------
 
 
-def _standing(held: ClientView, told: list[Event], wanted: Mapping[str, Event]) -> list[str]:
-    """The wanted messages in the order in which a reader has them that has been told this."""
-    return [message_id for message_id in _after(held, told).order if message_id in wanted]
-
-
-def same(mine: Any, its: Any) -> bool:
-    """Whether two values are the same JSON, in whatever order their keys are."""
-    if mine is its:
-        return True
-    try:
-        return bool(mine == its) and _sorted(mine) == _sorted(its)
-    except (TypeError, ValueError, RecursionError):  # what a caller says a client holds need not be JSON
-        return False
-
-
-def _sorted(value: Any) -> bytes:
-    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
-
-
-def _are_same(mine: list[Event], its: list[Event]) -> bool:
-    return len(mine) == len(its) and all(map(_is_same, mine, its))
-
-
-def _is_same(mine: Event, its: Event) -> bool:
-    """Whether two messages are the same, arguments of calls as JSON."""
-    if same(mine, its):
-        return True
-    try:
-        return bool(its.get("toolCalls")) and same(with_json_arguments(mine), with_json_arguments(its))
-    except (AttributeError, KeyError, TypeError, ValueError):  # what a caller says a client holds may be no messages
-        return False
-
-
-def _size(told: Any) -> int:
-    return len(orjson.dumps(told))
-
-
-def _after(held: ClientView, told: Iterable[Event]) -> ClientView:
-    """What a reader holds that has been told this."""
-    after = held.copy()
-    for event in told:
-        after.apply(event)
-    return after
-
-
-def _told(
-    wanted: list[Event], view: ClientView, held: ClientView, reader: OpenItems, now: OpenItems
+def _by_events(
+    view: ClientContents,
+    known: ClientContents,
+    reader: OpenItems,
+    now: OpenItems,
+    wanted: list[Event],
+    snapshot: Callable[[], Event],
 ) -> list[Event] | None:
-    """Events for every message that the reader does not hold as it is, whole or as far as it lacks it."""
-    told: list[Event] = []
-    opened = {**dict(owners(held._held, reader)), **dict(owners(view._held, now))}
+    """The events that bring the reader's messages to the wanted ones; None if it takes a snapshot."""
+    messages = known.messages
+    start = _in_common(messages, wanted)
+    if start == len(messages) == len(wanted):
+        return []
+    rest = wanted[start:]
+    least = sum(message["id"] not in known.store.entries for message in rest)
+    if least > _FEW and _EVENT * least > _size(snapshot()):
+        return None
+    emitted = _whole_or_grown(rest, view, known, reader, now)
+    if emitted is None:
+        return None
+    if not emitted:  # what is left may be what the reader cannot be made to drop
+        kept = _after_snapshots(known.store, _in_order(known, snapshot(), view))
+        return [] if _are_same([entry.read() for entry in kept], messages) else None
+    if len(emitted) > _FEW and _size(emitted) + _EVENT * len(emitted) > _size(snapshot()):
+        return None
+    return emitted if _leads_to(wanted, known.store, messages, start, emitted) else None
+
+
+def _in_common(messages: list[Event], wanted: list[Event]) -> int:
+    """How many messages two conversations begin with in common."""
+    at, shorter = 0, min(len(messages), len(wanted))
+    while at < shorter:
+        if messages[at] is wanted[at]:
+            at += 1
+            continue
+        end = min(at + _AT_ONCE, shorter)
+        if not same_json(messages[at:end], wanted[at:end]):
+            for mine, its in zip(messages[at:end], wanted[at:end], strict=True):
+                if not _is_same(mine, its):
+                    return at
+                at += 1
+        at = end
+    return at
+
+
+def _whole_or_grown(
+    wanted: Iterable[Event], view: ClientContents, known: ClientContents, reader: OpenItems, now: OpenItems
+) -> list[Event] | None:
+    """Events for each message that the reader lacks, whole or as far as it lacks it; None if events cannot."""
+    emitted: list[Event] = []
+    opened = {**dict(owners(known.store, reader)), **dict(owners(view.store, now))}
     for message in wanted:
-        known = held.message(message["id"])
-        if known is not None and same(known, message):
+        mine = known.message(message["id"])
+        if mine is not None and same_json(mine, message):
             continue
         owner = message.get("subagentRunId")
         if opened.get(message["id"], owner) != owner:
             return None
-        telling = as_events(message, owner) if known is None else continuation(known, message, owner)
-        if telling is None:
+        missing = as_events(message, owner) if mine is None else continuation(mine, message, owner)
+        if missing is None:
             return None
-        told += telling
-    return [piece for event in without_open(told, reader, now) for piece in bounded(event)]
+        emitted += missing
+    return [part for event in without_open(emitted, reader, now) for part in bounded(event)]
 
 
-def _streamed(view: ClientView, held: ClientView, reader: OpenItems, now: OpenItems) -> list[Event]:
+def _leads_to(
+    wanted: list[Event], store: MessageStore, messages: list[Event], start: int, emitted: list[Event]
+) -> bool:
+    """Whether a client with these messages has the wanted ones after these events.
+
+    The two have the first `start` messages in common. The events are tried on the messages behind these, and on those
+    that the events name.
+    """
+    start = min([start, *_positions(store, emitted)])
+    tried = MessageStore(messages[start:], is_legacy=store.is_legacy)
+    for event in emitted:
+        reduce = APPENDS.get(event["type"]) or REDUCES[event["type"]]
+        reduce(tried, event)
+    return _are_same(tried.read(), wanted[start:])
+
+
+def _positions(store: MessageStore, emitted: Iterable[Event]) -> Iterator[int]:
+    """The positions of the messages and tool calls that events name."""
+    for event in emitted:
+        for name in ("messageId", "parentMessageId", "entityId"):
+            if (entry := store.entries.get(event.get(name, ""))) is not None:
+                yield entry.position
+        for name in ("toolCallId", "entityId"):
+            if (found := store.calls.get(event.get(name, ""))) is not None:
+                yield found[0].position
+
+
+def _streamed(view: ClientContents, known: ClientContents, reader: OpenItems, now: OpenItems) -> list[Event]:
     """The messages of a view that knows only what streamed in it, for a reader whose other messages are unknown too."""
-    only_open_is_known = reader.run_id == held.open.run_id == view.run_id != held.run_id
+    only_open_is_known = reader.run_id == known.open.run_id == view.run_id != known.run_id
     begun = {event.get("toolCallId") or event["messageId"] for event in now.missing(reader)}
-    told: list[Event] = []
+    emitted: list[Event] = []
     for message in view.messages:
-        known, wanted = held.message(message["id"]), _begun(message, begun) if only_open_is_known else message
-        if wanted is None or (known is not None and same(known, wanted)):
+        mine, wanted = known.message(message["id"]), _begun(message, begun) if only_open_is_known else message
+        if wanted is None or (mine is not None and same_json(mine, wanted)):
             continue
         owner = message.get("subagentRunId")
         try:
-            told += (as_events(wanted, owner) if known is None else continuation(known, wanted, owner)) or []
-        except (AttributeError, KeyError, TypeError, ValueError):  # what a caller says a client holds may be no message
+            emitted += (as_events(wanted, owner) if mine is None else continuation(mine, wanted, owner)) or []
+        except _ODD:
             continue
-    return [piece for event in without_open(told, reader, now) for piece in bounded(event)]
+    return [part for event in without_open(emitted, reader, now) for part in bounded(event)]
 
 
 def _begun(message: Event, begun: Collection[str]) -> Event | None:
@@ -177,12 +201,70 @@ def _begun(message: Event, begun: Collection[str]) -> Event | None:
     return {"id": message["id"], "role": message["role"], "toolCalls": calls} if calls else None
 
 
-def _snapshot(view: ClientView, now: OpenItems) -> Event:
-    messages = view.messages
-    for message_id, owner in owners(view._held, now):
+# --- by snapshots -----------------------------------------------------------------------------------------------------
+
+
+def _snapshot(view: ClientContents, now: OpenItems, wanted: list[Event]) -> Event:
+    """The messages of the view as a snapshot."""
+    messages = list(wanted)
+    for message_id, owner in owners(view.store, now):
         position = view.position(message_id)
         if owner is not None and position is not None and messages[position].get("subagentRunId") != owner:
             messages[position] = {**messages[position], "subagentRunId": owner}
     # A patch can leave an activity with no object for content; no client would read a snapshot with that in it.
     messages = [each for each in messages if each["role"] != "activity" or isinstance(each.get("content"), dict)]
-    return telling_of_activities(events.messages_snapshot(messages), view.version, known=view.knows_activities)
+    return with_activity_types(events.messages_snapshot(messages), view.version, known=view.knows_activities)
+
+
+def _in_order(known: ClientContents, snapshot: Event, view: ClientContents) -> list[Event]:
+    """The snapshot, and before it, where the reader needs that to end in its order, one of its first messages."""
+    if not known.knows_messages:
+        return [snapshot]
+    messages = snapshot["messages"]
+    before = known.order
+    if before == [message["id"] for message in messages[: len(before)]]:
+        return [snapshot]
+    wanted = by_id(messages)
+
+    def order_after(*snapshots: Event) -> list[str]:
+        return [entry.id for entry in _after_snapshots(known.store, snapshots) if entry.id in wanted]
+
+    once = order_after(snapshot)
+    if once == list(wanted):
+        return [snapshot]
+    standing = common_length([message_id for message_id in before if message_id in wanted], list(wanted))
+    head = events.messages_snapshot(messages[:standing])
+    twice = [with_activity_types(head, view.version, known=view.knows_activities), snapshot]
+    # reasoning and activities may keep their positions, whatever is emitted
+    placed = [item for item, wire in wanted.items() if wire["role"] not in ("reasoning", "activity")]
+    is_placed = [item for item in once if wanted[item]["role"] not in ("reasoning", "activity")] == placed
+    return [snapshot] if is_placed and order_after(*twice) != list(wanted) else twice
+
+
+def _after_snapshots(store: MessageStore, snapshots: Iterable[Event]) -> list[StoredMessage]:
+    """The messages that a client has after these snapshots."""
+    order = store.order
+    for snapshot in snapshots:
+        order = merge_snapshot(order, snapshot, is_legacy=store.is_legacy)
+    return order
+
+
+# --- comparing --------------------------------------------------------------------------------------------------------
+
+
+def _are_same(messages: list[Event], wanted: list[Event]) -> bool:
+    return len(messages) == len(wanted) and all(map(_is_same, messages, wanted))
+
+
+def _is_same(message: Event, wanted: Event) -> bool:
+    """Whether two messages are the same, arguments of tool calls as JSON."""
+    if same_json(message, wanted):
+        return True
+    try:
+        return bool(wanted.get("toolCalls")) and same_json(with_json_arguments(message), with_json_arguments(wanted))
+    except _ODD:
+        return False
+
+
+def _size(emitted: Any) -> int:
+    return len(orjson.dumps(emitted))

@@ -1,261 +1,341 @@
-"""What each event does to the messages a client holds.
+"""What each event does to the messages of a client: the message half of `@ag-ui/client`'s reducer.
 
-Here: the message half of `@ag-ui/client`'s reducer (`apply/default`), an event type each, for 1.0.0 and 0.0.59.
-Never here: state, runs, what is open, and any judgement whether an event was legal.
+Here: one function an event type, for 1.0.0 and (`MessageStore.is_legacy`) 0.0.59, and the merge of a messages snapshot.
+Never here: state, runs, what is open, and whether an event was legal.
 
 Rules:
-- Events come well formed (`shapes`); what the reducer then ignores (with or without a warning) is ignored.
-- `old` tells the two clients apart: 0.0.59 lets reasoning run into an activity's content, and merges a messages
-  snapshot by other rules (`reducer_snapshot`).
-- Metadata merges key by key, the last write wins.
+- Events are well formed (`event_fields`). What the client then ignores, with or without a warning, is ignored.
+- 0.0.59 appends reasoning to an activity's content, and merges a messages snapshot by other rules.
+- Metadata merges key by key; the last write wins.
+
+Rules of a messages snapshot:
+- The client keeps its own order for ids it has. Ids new to it follow in the snapshot's order; one that is twice in the
+  snapshot is twice afterwards.
+- A message that the snapshot lacks is dropped. Reasoning is dropped only if the snapshot has any; an activity only if
+  the snapshot has all activities of its type: as its metadata declares (1.0.0), otherwise if it has any.
+- Where 0.0.59 keeps messages that the snapshot may lack, it also keeps its own copy of those that the snapshot has.
 """
 
-from collections.abc import Callable
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from .apply_patch import RefusedError, patched
-from .message_store import Entry, MessageStore
-from .snapshots import messages_snapshot
+from ..wire.events import Event
+from .apply_patch import RefusedError, apply_patch
+from .message_store import MessageStore, StoredMessage
 
-__all__ = ["APPENDS", "REDUCES", "append_text"]
-
-Event = dict[str, Any]
+__all__ = ["APPENDS", "REDUCES", "append_text", "complete_activity_types", "merge_snapshot", "with_activity_types"]
 
 
 # --- the three that come once per token -------------------------------------------------------------------------------
 
 
-def append_text(held: MessageStore, event: Event, old: bool) -> None:
-    """TEXT_MESSAGE_CONTENT: text goes to the first message of that id, whatever its role, but into no activity."""
+def append_text(store: MessageStore, event: Event) -> None:
+    """TEXT_MESSAGE_CONTENT: text goes to the first message with the id, of any role but activity."""
     try:
-        entry = held.entries[event["messageId"]]
+        entry = store.entries[event["messageId"]]
         delta = event["delta"]
     except (KeyError, TypeError):
         return
-    if entry.activity or delta.__class__ is not str:
+    if entry.is_activity or delta.__class__ is not str:
         return
-    entry.pieces.append(delta)
+    entry.deltas.append(delta)
     if "metadata" in event:
-        _merge(entry, event)
+        _merge_metadata(entry, event)
 
 
-def append_reasoning(held: MessageStore, event: Event, old: bool) -> None:
+def append_reasoning(store: MessageStore, event: Event) -> None:
     """REASONING_MESSAGE_CONTENT: as text; 0.0.59 writes over an activity's content."""
     try:
-        entry = held.entries[event["messageId"]]
+        entry = store.entries[event["messageId"]]
         delta = event["delta"]
     except (KeyError, TypeError):
         return
-    if (entry.activity and not old) or delta.__class__ is not str:
+    if (entry.is_activity and not store.is_legacy) or delta.__class__ is not str:
         return
-    entry.pieces.append(delta)
+    entry.deltas.append(delta)
     if "metadata" in event:
-        _merge(entry, event)
+        _merge_metadata(entry, event)
 
 
-def append_arguments(held: MessageStore, event: Event, old: bool) -> None:
-    """TOOL_CALL_ARGS: arguments go to the first call of that id."""
+def append_arguments(store: MessageStore, event: Event) -> None:
+    """TOOL_CALL_ARGS: arguments go to the first tool call with the id."""
     try:
-        call = held.calls[event["toolCallId"]][1]
+        call = store.calls[event["toolCallId"]][1]
         delta = event["delta"]
     except (KeyError, TypeError):
         return
     if delta.__class__ is not str:
         return
-    call.pieces.append(delta)
+    call.deltas.append(delta)
     if "metadata" in event:
-        _merge_call(held, event)
+        _merge_call_metadata(store, event)
 
 
-APPENDS: dict[str, Callable[[MessageStore, Event, bool], None]] = {
+APPENDS: Mapping[Any, Callable[[MessageStore, Event], None]] = {
     "TEXT_MESSAGE_CONTENT": append_text,
     "REASONING_MESSAGE_CONTENT": append_reasoning,
     "TOOL_CALL_ARGS": append_arguments,
 }
+"""The events that append a delta, which need no check: a delta of another shape is ignored."""
 
 
 # --- text and reasoning -----------------------------------------------------------------------------------------------
 
 
-def _text_start(held: MessageStore, event: Event, old: bool) -> None:
-    entry = held.entries.get(event["messageId"])
+def _text_start(store: MessageStore, event: Event) -> None:
+    entry = store.entries.get(event["messageId"])
     if entry is None:
         message = {"id": event["messageId"], "role": event.get("role", "assistant"), "content": ""}
-        entry = held.append(message | _kept(event, "name", "subagentRunId"))
-    if not entry.activity:
-        _merge(entry, event)
+        entry = store.append(message | _fields(event, "name", "subagentRunId"))
+    if not entry.is_activity:
+        _merge_metadata(entry, event)
 
 
-def _text_end(held: MessageStore, event: Event, old: bool) -> None:
-    entry = held.entries.get(event["messageId"])
-    if entry is not None and not entry.activity:
-        _merge(entry, event)
+def _text_end(store: MessageStore, event: Event) -> None:
+    entry = store.entries.get(event["messageId"])
+    if entry is not None and not entry.is_activity:
+        _merge_metadata(entry, event)
 
 
-def _reasoning_start(held: MessageStore, event: Event, old: bool) -> None:
-    entry = held.entries.get(event["messageId"])
+def _reasoning_start(store: MessageStore, event: Event) -> None:
+    entry = store.entries.get(event["messageId"])
     if entry is None:
         message = {"id": event["messageId"], "role": "reasoning", "content": ""}
-        entry = held.append(message | _kept(event, "subagentRunId"))
-    if old or not entry.activity:
-        _merge(entry, event)
+        entry = store.append(message | _fields(event, "subagentRunId"))
+    if store.is_legacy or not entry.is_activity:
+        _merge_metadata(entry, event)
 
 
-def _reasoning_end(held: MessageStore, event: Event, old: bool) -> None:
-    entry = held.entries.get(event["messageId"])
-    if entry is not None and (old or not entry.activity):
-        _merge(entry, event)
+def _reasoning_end(store: MessageStore, event: Event) -> None:
+    entry = store.entries.get(event["messageId"])
+    if entry is not None and (store.is_legacy or not entry.is_activity):
+        _merge_metadata(entry, event)
 
 
-def _encrypted(held: MessageStore, event: Event, old: bool) -> None:
+def _encrypted(store: MessageStore, event: Event) -> None:
     entity, value = event["entityId"], event["encryptedValue"]
     if event["subtype"] == "tool-call":
-        found = held.calls.get(entity)
+        found = store.calls.get(entity)
         if found is not None:
             entry, call = found
             call.wire = {**call.wire, "encryptedValue": value}
-            entry.stale = True
+            entry.is_stale = True
         return
-    message = held.entries.get(entity)
-    if message is not None and not message.activity:
-        message.put(encryptedValue=value)
+    message = store.entries.get(entity)
+    if message is not None and not message.is_activity:
+        message.set(encryptedValue=value)
 
 
 # --- tool calls -------------------------------------------------------------------------------------------------------
 
 
-def _call_start(held: MessageStore, event: Event, old: bool) -> None:
+def _call_start(store: MessageStore, event: Event) -> None:
     call_id, name = event["toolCallId"], event["toolCallName"]
-    found = held.calls.get(call_id)
+    found = store.calls.get(call_id)
     if found is not None:
         entry, call = found
         if call.wire["function"]["name"] != name:
             call.rename(name)
-            entry.stale = True
+            entry.is_stale = True
     else:
-        entry = _call_parent(held, event)
-        held.add_call(entry, {"id": call_id, "type": "function", "function": {"name": name, "arguments": ""}})
-    _merge_call(held, event)
+        entry = _call_parent(store, event)
+        store.add_call(entry, {"id": call_id, "type": "function", "function": {"name": name, "arguments": ""}})
+    _merge_call_metadata(store, event)
 
 
-def _call_parent(held: MessageStore, event: Event) -> Entry:
-    """The assistant message a new call goes to: the parent, a new one under its id, or one under the call's id."""
+def _call_parent(store: MessageStore, event: Event) -> StoredMessage:
+    """The assistant message of a new tool call: the parent, a new one under its id, or one under the call's id."""
     message_id = event["toolCallId"]
     parent_id = event.get("parentMessageId")
     if parent_id:
-        parent = held.entries.get(parent_id)
+        parent = store.entries.get(parent_id)
         if parent is not None and parent.message["role"] == "assistant":
             return parent
         if parent is None:
             message_id = parent_id
     message = {"id": message_id, "role": "assistant", "toolCalls": []}
-    if message_id not in held.entries:
-        message |= _kept(event, "subagentRunId")
-    return held.append(message)
+    if message_id not in store.entries:
+        message |= _fields(event, "subagentRunId")
+    return store.append(message)
 
 
-def _call_end(held: MessageStore, event: Event, old: bool) -> None:
-    _merge_call(held, event)
-
-
-def _call_result(held: MessageStore, event: Event, old: bool) -> None:
-    """Results stand behind the message that called, in the order they came; none replaces another."""
+def _call_result(store: MessageStore, event: Event) -> None:
+    """Results follow the message with their call, in the order they came; none replaces another."""
     message = {
         "id": event["messageId"],
         "toolCallId": event["toolCallId"],
         "role": event.get("role") or "tool",
         "content": event["content"],
-        **_kept(event, "subagentRunId", "metadata"),
+        **_fields(event, "subagentRunId", "metadata"),
     }
-    found = held.calls.get(event["toolCallId"])
+    found = store.calls.get(event["toolCallId"])
     if found is None:
-        held.append(message)
-        return
-    held.insert(held.after_answers(found[0]), message)
+        store.append(message)
+    else:
+        store.insert(store.after_results(found[0]), message)
 
 
 # --- activities -------------------------------------------------------------------------------------------------------
 
 
-def _activity_snapshot(held: MessageStore, event: Event, old: bool) -> None:
+def _activity_snapshot(store: MessageStore, event: Event) -> None:
     message = {
         "id": event["messageId"],
         "role": "activity",
         "activityType": event["activityType"],
         "content": event["content"],
-        **_kept(event, "subagentRunId"),
+        **_fields(event, "subagentRunId"),
     }
-    entry = held.entries.get(event["messageId"])
-    replace = event.get("replace", True)
+    entry = store.entries.get(event["messageId"])
+    replaces = event.get("replace", True)
     if entry is None:
-        entry = held.append(message)
-    elif entry.activity:
-        if replace:
+        entry = store.append(message)
+    elif entry.is_activity:
+        if replaces:
             kept = {key: value for key, value in entry.read().items() if key != "subagentRunId"}
-            entry = held.swap(entry, kept | message)
-    elif replace:
-        entry = held.swap(entry, message)
+            entry = store.replace(entry, kept | message)
+    elif replaces:
+        entry = store.replace(entry, message)
     else:
         return
-    _merge(entry, event)
+    _merge_metadata(entry, event)
 
 
-def _activity_delta(held: MessageStore, event: Event, old: bool) -> None:
-    entry = held.entries.get(event["messageId"])
-    if entry is None or not entry.activity:
+def _activity_delta(store: MessageStore, event: Event) -> None:
+    entry = store.entries.get(event["messageId"])
+    if entry is None or not entry.is_activity:
         return
-    _merge(entry, event)
+    _merge_metadata(entry, event)
     message = entry.read()
     content = message.get("content")
     try:
-        content = patched({} if content is None else content, event["patch"])
+        content = apply_patch({} if content is None else content, event["patch"])
     except RefusedError:
         return
-    held.swap(entry, {**message, "content": content, "activityType": event["activityType"]})
+    store.replace(entry, {**message, "content": content, "activityType": event["activityType"]})
 
 
 # --- whole histories --------------------------------------------------------------------------------------------------
 
 
-def _run_started(held: MessageStore, event: Event, old: bool) -> None:
+def _run_started(store: MessageStore, event: Event) -> None:
     for message in event.get("input", {}).get("messages", ()):
-        if message["id"] not in held.entries:
-            held.append(message)
+        if message["id"] not in store.entries:
+            store.append(message)
+
+
+def _messages_snapshot(store: MessageStore, event: Event) -> None:
+    store.set_order(merge_snapshot(store.order, event, is_legacy=store.is_legacy))
+
+
+def merge_snapshot(order: Iterable[StoredMessage], event: Event, *, is_legacy: bool) -> list[StoredMessage]:
+    """The messages that a client has after a messages snapshot, in their order; `order` is what it had before."""
+    messages: list[Event] = event["messages"]
+    fresh = {message["id"]: StoredMessage(message, 0) for message in messages}
+    has_reasoning = any(message["role"] == "reasoning" for message in messages)
+    complete = complete_activity_types(event, is_legacy=is_legacy)
+
+    def is_kept(entry: StoredMessage) -> bool:
+        if entry.is_activity:
+            return complete is not None and entry.message.get("activityType") not in complete
+        return entry.message["role"] == "reasoning" and not has_reasoning
+
+    merged = []
+    for entry in order:
+        if is_legacy and is_kept(entry):
+            merged.append(entry)
+        elif entry.id in fresh:
+            merged.append(fresh[entry.id])
+        elif is_kept(entry):
+            merged.append(entry)
+    known = {entry.id for entry in merged}
+    for message in messages:
+        if message["id"] not in known:
+            entry = fresh[message["id"]]
+            merged.append(entry if entry.message is message else StoredMessage(message, 0))
+    return merged
+
+
+# --- which activities a messages snapshot has -------------------------------------------------------------------------
+
+_NAMESPACE = "@ag-ui/client"
+"""The metadata key under which a messages snapshot declares which activities it has."""
+_TYPES = "authoritativeActivityTypes"
+"""Its member with the activity types that are complete: a list, or null for all types."""
+
+
+def with_activity_types(
+    snapshot: Event, version: str | None, *, known: bool, complete: tuple[str, ...] = (), drops: bool = False
+) -> Event:
+    """A messages snapshot that declares, to a client that reads this, of which types it has all activities.
+
+    `known`: all activities of the client are known, and the snapshot has those that stay; otherwise it has all of the
+    types `complete` only. `drops`: the client has some of those that the snapshot lacks. Without a declaration a client
+    concludes from the messages: all types are complete if there is any activity, none if there is none.
+    """
+    has_any = any(message["role"] == "activity" for message in snapshot["messages"])
+    if version is None or (known == has_any and (has_any or not drops)):
+        return snapshot
+    types = None if known else list(complete)
+    return {**snapshot, "metadata": {_NAMESPACE: {_TYPES: types}}}
+
+
+def complete_activity_types(event: Event, *, is_legacy: bool) -> frozenset[str] | None:
+    """The activity types of which a messages snapshot has all activities; `None` is every type."""
+    undeclared = None if any(message["role"] == "activity" for message in event["messages"]) else frozenset[str]()
+    metadata = event.get("metadata", {})
+    if is_legacy or _NAMESPACE not in metadata:
+        return undeclared
+    declared = metadata[_NAMESPACE]
+    if not isinstance(declared, dict):
+        return frozenset()
+    if _TYPES not in declared:
+        return undeclared
+    types = declared[_TYPES]
+    if types is None:
+        return None
+    return frozenset(types) if isinstance(types, list) and all(isinstance(t, str) for t in types) else frozenset()
 
 
 # --- metadata ---------------------------------------------------------------------------------------------------------
 
 
-def _merge(entry: Entry, event: Event) -> None:
-    metadata = event.get("metadata")
-    if isinstance(metadata, dict):
-        entry.put(metadata={**entry.message.get("metadata", {}), **metadata})
+def _merge_metadata(entry: StoredMessage, event: Event) -> None:
+    if isinstance(event.get("metadata"), dict):
+        entry.set(metadata=_merged(entry.message, event))
 
 
-def _merge_call(held: MessageStore, event: Event) -> None:
-    metadata = event.get("metadata")
-    found = held.calls.get(event["toolCallId"])
-    if isinstance(metadata, dict) and found is not None:
+def _merge_call_metadata(store: MessageStore, event: Event) -> None:
+    found = store.calls.get(event["toolCallId"])
+    if found is not None and isinstance(event.get("metadata"), dict):
         entry, call = found
-        call.wire = {**call.wire, "metadata": {**call.wire.get("metadata", {}), **metadata}}
-        entry.stale = True
+        call.wire = {**call.wire, "metadata": _merged(call.wire, event)}
+        entry.is_stale = True
 
 
-def _kept(event: Event, *names: str) -> dict[str, Any]:
+def _merged(wire: Mapping[str, Any], event: Event) -> dict[str, Any]:
+    before = wire.get("metadata")
+    return {**(before if isinstance(before, dict) else {}), **event["metadata"]}
+
+
+def _fields(event: Event, *names: str) -> dict[str, Any]:
     return {name: event[name] for name in names if name in event}
 
 
-REDUCES: dict[str, Callable[[MessageStore, Event, bool], None]] = {
+REDUCES: Mapping[Any, Callable[[MessageStore, Event], None]] = {
     "TEXT_MESSAGE_START": _text_start,
     "TEXT_MESSAGE_END": _text_end,
     "REASONING_MESSAGE_START": _reasoning_start,
     "REASONING_MESSAGE_END": _reasoning_end,
     "REASONING_ENCRYPTED_VALUE": _encrypted,
     "TOOL_CALL_START": _call_start,
-    "TOOL_CALL_END": _call_end,
+    "TOOL_CALL_END": _merge_call_metadata,
     "TOOL_CALL_RESULT": _call_result,
     "ACTIVITY_SNAPSHOT": _activity_snapshot,
     "ACTIVITY_DELTA": _activity_delta,
-    "MESSAGES_SNAPSHOT": messages_snapshot,
+    "MESSAGES_SNAPSHOT": _messages_snapshot,
     "RUN_STARTED": _run_started,
 }
+"""The other events that change messages."""

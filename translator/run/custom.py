@@ -16,7 +16,7 @@ from typing import Any
 from ag_ui.core import ActivityDeltaEvent, ActivitySnapshotEvent, BaseEvent
 from pydantic import ValidationError
 
-from ..client.apply_patch import RefusedError, patched
+from ..client.apply_patch import RefusedError, apply_patch
 from ..client.view import ClientView
 from ..jsonable.to_json import to_json
 from ..wire import events
@@ -59,7 +59,7 @@ def _activity(value: Mapping[str, Any], view: ClientView, subagent: str | None) 
     if kind == "ACTIVITY_SNAPSHOT":
         return event if isinstance(event["content"], dict) else None
     try:
-        fits = held is not None and isinstance(patched(held["content"], event["patch"]), dict)
+        fits = held is not None and isinstance(apply_patch(held["content"], event["patch"]), dict)
     except RefusedError:
         fits = False
     return event if fits else None

@@ -6,7 +6,7 @@ from typing import Any
 import jsonpatch
 import pytest
 from hypothesis import given
-from langgraph_agui.translator.client.apply_patch import RefusedError, patched
+from langgraph_agui.translator.client.apply_patch import RefusedError, apply_patch
 
 from tests.agui_client import AguiClient
 from tests.event_values import json_values, operations
@@ -60,7 +60,7 @@ REFUSED: list[tuple[str, Any, list[Any]]] = [
     ("no pointer", {}, [{"op": "add", "path": "a", "value": 1}]),
 ]
 
-# What the client takes, to be left with nonsense (see the rules of `patched`).
+# What the client takes, to be left with nonsense (see the rules of `apply_patch`).
 APART: list[tuple[str, Any, list[Any]]] = [
     ("a member of a number", 5, [{"op": "add", "path": "/a", "value": 1}]),
     ("a whole moved into itself", {}, [{"op": "move", "from": "", "path": "/a"}]),
@@ -70,13 +70,13 @@ APART: list[tuple[str, Any, list[Any]]] = [
 
 @pytest.mark.parametrize(("document", "patch", "expected"), [row[1:] for row in APPLIED], ids=[r[0] for r in APPLIED])
 def test_a_patch_that_applies(document: Any, patch: list[Any], expected: Any) -> None:
-    assert canonical(patched(document, patch)) == canonical(expected)
+    assert canonical(apply_patch(document, patch)) == canonical(expected)
 
 
 @pytest.mark.parametrize(("document", "patch"), [r[1:] for r in REFUSED + APART], ids=[r[0] for r in REFUSED + APART])
 def test_a_patch_that_is_refused(document: Any, patch: list[Any]) -> None:
     with pytest.raises(RefusedError):
-        patched(document, patch)
+        apply_patch(document, patch)
 
 
 BOTH = [*((name, document, patch) for name, document, patch, _ in APPLIED), *REFUSED]
@@ -96,7 +96,7 @@ def test_the_client_does_the_same(agui_client: AguiClient, document: Any, patch:
 
 def outcome(document: Any, patch: list[Any]) -> Any:
     try:
-        return patched(document, patch)
+        return apply_patch(document, patch)
     except RefusedError:
         return NOTHING
 
@@ -130,5 +130,5 @@ def test_what_both_apply_jsonpatch_applies_alike(document: Any, patch: list[Any]
 
 def test_untouched_parts_are_shared() -> None:
     document = {"large": [1, 2], "small": {"a": 1}}
-    result = patched(document, [{"op": "add", "path": "/small/b", "value": 2}])
+    result = apply_patch(document, [{"op": "add", "path": "/small/b", "value": 2}])
     assert result["large"] is document["large"]

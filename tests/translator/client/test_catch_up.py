@@ -86,7 +86,7 @@ def test_a_state_that_is_another_is_told_as_a_snapshot() -> None:
 
 def test_a_reader_of_whom_nothing_is_known_is_told_all() -> None:
     view = seen(RUN, TEXT, SAID, CALL, ARGS)
-    assert view.catch_up(ClientView()) == view.prelude()
+    assert view.catch_up(ClientView()) == view.catch_up()
 
 
 def test_a_reader_of_whom_only_what_is_open_is_known_is_resynced() -> None:
@@ -94,7 +94,7 @@ def test_a_reader_of_whom_only_what_is_open_is_known_is_resynced() -> None:
     held.apply(RUN)
     held.apply(PARENT)
     view = seen(RUN, PARENT, CHILD, TEXT)
-    assert view.catch_up(held) == view.resync(held.open)
+    assert view.catch_up(held) == view.catch_up(held.open)
 
 
 def test_catching_up_leaves_the_reader_s_view_as_it_is() -> None:

@@ -64,7 +64,7 @@ def assert_caught_up(view: ClientView, reader: ClientView) -> None:
     assert by_id(holds) == by_id(view.messages)
     assert canonical(reader.state) == canonical(view.state)
     assert opened(reader) == opened(view)
-    assert view.outcome is None or reader.pending_interrupts == view.pending_interrupts
+    assert reader.outcome == view.outcome
 
 
 def views(events: list[Event], version: str) -> list[ClientView]:

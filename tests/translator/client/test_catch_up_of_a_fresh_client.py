@@ -43,44 +43,44 @@ def told(events: list[Event], kind: str) -> Event:
 
 
 def test_a_view_without_a_run_has_nothing_to_tell() -> None:
-    assert seen().prelude() == []
+    assert seen().catch_up() == []
 
 
 def test_snapshots_come_before_what_is_opened_again() -> None:
-    events = seen(RUN, TEXT, SAID, CALL, ARGS).prelude()
+    events = seen(RUN, TEXT, SAID, CALL, ARGS).catch_up()
     assert types(events) == ["RUN_STARTED", "STATE_SNAPSHOT", "MESSAGES_SNAPSHOT", "TEXT_MESSAGE_START",
                              "TOOL_CALL_START"]  # fmt: skip
 
 
 def test_the_snapshot_holds_what_is_half_streamed() -> None:
-    snapshot = told(seen(RUN, TEXT, SAID, CALL, ARGS).prelude(), "MESSAGES_SNAPSHOT")
+    snapshot = told(seen(RUN, TEXT, SAID, CALL, ARGS).catch_up(), "MESSAGES_SNAPSHOT")
     call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{"}}
     assert snapshot["messages"] == [{"id": "m", "role": "assistant", "content": "ab", "toolCalls": [call]}]
 
 
 def test_the_start_names_the_live_run() -> None:
-    start = seen({**RUN, "parentRunId": "p", "input": {"messages": []}}).prelude()[0]
+    start = seen({**RUN, "parentRunId": "p", "input": {"messages": []}}).catch_up()[0]
     assert start == {**RUN, "protocolVersion": "1.0", "parentRunId": "p"}
 
 
 def test_an_older_client_is_told_no_version() -> None:
-    assert seen(RUN, version=None).prelude()[0] == RUN
+    assert seen(RUN, version=None).catch_up()[0] == RUN
 
 
 def test_an_ended_run_ends_as_it_did() -> None:
     interrupted = {**FINISHED, "outcome": {"type": "interrupt", "interrupts": [{"id": "i", "reason": "ask"}]}}
-    events = seen(RUN, TEXT, TEXT_END, interrupted).prelude()
+    events = seen(RUN, TEXT, TEXT_END, interrupted).catch_up()
     assert types(events) == ["RUN_STARTED", "STATE_SNAPSHOT", "MESSAGES_SNAPSHOT", "RUN_FINISHED"]
     assert events[-1] == interrupted
 
 
 def test_an_ended_run_does_not_tell_its_subagents_again() -> None:
-    assert "SUBAGENT_STARTED" not in types(seen(RUN, PARENT, PARENT_END, FINISHED).prelude())
+    assert "SUBAGENT_STARTED" not in types(seen(RUN, PARENT, PARENT_END, FINISHED).catch_up())
 
 
 def test_of_unknown_messages_those_that_streamed_are_emitted_without_a_snapshot() -> None:
     closed = [{**event, "messageId": "n"} for event in (TEXT, SAID, TEXT_END)]
-    events = seen(RUN, *closed, TEXT, SAID, SAID, messages=None).prelude()
+    events = seen(RUN, *closed, TEXT, SAID, SAID, messages=None).catch_up()
     assert events[1:-1] == [*closed, TEXT, {**SAID, "delta": "abab"}]
     assert (events[0]["type"], events[-1]["type"]) == ("RUN_STARTED", "STATE_SNAPSHOT")
 
@@ -94,7 +94,7 @@ def test_of_unknown_messages_a_reader_in_the_run_gets_what_began_since_from_its_
     """What it has open, or had, is not emitted again: it may have any part of it."""
     begun = [{**event, "messageId": "n"} for event in (TEXT, SAID)]
     view = seen(RUN, TEXT, SAID, TEXT_END, CALL, ARGS, *begun, messages=None)
-    assert view.resync(seen(RUN, TEXT).open) == [CALL, ARGS, *begun, TEXT_END, view.prelude()[-1]]
+    assert view.catch_up(seen(RUN, TEXT).open) == [CALL, ARGS, *begun, TEXT_END, view.catch_up()[-1]]
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -112,12 +112,12 @@ def test_of_unknown_messages_those_of_a_known_reader_stay_and_get_what_they_lack
 
 
 def test_unknown_state_is_not_told() -> None:
-    assert types(seen(RUN, state=None).prelude()) == ["RUN_STARTED", "MESSAGES_SNAPSHOT"]
+    assert types(seen(RUN, state=None).catch_up()) == ["RUN_STARTED", "MESSAGES_SNAPSHOT"]
 
 
 def test_an_opening_told_again_leaves_newer_metadata_alone() -> None:
     marked = {**TEXT, "metadata": {"k": 1}, "name": "n", "rawEvent": {}}
-    events = seen(RUN, marked, {**SAID, "metadata": {"k": 2}}).prelude()
+    events = seen(RUN, marked, {**SAID, "metadata": {"k": 2}}).catch_up()
     assert told(events, "TEXT_MESSAGE_START") == {**TEXT, "name": "n"}
     assert told(events, "MESSAGES_SNAPSHOT")["messages"][0]["metadata"] == {"k": 2}
 
@@ -125,12 +125,12 @@ def test_an_opening_told_again_leaves_newer_metadata_alone() -> None:
 def test_a_call_is_opened_under_the_name_and_message_it_has_now() -> None:
     call = {"id": "c", "type": "function", "function": {"name": "g", "arguments": ""}}
     renamed = {"type": "MESSAGES_SNAPSHOT", "messages": [{"id": "n", "role": "assistant", "toolCalls": [call]}]}
-    start = told(seen(RUN, TEXT, CALL, renamed).prelude(), "TOOL_CALL_START")
+    start = told(seen(RUN, TEXT, CALL, renamed).catch_up(), "TOOL_CALL_START")
     assert (start["toolCallName"], start["parentMessageId"]) == ("g", "n")
 
 
 def test_what_a_snapshot_dropped_is_opened_before_the_snapshot() -> None:
-    events = seen(RUN, TEXT, SAID, CALL, {"type": "MESSAGES_SNAPSHOT", "messages": []}).prelude()
+    events = seen(RUN, TEXT, SAID, CALL, {"type": "MESSAGES_SNAPSHOT", "messages": []}).catch_up()
     assert types(events)[1:] == ["TEXT_MESSAGE_START", "TOOL_CALL_START", "STATE_SNAPSHOT", "MESSAGES_SNAPSHOT"]
 
 
@@ -139,7 +139,7 @@ def test_what_a_snapshot_dropped_stays_dropped(agui_client: AguiClient, version:
     tail = [SAID, TEXT_END, {"type": "TOOL_CALL_END", "toolCallId": "c"}, FINISHED]
     dropped = {"type": "MESSAGES_SNAPSHOT", "messages": [{"id": "u", "role": "user", "content": "hi"}]}
     view = seen(RUN, TEXT, SAID, CALL, dropped, version=protocol(version))
-    answer = agui_client.play([*view.prelude(), *tail], version=version)
+    answer = agui_client.play([*view.catch_up(), *tail], version=version)
     assert answer.error is None
     assert answer.messages == dropped["messages"]
 
@@ -149,7 +149,7 @@ def test_subagents_are_told_parents_first_and_ended_ones_too(agui_client: AguiCl
     view = seen(RUN, PARENT, CHILD, PARENT_END, version=protocol(version))
     grandchild = {"type": "SUBAGENT_STARTED", "subagentRunId": "g", "name": "c", "parentSubagentRunId": "p"}
     tail = [grandchild, {"type": "SUBAGENT_FINISHED", "subagentRunId": "g"}, CHILD_END, FINISHED]
-    assert agui_client.play([*view.prelude(), *tail], version=version).accepted
+    assert agui_client.play([*view.catch_up(), *tail], version=version).accepted
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -157,7 +157,7 @@ def test_a_message_of_the_history_belongs_to_who_has_it_open(agui_client: AguiCl
     tagged = [{**event, "subagentRunId": "s"} for event in (TEXT, SAID, TEXT_END)]
     held = [{"id": "m", "role": "assistant", "content": "-"}]
     view = seen(RUN, *tagged[:2], messages=held, version=protocol(version))
-    answer = agui_client.play([*view.prelude(), *tagged[1:], FINISHED], version=version)
+    answer = agui_client.play([*view.catch_up(), *tagged[1:], FINISHED], version=version)
     assert (answer.error, answer.messages[0]["content"]) == (None, "-abab")
 
 
@@ -167,13 +167,13 @@ def test_an_activity_no_snapshot_can_hold_is_left_out(agui_client: AguiClient, v
     broken = {"type": "ACTIVITY_DELTA", "messageId": "a", "activityType": "x",
               "patch": [{"op": "replace", "path": "", "value": 1}]}  # fmt: skip
     view = seen(RUN, activity, broken, version=protocol(version))
-    assert agui_client.play([*view.prelude(), FINISHED], version=version).accepted
+    assert agui_client.play([*view.catch_up(), FINISHED], version=version).accepted
 
 
 def test_an_older_client_that_shows_the_state_before_null_gets_both(agui_client: AguiClient) -> None:
     view = seen(RUN, {"type": "STATE_SNAPSHOT", "snapshot": None}, state={"n": 1}, version=None)
     delta = {"type": "STATE_DELTA", "delta": [{"op": "add", "path": "/a", "value": 1}]}
-    answer = agui_client.play([*view.prelude(), delta, FINISHED], version="0.0.59")
+    answer = agui_client.play([*view.catch_up(), delta, FINISHED], version="0.0.59")
     assert (answer.state, len(answer.warnings)) == ({"n": 1}, 1)
 
 
@@ -186,14 +186,14 @@ def activity(name: str) -> Event:
 
 def test_a_snapshot_drops_no_activities_the_view_knows_nothing_of(agui_client: AguiClient) -> None:
     snapshot = {"type": "ACTIVITY_SNAPSHOT", "messageId": "new", "activityType": "x", "content": {}}
-    answer = agui_client.play([*seen(RUN, snapshot).prelude(), FINISHED], messages=[activity("old")])
+    answer = agui_client.play([*seen(RUN, snapshot).catch_up(), FINISHED], messages=[activity("old")])
     assert (answer.accepted, [m["id"] for m in answer.messages]) == (True, ["old", "new"])
 
 
 def test_a_snapshot_drops_activities_that_are_known_to_be_gone(agui_client: AguiClient) -> None:
     all_told = {"@ag-ui/client": {"authoritativeActivityTypes": None}}
     gone = {"type": "MESSAGES_SNAPSHOT", "messages": [], "metadata": all_told}
-    answer = agui_client.play([*seen(RUN, gone).prelude(), FINISHED], messages=[activity("old")])
+    answer = agui_client.play([*seen(RUN, gone).catch_up(), FINISHED], messages=[activity("old")])
     assert (answer.accepted, answer.messages) == (True, [])
 
 
@@ -205,7 +205,7 @@ def test_a_large_history_is_told_in_frames_the_client_reads(agui_client: AguiCli
     history = [{"id": f"h{n}", "role": "assistant", "content": "x" * 3_000_000} for n in range(4)]
     view = seen(RUN, TEXT, SAID, messages=history, state={"a": "y" * 5_000_000, "b": "z" * 5_000_000},
                 version=protocol(version))  # fmt: skip
-    answer = agui_client.play([*view.prelude(), SAID, TEXT_END, FINISHED], version=version)
+    answer = agui_client.play([*view.catch_up(), SAID, TEXT_END, FINISHED], version=version)
     assert answer.accepted
     assert answer.messages == [*history, {"id": "m", "role": "assistant", "content": "abab"}]
     assert answer.state == view.state
@@ -217,25 +217,25 @@ def test_a_large_history_is_told_in_frames_the_client_reads(agui_client: AguiCli
 def test_what_ended_is_closed_and_what_goes_on_is_left_open() -> None:
     reader = seen(RUN, TEXT, SAID, CALL, {"type": "STEP_STARTED", "stepName": "one"}).open
     view = seen(RUN, TEXT, SAID, CALL, TEXT_END, {"type": "STEP_STARTED", "stepName": "two"})
-    assert types(view.resync(reader)) == ["TEXT_MESSAGE_END", "STEP_FINISHED", "STATE_SNAPSHOT", "MESSAGES_SNAPSHOT",
+    assert types(view.catch_up(reader)) == ["TEXT_MESSAGE_END", "STEP_FINISHED", "STATE_SNAPSHOT", "MESSAGES_SNAPSHOT",
                                           "STEP_STARTED"]  # fmt: skip
 
 
 def test_a_subagent_that_ended_ends_as_it_did() -> None:
     failed = {"type": "SUBAGENT_ERROR", "subagentRunId": "p", "message": "no"}
-    events = seen(RUN, PARENT, failed).resync(seen(RUN, PARENT).open)
+    events = seen(RUN, PARENT, failed).catch_up(seen(RUN, PARENT).open)
     assert told(events, "SUBAGENT_ERROR") == failed
 
 
 def test_the_end_of_the_run_is_told() -> None:
-    events = seen(RUN, PARENT, TEXT, TEXT_END, PARENT_END, FINISHED).resync(seen(RUN, PARENT, TEXT).open)
+    events = seen(RUN, PARENT, TEXT, TEXT_END, PARENT_END, FINISHED).catch_up(seen(RUN, PARENT, TEXT).open)
     assert types(events) == ["TEXT_MESSAGE_END", "STATE_SNAPSHOT", "MESSAGES_SNAPSHOT", "SUBAGENT_FINISHED",
                              "RUN_FINISHED"]  # fmt: skip
 
 
 def test_a_reader_between_runs_gets_the_prelude() -> None:
     view = seen(RUN, TEXT)
-    assert view.resync(OpenItems()) == view.prelude()
+    assert view.catch_up(OpenItems()) == view.catch_up()
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -243,7 +243,7 @@ def test_a_reader_inside_another_run_is_told_that_its_end_is_lost(agui_client: A
     before = [{**RUN, "runId": "before"}, PARENT, TEXT, SAID, CALL, {"type": "STEP_STARTED", "stepName": "one"}]
     reader = seen(*before)
     view = seen(RUN, {**TEXT, "messageId": "n"}, version=protocol(version))
-    resync = view.resync(reader.open)
+    resync = view.catch_up(reader.open)
     assert told(resync, "RUN_ERROR")["code"] == "lost"
     tail = [{"type": "TEXT_MESSAGE_END", "messageId": "n"}, FINISHED]
     assert agui_client.play([*before, *resync, *tail], version=version).accepted

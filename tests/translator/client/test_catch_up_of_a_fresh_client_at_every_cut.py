@@ -46,7 +46,7 @@ def test_an_empty_client_that_joins_at_any_cut(agui_client: AguiClient, version:
     uncut = agui_client.play(events, version=version)
     for cut in range(1, len(events) + 1):
         view = told(events[:cut], version)
-        late = agui_client.play([*view.prelude(), *events[cut:]], version=version, mode="connect")
+        late = agui_client.play([*view.catch_up(), *events[cut:]], version=version, mode="connect")
         assert_same(late, uncut, ordered=True)
 
 
@@ -61,7 +61,7 @@ def test_a_client_that_knows_a_part_and_joins_at_any_later_cut(
     held = told(events[:known], version)
     for cut in range(known, len(events) + 1):
         view = told(events[:cut], version)
-        stream = [*view.prelude(), *events[cut:]]
+        stream = [*view.catch_up(), *events[cut:]]
         late = agui_client.play(stream, version=version, mode="connect", messages=held.messages, state=held.state)
         assert_same(late, uncut, ordered=False)
 
@@ -77,7 +77,7 @@ def test_a_reader_whose_backlog_is_dropped_anywhere(
     reader = told(events[:read], version)
     for cut in range(read, len(events) + 1):
         view = told(events[:cut], version)
-        stream = [*events[:read], *view.resync(reader.open), *events[cut:]]
+        stream = [*events[:read], *view.catch_up(reader.open), *events[cut:]]
         assert_same(agui_client.play(stream, version=version), uncut, ordered=False)
 
 
@@ -98,7 +98,7 @@ def test_a_view_of_unknown_messages_brings_an_empty_client_those_that_streamed_i
     view = ClientView(None, {}, version=protocol(version))
     for cut, event in enumerate(events, 1):
         view.apply(event)
-        late = agui_client.play([*view.prelude(), *events[cut:]], version=version, mode="connect")
+        late = agui_client.play([*view.catch_up(), *events[cut:]], version=version, mode="connect")
         assert late.error is None
         assert set(late.warnings) <= set(uncut.warnings)
         assert readable(late.messages) == readable(uncut.messages)

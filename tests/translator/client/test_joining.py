@@ -85,14 +85,14 @@ EVERY = pytest.mark.parametrize("thread", TOLD)
 
 def an_empty_client_that_joins_at_any_cut(run: Run, version: str) -> None:
     for number, cut in enumerate(run.cuts):
-        joined = held_after(view_for(version, [], {}), cut.view.prelude(), cut.after)
+        joined = held_after(view_for(version, [], {}), cut.view.catch_up(), cut.after)
         assert (run.name, number, joined.messages) == (run.name, number, run.end.messages)
         assert (run.name, number, joined.state) == (run.name, number, run.end.state)
 
 
 def an_up_to_date_client_that_joins_at_any_cut(run: Run, version: str) -> None:
     for number, cut in enumerate(run.cuts):
-        joined = held_after(anew(cut.view, version=version), cut.view.prelude(), cut.after)
+        joined = held_after(anew(cut.view, version=version), cut.view.catch_up(), cut.after)
         assert (run.name, number, joined.messages) == (run.name, number, run.end.messages)
         assert (run.name, number, joined.state) == (run.name, number, run.end.state)
 
@@ -100,14 +100,14 @@ def an_up_to_date_client_that_joins_at_any_cut(run: Run, version: str) -> None:
 def a_stale_client_that_joins_at_any_later_cut(run: Run, version: str) -> None:
     for number, cut in enumerate(run.cuts):
         for known in earlier(run.cuts, number):
-            joined = held_after(anew(known.view, version=version), cut.view.prelude(), cut.after)
+            joined = held_after(anew(known.view, version=version), cut.view.catch_up(), cut.after)
             assert (run.name, number, holding(joined)) == (run.name, number, holding(run.end))
 
 
 def a_reader_whose_backlog_is_dropped_before_any_cut(run: Run, version: str) -> None:
     for number, cut in enumerate(run.cuts):
         for read in earlier(run.cuts, number):
-            joined = held_after(read.view, cut.view.resync(read.view.open), cut.after)
+            joined = held_after(read.view, cut.view.catch_up(read.view.open), cut.after)
             assert (run.name, number, holding(joined)) == (run.name, number, holding(run.end))
             assert not joined.live
 
@@ -117,17 +117,17 @@ def test_an_empty_client_that_joins_a_run_whose_own_reader_nobody_knew(thread: s
     for run in runs(thread, "1.0.0", known=False):
         told_all = run.end.outcome is not None and run.end.knows_messages and run.end.knows_state
         for number, cut in enumerate(run.cuts if told_all else ()):
-            joined = held_after(view_for("1.0.0", [], {}), cut.view.prelude(), cut.after)
+            joined = held_after(view_for("1.0.0", [], {}), cut.view.catch_up(), cut.after)
             assert (run.name, number, holding(joined)) == (run.name, number, holding(anew(run.end, version="1.0.0")))
 
 
 def streams(run: Run, version: str, at: int) -> Iterator[tuple[str, list[Event], ClientView]]:
     """What the real clients are told at a cut: how, the whole stream, and what the client holds before it."""
     cut = run.cuts[at]
-    yield "empty", [*cut.view.prelude(), *cut.after], view_for(version, [], {})
+    yield "empty", [*cut.view.catch_up(), *cut.after], view_for(version, [], {})
     read = run.cuts[at // 2]
-    yield "stale", [*cut.view.prelude(), *cut.after], anew(read.view, version=version)
-    yield "resynced", [*read.before, *cut.view.resync(read.view.open), *cut.after], run.begun
+    yield "stale", [*cut.view.catch_up(), *cut.after], anew(read.view, version=version)
+    yield "resynced", [*read.before, *cut.view.catch_up(read.view.open), *cut.after], run.begun
 
 
 def the_real_client_joins_as_its_view_does(run: Run, version: str, client: AguiClient) -> None:

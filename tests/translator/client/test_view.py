@@ -103,10 +103,14 @@ def test_a_finished_run_without_an_outcome_succeeded() -> None:
     assert (view.live, view.outcome, view.terminal) == (False, {"type": "success"}, FINISHED)
 
 
-def test_an_error_has_no_outcome_and_leaves_interrupts_pending() -> None:
-    interrupted = {**FINISHED, "outcome": {"type": "interrupt", "interrupts": [{"id": "i", "reason": "ask"}]}}
-    view = seen(RUN, interrupted, RUN, {"type": "RUN_ERROR", "message": "no"})
-    assert (view.outcome, view.pending_interrupts) == (None, [{"id": "i", "reason": "ask"}])
+def test_an_interrupted_run_has_its_interrupts_in_the_outcome_until_the_next_run() -> None:
+    outcome = {"type": "interrupt", "interrupts": [{"id": "i", "reason": "ask"}]}
+    view = seen(RUN, {**FINISHED, "outcome": outcome})
+    assert view.outcome == outcome
+    view.apply(RUN)
+    assert view.outcome is None
+    view.apply({"type": "RUN_ERROR", "message": "no"})
+    assert view.outcome is None
 
 
 # --- what is open -----------------------------------------------------------------------------------------------------
@@ -174,7 +178,7 @@ def test_no_event_is_changed(events: list[Event]) -> None:
     view = ClientView([], {})
     for event in events:
         view.apply(event)
-        view.prelude()
+        view.catch_up()
     assert canonical(events) == before
 
 
@@ -214,7 +218,7 @@ def test_no_event_raises(events: list[Event], version: str | None) -> None:
     view.apply(CALL)
     for event in events:
         view.apply(event)
-        canonical([view.messages, view.state, view.outcome, view.order, view.prelude(), view.copy().messages])
+        canonical([view.messages, view.state, view.outcome, view.order, view.catch_up(), view.copy().messages])
 
 
 @pytest.mark.parametrize("role", ["user", "system", "developer", "tool", "reasoning", "activity"])

@@ -108,7 +108,7 @@ async def test_a_picture_from_a_tool_can_be_made_text_after_it_was_told() -> Non
     """For readers of an older version in a run that is told once for all."""
     telling = await tell_one("tool_gives_picture")
     [event] = results(telling)
-    [snapshot] = [event for event in telling.view.prelude() if event["type"] == "MESSAGES_SNAPSHOT"]
+    [snapshot] = [event for event in telling.view.catch_up() if event["type"] == "MESSAGES_SNAPSHOT"]
     as_text = orjson.dumps(event["content"]).decode()
     assert for_client_version(event, None)["content"] == as_text
     assert [

@@ -1,0 +1,244 @@
+"""What an AG-UI client has after the events it got, as a value: `ClientContents`.
+
+Here: the one object with messages, state, the run and what is open, and its look-ups.
+Never here: what an event does to messages (`reducer`), JSON Patch (`apply_patch`), what a reader misses (`catch_up`).
+
+Rules:
+- After the same events, `messages` and `state` are those of `@ag-ui/client`: of 1.0.0 for a `version`, of 0.0.59 (the
+  last one that declares none) for `None`. `*_CHUNK` events are passed over: the client expands them before its reducer,
+  and nothing here emits them.
+- Unknown is not empty. Messages or state that nothing described are unknown until a snapshot brings them.
+- Nothing handed in is changed and nothing handed out changes, so both may share structure with events.
+- The cost of an event is that of its change; the three events that come per token cost one append.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Self
+
+import orjson
+from ag_ui.core import BaseEvent
+from pydantic import BaseModel
+
+from ..wire.events import Event
+from .apply_patch import RefusedError, apply_patch
+from .event_fields import is_readable
+from .message_store import MessageStore
+from .open_items import OpenItems
+from .reducer import APPENDS, REDUCES, append_text, complete_activity_types
+
+__all__ = ["ClientContents"]
+
+
+class ClientContents:
+    """The messages and the state of one client, the run it is in, and what is open on its stream."""
+
+    __slots__ = {  # noqa: RUF023 (in the order in which they are explained)
+        "version": "The protocol version that the client declares; `None` for 0.0.59.",
+        "knows_messages": "Whether all of the client's messages are known: described, or brought by a snapshot.",
+        "knows_state": "Whether the client's state is known: described, or brought by a snapshot.",
+        "knows_activities": "Whether all activities of the client are known: only a messages snapshot says so.",
+        "thread_id": "The thread of the last run; `None` before any.",
+        "run_id": "The last run, live or ended; `None` before any.",
+        "parent_run_id": "The run from which the last run was started; `None` if it named none.",
+        "run_has_snapshot": "Whether a `STATE_SNAPSHOT` came since the last `RUN_STARTED`.",
+        "store": "The messages with their indexes, for this room. Not to be changed.",
+        "_open": "",
+        "_terminal": "",
+        "_base": "",
+        "_state": "",
+    }
+
+    def __init__(
+        self,
+        messages: Iterable[Mapping[str, Any] | BaseModel] | None = None,
+        state: Any = None,
+        version: str | None = "1.0",
+        *,
+        open_items: OpenItems | None = None,
+    ) -> None:
+        """Takes what the client is known to have: `None` is unknown, `[]` and `{}` are empty.
+
+        `messages` are wire dicts or `ag_ui.core` models, `state` plain JSON, `version` the protocol version that the
+        client declares, `open_items` what is open on its stream. Nothing given is changed; it must not change
+        afterwards either. Raises `ValueError` for a message without an id or a role.
+        """
+        self.version = version
+        self.store = MessageStore(map(_message, messages or ()), is_legacy=version is None)
+        self._open = OpenItems() if open_items is None else open_items.copy()
+        self._terminal: Event | None = None
+        self._base = self._state = state
+        self.knows_messages = messages is not None
+        self.knows_state = state is not None
+        self.knows_activities = False
+        self.thread_id: str | None = None
+        self.run_id: str | None = None
+        self.parent_run_id: str | None = None
+        self.run_has_snapshot = False
+
+    def apply(self, event: Event | BaseEvent) -> None:
+        """Applies one event of any origin, a wire dict or a model. Never raises: what a client ignores, or what ends
+        its stream, is passed over."""
+        try:
+            append = APPENDS.get(event["type"])  # type: ignore[index]
+        except (KeyError, TypeError):
+            append = None
+        if append is not None:
+            append(self.store, event)  # type: ignore[arg-type]
+        elif not isinstance(event, dict):
+            self.apply(_wire(event))
+        elif is_readable(event):
+            self._apply(event)
+
+    def apply_emitted(self, event: Event) -> None:
+        """Applies a wire event that this package made: as `apply`, without checking its fields."""
+        append = APPENDS.get(event["type"])
+        if append is not None:
+            append(self.store, event)
+        else:
+            self._apply(event)
+
+    def append_text(self, event: Event) -> None:
+        """Fast path of `apply` for TEXT_MESSAGE_CONTENT."""
+        append_text(self.store, event)
+
+    # --- messages and state ---------------------------------------------------------------------------------------
+
+    @property
+    def messages(self) -> list[dict[str, Any]]:
+        """The messages, wire dicts in the client's order. Made on each read; the dicts must not be changed."""
+        return self.store.read()
+
+    @property
+    def state(self) -> Any:
+        """The state, plain JSON. Must not be changed; later events leave this value as it is."""
+        return self._state
+
+    @property
+    def base(self) -> Any:
+        """The state the next delta applies to: `state`, unless 0.0.59 still has the one before a falsy one."""
+        return self._base
+
+    @property
+    def order(self) -> list[str]:
+        """The ids of the messages, in the client's order."""
+        return [entry.id for entry in self.store.order]
+
+    def has(self, message_id: str) -> bool:
+        """Whether the client has a message with this id."""
+        return message_id in self.store.entries
+
+    def message(self, message_id: str) -> dict[str, Any] | None:
+        """The (first) message with this id."""
+        entry = self.store.entries.get(message_id)
+        return None if entry is None else entry.read()
+
+    def position(self, message_id: str) -> int | None:
+        """The position of the (first) message with this id."""
+        entry = self.store.entries.get(message_id)
+        return None if entry is None else entry.position
+
+    def call_owner(self, tool_call_id: str) -> str | None:
+        """The id of the (first) message with this tool call."""
+        found = self.store.calls.get(tool_call_id)
+        return None if found is None else found[0].id
+
+    def call(self, tool_call_id: str) -> dict[str, Any] | None:
+        """The (first) tool call with this id, as its message carries it."""
+        found = self.store.calls.get(tool_call_id)
+        return None if found is None else found[1].read()
+
+    # --- the run --------------------------------------------------------------------------------------------------
+
+    @property
+    def open(self) -> OpenItems:
+        """What is open now. A copy: later events leave it as it is."""
+        return self._open.copy()
+
+    @property
+    def live(self) -> bool:
+        """Whether a run has started and not ended."""
+        return self._open.run_id is not None
+
+    @property
+    def terminal(self) -> Event | None:
+        """The event that ended the last run; `None` in a live run and before any."""
+        return self._terminal
+
+    @property
+    def outcome(self) -> dict[str, Any] | None:
+        """The outcome of the finished run (success where it named none); `None` in a live run and after an error."""
+        if self._terminal is None or self._terminal["type"] != "RUN_FINISHED":
+            return None
+        outcome: dict[str, Any] = self._terminal.get("outcome", {"type": "success"})
+        return outcome
+
+    def copy(self) -> Self:
+        """The same contents; later events change one of the two only."""
+        twin = type(self)(version=self.version)
+        for name in ClientContents.__slots__:
+            setattr(twin, name, getattr(self, name))
+        twin.store = self.store.copy()
+        twin._open = self._open.copy()
+        return twin
+
+    # --- one event ------------------------------------------------------------------------------------------------
+
+    def _apply(self, event: Event) -> None:
+        kind = event["type"]
+        reduce = REDUCES.get(kind)
+        if reduce is not None:
+            reduce(self.store, event)
+        self._open.apply(event)
+        if kind == "STATE_SNAPSHOT":
+            self.run_has_snapshot = True
+            self._set_state(event["snapshot"])
+        elif kind == "STATE_DELTA":
+            self._patch_state(event["delta"])
+        elif kind == "MESSAGES_SNAPSHOT":
+            self.knows_messages = True
+            if complete_activity_types(event, is_legacy=self.store.is_legacy) is None:
+                self.knows_activities = True
+        elif kind == "RUN_STARTED":
+            self.thread_id, self.run_id = event["threadId"], event["runId"]
+            self.parent_run_id = event.get("parentRunId")
+            self._terminal = None
+            self.run_has_snapshot = False
+        elif kind in ("RUN_FINISHED", "RUN_ERROR"):
+            self._terminal = event
+
+    def _patch_state(self, delta: list[Any]) -> None:
+        if not self.knows_state:
+            return  # the client may or may not have been able to apply it
+        try:
+            self._set_state(apply_patch(self._base, delta))
+        except RefusedError:
+            return
+
+    def _set_state(self, state: Any) -> None:
+        self.knows_state = True
+        self._base = state
+        # 0.0.59 applies further deltas to a falsy state but shows its user the one before
+        if not self.store.is_legacy or state or isinstance(state, (dict, list)):
+            self._state = state
+
+
+def _message(value: Any) -> dict[str, Any]:
+    wire = _wire(value)
+    for name in ("id", "role"):
+        if not isinstance(wire.get(name), str):
+            kind = f"whose {name} is a {type(wire[name]).__name__}" if name in wire else f"without {name}"
+            raise ValueError(f"expected a message with an id and a role, both strings; got one {kind}")
+    return wire
+
+
+def _wire(value: Any) -> dict[str, Any]:
+    """A model as its wire dict, without fields that its type does not declare: a client of protocol 1.0 does not take
+    them back. A mapping as it is."""
+    if isinstance(value, BaseModel):
+        undeclared = set(value.model_extra or ())
+        text = value.model_dump_json(by_alias=True, exclude_none=True, exclude=undeclared)
+        wire: dict[str, Any] = orjson.loads(text)
+        return wire
+    return value if isinstance(value, dict) else dict(value)
