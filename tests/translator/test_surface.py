@@ -38,6 +38,7 @@ NAMES = [
     "is_breakpoint",
     "message_ids",
     "read_part",
+    "same_json",
     "to_agui_messages",
     "to_json",
     "to_langchain_messages",

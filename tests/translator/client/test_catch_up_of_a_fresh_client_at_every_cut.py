@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from langgraph_agui.translator.client.view import ClientView
 
@@ -88,12 +88,25 @@ def readable(messages: list[Event]) -> list[Any]:
     return [*zip(said, calls, strict=True)]
 
 
+def results_follow_their_calls(events: list[Event]) -> bool:
+    """Whether no call begins after its result. Events that repeat the call put the result behind it; a snapshot, which
+    could leave it elsewhere, would drop the client's other messages."""
+    answered = set()
+    for event in events:
+        if event["type"] == "TOOL_CALL_RESULT":
+            answered.add(event["toolCallId"])
+        elif event["type"] == "TOOL_CALL_START" and event["toolCallId"] in answered:
+            return False
+    return True
+
+
 @pytest.mark.parametrize("version", VERSIONS)
 @SETTINGS
 @given(events=streams(tame=True, runs=1))
 def test_a_view_of_unknown_messages_brings_an_empty_client_those_that_streamed_in_it(
     agui_client: AguiClient, version: str, events: list[Event]
 ) -> None:
+    assume(results_follow_their_calls(events))
     uncut = agui_client.play(events, version=version)
     view = ClientView(None, {}, version=protocol(version))
     for cut, event in enumerate(events, 1):
