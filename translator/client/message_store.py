@@ -131,7 +131,7 @@ class MessageStore:
     def after_results(self, entry: StoredMessage) -> int:
         """The position behind the tool results that follow a message.
 
-        Results come one by one, so the count goes on from the last one: between reorderings a row of results only
+        Results come one by one, so the count continues from the last one: between reorderings a row of results only
         grows, since what is inserted before its end is a result.
         """
         reorderings, count = entry.results

@@ -132,7 +132,7 @@ def _in_common(messages: list[Event], wanted: list[Event]) -> int:
 def _whole_or_grown(
     wanted: Iterable[Event], view: ClientContents, known: ClientContents, reader: OpenItems, now: OpenItems
 ) -> list[Event] | None:
-    """Events for each message that the reader lacks, whole or as far as it lacks it; None if events cannot."""
+    """Events for each message that the reader misses, whole or as far as it misses it; None if events cannot."""
     emitted: list[Event] = []
     opened = {**dict(owners(known.store, reader)), **dict(owners(view.store, now))}
     for message in wanted:
@@ -232,8 +232,8 @@ def _in_order(known: ClientContents, snapshot: Event, view: ClientContents) -> l
     once = order_after(snapshot)
     if once == list(wanted):
         return [snapshot]
-    standing = common_length([message_id for message_id in before if message_id in wanted], list(wanted))
-    head = events.messages_snapshot(messages[:standing])
+    in_order = common_length([message_id for message_id in before if message_id in wanted], list(wanted))
+    head = events.messages_snapshot(messages[:in_order])
     twice = [with_activity_types(head, view.version, known=view.knows_activities), snapshot]
     # reasoning and activities may keep their positions, whatever is emitted
     placed = [item for item, wire in wanted.items() if wire["role"] not in ("reasoning", "activity")]

@@ -11,9 +11,9 @@ Rules:
 Rules of a messages snapshot:
 - The client keeps its own order for ids it has. Ids new to it follow in the snapshot's order; one that is twice in the
   snapshot is twice afterwards.
-- A message that the snapshot lacks is dropped. Reasoning is dropped only if the snapshot has any; an activity only if
+- A message that is not in the snapshot is dropped. Reasoning is dropped only if the snapshot has any; an activity only if
   the snapshot has all activities of its type: as its metadata declares (1.0.0), otherwise if it has any.
-- Where 0.0.59 keeps messages that the snapshot may lack, it also keeps its own copy of those that the snapshot has.
+- Where 0.0.59 keeps messages that may be missing in the snapshot, it also keeps its own copy of those that are in it.
 """
 
 from __future__ import annotations
@@ -272,7 +272,7 @@ def with_activity_types(
     """A messages snapshot that declares, to a client that reads this, of which types it has all activities.
 
     `known`: all activities of the client are known, and the snapshot has those that stay; otherwise it has all of the
-    types `complete` only. `drops`: the client has some of those that the snapshot lacks. Without a declaration a client
+    types `complete` only. `drops`: the client has some that are not in the snapshot. Without a declaration a client
     concludes from the messages: all types are complete if there is any activity, none if there is none.
     """
     has_any = any(message["role"] == "activity" for message in snapshot["messages"])
