@@ -11,8 +11,8 @@ Rules:
 Rules of a messages snapshot:
 - The client keeps its own order for ids it has. Ids new to it follow in the snapshot's order; one that is twice in the
   snapshot is twice afterwards.
-- A message that is not in the snapshot is dropped. Reasoning is dropped only if the snapshot has any; an activity only if
-  the snapshot has all activities of its type: as its metadata declares (1.0.0), otherwise if it has any.
+- A message that is not in the snapshot is dropped. Reasoning is dropped only if the snapshot has any; an activity only
+  if the snapshot has all activities of its type: as its metadata declares (1.0.0), otherwise if it has any.
 - Where 0.0.59 keeps messages that may be missing in the snapshot, it also keeps its own copy of those that are in it.
 """
 
