@@ -25,7 +25,6 @@ ErrorDetail = Literal["none", "code", "message", "full"]
 
 Visibility = Literal["stream", "hide"]
 """What is emitted of a model call while it streams: each chunk as it comes, or nothing."""
-Choose = Callable[[Mapping[str, Any]], Visibility | None]
 _Class = TypeVar("_Class", bound=type)
 
 
@@ -107,7 +106,9 @@ class Options:
     """Characters of a tool result that are emitted; the rest is left out, and the metadata has the whole size."""
     hidden_tools: frozenset[str] = frozenset()
     """Names of tools whose calls and results are not emitted, such as the call of structured output."""
-    visibility: Choose | Mapping[str, Visibility] | None = field(default=None, hash=False)
+    visibility: Callable[[Mapping[str, Any]], Visibility | None] | Mapping[str, Visibility] | None = field(
+        default=None, hash=False
+    )
     """Which model calls are emitted while they stream: `stream` or `hide`, by a function of the call's LangGraph
     metadata, or by names of nodes and tags, where `*` is every other call. For calls that it does not name (or for
     which the function returns None), the key `agui_visibility` of the call's metadata says it; else all are emitted but
@@ -182,10 +183,9 @@ def _names(name: str, value: Collection[str] | None, *, optional: bool) -> froze
     return frozenset(value or ())
 
 
-def _visibility(value: Any) -> Choose | Mapping[str, Visibility] | None:
+def _visibility(value: Any) -> Any:
     if value is None or callable(value):
-        given: Choose | None = value
-        return given
+        return value
     choices = get_args(Visibility)
     good = isinstance(value, Mapping) and all(
         isinstance(name, str) and isinstance(choice, str) and choice in choices for name, choice in value.items()

@@ -83,6 +83,12 @@ def test_one_bare_name_or_no_names_are_refused(name: str, value: Any) -> None:
         _made(**{name: value})
 
 
+@pytest.mark.parametrize("name", ["state_exclude", "hidden_tools"])
+def test_none_is_no_collection_of_names(name: str) -> None:
+    with pytest.raises(InvalidOptionError, match=f"option {name}=None: expected a collection of names$"):
+        _made(**{name: None})
+
+
 def test_visibility_is_a_function_or_names_with_their_choice() -> None:
     def choose(metadata: Any) -> Any:
         return None
