@@ -349,7 +349,7 @@ class Translator:
         self.outbox.tell_all(self.subagents.on_message(ns, metadata))
         self.outbox.tell_all(self.steps.on_message(ns, metadata))
         answered = self.speech.heard(ns, message, metadata)
-        for subagent in self.subagents.answered(answered, tuple(task_of(metadata).split("|"))):
+        for subagent in self.subagents.answered(message, answered, tuple(task_of(metadata).split("|"))):
             self.end_subagent(subagent, failure_of_result(message, self.options.error_detail))
 
     def _updates(self, part: Part) -> None:
@@ -404,6 +404,7 @@ class Translator:
             except Exception as error:  # the last resort: the values count
                 self._unforeseen("An end of a superstep", error)
                 self._close_messages()
+        self.outbox.tell_all(self.subagents.on_values((), named))
         if self.losses.attempt("The opening", self.root.holds, part.data, bool(interrupts), otherwise=False):
             return
         self.root.streamed(part.data, going_on=bool(interrupts))

@@ -1,9 +1,9 @@
-"""What nodes write to the stream themselves (`get_stream_writer`) as events. Nothing of what LangGraph writes.
+"""The events for what nodes write to the stream themselves (`get_stream_writer`).
 
 Rules:
 
 1. An AG-UI `ACTIVITY_SNAPSHOT` or `ACTIVITY_DELTA` passes as itself if it is valid and the client can apply it: its id
-   is not a message's of another kind, its patch fits the activity.
+   is not that of another kind of message, and its patch fits the activity.
 2. A mapping of just `name` and `value`, or an AG-UI `CUSTOM` event, is `CUSTOM` with that name. Anything else, any
    other AG-UI event included, is `CUSTOM` with the name `custom` and the payload as its value.
 """
@@ -26,10 +26,12 @@ _ACTIVITIES: Mapping[str, type[BaseEvent]] = {
     "ACTIVITY_SNAPSHOT": ActivitySnapshotEvent,
     "ACTIVITY_DELTA": ActivityDeltaEvent,
 }
+_FIELDS = frozenset({"type", "messageId", "activityType", "content", "replace", "patch"})
+"""The fields of an activity event that pass."""
 
 
 def custom_event(payload: Any, view: ClientView, subagent: str | None) -> Event:
-    """The event for a payload of the `custom` mode."""
+    """The event for a payload of the `custom` mode; `view`: the client's; `subagent`: the one that it comes from."""
     value = to_json(payload)
     if isinstance(value, dict):
         kind = value.get("type")
@@ -44,22 +46,22 @@ def custom_event(payload: Any, view: ClientView, subagent: str | None) -> Event:
 
 
 def _activity(value: Mapping[str, Any], view: ClientView, subagent: str | None) -> Event | None:
+    """The activity event that a payload is; None if it is not valid, or the client cannot apply it (rule 1)."""
     kind = value["type"]
-    known = {"type", "messageId", "activityType", "content", "replace", "patch"}
-    event = {key: item for key, item in value.items() if key in known and item is not None}
+    event = {key: item for key, item in value.items() if key in _FIELDS and item is not None}
     if subagent is not None:
         event["subagentRunId"] = subagent
     try:
         _ACTIVITIES[kind].model_validate(event)
     except ValidationError:
         return None
-    held = view.message(event["messageId"])
-    if held is not None and held["role"] != "activity":
+    current = view.message(event["messageId"])
+    if current is not None and current["role"] != "activity":
         return None
     if kind == "ACTIVITY_SNAPSHOT":
         return event if isinstance(event["content"], dict) else None
     try:
-        fits = held is not None and isinstance(apply_patch(held["content"], event["patch"]), dict)
+        fits = current is not None and isinstance(apply_patch(current["content"], event["patch"]), dict)
     except RefusedError:
         fits = False
     return event if fits else None

@@ -4,9 +4,9 @@ Rules:
 
 1. One interrupt is in the stream several times: once per level of its namespace, and again in `values`. Its id makes it
    one. The deepest level says whose it is.
-2. Ids are LangGraph's, verbatim. Interrupts without an id of their own (`NodeInterrupt`, JSON without an id) are told
-   apart by value, and by position where one part has several; they are numbered in the order in which they came. A
-   static breakpoint has no interrupt; its id is made from the run's.
+2. Ids are LangGraph's, verbatim. Interrupts without an id of their own (`NodeInterrupt`, JSON without an id) differ by
+   value, and by position where one part has several; they are numbered in the order in which they came. A static
+   breakpoint has no interrupt; its id is made from the run's.
 3. The value is kept whole in `metadata.value`. Its fields `reason`, `toolCallId`, `responseSchema` and `expiresAt`, in
    camel or snake case, are AG-UI's own and become those of the item; a field that AG-UI does not allow is logged and
    left out. An instant is RFC 3339, with its offset: a client compares it with its own clock.

@@ -5,9 +5,7 @@ Rules:
 1. A subagent is a graph that a tool called `task` runs for a call with the arguments `subagent_type` and `description`.
    Its namespace ends in the tool's task. An ordinary subgraph is none, nor is a graph or a model that another tool
    calls.
-2. The call is found by the subagent's input: its last human message ends with the call's description, also in a run
-   that resumes it. Where the input is not in the stream, by its name (`lc_agent_name`), if just one unanswered call
-   asks for it; else the events name no call.
+2. Which call that is, `delegations` finds. Where several may be meant, the events name none.
 3. It starts before the first event of its graph and ends with its call's result, or with the superstep of the graph
    that called it. An interrupt inside suspends it. It fails with its call, if the result's status is `error`, and with
    its run, if that fails or is cancelled.
@@ -19,20 +17,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
-
-import orjson
+from typing import Any, Protocol
 
 from ..client.view import ClientView
-from ..content.reader import text_of
 from ..options import Options
-from ..parts.message import fields
+from ..parts.message import fields, kind_of
 from ..parts.part import Namespace, is_within
 from ..wire import events
 from ..wire.events import Event
+from .delegations import Delegation, Delegations, last_input
 from .error_detail import Failure
-
-TASK_TOOL: Final = "task"
 
 
 @dataclass(slots=True)
@@ -42,13 +36,19 @@ class Subagent:
     ns: Namespace
     name: str
     parent: Subagent | None
-    call_id: str | None = None
+    call: Delegation | None
+    """The call that it runs for; None if that is not certain."""
     ended: bool = False
 
     @property
     def id(self) -> str:
         """The `subagentRunId`."""
         return "|".join(self.ns)
+
+    @property
+    def call_id(self) -> str | None:
+        """The id by which the client knows its call."""
+        return self.call.client_id if self.call else None
 
 
 class ToolTasks(Protocol):
@@ -62,17 +62,15 @@ class ToolTasks(Protocol):
 
 
 class Subagents:
-    """The subagents of one run. `view`: the client's messages, which have the calls that began them."""
+    """The subagents of one run. `view`: the client's messages; `tools`: which tasks call tools."""
 
     def __init__(self, view: ClientView, options: Options, tools: ToolTasks) -> None:
-        self._view = view
         self._options = options
         self._tools = tools
         self._by_ns: dict[Namespace, Subagent] = {}
         self._ordinary: set[tuple[Namespace, bool]] = set()
         """Namespaces that were found to be no subagent's, and whether by their input."""
-        self._calls: dict[Namespace, str] = {}
-        """By the namespace of a tool's task: the call it runs, where the `tasks` mode says so."""
+        self._delegations = Delegations(view, options)
 
     def of(self, ns: Namespace) -> Subagent | None:
         """The innermost subagent that the graph at `ns` is, or belongs to."""
@@ -111,28 +109,28 @@ class Subagents:
 
     def on_values(self, ns: Namespace, channels: Any) -> Iterator[Event]:
         """`values` of the graph at `ns` came: the start of its subagent, if it is a new one."""
+        self._delegations.on_values(ns, channels)
         if self._is_new(ns, by_input=True):
-            messages = channels.get(self._options.messages_key) if isinstance(channels, Mapping) else None
-            yield from self._find(ns, None, _last_human(messages))
+            yield from self._find(ns, None, last_input(channels, self._options.messages_key))
 
     def on_task(self, ns: Namespace, task: Mapping[str, Any]) -> tuple[str, bool]:
-        """A part of the `tasks` mode: the start of a tool's task names the call it runs.
+        """A part of the `tasks` mode: a task's start or its result.
 
-        Returns the task's segment of a namespace, and whether the part is the start of a tool call."""
-        call, segment = _tool_call(task.get("input")), f"{task.get('name')}:{task.get('id')}"
-        if call is not None:
-            self._calls[(*ns, segment)] = call
-        return segment, call is not None
-
-    def answered(self, call_id: str | None, task: Namespace) -> list[Subagent]:
-        """The subagents that end with a result of the call `call_id` (None: there is none), returned by `task`.
-
-        Two calls with the same arguments may have been confused; then the result's own task says which subagent ended.
+        Returns the task's segment of a namespace, and whether the part is the start of a tool call.
         """
-        if call_id is None:
-            return []
+        segment = f"{task.get('name')}:{task.get('id')}"
+        return segment, self._delegations.on_task((*ns, segment), task.get("input"))
+
+    def answered(self, message: Any, call_id: str | None, task: Namespace) -> list[Subagent]:
+        """The subagents that end with a message, if it is a result: of the call `call_id`, returned by `task`.
+
+        `call_id`: as the client knows it; None: it does not. Two calls with the same arguments may have been confused;
+        then the result's own task says which subagent ended.
+        """
         running = [item for item in self._by_ns.values() if not item.ended]
-        asked = [item for item in running if item.call_id == call_id]
+        if not running or kind_of(fields(message)) != "tool":
+            return []
+        asked = [item for item in running if call_id is not None and item.call_id == call_id]
         if any(item.ns[: len(task)] == task for item in asked):
             return asked
         return [item for item in running if item.ns == task] or asked
@@ -170,73 +168,24 @@ class Subagents:
     def _find(self, ns: Namespace, name: Any, given: str | None) -> Iterator[Event]:
         """The start of the subagent that the graph at `ns` is. `name`: its graph's; `given`: the text of its input."""
         caller = self.of(ns[:-1])
-        known = self._calls.get(ns)
-        asking = [
-            (call_id, args)
-            for call_id, args in self._unanswered(caller)
-            if (call_id == known if known else _is_for(args, given, name))
-        ]
+        taken = {(item.call.message_id, item.call.id) for item in self._by_ns.values() if item.call}
+        found = self._delegations.of(ns, self.tag(caller), name, given)
+        asking = [call for call in found if (call.message_id, call.id) not in taken]
         if not asking:
             return
-        call_id, args = asking[0]
+        call = asking[0]
         certain = len(asking) == 1 or given is not None
-        subagent = Subagent(ns, args["subagent_type"], caller, call_id if certain else None)
-        started = self._started(subagent, args["description"] if certain else None)
+        subagent = Subagent(ns, call.name, caller, call if certain else None)
+        started = _started(subagent)
         self._by_ns[ns] = subagent
         if self._is_attributed:
             yield started
 
-    def _started(self, subagent: Subagent, description: str | None) -> Event:
-        call_id = subagent.call_id
-        parent_message = self._view.call_owner(call_id) if call_id else None
-        parent = subagent.parent.id if subagent.parent else None
-        return events.subagent_started(subagent.id, subagent.name, description, parent, call_id, parent_message)
 
-    def _unanswered(self, caller: Subagent | None) -> Iterator[tuple[str, dict[str, str]]]:
-        """The unanswered `task` calls of the main agent (None) or a subagent, those with a subagent left out."""
-        taken = {subagent.call_id for subagent in self._by_ns.values()}
-        messages = self._view.messages
-        answered = {message.get("toolCallId") for message in messages if message["role"] == "tool"}
-        for message in messages:
-            if message.get("subagentRunId") != self.tag(caller):
-                continue
-            for call in (message.get("toolCalls") or ()) if message["role"] == "assistant" else ():
-                if call["function"]["name"] == TASK_TOOL and call["id"] not in answered | taken:
-                    args = _task_args(call["function"]["arguments"])
-                    if args is not None:
-                        yield call["id"], args
-
-
-def _is_for(args: Mapping[str, str], given: str | None, name: Any) -> bool:
-    """Whether a call with these arguments gave this input, or, if that is unknown, asks for a subagent of this name."""
-    return given.endswith(args["description"]) if given is not None else args["subagent_type"] == name
-
-
-def _tool_call(task_input: Any) -> str | None:
-    """The id of the tool call that a task's input is; LangGraph gives it in a list, or beside the state. Both forms are
-    recognised by their `type` marks: a graph's own state may have the fields of a call."""
-    if type(task_input) in (list, tuple) and len(task_input) == 1:
-        task_input = task_input[0]
-    if type(task_input) is dict and task_input.get("__type") == "tool_call_with_context":
-        task_input = task_input.get("tool_call")
-    if type(task_input) is dict and task_input.get("type") == "tool_call" and {"name", "args"} <= task_input.keys():
-        call_id = task_input.get("id")
-        return call_id if isinstance(call_id, str) else None
-    return None
-
-
-def _task_args(arguments: str) -> dict[str, str] | None:
-    try:
-        args = orjson.loads(arguments)
-    except ValueError:
-        return None
-    wanted = ("subagent_type", "description")
-    good = isinstance(args, dict) and all(isinstance(args.get(name), str) for name in wanted)
-    return {name: args[name] for name in wanted} if good else None
-
-
-def _last_human(messages: Any) -> str | None:
-    if type(messages) not in (list, tuple):
-        return None
-    views = map(fields, reversed(messages))
-    return next((text_of(view) for view in views if view.get("type") == "human"), None)
+def _started(subagent: Subagent) -> Event:
+    """The event of a subagent's start; it names the call if the client knows it."""
+    call, parent = subagent.call, subagent.parent.id if subagent.parent else None
+    if call is None:
+        return events.subagent_started(subagent.id, subagent.name, None, parent)
+    message_id = call.message_id if call.client_id else None
+    return events.subagent_started(subagent.id, call.name, call.description, parent, call.client_id, message_id)

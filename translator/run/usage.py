@@ -1,8 +1,7 @@
-"""Token usage, counted once per model call and summed per provider and model. Tells nothing itself: it is told at the
-end.
+"""Token usage, counted once per model call and summed per provider and model. The terminal event has the sums.
 
 LangChain's `UsageMetadata` of a streamed message comes whole on one chunk or as differences over several: they add up.
-Calls whose speech is hidden count too.
+Hidden model calls count too.
 """
 
 from __future__ import annotations

@@ -3,9 +3,11 @@
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+import orjson
 import pytest
 from langchain.agents.middleware import AgentMiddleware
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+from langgraph.graph import START, MessagesState, StateGraph
 from langgraph_agui.translator import ClientView, Options
 
 from fixtures import FIXTURES, Fixture
@@ -151,8 +153,7 @@ class Handling(AgentMiddleware):
 
 def _handled(*turns: Any, tools: Any = ()) -> Fixture:
     """A deep agent that delegates, and continues when the delegation fails."""
-    model = ScriptedModel(turns=list(turns))
-    helper = {"name": "helper", "description": "A helper.", "system_prompt": "Help.", "model": model, "tools": tools}
+    helper = {**_helper(*turns), "tools": tools}
     asks, done = task("helper", "find birds", "call_1") + end("tool_calls"), text("Done without it.") + end()
     build = deep(asks, done, subagents=[helper], middleware=[Handling()])
     return Fixture("handled", build, (says("birds?"),), nested=True)
@@ -181,6 +182,91 @@ async def test_a_subagent_whose_failure_is_handled_has_failed(
     assert ended["message"] == (REASONS[how] if detail == "message" else "The subagent failed.")
     assert told.events[-1]["outcome"] == {"type": "success"}
     assert agui_client.play(told.events, version=version).accepted
+
+
+def _numbering_anew(checkpointer: Any) -> Any:
+    """A deep agent whose model calls each of its delegations `call_0`."""
+    found = (text("Found.") + end(), text("Found more.") + end())
+    turns = [task("helper", what, "call_0") + end("tool_calls") for what in ("find birds", "find fish")]
+    return deep(*turns, text("Done.") + end(), subagents=[_helper(*found)])(checkpointer)
+
+
+def _side_by_side(checkpointer: Any) -> Any:
+    """Two deep agents at once, as nodes; each calls its delegation `call_0`."""
+    graph = StateGraph(MessagesState)
+    for what in ("birds", "fish"):
+        delegates = task("helper", f"find {what}", "call_0") + end("tool_calls")
+        helper = _helper(text(f"Found {what}.") + end())
+        graph.add_node(what, deep(delegates, text("Done.") + end(), subagents=[helper])(None)).add_edge(START, what)
+    return graph.compile(checkpointer)
+
+
+def _helper(*turns: Any) -> dict[str, Any]:
+    model = ScriptedModel(turns=list(turns))
+    return {"name": "helper", "description": "A helper.", "system_prompt": "Help.", "model": model, "tools": []}
+
+
+@pytest.mark.parametrize("build", [_numbering_anew, _side_by_side])
+@pytest.mark.parametrize("options", [Options(), Options(hidden_tools=frozenset({"task"}))], ids=["shown", "hidden"])
+async def test_calls_of_one_id_each_have_their_subagent(build: Any, options: Options, agui_client: AguiClient) -> None:
+    (told,) = await tell(Fixture("calls_of_one_id", build, (says("go"),), nested=True), options, known=False)
+    started = told.kinds("SUBAGENT_STARTED")
+    assert {event["description"] for event in started} == {"find birds", "find fish"}
+    for event in started:  # the client knows a call by its message and id, where it knows it by then
+        if "parentToolCallId" in event:
+            parent = next(each for each in told.view.messages if each["id"] == event["parentMessageId"])
+            asked = [orjson.loads(call["function"]["arguments"])["description"] for call in parent["toolCalls"]]
+            assert asked == [event["description"]]
+    assert len([event for event in started if "parentToolCallId" in event]) == (
+        0 if options.hidden_tools else 1 if build is _side_by_side else 2
+    )
+    said = {event["messageId"]: event["subagentRunId"] for event in told.kinds("TEXT_MESSAGE_START") if "name" in event}
+    assert sorted(said.values()) == sorted(event["subagentRunId"] for event in told.kinds("SUBAGENT_FINISHED"))
+    assert len(said) == 2
+    assert agui_client.play(told.events).accepted
+
+
+@pytest.mark.parametrize("build", [_numbering_anew, _side_by_side])
+async def test_a_subagent_ends_with_its_result_also_where_that_is_left_to_a_snapshot(build: Any) -> None:
+    fixture = Fixture("calls_of_one_id", build, (says("go"),), nested=True)
+    run, results = Telling(), 0
+    async for part in Conversation(fixture).stream(fixture.turns[0]):
+        events = run.feed(part)
+        _, mode, data = part
+        if mode == "messages" and isinstance(data[0], ToolMessage) and data[0].tool_call_id == "call_0":
+            results += 1
+            ended = [event["subagentRunId"] for event in events if event["type"] in ENDS]
+            assert ended == [data[1]["langgraph_checkpoint_ns"]]
+    assert results == 2
+
+
+@pytest.mark.newest
+async def test_a_call_id_of_an_earlier_turn_has_a_subagent_again() -> None:
+    first, second = await tell("subagents_numbered_anew")
+    ids = [
+        (event["subagentRunId"], event["parentToolCallId"], event["parentMessageId"])
+        for run in (first, second)
+        for event in run.kinds("SUBAGENT_STARTED")
+    ]
+    assert [call for _, call, _ in ids] == ["call_0", "call_0"]
+    assert len({subagent for subagent, _, _ in ids}) == len({message for _, _, message in ids}) == 2
+
+
+async def test_a_subagent_whose_callers_values_are_not_in_the_stream_has_a_call_of_the_clients_messages() -> None:
+    """As where a run resumes in its caller, or the stream was joined later."""
+
+    def calling(message_id: str, what: str) -> dict[str, Any]:
+        arguments = orjson.dumps({"subagent_type": "helper", "description": what}).decode()
+        call = {"id": "call_0", "type": "function", "function": {"name": "task", "arguments": arguments}}
+        return {"id": message_id, "role": "assistant", "toolCalls": [call]}
+
+    answer = {"id": "r", "role": "tool", "toolCallId": "call_0", "content": "done"}
+    view = ClientView([calling("a", "find birds"), answer, calling("b", "find birds")], {})
+    run = Telling(view=view)
+    events = run.feed((("tools:1",), "values", {"messages": [HumanMessage("find birds", id="h")]}))
+    assert [(event["parentToolCallId"], event["parentMessageId"]) for event in events if "name" in event] == [
+        ("call_0", "b")
+    ]
 
 
 async def test_a_subagent_that_asks_is_suspended_by_its_interrupt() -> None:
