@@ -12,12 +12,13 @@ Rules:
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
 _log = logging.getLogger(__name__)
 _LONGEST = 10**18  # CPython refuses to write the longest integers
 _Made = TypeVar("_Made")
+Event = dict[str, Any]
 
 
 class Losses:
@@ -62,6 +63,10 @@ class Losses:
         """A value inside a message, a channel or an event cannot be read, and is replaced by the text `replacement`."""
         self.warn(f"A value cannot be read and is replaced by {replacement!r}", error)
 
+    def illegal_move(self, what: str) -> None:
+        """The ledger was asked for a move that its tables do not have; nothing was changed."""
+        _log.error("%s is no legal move (thread %r, run %r).", what, *self._names)
+
     def attempt(self, what: str, act: Callable[..., _Made], *args: Any, otherwise: _Made) -> _Made:
         """The result of `act`, or `otherwise` if it raises: then `what` is lost, and the caller continues."""
         try:
@@ -69,6 +74,20 @@ class Losses:
         except Exception as error:
             self.unforeseen(what, error)
             return otherwise
+
+    def attempted(
+        self, what: str, act: Callable[..., Iterator[Event] | list[Event] | Event | None], *args: Any
+    ) -> Iterator[Event]:
+        """The events that `act` gives. If it raises, `what` is lost, and the caller continues; the events given before
+        count."""
+        try:
+            made = act(*args)
+            if isinstance(made, dict):
+                yield made
+            elif made is not None:
+                yield from made
+        except Exception as error:
+            self.unforeseen(what, error)
 
     def _add(self, what: str, error: BaseException, level: int) -> None:
         if what not in self._lost:

@@ -9,24 +9,25 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
 from langgraph_agui.translator import Cancelled, ClientView, Failed, Finished, Lost, Options
-from langgraph_agui.translator.checkpoint.message_cache import StoredMessages
-from langgraph_agui.translator.checkpoint.messages import History
-from langgraph_agui.translator.checkpoint.predicted_state import Predictions
+from langgraph_agui.translator.checkpoint.message_cache import MessageCache
+from langgraph_agui.translator.checkpoint.messages import Messages
 from langgraph_agui.translator.checkpoint.state import State
 from langgraph_agui.translator.checkpoint.values import RootValues
+from langgraph_agui.translator.checkpoint.waiting import Waiting
 from langgraph_agui.translator.endings import Ending
-from langgraph_agui.translator.messages.blocks import Saying
-from langgraph_agui.translator.messages.call_ids import CallIds
+from langgraph_agui.translator.ledger import Calls, Ledger
+from langgraph_agui.translator.messages.blocks import BlockEvents
 from langgraph_agui.translator.messages.model_calls import ModelCalls
-from langgraph_agui.translator.messages.reasoning import ReasoningLane
-from langgraph_agui.translator.messages.stream import Speech
-from langgraph_agui.translator.messages.tool_calls import ToolLane
-from langgraph_agui.translator.messages.visibility import Speakers
+from langgraph_agui.translator.messages.predicted_state import Predictions
+from langgraph_agui.translator.messages.reasoning import ReasoningEvents
+from langgraph_agui.translator.messages.stream import MessageStream
+from langgraph_agui.translator.messages.tool_calls import ToolCalls
+from langgraph_agui.translator.messages.usage import Usage
+from langgraph_agui.translator.messages.visibility import VisibilityRules
 from langgraph_agui.translator.parts.platform_messages import AccumulatedMessages
 from langgraph_agui.translator.run.interrupts import Interrupts
 from langgraph_agui.translator.run.steps import Steps
 from langgraph_agui.translator.run.subagents import Subagents
-from langgraph_agui.translator.run.usage import Usage
 
 from fixtures.recordings import recordings
 from tests.agui_client import VERSIONS, AguiClient, protocol
@@ -180,8 +181,8 @@ class Faulty:
 
 
 KINDS: list[type] = [
-    *(History, State, Steps, Subagents, Speakers, Usage, Interrupts, RootValues, Predictions, CallIds),
-    *(ReasoningLane, ToolLane, ModelCalls, Saying, Speech, StoredMessages, AccumulatedMessages),
+    *(Messages, State, Steps, Subagents, VisibilityRules, Usage, Interrupts, RootValues, Predictions, Calls, Ledger),
+    *(ReasoningEvents, ToolCalls, ModelCalls, BlockEvents, MessageStream, MessageCache, Waiting, AccumulatedMessages),
 ]
 METHODS = [
     (kind, name)
@@ -189,7 +190,7 @@ METHODS = [
     for name, method in vars(kind).items()
     if inspect.isfunction(method) and not name.startswith("__")
 ]
-READ_AGAIN = {"chunk_of_text"}
+READ_AGAIN = {"next_text"}
 """Methods after whose faults the part is read again, the longer way: nothing is lost."""
 STREAMS = ["local/subagents_one_asks", "local/model_raises_mid_text", "platform-messages/gathered_calls"]
 

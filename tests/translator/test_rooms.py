@@ -22,28 +22,14 @@ LAYERS = (
     ("convert",),
     ("conversation",),
     ("client",),
-    ("outbox",),
+    ("ledger",),
     ("messages", "run", "checkpoint"),
     ("translator",),
     ("translate",),
     ("__init__",),
 )
 """Each imports those before it; rooms of one layer do not import each other."""
-EXCEPTIONS = frozenset(
-    {
-        ("translator.checkpoint.predicted_state", "translator.messages.tool_calls"),
-        ("translator.checkpoint.values", "translator.messages.stream"),
-        ("translator.checkpoint.waiting", "translator.run.interrupts"),
-        ("translator.checkpoint.waiting", "translator.run.subagents"),
-        ("translator.messages.blocks", "translator.checkpoint.messages"),
-        ("translator.messages.blocks", "translator.checkpoint.predicted_state"),
-        ("translator.messages.call_ids", "translator.run.subagents"),
-        ("translator.messages.stream", "translator.checkpoint.messages"),
-        ("translator.messages.stream", "translator.checkpoint.predicted_state"),
-        ("translator.messages.stream", "translator.run.subagents"),
-        ("translator.messages.stream", "translator.run.usage"),
-    }
-)
+EXCEPTIONS: frozenset[tuple[str, str]] = frozenset()
 
 
 def imported(folder: Path) -> Iterator[tuple[str, str]]:

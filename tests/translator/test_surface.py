@@ -50,22 +50,6 @@ NAMES = [
 VALUES = {"CLIENT_CHANNELS", "PLATFORM_STREAM_MODES", "PROTOCOL_VERSION", "STREAM_MODES", "Ending", "Visibility"}
 """Names that are no class, function or module, and cannot have a docstring of their own."""
 MEMBERS = {"apply_checkpoint", "feed", "finish", "interrupted", "start", "values", "view"}
-NOT_YET_PRIVATE = {
-    "end_subagent",
-    "interrupts",
-    "losses",
-    "options",
-    "outbox",
-    "root",
-    "run_id",
-    "speech",
-    "state",
-    "steps",
-    "subagents",
-    "thread_id",
-    "usage",
-}
-"""Members of `Translator` that other modules still use. Only ever shrinks."""
 
 
 def test_the_published_names_are_these() -> None:
@@ -88,7 +72,7 @@ def test_every_published_name_has_a_docstring_of_its_own(name: str) -> None:
 def test_the_members_of_a_translator_are_these() -> None:
     run = Translator("thread", "run")
     found = {name for name in {*dir(Translator), *vars(run)} if not name.startswith("_")}
-    assert found == MEMBERS | NOT_YET_PRIVATE
+    assert found == MEMBERS
 
 
 @pytest.mark.parametrize("shell", [translate, translate_sse])

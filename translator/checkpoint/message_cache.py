@@ -1,14 +1,14 @@
-"""The stored messages as they were last seen, which of them have changed since, and what each is for the client.
+"""The stored messages as they were last seen: which of them have changed since, and what each is for the client.
 
-Nothing is told here, and nothing is known of what the client holds. Rules:
+Emits nothing, and does not know what the client has. Rules
 
-1. Every message is looked at each time: nodes edit messages in place, and what is in one then is in the checkpoint
-   when its channel is next written.
-2. What can be edited in place (calls, lists of content, keyword arguments) compares by its frozen bytes; the rest, text
-   above all, by value, which is by identity where nobody replaced it.
-3. The usual case, new messages behind unchanged ones, is a short look at each of the old ones: of the ordinary kinds
-   only the fields that are shown, and what can be edited in place is frozen for all at once. In any other case that is
-   taken apart again, to find each message by its digest.
+1. Every message is compared each time: nodes edit messages in place, and what is in one then is in the checkpoint when
+   its channel is next written.
+2. What can be edited in place (calls, lists of content, keyword arguments) compares by its frozen bytes. The rest, text
+   above all, compares by value, which is by identity where nothing replaced it.
+3. The usual case, new messages behind unchanged ones, costs a short look at each of the old ones: of the ordinary kinds
+   only the fields that are visible, and what can be edited in place is frozen for all at once. In any other case that
+   is taken apart again, to find each message by its digest.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ class Stored(NamedTuple):
     """One stored message as it was seen."""
 
     key: Any
-    """Its id, or where it stands if it has none."""
-    wires: list[Event]
+    """Its id, or its position if it has none."""
+    messages: list[Event]
     """What it is for the client."""
 
 
-class StoredMessages:
+class MessageCache:
     """The messages of a conversation, as last seen."""
 
     def __init__(self, options: Options, losses: Losses) -> None:
@@ -60,31 +60,31 @@ class StoredMessages:
         self.past: set[Any] = set()
         """The keys of messages that were there and are not any more."""
         self._fixed: list[_Look] = []
-        """By message: what reads the fields that nobody can edit in place."""
+        """By message: what reads the fields that cannot be edited in place."""
         self._seen: list[Any] = []
         """By message: what that read; of one that is not ordinary, a digest of all that counts."""
         self._loose: list[_Look] = []
-        """By message: what reads the fields that somebody can edit."""
+        """By message: what reads the fields that can be edited in place."""
         self._frozen = b"[]"
         """What those read, of all messages, as JSON."""
 
     def read(self, messages: Sequence[Any]) -> int:
-        """Sees the messages as they are now; how many, from the first on, are as they were."""
+        """Takes the messages as they are now; returns how many, from the first on, are as they were."""
         self.known = True
         count = len(self.all)
-        if len(messages) >= count and self._stand(messages):
+        if len(messages) >= count and self._are_unchanged(messages):
             added = messages[count:]
-            self.all += map(Stored, _keys(added, count), self._wires(added, count))
-            self._frozen = _joined(self._frozen, self._look_at(added, count))
+            self.all += map(Stored, _keys(added, count), self._converted(added, count))
+            self._frozen = _joined(self._frozen, self._note(added, count))
             return count
         return self._read_anew(messages)
 
     @property
     def keys(self) -> list[Any]:
-        """By message: its id, or where it stands if it has none."""
+        """By message: its id, or its position if it has none."""
         return [stored.key for stored in self.all]
 
-    def _stand(self, messages: Sequence[Any]) -> bool:
+    def _are_unchanged(self, messages: Sequence[Any]) -> bool:
         """Whether the messages seen are still there, unchanged, before any others."""
         try:
             views = [message if type(message) is dict else message.__dict__ for message in messages[: len(self.all)]]
@@ -98,38 +98,38 @@ class StoredMessages:
         before, digests = self.all, self._digests()
         by_key = {stored.key: at for at, stored in enumerate(before)}
         self._fixed, self._seen, self._loose = [], [], []
-        self._frozen = self._look_at(messages, 0)
+        self._frozen = self._note(messages, 0)
         self.all = []
         for position, (key, digest) in enumerate(zip(_keys(messages, 0), self._digests(), strict=True)):
             at = position
             if at >= len(before) or before[at].key != key or not _is_same(digests[at], digest):
                 at = by_key.get(key, -1)
             is_known = at >= 0 and _is_same(digests[at], digest)
-            self.all.append(before[at] if is_known else Stored(key, *self._wires([messages[position]], position)))
+            self.all.append(before[at] if is_known else Stored(key, *self._converted([messages[position]], position)))
         self.past.update(by_key)
         self.past.difference_update(self.keys)
         pairs = zip(before, self.all, strict=False)
         return next((at for at, (was, now) in enumerate(pairs) if was is not now), min(len(before), len(self.all)))
 
-    def _wires(self, messages: Sequence[Any], first: int) -> list[list[Event]]:
+    def _converted(self, messages: Sequence[Any], first: int) -> list[list[Event]]:
         """By message: what it is for the client."""
-        return to_json_each([self._shown(message, at) for at, message in enumerate(messages, first)])
+        return to_json_each([self._converted_one(message, at) for at, message in enumerate(messages, first)])
 
-    def _shown(self, message: Any, position: int) -> list[Event]:
+    def _converted_one(self, message: Any, position: int) -> list[Event]:
         try:
-            wires = to_agui(message, position, self._options, self._losses.block)
-            if not wires and not kind_of(fields(message)):
+            converted = to_agui(message, position, self._options, self._losses.block)
+            if not converted and not kind_of(fields(message)):
                 raise TypeError(f"{type(message).__name__} is no message")
         except Exception as error:
             self._losses.message(_key(fields(message), position), error)
             return []
-        return wires
+        return converted
 
     def _digests(self) -> list[tuple[Any, bytes]]:
-        """By message: what tells whether it has changed since it was seen."""
+        """By message: what differs if it has changed since it was seen."""
         return list(zip(self._seen, map(orjson.dumps, orjson.loads(self._frozen)), strict=True))
 
-    def _look_at(self, messages: Sequence[Any], first: int) -> bytes:
+    def _note(self, messages: Sequence[Any], first: int) -> bytes:
         """Notes how further messages are read the short way, and what is fixed in them; gives the rest, frozen."""
         loose = []
         for position, message in enumerate(messages, first):
@@ -143,7 +143,7 @@ class StoredMessages:
 
 
 def keys_of(messages: Sequence[Any]) -> list[Any]:
-    """By message: its id, or where it stands if it has none, as `StoredMessages.keys` has them."""
+    """By message: its id, or its position if it has none, as `MessageCache.keys` has them."""
     return _keys(messages, 0)
 
 
@@ -183,7 +183,7 @@ def _joined(head: bytes, tail: bytes) -> bytes:
 
 
 def _digest(message: Any, position: int) -> tuple[Any, ...]:
-    """What tells whether a message of any kind has changed."""
+    """What differs if a message of any kind has changed."""
     view = fields(message)
     names = ("type", "content", "name", "status", "tool_call_id", "role", *_CALLS, *_KWARGS)
     return (_key(view, position), *(_comparable(_field(view, name)) for name in names))

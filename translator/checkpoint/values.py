@@ -1,174 +1,184 @@
-"""The values of the root graph: those the stream brings, those learned beside it, and the one an ending brings.
+"""The values of the root graph: those that the stream brings, those of checkpoints read beside it, and the one that an
+ending brings. Here is decided which of them are emitted, which wait, and which are ignored because others are newer.
 
-Here: which of them are told, and which wait or are passed over because others are newer. Never here: how messages and
-state are told (`history`, `state`), and what they mean for what is being said (`speech`).
+Rules
 
-Rules:
-
-1. The first values of the stream may go back behind what the client is known to hold: a resumed run begins without the
-   pending writes of tasks that finished, and replays their updates, marked as cached. Such an opening is held until the
-   next part says whether the run is a resumed one: then nothing is taken back, otherwise the client follows the thread.
-   The values of a subgraph and the start of a task do not decide it.
-2. Shown values (a checkpoint that somebody read) are all told, one after the other, until the stream brings some. Then
-   they are newer only if their conversation holds the last message of the stream's, and behind it messages that never
-   were there. Others, edited messages and all, are the stream's to tell: it goes on.
-3. Shown values take nothing back but what earlier ones brought: what the client has beside them may be saved yet, or
-   is dropped at the stream's next values. Nor is the state told of first ones that lack messages which the client is
-   known to hold.
-4. Values of the stream whose conversation ends before that of shown ones are older, until some catch up. They are not
-   told, unless the run ends with them.
+1. The first values of the stream may be older than what the client is known to have: a resumed run begins without the
+   pending writes of tasks that finished, and replays their updates, marked as cached. Such values are deferred until
+   the next part says whether the run is a resumed one. Then nothing is removed; otherwise the client follows the
+   thread. The values of a subgraph and the start of a task do not decide it.
+2. Checkpoints are all emitted, one after the other, until the stream brings values. From then on a checkpoint is newer
+   only if its messages have the last message of the stream's, and behind it messages that never were there. Any other,
+   with edited messages too, is ignored: the stream brings it.
+3. A checkpoint removes only what earlier ones brought: what the client has beside them may be stored yet, or is removed
+   at the stream's next values. Nor is its state emitted if it is the first and messages are missing that the client is
+   known to have.
+4. Values of the stream whose messages end before those of a checkpoint are older, until they catch up. They are not
+   emitted, unless the run ends with them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from typing import Any
 
+from ..ledger import Ledger, Overlap
 from ..losses import Losses
-from ..messages.stream import Speech
 from ..options import Options
 from ..parts.channels import UnreadableChannel, channels, without_interrupts
 from ..parts.message import fields
 from ..wire.events import Event
-from .messages import History
+from .messages import Messages
 from .state import State
 from .waiting import Waiting
 
 _NONE: Any = object()
-_CONVERSATION = "The conversation"
-_STATE = "The state"
 
 
 class RootValues:
-    """The values of the root graph, as known and as told."""
+    """The values of the root graph, as known and as emitted."""
 
     def __init__(
         self,
-        history: History,
-        speech: Speech,
+        messages: Messages,
         state: State,
         waiting: Waiting,
+        ledger: Ledger,
         options: Options,
         losses: Losses,
+        on_superstep_end: Callable[[bool], None],
+        on_checkpoint: Callable[[Mapping[str, Event]], Generator[Event, None, Overlap]],
     ) -> None:
-        self._history = history
-        self._waiting = waiting
-        self._speech = speech
+        """`on_superstep_end` is called when a superstep has been reconciled, with whether its messages were compared;
+        `on_checkpoint` closes what streams and is whole in a checkpoint's messages, by id."""
+        self._messages = messages
         self._state = state
+        self._waiting = waiting
+        self._ledger = ledger
         self._losses = losses
         self._key = options.messages_key
+        self._on_superstep_end = on_superstep_end
+        self._on_checkpoint = on_checkpoint
         self.last: Any = None
         """The newest values, for the end."""
-        self.is_told = False
-        """Whether any were told."""
+        self.has_emitted = False
+        """Whether any were reconciled with the client."""
         self.is_resumed = False
         """Whether the run replays what finished before it."""
-        self._held: Any = _NONE
-        """An opening that waits (rule 1)."""
-        self._held_goes_on = False
-        """Whether the superstep of a waiting opening has not ended: it came with interrupts, in the middle of a run."""
-        self._untold: Any = _NONE
-        """The stream's last, if they were passed over (rule 4)."""
-        self._streamed = False
-        self._ahead = False
-        """Whether the stream has yet to catch up with what was shown."""
+        self._deferred: Any = _NONE
+        """First values that wait (rule 1)."""
+        self._deferred_is_partial = False
+        """Whether the superstep of the deferred values has not ended: they came with interrupts, in the middle of a
+        run."""
+        self._ignored: Any = _NONE
+        """The stream's last, if they were ignored (rule 4)."""
+        self._has_streamed = False
+        self._is_ahead = False
+        """Whether the stream has yet to catch up with a checkpoint."""
 
-    def holds(self, values: Any, going_on: bool) -> bool:
-        """Whether values of the stream are an opening that waits for the next part (rule 1)."""
-        if self.is_told:
+    def defers(self, values: Any, *, is_partial: bool) -> bool:
+        """Whether values of the stream are first ones that wait for the next part (rule 1)."""
+        if self.has_emitted:
             return False
-        waiting = [wire["id"] for wire in self._waiting.stored(opening=True)]
-        if not (self._history.goes_back(self._messages(values), waiting) or self._state.goes_back(values)):
-            return False
-        self.last = self._held = values
-        self._held_goes_on = going_on
-        self._streamed = True
-        return True
+        waiting = [message["id"] for message in self._waiting.stored(is_first=True)]
+        is_older = self._messages.would_remove(self._channel(values), waiting) or self._state.would_revert(values)
+        if is_older:
+            self.last = self._deferred = values
+            self._deferred_is_partial = is_partial
+            self._has_streamed = True
+        return is_older
 
-    def open_now(self, *, is_older: bool = False) -> None:
-        """Emits an opening that waited. `is_older`: it is older than what the client has, so nothing is removed."""
-        held, self._held = self._held, _NONE
+    def release(self, *, is_older: bool = False) -> Iterator[Event]:
+        """The events of first values that waited. `is_older`: they are older than what the client has, so that nothing
+        is removed."""
+        deferred, self._deferred = self._deferred, _NONE
         is_older = is_older or self.is_resumed
-        if held is not _NONE:
-            self.settle(without_interrupts(held), going_on=is_older or self._held_goes_on, is_older=is_older)
+        if deferred is not _NONE:
+            is_partial = is_older or self._deferred_is_partial
+            yield from self.reconcile(without_interrupts(deferred), is_partial=is_partial, is_older=is_older)
 
-    def streamed(self, values: Any, *, going_on: bool) -> None:
-        """Tells values that the stream brings, if they are not older than shown ones."""
-        messages = self._messages(values)
-        self._streamed = True
-        self._ahead = self._ahead and messages is not None and self._history.is_behind(messages)
-        if self._ahead:
-            self._untold = values
+    def on_values(self, values: Any, *, is_partial: bool) -> Iterator[Event]:
+        """The events of values that the stream brings, if they are not older than a checkpoint."""
+        messages = self._channel(values)
+        self._has_streamed = True
+        self._is_ahead = self._is_ahead and messages is not None and self._messages.is_behind(messages)
+        if self._is_ahead:
+            self._ignored = values
             return
-        self._untold, self.last = _NONE, values
-        self.settle(without_interrupts(values), going_on=going_on)
+        self._ignored, self.last = _NONE, values
+        yield from self.reconcile(without_interrupts(values), is_partial=is_partial)
 
-    def shown(self, values: Any) -> None:
-        """Tells values learned beside the stream, if they are newer (rules 2 and 3)."""
-        self.open_now(is_older=True)
+    def on_checkpoint(self, values: Any) -> Iterator[Event]:
+        """The events of a checkpoint's values, if they are newer (rules 2 and 3)."""
+        yield from self.release(is_older=True)
         values = without_interrupts(values)
-        messages = self._messages(values)
-        if self._streamed and (messages is None or not self._history.is_ahead(messages)):
+        messages = self._channel(values)
+        if self._has_streamed and (messages is None or not self._messages.is_ahead(messages)):
             return
-        opening, self.is_told, self.last = not self.is_told, True, values
-        unsaved = self._speech.unsaved()
-        goes_back = opening and self._history.goes_back(messages, unsaved) and self._state.goes_back(values)
+        is_first, self.has_emitted, self.last = not self.has_emitted, True, values
+        pending = self._ledger.pending()
+        is_older = is_first and self._messages.would_remove(messages, pending) and self._state.would_revert(values)
         if messages is not None:
-            self._ahead = True
-            self._losses.attempt(_CONVERSATION, self._show, messages, unsaved, opening, otherwise=None)
-        if not goes_back:
-            self._losses.attempt(_STATE, self._state.shown, values, otherwise=None)
-
-    def settle(self, values: Any, *, going_on: bool, is_older: bool = False) -> None:
-        """Tells values as they are: the conversation and the state (also called for the state an ending brings).
-
-        `going_on`: the superstep is, so that what streamed may still be saved. `is_older`: an opening older than what
-        the client has; its state is not emitted.
-        """
-        messages = self._messages(values)
-        if messages is not None:
-            self._losses.attempt(_CONVERSATION, self._converse, messages, going_on, otherwise=None)
-        elif not going_on:
-            self._speech.forget()
-        if not going_on:
-            self._waiting.settled()
+            self._is_ahead = True
+            yield from self._losses.attempted("The messages", self._reconcile_checkpoint, messages, pending, is_first)
         if not is_older:
-            self._losses.attempt(_STATE, self._state.told, values, otherwise=None)
-        self.is_told = True
+            yield from self._losses.attempted("The state", self._state.on_checkpoint, values)
 
-    def _converse(self, messages: Sequence[Any], going_on: bool) -> None:
-        opening = not self.is_told
-        waiting = self._waiting.stored(opening=opening) if opening or not going_on else []
-        unsaved = self._speech.unsaved() if going_on else self._unsaved(messages, waiting)
-        self._history.told(messages, unsaved, opening=opening, going_on=going_on, waiting=waiting)
-        if not going_on:
-            self._speech.settle()
+    def reconcile(self, values: Any, *, is_partial: bool, is_older: bool = False) -> Iterator[Event]:
+        """The events that make the client have these values: messages and state.
 
-    def _show(self, messages: Sequence[Any], unsaved: set[str], opening: bool) -> None:
-        self._history.shown(messages, unsaved, self._speech.shown, opening=opening)
+        `is_partial`: their superstep has not ended, so that what streamed may still be stored. `is_older`: they are
+        older than what the client has; their state is not emitted.
+        """
+        messages = self._channel(values)
+        if messages is not None:
+            yield from self._losses.attempted("The messages", self._reconcile_messages, messages, is_partial)
+        elif not is_partial:
+            self._on_superstep_end(False)
+        if not is_partial:
+            self._waiting.root_superstep_ended()
+        if not is_older:
+            yield from self._losses.attempted("The state", self._state.on_values, values)
+        self.has_emitted = True
 
-    def judge(self) -> None:
-        """The run ended, and no better values are known than the stream's last: what was not saved is taken back."""
-        if self._untold is not _NONE:
-            self.last = self._untold
-            self.settle(without_interrupts(self._untold), going_on=False)
+    def at_end(self) -> Iterator[Event]:
+        """The events of a run's end, if no better values are known than the stream's last: what was not stored is
+        removed."""
+        if self._ignored is not _NONE:
+            self.last = self._ignored
+            yield from self.reconcile(without_interrupts(self._ignored), is_partial=False)
             return
-        waiting = self._waiting.stored(opening=False)
-        self._history.judged(self._unsaved(self._messages(self.last) or (), waiting), waiting)
-        self._speech.settle()
+        waiting = self._waiting.stored(is_first=False)
+        self._keep_at_interrupt(self._channel(self.last) or (), waiting)
+        yield from self._messages.at_end(waiting)
+        self._on_superstep_end(True)
 
-    def _unsaved(self, messages: Sequence[Any], waiting: Sequence[Event]) -> set[str]:
-        """The ids emitted since the conversation was last judged. They are dropped if they are not stored, unless an
-        interrupt is pending: then only those are whose message is stored under another id."""
+    def _reconcile_messages(self, messages: Sequence[Any], is_partial: bool) -> Iterator[Event]:
+        is_first = not self.has_emitted
+        waiting = self._waiting.stored(is_first=is_first) if is_first or not is_partial else []
+        if not is_partial:
+            self._keep_at_interrupt(messages, waiting)
+        yield from self._messages.on_values(messages, is_first=is_first, is_partial=is_partial, waiting=waiting)
+        if not is_partial:
+            self._on_superstep_end(True)
+
+    def _reconcile_checkpoint(self, messages: Sequence[Any], pending: set[str], is_first: bool) -> Iterator[Event]:
+        wanted = self._messages.on_checkpoint(messages)
+        overlap = yield from self._on_checkpoint(wanted)
+        yield from self._messages.reconcile_checkpoint(wanted, pending, overlap, is_first=is_first)
+
+    def _keep_at_interrupt(self, messages: Sequence[Any], waiting: Sequence[Event]) -> None:
+        """While an interrupt is pending, what was emitted in the superstep stays, stored or not. Only messages that are
+        stored under another id go."""
         if self._waiting.is_pending:
             stored = [fields(message) for message in messages]
             ids = {message.get("id") for message in (*stored, *waiting)}
             answered = {message.get("tool_call_id") for message in stored}
             answered |= {message.get("toolCallId") for message in waiting}
-            self._history.kept.update(self._speech.not_among(ids, answered))
-        return self._speech.unsaved()
+            self._ledger.keep(self._ledger.not_stored(ids, answered))
 
-    def _messages(self, values: Any) -> Sequence[Any] | None:
+    def _channel(self, values: Any) -> Sequence[Any] | None:
+        """The messages channel; None if there is none that can be read."""
         messages = (channels(values) or {}).get(self._key)
         if type(messages) is UnreadableChannel:
             self._losses.channel(self._key, messages.error)

@@ -14,7 +14,7 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import Any, Self
 
 import orjson
@@ -155,6 +155,21 @@ class ClientContents:
     def open(self) -> OpenItems:
         """What is open now. A copy: later events leave it as it is."""
         return self._open.copy()
+
+    @property
+    def open_texts(self) -> Container[str]:
+        """The ids of the text messages that are open now."""
+        return self._open.texts
+
+    @property
+    def open_calls(self) -> Container[str]:
+        """The ids of the tool calls that are open now."""
+        return self._open.calls
+
+    @property
+    def open_spans(self) -> Container[str]:
+        """The message ids of the reasoning spans that are open now."""
+        return self._open.spans
 
     @property
     def live(self) -> bool:

@@ -1,212 +1,205 @@
-"""What one piece of a model's message becomes: text, tool call, reasoning and other events. Never whose message it is,
-nor whether it may be told: that is settled on the `ModelCall` before.
+"""What one content block of a model call becomes: text, tool call, reasoning and other events. `stream.py` says which
+call a block belongs to, `visibility.py` whether it is emitted.
 
-Rules:
+Rules
 
-1. One message per model call, one id while it streams; its text is open until the call ends, its tool calls too, a
-   reasoning block until something else is said.
-2. The id is settled when the first piece is told. A message of that id which the client holds already is dropped there:
-   the checkpoint will put the new one in its place. A call that is still saying one of that id says no more.
-3. The client lets nobody reopen what another opened. Where a subagent's message has the id of somebody else's it gets
-   one of its own, with its task's name; another message waits for the checkpoint.
-4. Media, and results of tools the provider runs, are messages beside it, told as they come. Citations and an abnormal
-   finish reason come with the end of the text, which is opened for them if need be.
+1. One message per model call, one id while it streams. Its text is open until the call ends, its tool calls too, a
+   reasoning block until another block comes.
+2. The id is fixed when the first block comes. A message of that id which the client already has is removed then: the
+   checkpoint will put the new one in its place. Another call that still streams a message of that id is suppressed.
+3. The client lets no agent reopen what another opened. Where a subagent's message has the id of another agent's, it
+   gets an id of its own, with its task's name; any other message waits for the checkpoint.
+4. Media, and results of tools that the provider runs, are messages beside it, emitted as they come. Citations and an
+   abnormal finish reason come with the end of the text, which is opened for them if need be.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from ..checkpoint.messages import History
-from ..checkpoint.predicted_state import Predictions
-from ..client.open_items import OpenItems
+from ..client.view import ClientView
 from ..content.blocks import Block, Citation, Encrypted, Media, Reasoning, ServerResult, Signature, Text, ToolCallBlock
 from ..convert.to_agui import result_message
 from ..convert.to_events import as_events
 from ..jsonable.to_json import to_text
+from ..ledger import Ledger, Reason
 from ..options import Options
-from ..outbox import Outbox
 from ..wire import events, ids
+from ..wire.events import Event
 from . import tool_calls
-from .call_ids import CallIds
 from .model_calls import ModelCall
+from .predicted_state import Predictions
 from .tool_calls import ToolCall
 
 
-class Saying:
-    """Tells the pieces of model calls as they come, and closes the calls."""
+class BlockEvents:
+    """The events of the content blocks of model calls, and those that close a call's message."""
 
     def __init__(
         self,
-        outbox: Outbox,
+        view: ClientView,
         options: Options,
-        call_ids: CallIds,
+        ledger: Ledger,
         predictions: Predictions,
-        history: History,
+        remove: Callable[[str], Iterator[Event]],
     ) -> None:
-        self._outbox = outbox
-        self._view = outbox.view
+        """`remove` gives the events that make the client drop a message, if it can be made to."""
+        self._view = view
         self._options = options
-        self._call_ids = call_ids
+        self._ledger = ledger
         self._predictions = predictions
-        self._history = history
-        self._owners: dict[str, str | None] = {}
-        """By message id: the subagent that opened it in this run."""
-        self._telling: dict[str, ModelCall] = {}
-        """By message id: the call that was told under it last."""
+        self._remove = remove
 
-    def piece(self, call: ModelCall, piece: Block) -> None:
-        """Tells one piece of the call's message."""
-        self._outbox.tell_all(list(self._told(call, piece)))
+    def on_block(self, call: ModelCall, block: Block) -> Iterator[Event]:
+        """The events of one content block."""
+        record = call.record
+        if isinstance(block, Text):
+            call.has_text = True
+            text = to_text(block.text)
+            if call.hides_text:
+                call.hidden_text.append(text)
+            elif text and not record.is_suppressed:
+                yield from call.reasoning.end(self._view.open_spans)
+                yield from self._text(call, text)
+        elif isinstance(block, ToolCallBlock):
+            yield from self._tool_call(call, block)
+        elif record.is_suppressed:
+            return
+        elif isinstance(block, Reasoning | Encrypted):
+            if self._options.reasoning and not call.hides_text:
+                yield from self._reasoning(call, block)
+        elif isinstance(block, ServerResult):
+            yield from self._server_result(call, block)
+        elif isinstance(block, Media):
+            yield from self._media(call, block)
+        elif isinstance(block, Citation):
+            call.citations.append(block.citation)
+        elif isinstance(block, Signature):
+            yield from self._signature(call, block)
 
-    def close(self, call: ModelCall) -> None:
-        """Closes what is open of the call's message."""
-        outbox = self._outbox
-        outbox.tell_all(call.reasoning.end())
+    def close(self, call: ModelCall) -> Iterator[Event]:
+        """Closes what the client has open of the call's message."""
+        view, tag, message_id = self._view, call.record.owner.tag, call.record.id
+        yield from call.reasoning.end(view.open_spans)
         for tool in call.tools.calls:
-            if not tool.ended:
-                outbox.tell_all(list(self._predictions.ended(tool)))
-        outbox.tell_all(tool_calls.ended(call.tools, call.subagent))
+            if tool.is_emitted and tool.emitted_id in view.open_calls:
+                yield from self._predictions.on_end(tool)
+        yield from tool_calls.ends(call.tools, tag, view.open_calls)
         metadata: dict[str, Any] = {"finishReason": call.finish} if call.finish else {}
         if call.citations:
             metadata["citations"] = call.citations
         call.finish, call.citations = None, []
-        if metadata and call.told_id and not call.text_open and not call.silent:
-            outbox.tell_all(list(self._text(call, "")))
-        if call.text_open:
-            call.text_open = False
-            outbox.tell(events.text_end(call.message_id, metadata, call.subagent))
+        if message_id is None:
+            return
+        if metadata and message_id not in view.open_texts and not call.record.is_suppressed:
+            yield from self._text(call, "")
+        if message_id in view.open_texts:
+            yield events.text_end(message_id, metadata, tag)
 
-    def realign(self, call: ModelCall, opened: OpenItems) -> None:
-        """Takes over what the client has open of the call's message, after an exception came between two events."""
-        call.text_open = call.told_id in opened.texts
-        call.reasoning.realign(opened.spans)
+    def supersede(self, call: ModelCall) -> Iterator[Event]:
+        """Closes a call whose message a checkpoint has whole: what is missing at the client comes from there."""
         for tool in call.tools.calls:
-            tool.ended = tool.told and tool.told_id not in opened.calls
+            tool.is_superseded = True
+        yield from self.close(call)
+        self._ledger.suppress(call.record, Reason.STORED)
 
-    def leave(self, call: ModelCall) -> None:
-        """Closes what is open of a message that is known whole; what it lacks is not made up, and no more is said."""
-        for tool in call.tools.calls:
-            tool.args.append("")  # a call that ends without any gets the arguments of one that has none
-        self.close(call)
-        call.silent = True
-
-    def forget(self) -> None:
-        """Lets go of the calls that have ended."""
-        self._telling = {message_id: call for message_id, call in self._telling.items() if not call.ended}
-
-    def _told(self, call: ModelCall, piece: Block) -> Iterator[events.Event]:
-        """The events of one piece."""
-        if isinstance(piece, Text):
-            call.text.append(said := to_text(piece.text))
-            if said and not (call.silent or call.mute_text):
-                yield from call.reasoning.end()
-                yield from self._text(call, said)
-        elif isinstance(piece, ToolCallBlock):
-            yield from self._tool(call, piece)
-        elif call.silent:
+    def _id(self, call: ModelCall) -> Iterator[Event]:
+        """Fixes the id of the call's message, or suppresses it (rules 2 and 3)."""
+        ledger, record, view = self._ledger, call.record, self._view
+        if record.id is not None:
             return
-        elif isinstance(piece, Reasoning | Encrypted):
-            if self._options.reasoning and not call.mute_text:
-                yield from call.reasoning.add(piece, self._id(call))
-        elif isinstance(piece, ServerResult):
-            yield from self._server_result(call, piece)
-        elif isinstance(piece, Media):
-            yield from self._media(call, piece)
-        elif isinstance(piece, Citation):
-            call.citations.append(piece.citation)
-        elif isinstance(piece, Signature):
-            yield from self._signature(call, piece)
+        message_id, owner = call.message_id, record.owner
+        message = view.message(message_id)
+        opener = ledger.opener(message_id, owner.tag) if message is None else message.get("subagentRunId")
+        if opener != owner.tag:
+            if owner.id is None:
+                ledger.suppress(record, Reason.OTHER_AGENT)
+                return
+            message_id = f"{message_id}-{call.task}"
+        other = ledger.streaming(message_id)
+        if other is not None and isinstance(other.call, ModelCall):
+            yield from self.close(other.call)
+            ledger.suppress(other, Reason.SUPERSEDED)
+        if view.has(message_id):
+            yield from self._remove(message_id)
+            if view.has(message_id):
+                ledger.suppress(record, Reason.ON_CLIENT)
+                return
+        ledger.emit(record, message_id)
 
-    def _id(self, call: ModelCall) -> str:
-        """The id of the call's message, settled now (rule 2)."""
-        if call.told_id is None:
-            call.told_id = self._own_id(call)
-            self._replace(call, call.told_id)
-            self._history.touched(call.told_id)
-        return call.told_id
-
-    def _own_id(self, call: ModelCall) -> str:
-        """The id of the call's message, another one if it is somebody else's (rule 3)."""
-        message_id = call.message_id
-        owner = self._owners.get(message_id, call.subagent)
-        held = self._view.message(message_id)
-        if held is not None:
-            owner = held.get("subagentRunId")
-        if owner != call.subagent:
-            if call.owner is not None:
-                message_id = f"{message_id}-{call.task}"
-            else:
-                call.silent = True
-        self._owners.setdefault(message_id, call.subagent)
-        return message_id
-
-    def _replace(self, call: ModelCall, message_id: str) -> None:
-        if call.silent:
+    def _text(self, call: ModelCall, text: str) -> Iterator[Event]:
+        yield from self._id(call)
+        message_id, tag = call.record.id, call.record.owner.tag
+        if message_id is None or call.record.is_suppressed:
             return
-        other = self._telling.get(message_id)
-        if other is not None and not other.ended:
-            self.close(other)
-            other.silent = True
-        self._telling[message_id] = call
-        if self._view.has(message_id) and not self._history.without(message_id):
-            call.silent = True
+        if message_id not in self._view.open_texts:
+            yield events.text_start(message_id, "assistant", call.name, tag)
+        if text:
+            yield events.text_content(message_id, text, tag)
 
-    def _text(self, call: ModelCall, said: str) -> Iterator[events.Event]:
-        message_id = self._id(call)
-        if call.silent:
-            return
-        if not call.text_open:
-            call.text_open = True
-            yield events.text_start(message_id, "assistant", call.name, call.subagent)
-        if said:
-            yield events.text_content(message_id, said, call.subagent)
+    def _reasoning(self, call: ModelCall, block: Reasoning | Encrypted) -> Iterator[Event]:
+        yield from self._id(call)
+        record, ledger, view = call.record, self._ledger, self._view
+        if record.id is not None:
+            yield from call.reasoning.add(
+                block, record.id, view.has, view.open_spans, lambda block_id: ledger.emit_beside(record, block_id)
+            )
 
-    def _tool(self, call: ModelCall, piece: ToolCallBlock) -> Iterator[events.Event]:
-        tool = call.tools.find(piece, call.message_id)
-        muted = call.silent or call.mute_calls
-        message_id = call.message_id if muted else self._id(call)
-        args = to_text(piece.args or "")
-        told = tool_calls.told(tool, args, message_id, call.subagent, lambda tool: not self._begins(call, tool))
-        if told and not (call.silent or call.mute_calls):
-            yield from call.reasoning.end()
-            if call.name and not call.text_open:  # the only event that carries a name opens the text
+    def _tool_call(self, call: ModelCall, block: ToolCallBlock) -> Iterator[Event]:
+        record, view = call.record, self._view
+        tool = call.tools.find(block, call.message_id)
+        if not (record.is_suppressed or call.hides_calls):
+            yield from self._id(call)
+        message_id = record.id or call.message_id
+        args = to_text(block.args or "")
+        made = tool_calls.fragment(
+            tool, args, message_id, record.owner.tag, lambda tool: self._emits(call, tool), view.open_calls
+        )
+        if made and not (record.is_suppressed or call.hides_calls):
+            yield from call.reasoning.end(view.open_spans)
+            if call.name and message_id not in view.open_texts:  # the only event that carries a name opens the text
                 yield from self._text(call, "")
-            yield from self._predictions.told(tool, told)
+            yield from self._predictions.on_fragment(tool, made)
 
-    def _begins(self, call: ModelCall, tool: ToolCall) -> bool:
-        """Whether a tool call is told; settles the id."""
-        if call.silent or call.mute_calls or tool.name in self._options.hidden_tools:
+    def _emits(self, call: ModelCall, tool: ToolCall) -> bool:
+        """Whether a tool call is emitted; chooses its id."""
+        if call.record.is_suppressed or call.hides_calls or tool.name in self._options.hidden_tools:
             return False
-        told_id = self._call_ids.begin(tool.told_id, call.message_id, call.owner)
-        tool.told_id = told_id or tool.told_id
-        return told_id is not None
+        emitted_id = self._ledger.calls.emit(tool.emitted_id, call.message_id, call.record.owner)
+        tool.emitted_id = emitted_id or tool.emitted_id
+        return emitted_id is not None
 
-    def _server_result(self, call: ModelCall, piece: ServerResult) -> Iterator[events.Event]:
-        tool = call.tools.of_result(piece.call_id)
-        call_id = tool.told_id if tool else piece.call_id
-        result_id = ids.result_id(self._id(call), call_id)
-        if call.silent or not self._options.tool_results or (tool and not tool.told) or self._view.has(result_id):
+    def _server_result(self, call: ModelCall, block: ServerResult) -> Iterator[Event]:
+        view, tag = self._view, call.record.owner.tag
+        tool = call.tools.of_result(block.call_id)
+        call_id = tool.emitted_id if tool else block.call_id
+        yield from self._id(call)
+        result_id = ids.result_id(call.message_id, call_id)
+        if call.record.is_suppressed or not self._options.tool_results or view.has(result_id):
             return
-        if tool and not tool.ended:
-            tool.ended = True
-            yield events.tool_end(tool.told_id, call.subagent)
-        call.told_ids.append(result_id)
-        answer = ServerResult(call_id, piece.content, piece.error)
-        yield from as_events(result_message(call.message_id, answer, self._options), call.subagent) or ()
+        if tool and not tool.is_emitted:
+            return
+        if call_id in view.open_calls:
+            yield events.tool_end(call_id, tag)
+        self._ledger.emit_beside(call.record, result_id)
+        answer = ServerResult(call_id, block.content, block.error)
+        yield from as_events(result_message(call.message_id, answer, self._options), tag) or ()
 
-    def _media(self, call: ModelCall, piece: Media) -> Iterator[events.Event]:
-        media_id = ids.media_id(self._id(call), call.media)
+    def _media(self, call: ModelCall, block: Media) -> Iterator[Event]:
+        yield from self._id(call)
+        media_id = ids.media_id(call.message_id, call.media)
         call.media += 1
         if not self._view.has(media_id):
-            call.told_ids.append(media_id)
-            yield events.activity_snapshot(media_id, "media", piece.part, call.subagent)
+            self._ledger.emit_beside(call.record, media_id)
+            yield events.activity_snapshot(media_id, "media", block.part, call.record.owner.tag)
 
-    def _signature(self, call: ModelCall, piece: Signature) -> Iterator[events.Event]:
-        if piece.call_id is not None:
-            if self._view.call_owner(piece.call_id) is not None:
-                yield events.call_encrypted(piece.call_id, piece.value, call.subagent)
+    def _signature(self, call: ModelCall, block: Signature) -> Iterator[Event]:
+        tag = call.record.owner.tag
+        if block.call_id is not None:
+            if self._view.call_owner(block.call_id) is not None:
+                yield events.call_encrypted(block.call_id, block.value, tag)
         else:
             yield from self._text(call, "")
-            yield events.reasoning_encrypted(self._id(call), piece.value, call.subagent)
+            if call.record.id is not None:
+                yield events.reasoning_encrypted(call.record.id, block.value, tag)

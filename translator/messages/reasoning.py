@@ -1,19 +1,19 @@
-"""The reasoning of one streaming message: fragments in, `REASONING_*` events out. Which fragments are one block, and
-where its parts are set apart, is `reasoning_blocks`' to say.
+"""The reasoning of one streaming message: fragments in, `REASONING_*` events out. `content.reasoning` says which
+fragments are one block, and where its parts are set apart.
 
-Rules:
+Rules
 
 1. One block of a provider is one span with one message in it; both have the provider's id, or `{message
    id}-reasoning-{n}`.
-2. A block is told from its first text or encrypted value on; one with neither is not told.
+2. A block is emitted from its first text or encrypted value on; one with neither is not emitted.
 3. Another block, text or a tool call closes it: reasoning stands before the answer it belongs to. More of it opens it
    again; the client appends.
-4. A block the client held before this message is not told again.
+4. A block that the client had before this message is not emitted again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Container
 
 from ..content.blocks import Encrypted, Reasoning
 from ..content.reasoning import ReasoningBlocks
@@ -21,56 +21,57 @@ from ..wire import events, ids
 from ..wire.events import Event
 
 
-class ReasoningLane:
-    """The reasoning blocks of one message. `held` says whether the client holds a message of an id."""
+class ReasoningEvents:
+    """The reasoning blocks of one message, emitted as `REASONING_*` events."""
 
-    __slots__ = ("_blocks", "_held", "_open", "_subagent", "_told")
+    __slots__ = ("_blocks", "_current", "_ids", "_tag")
 
-    def __init__(self, held: Callable[[str], bool], subagent: str | None = None) -> None:
-        self._held = held
-        self._subagent = subagent
+    def __init__(self, tag: str | None = None) -> None:
+        self._tag = tag
         self._blocks = ReasoningBlocks()
-        self._told: dict[int, str | None] = {}
-        """Block by ordinal: the id it is told under; None: the client held it before."""
-        self._open: str | None = None
+        self._ids: dict[int, str | None] = {}
+        """By ordinal of a block: the id that it is emitted under; None: the client had it before."""
+        self._current: str | None = None
+        """The block that was opened last."""
 
-    @property
-    def told_ids(self) -> list[str]:
-        """The ids of the reasoning messages told."""
-        return [told_id for told_id in self._told.values() if told_id is not None]
-
-    @property
-    def is_closed(self) -> bool:
-        """Whether no block is open."""
-        return self._open is None
-
-    def add(self, piece: Reasoning | Encrypted, message_id: str) -> list[Event]:
-        """The events for a fragment."""
-        placed = self._blocks.place(piece)
+    def add(
+        self,
+        block: Reasoning | Encrypted,
+        message_id: str,
+        is_on_client: Callable[[str], bool],
+        opened: Container[str],
+        begin: Callable[[str], None],
+    ) -> list[Event]:
+        """The events for a fragment. `is_on_client` says whether the client has a message, `opened` has the ids of the
+        spans that it has open, and `begin` is called with the id of each new block."""
+        placed = self._blocks.place(block)
         if not placed.delta and placed.encrypted is None:
             return []
-        new = placed.ordinal not in self._told
-        if new:
-            told_id = placed.id or ids.reasoning_id(message_id, placed.ordinal)
-            self._told[placed.ordinal] = None if self._held(told_id) else told_id
-        block = self._told[placed.ordinal]
-        if block is None:
+        is_new = placed.ordinal not in self._ids
+        if is_new:
+            own_id = placed.id or ids.reasoning_id(message_id, placed.ordinal)
+            self._ids[placed.ordinal] = None if is_on_client(own_id) else own_id
+        block_id = self._ids[placed.ordinal]
+        if block_id is None:
             return []
-        told: list[Event] = []
-        if block != self._open and (new or placed.delta):
-            told = [*self.end(), *events.reasoning_start(block, self._subagent)]
-            self._open = block
+        if is_new:
+            begin(block_id)
+        made: list[Event] = []
+        is_open = block_id == self._current and block_id in opened
+        if not is_open and (is_new or placed.delta):
+            made = [*self.end(opened), *events.reasoning_start(block_id, self._tag)]
+            self._current = block_id
         if placed.delta:
-            told.append(events.reasoning_content(block, placed.delta, self._subagent))
+            made.append(events.reasoning_content(block_id, placed.delta, self._tag))
         if placed.encrypted is not None:
-            told.append(events.reasoning_encrypted(block, placed.encrypted, self._subagent))
-        return told
+            made.append(events.reasoning_encrypted(block_id, placed.encrypted, self._tag))
+        return made
 
-    def realign(self, opened: Collection[str]) -> None:
-        """Takes over which blocks are open at the client."""
-        self._open = self._open if self._open in opened else None
+    def is_closed(self, opened: Container[str]) -> bool:
+        """Whether the client has no block of this message open."""
+        return self._current is None or self._current not in opened
 
-    def end(self) -> list[Event]:
+    def end(self, opened: Container[str]) -> list[Event]:
         """Closes the block that is open."""
-        block, self._open = self._open, None
-        return [] if block is None else events.reasoning_end(block, None, self._subagent)
+        current, self._current = self._current, None
+        return [] if current is None or current not in opened else events.reasoning_end(current, None, self._tag)

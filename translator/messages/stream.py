@@ -1,303 +1,269 @@
-"""What models and tools say while they say it: messages of the `messages` mode in, whose they are and whether they are
-told. What a piece of a message becomes is `saying`'s, which call a chunk belongs to `modelcalls`', what the checkpoint
-makes of it all `history`'s.
+"""Messages of the `messages` mode: which of them are emitted while they stream, and from which chunk on.
 
-Rules:
+What one content block becomes is in `blocks.py`, which call a chunk belongs to in `model_calls.py`, what is visible in
+`visibility.py`; what the checkpoint has is reconciled in `checkpoint/messages.py`.
 
-1. A chunk is told in the call that fed it. The chunk that ends the call is marked (`chunk_position`); a call that fails
-   has no such chunk and is closed from outside.
-2. A message that came whole is told whole, unless the client holds it or a call of the same task has said just that:
-   nodes copy and rename what a model streamed.
-3. A tool result is told when it comes, unless the client holds it or cannot tell which message's call it answers.
-4. Nothing is told twice: a message with a call that the client holds already is left to `history`.
-5. Of a message that was learned whole beside the stream no chunk is told, whenever it comes.
+Rules
+
+1. A chunk is emitted in the call that fed it. The chunk that ends a model call is marked (`chunk_position`). A model
+   call that fails has no such chunk, and is closed from outside.
+2. A message that came whole is emitted whole, unless the client has it or a call of the same task has streamed just
+   that: nodes copy and rename what a model streamed.
+3. A tool result is emitted when it comes, unless the client has it or cannot know which message's call it answers.
+4. Nothing is emitted twice: a whole message with a call that the client already has is left to the reconciliation.
+5. Of a message that a checkpoint has whole, read beside the stream, no chunk is emitted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Generator, Iterator, Mapping
 from typing import Any
 
-from ..checkpoint.messages import History
-from ..checkpoint.predicted_state import Predictions
+from ..client.view import ClientView
 from ..content.blocks import ToolCallBlock
 from ..content.reader import finish_reason, read_content, text_delta
 from ..convert.to_agui import to_agui
 from ..convert.to_events import as_events
 from ..jsonable.to_json import to_json
+from ..ledger import Ledger, Overlap, Owner, Reason
 from ..losses import Losses
 from ..options import Options
-from ..outbox import Outbox
 from ..parts.channels import written_messages
 from ..parts.message import chunk_fields, fields, is_chunk, kind_of
 from ..parts.part import Namespace, is_within
-from ..run.subagents import Subagents
-from ..run.usage import Usage
 from ..wire import events
-from .blocks import Saying
-from .call_ids import CallIds
-from .model_calls import ModelCall, ModelCalls, task_of
-from .reasoning import ReasoningLane
-from .visibility import Speakers, is_muted
+from ..wire.events import Event
+from .blocks import BlockEvents
+from .model_calls import ModelCall, ModelCalls, is_run_id, task_of
+from .predicted_state import Predictions
+from .usage import Usage
+from .visibility import VisibilityRules
 
-_SHORT = 4096  # characters of a chunk's text that is surely no frame too large
+_SHORT = 4096
+"""Characters of a text that surely fits into one frame."""
 
 
-class Speech:
-    """The messages being said in one run."""
+class MessageStream:
+    """The messages that models and tools of one run say while they say them."""
 
     def __init__(
         self,
-        outbox: Outbox,
+        view: ClientView,
         options: Options,
-        speakers: Speakers,
-        subagents: Subagents,
-        usage: Usage,
+        ledger: Ledger,
+        visibility: VisibilityRules,
         predictions: Predictions,
-        history: History,
         losses: Losses,
+        remove: Callable[[str], Iterator[Event]],
     ) -> None:
-        self._outbox = outbox
-        self._view = outbox.view
+        self._view = view
         self._options = options
-        self._speakers = speakers
-        self._subagents = subagents
-        self._usage = usage
+        self._ledger = ledger
+        self._visibility = visibility
         self._predictions = predictions
-        self._history = history
         self._losses = losses
-        self._hot: ModelCall | None = None
-        self._hot_id: Any = None
-        self.call_ids = CallIds(outbox.view)
-        self.calls = ModelCalls()
-        self._saying = Saying(outbox, options, self.call_ids, predictions, history)
-        self._shown: set[str] = set()
-        """The ids of messages learned beside the stream, until the conversation is judged."""
-        self._results: dict[str, str] = {}
-        """The ids of tool results told since the conversation was last judged, and those of the calls they answer."""
+        self.usage = Usage()
+        self._calls = ModelCalls()
+        self._blocks = BlockEvents(view, options, ledger, predictions, remove)
+        self._current: ModelCall | None = None
+        """The call whose text is open, if the last part was a chunk of it."""
+        self._current_id: Any = None
+        """The id of that chunk."""
 
-    def chunk_of_text(self, message: Any, metadata: Any) -> events.Event | None:
-        """The event of a chunk that only goes on with the text said last, already in the view; None for any other.
+    def next_text(self, message: Any, metadata: Any) -> Event | None:
+        """The event of a chunk that only continues the text of the last one, applied to the view; None for any other.
 
-        The one path that must be fast: it passes the outbox by.
+        The one path that must be fast: messages may be objects of this process or a platform's JSON.
         """
-        call = self._hot
-        if call is None or metadata is not call.metadata or (view := chunk_fields(message)) is None:
+        call = self._current
+        if call is None:
             return None
-        delta = text_delta(view)
-        if (
-            not delta
-            or view.get("id") != self._hot_id
-            or call.told_id is None
-            or not call.text_open
-            or len(delta) > _SHORT
+        view = chunk_fields(message)
+        if view is None or view.get("id") != self._current_id:
+            return None
+        if metadata is not call.metadata and (
+            type(message) is not dict or metadata["langgraph_checkpoint_ns"] != call.task or not _names_model(metadata)
         ):
             return None
-        call.text.append(delta)
-        event = events.text_content(call.told_id, delta, call.subagent)
+        delta = text_delta(view)
+        if not delta or len(delta) > _SHORT:
+            return None
+        record = call.record
+        event = events.text_content(record.id, delta, record.owner.tag)  # type: ignore[arg-type]
         self._view.append_text(event)
         return event
 
-    def heard(self, ns: Namespace, message: Any, metadata: Mapping[str, Any]) -> str | None:
-        """Tells a message of the `messages` mode, a chunk or whole; the call it answers, by the id it is told under."""
-        self._hot = None
+    def on_message(self, ns: Namespace, message: Any, metadata: Mapping[str, Any], owner: Owner) -> Iterator[Event]:
+        """The events of a message of the `messages` mode, a chunk or whole."""
+        self._current = None
         view = fields(message)
         kind = kind_of(view)
         if kind == "tool":
             call_id = str(view.get("tool_call_id"))
-            self._speakers.answered(ns, metadata, call_id)
-            self._predictions.answered(call_id)
-            self.whole(ns, message, metadata)
-            return self.call_ids.answered(call_id, self._subagents.of(ns))
-        if kind == "ai" and is_chunk(view) and not _is_output(metadata):
-            self._chunk(ns, view, metadata, live=not isinstance(message, Mapping))
+            self._visibility.on_result(ns, metadata, call_id)
+            self._predictions.on_result(call_id)
+            yield from self.on_whole(ns, message, metadata, owner)
+        elif kind == "ai" and is_chunk(view) and (not metadata or _names_model(metadata)):
+            yield from self._on_chunk(ns, view, metadata, owner, live=not isinstance(message, Mapping))
         elif kind in ("ai", "chat"):
-            self.whole(ns, message, metadata)
-        return None
+            yield from self.on_whole(ns, message, metadata, owner)
 
-    def whole(self, ns: Namespace, message: Any, metadata: Mapping[str, Any], *, replayed: bool = False) -> None:
-        """Tells an assistant message or a tool result that came whole (rules 3 and 4); `replayed`: from an earlier run,
-        which has counted its usage."""
+    def answered(self, message: Any, owner: Owner) -> str | None:
+        """The emitted id of the call that a message answers; None if it is no result, or none of an emitted call."""
         view = fields(message)
+        return self._ledger.calls.answered(str(view.get("tool_call_id")), owner) if kind_of(view) == "tool" else None
+
+    def on_whole(
+        self, ns: Namespace, message: Any, metadata: Mapping[str, Any], owner: Owner, *, is_replayed: bool = False
+    ) -> Iterator[Event]:
+        """The events of an assistant message or a tool result that came whole (rules 2 to 4). `is_replayed`: an earlier
+        run has counted its usage."""
+        view, client = fields(message), self._view
         message_id = view.get("id")
         if not isinstance(message_id, str) or not message_id:
             return
-        told = to_json(to_agui(message, 0, self._options, self._losses.block))
+        made = to_json(to_agui(message, 0, self._options, self._losses.block))
+        if not made or client.has(message_id):
+            return
         if kind_of(view) == "tool":
-            if told and not self._view.has(message_id):
-                self._result(ns, told[0], metadata)
+            yield from self._result(ns, made[0], owner)
             return
-        if self._view.has(message_id) or not told:
-            return
-        itself: Mapping[str, Any] = next((item for item in told if item["id"] == message_id), {})
+        itself: Mapping[str, Any] = next((item for item in made if item["id"] == message_id), {})
         call_ids = [call["id"] for call in itself.get("toolCalls", ())]
-        copied = self.calls.copied(task_of(metadata), itself.get("content", ""), call_ids)
+        copied = self._calls.copied(task_of(metadata), itself.get("content", ""), call_ids, client)
         if copied is not None:
-            copied.take_id(message_id)
+            self._ledger.take_id(copied.record, message_id, is_run_id=is_run_id(message_id))
             return
-        if not replayed:
+        if not is_replayed:
             self._count(view, metadata)
-        call = self._begin(ns, message_id, metadata)
-        call.ended = True
+        call = self._begin(ns, message_id, metadata, owner)
+        record = call.record
         for call_id in call_ids:
-            self._speakers.called(ns, metadata, call_id)
-        if call.silent or not self._begin_calls(call, itself):
-            return
-        tellings = [(item["id"], as_events(item, call.subagent)) for item in told]
-        for item_id, telling in tellings:
-            if telling is not None and not self._view.has(item_id):
-                self._outbox.tell_all(telling)
-                call.told_ids.append(item_id)
+            self._visibility.on_call(ns, metadata, call_id)
+        made_events: list[Event] = []
+        if not record.is_suppressed and self._emits_calls(call, itself):
+            for item in made:
+                item_events = as_events(item, owner.tag)
+                if item_events is not None and not client.has(item["id"]):
+                    self._ledger.emit_beside(record, item["id"])
+                    made_events += item_events
+        self._ledger.close(record)
+        yield from made_events
 
-    def returned(self, ns: Namespace, node: str, output: Any) -> None:
-        """A node returned its output. If that has a message of the node's own model, the node is no tool node."""
-        if not self._speakers.runs_tools(ns, node):
+    def on_node_output(self, ns: Namespace, node: str, output: Any) -> None:
+        """A node returned its output. A node that returns a message of its own model is no tool node."""
+        if not self._visibility.runs_tools(ns, node):
             return
         stored = {fields(message).get("id") for message in written_messages(output, self._options.messages_key)}
-        if any(call.is_of(ns, node) and not stored.isdisjoint((call.provider_id, call.run_id)) for call in self.calls):
-            self._speakers.returned(ns, node)
+        for call in self._calls:
+            if call.is_of(ns, node) and not stored.isdisjoint((call.record.provider_id, call.record.run_id)):
+                self._visibility.on_own_message(ns, node)
+                return
 
-    def _begin_calls(self, call: ModelCall, message: Mapping[str, Any]) -> bool:
-        """Settles the ids of a whole message's calls; whether all of them can be told."""
-        told = True
-        for item in message.get("toolCalls", ()):
-            begun = self.call_ids.begin(item["id"], call.message_id, call.owner)
-            item["id"], told = begun or item["id"], told and begun is not None
-        return told
-
-    def unsaved(self) -> set[str]:
-        """The ids told since the conversation was last judged; what a subagent said is the client's to keep."""
-        unsaved = set(self._results)
-        for call in self.calls:
-            (self._history.kept if call.owner is not None else unsaved).update(call.all_ids)
-        return unsaved
-
-    def not_among(self, ids: AbstractSet[Any], answered: AbstractSet[Any]) -> set[str]:
-        """The ids emitted since the conversation was last judged, of messages that are not stored, also not under other
-        ids; `ids`: of the stored ones, `answered`: the calls that stored results answer."""
-        found = {message_id for message_id, call_id in self._results.items() if call_id not in answered}
-        for call in self.calls:
-            if ids.isdisjoint((call.told_id, call.provider_id, call.run_id)):
-                found.update(call.all_ids)
-        return found
-
-    def shown(self, stored: Mapping[str, events.Event]) -> tuple[set[str], set[str]]:
-        """Messages are learned beside the stream: what streamed and is whole there is closed, and no more is told of
-        it (rule 5). The ids that stay as the client has them, and those whose message is stored under another id."""
-        self._hot = None
-        self._shown = set(stored)
-        stays: set[str] = set()
-        gone: set[str] = set()
-        for call in [call for call in self.calls if not call.silent and call.told_id]:
-            names = (call.told_id, call.provider_id, call.run_id)
+    def on_checkpoint(self, stored: Mapping[str, Event]) -> Generator[Event, None, Overlap]:
+        """A checkpoint was read beside the stream: closes the messages that it has whole (rule 5). `stored`: its
+        messages by id."""
+        self._current = None
+        self._ledger.read(stored)
+        overlap = Overlap(set(), set())
+        for call in [call for call in self._calls if call.record.id is not None and not call.record.is_suppressed]:
+            record = call.record
+            names = (record.id, record.provider_id, record.run_id)
             message = next((stored[name] for name in names if name and name in stored), self._copy(call, stored))
             if message is None:
                 continue
-            if not call.begins(message):
-                stays.update(call.all_ids)
+            if not call.begins(message, self._view):
+                overlap.continued.update(record.ids)
                 continue
-            self._saying.leave(call)
-            if message["id"] != call.told_id:
-                gone.update(item for item in call.all_ids if item not in stored)
-        return stays, gone
+            yield from self._blocks.supersede(call)
+            if message["id"] != record.id:
+                overlap.renamed.update(item for item in record.ids if item not in stored)
+        return overlap
 
-    def _copy(self, call: ModelCall, stored: Mapping[str, events.Event]) -> events.Event | None:
-        """The only message new to the client that begins with what a call has said: nodes and providers rename."""
-        new = [wire for item, wire in stored.items() if wire["role"] == "assistant" and not self._view.has(item)]
-        same = [wire for wire in new if call.begins(wire) and (call.text or call.tools.ids)]
+    def on_superstep_end(self, is_reconciled: bool) -> None:
+        """A superstep of the root graph ended; `is_reconciled`: its messages were compared with the stored ones. Then
+        no more is emitted of what began in it."""
+        self._current = None
+        if is_reconciled:
+            for call in self._calls.unfinished():
+                self._ledger.suppress(call.record, Reason.RECONCILED)
+        self._ledger.reconciled(self._view.order if is_reconciled else None)
+        self._calls.forget()
+
+    def close(self, ns: Namespace = ()) -> Iterator[Event]:
+        """Closes what is open in the graph at `ns` and within it (rule 1)."""
+        self._current = None
+        for call in self._calls.unfinished():
+            if not ns or is_within(tuple(call.task.split("|")[:-1]), ns):
+                yield from self._blocks.close(call)
+
+    def _copy(self, call: ModelCall, stored: Mapping[str, Event]) -> Event | None:
+        """The only message new to the client that begins with what has come of a call: nodes and providers rename."""
+        if not (call.has_text or call.tools.ids):
+            return None
+        new = [item for item in stored.values() if item["role"] == "assistant" and not self._view.has(item["id"])]
+        same = [item for item in new if call.begins(item, self._view)]
         return same[0] if len(same) == 1 else None
 
-    def settle(self) -> None:
-        """The conversation has been judged: what was told so far is saved, or dropped."""
-        self.calls.silence()
-        self.forget()
-
-    def forget(self) -> None:
-        """A superstep of the root ended: its messages were reconciled, or stay with the client where the graph has no
-        messages channel."""
-        self._hot = None
-        self._results.clear()
-        self._shown.clear()
-        self._saying.forget()
-        self.calls.forget()
-
-    def end_all(self) -> None:
-        """Closes everything that is open (rule 1)."""
-        self._hot = None
-        for call in self.calls.going():
-            self._saying.close(call)
-
-    def realign(self) -> None:
-        """An exception came between two events of a message: what counts as open is what the client has open."""
-        self._hot = None
-        opened = self._view.open
-        for call in self.calls:
-            self._saying.realign(call, opened)
-
-    def end_within(self, ns: Namespace) -> None:
-        """Closes what is open in the graph at `ns` and within it."""
-        self._hot = None
-        for call in self.calls.going():
-            if is_within(tuple(call.task.split("|")[:-1]), ns):
-                self._saying.close(call)
-
-    def _chunk(self, ns: Namespace, view: Mapping[str, Any], metadata: Mapping[str, Any], *, live: bool) -> None:
+    def _on_chunk(
+        self, ns: Namespace, view: Mapping[str, Any], metadata: Mapping[str, Any], owner: Owner, *, live: bool
+    ) -> Iterator[Event]:
         message_id = view.get("id")
         if not isinstance(message_id, str):
             message_id = ""
-        call = self.calls.of_chunk(message_id, metadata, live=live)
+        call = self._calls.of_chunk(message_id, metadata, live=live)
         if call is None:
-            call = self._begin(ns, message_id, metadata)
+            call = self._begin(ns, message_id, metadata, owner)
+        else:
+            self._ledger.take_id(call.record, message_id, is_run_id=is_run_id(message_id))
+        record = call.record
         self._count(view, metadata)
         call.finish = finish_reason(view) or call.finish
-        if self._shown and call.told_id is None and not self._shown.isdisjoint((call.run_id, call.provider_id)):
-            call.silent = True
-        for piece in read_content(view, report=self._losses.block):
-            if isinstance(piece, ToolCallBlock) and piece.id:
-                self._speakers.called(ns, metadata, piece.id)
-            self._saying.piece(call, piece)
+        if record.id is None and self._ledger.is_read(record):
+            self._ledger.suppress(record, Reason.STORED)
+        for block in read_content(view, report=self._losses.block):
+            if isinstance(block, ToolCallBlock) and block.id:
+                self._visibility.on_call(ns, metadata, block.id)
+            yield from self._blocks.on_block(call, block)
         if view.get("chunk_position") == "last":
-            self._saying.close(call)
-            call.ended = True
-        elif live and call.text_open and call.reasoning.is_closed:
-            self._hot, self._hot_id = call, message_id
+            yield from self._blocks.close(call)
+            self._ledger.close(record)
+            return
+        is_text_last = record.id in self._view.open_texts and call.reasoning.is_closed(self._view.open_spans)
+        if is_text_last and not record.is_suppressed:
+            self._current, self._current_id = call, message_id
 
     def _count(self, view: Mapping[str, Any], metadata: Mapping[str, Any]) -> None:
         usage = view.get("usage_metadata")
         if usage is not None:
             response = view.get("response_metadata")
-            self._losses.attempt("The token usage", self._usage.add, usage, metadata, response, otherwise=None)
+            self._losses.attempt("The token usage", self.usage.add, usage, metadata, response, otherwise=None)
 
-    def _begin(self, ns: Namespace, message_id: str, metadata: Mapping[str, Any]) -> ModelCall:
-        subagent = self._subagents.of(ns)
-        tag = self._subagents.tag(subagent)
-        depth = len(subagent.ns) if subagent else 0
-        silent = self._subagents.hides(subagent) or self._speakers.is_silent(ns, metadata, depth)
-        call = self.calls.begin(message_id, metadata)
-        call.silent, call.subagent = silent, tag
-        call.owner = subagent.id if subagent else None
-        call.mute_text = is_muted(metadata, "messages")
-        call.mute_calls = is_muted(metadata, "tool-calls")
-        call.reasoning = ReasoningLane(self._view.has, call.subagent)
+    def _begin(self, ns: Namespace, message_id: str, metadata: Mapping[str, Any], owner: Owner) -> ModelCall:
+        call = self._calls.begin(message_id, metadata, owner)
+        self._ledger.take_id(call.record, message_id, is_run_id=is_run_id(message_id))
+        if owner.is_hidden or self._visibility.hides(ns, metadata, owner.depth):
+            self._ledger.suppress(call.record, Reason.HIDDEN)
         self._predictions.begin(metadata)
         return call
 
-    def _result(self, ns: Namespace, result: Mapping[str, Any], metadata: Mapping[str, Any]) -> None:
-        subagent = self._subagents.of(ns)
-        depth = len(subagent.ns) if subagent else 0
-        if self._subagents.hides(subagent) or self._speakers.in_tool(ns, depth):
+    def _emits_calls(self, call: ModelCall, message: Mapping[str, Any]) -> bool:
+        """Chooses the ids of a whole message's calls; whether all of them can be emitted."""
+        emitted = True
+        for item in message.get("toolCalls", ()):
+            call_id = self._ledger.calls.emit(item["id"], call.message_id, call.record.owner)
+            item["id"], emitted = call_id or item["id"], emitted and call_id is not None
+        return emitted
+
+    def _result(self, ns: Namespace, result: Mapping[str, Any], owner: Owner) -> Iterator[Event]:
+        if owner.is_hidden or self._visibility.in_tool(ns, owner.depth):
             return
-        call_id = self.call_ids.answered(result["toolCallId"], subagent)
-        if call_id is None:
-            return
-        if subagent is None:
-            self._results[result["id"]] = result["toolCallId"]
-        else:
-            self._history.kept.add(result["id"])
-        self._outbox.tell_all(as_events({**result, "toolCallId": call_id}, self._subagents.tag(subagent)) or [])
+        call_id = self._ledger.calls.answered(result["toolCallId"], owner)
+        if call_id is not None:
+            self._ledger.emit_result(result["id"], result["toolCallId"], owner)
+            yield from as_events({**result, "toolCallId": call_id}, owner.tag) or ()
 
 
-def _is_output(metadata: Mapping[str, Any]) -> bool:
-    """Whether a chunk is a node's output, not a model's: a sum of chunks that a node returned (it names no model)."""
-    return bool(metadata) and "ls_model_type" not in metadata and "ls_provider" not in metadata
+def _names_model(metadata: Mapping[str, Any]) -> bool:
+    """Whether the metadata is a model call's. A sum of chunks that a node returned names no model."""
+    return "ls_provider" in metadata or "ls_model_type" in metadata

@@ -1,20 +1,20 @@
 """The tool calls of one streaming message: fragments in, `TOOL_CALL_*` events out.
 
-Rules:
+Rules
 
 1. A fragment belongs to the call at its index; another id at the same index begins another call.
-2. A fragment without index begins a call if it has an id not seen or only a name, and else goes on with the last one.
-3. A call is told once its name is known; arguments that came before are told with it.
+2. A fragment without index begins a call if it has an id not seen or only a name. Otherwise it continues the last one.
+3. A call is emitted once its name is known; arguments that came before are emitted with it.
 4. A call without id gets `{message id}-call-{n}`, as its stored message does.
-5. A call the client holds already is not told again under its id: its arguments would be appended to those it has.
-   Under which other id, if any, is `call_ids`' to say.
+5. A call that the client already has is not emitted again under its id: its arguments would be appended to those it
+   has. `ledger.Calls` says under which other id it is emitted, if any.
 6. A call that ends without arguments has the arguments `{}`.
 7. All calls of a message end with the message: providers interleave their arguments.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass, field
 
 from ..content.blocks import Key, ToolCallBlock
@@ -22,27 +22,28 @@ from ..wire import events, ids
 from ..wire.events import Event
 
 Slot = tuple[bool, Key]
-"""Where a provider keeps a call: its index, apart for calls the provider runs itself."""
+"""Where a provider keeps a call: its index, apart for calls that the provider runs itself."""
 
 
 @dataclass(slots=True)
 class ToolCall:
-    """One call: what is known of it and what of it has been told."""
+    """One call: what is known of it, and whether it is emitted."""
 
     id: str | None
-    told_id: str
+    emitted_id: str
     name: str | None = None
     args: list[str] = field(default_factory=list)
-    begun: bool = False
-    """Whether its start has been decided on."""
-    told: bool = False
-    """Whether the client is told of it; False for hidden ones and for those it holds."""
-    ended: bool = False
+    has_begun: bool = False
+    """Whether it is decided if the call is emitted."""
+    is_emitted: bool = False
+    """False for hidden calls, and for those that the client has from elsewhere."""
+    is_superseded: bool = False
+    """Whether its message is stored whole: missing arguments are not made up."""
     server: bool = False
-    """The provider runs the tool itself."""
+    """Whether the provider runs the tool itself."""
 
 
-class ToolLane:
+class ToolCalls:
     """The calls of one message, in order of appearance."""
 
     __slots__ = ("_slots", "calls")
@@ -53,60 +54,59 @@ class ToolLane:
 
     @property
     def ids(self) -> list[str]:
-        """The ids the calls have in the stored message, in order of appearance."""
-        return [call.id or call.told_id for call in self.calls]
+        """The ids that the calls have in the stored message, in order of appearance."""
+        return [call.id or call.emitted_id for call in self.calls]
 
-    def find(self, piece: ToolCallBlock, message_id: str) -> ToolCall:
-        """The call a fragment belongs to, new if it begins one (rules 1 and 2)."""
-        slot = (piece.server, piece.index)
-        call = self._without_index(piece) if piece.index is None else self._slots.get(slot)
-        if call is None or (piece.id and call.id and call.id != piece.id):
-            call = ToolCall(piece.id, piece.id or ids.call_id(message_id, len(self.calls)), server=piece.server)
+    def find(self, block: ToolCallBlock, message_id: str) -> ToolCall:
+        """The call that a fragment belongs to, new if it begins one (rules 1 and 2)."""
+        slot = (block.server, block.index)
+        call = self._without_index(block) if block.index is None else self._slots.get(slot)
+        if call is None or (block.id and call.id and call.id != block.id):
+            call = ToolCall(block.id, block.id or ids.call_id(message_id, len(self.calls)), server=block.server)
             self.calls.append(call)
-            if piece.index is not None:
+            if block.index is not None:
                 self._slots[slot] = call
-        elif call.id is None and piece.id and not call.begun:
-            call.id = call.told_id = piece.id
-        call.name = call.name or piece.name
+        elif call.id is None and block.id and not call.has_begun:
+            call.id = call.emitted_id = block.id
+        call.name = call.name or block.name
         return call
 
     def of_result(self, call_id: str) -> ToolCall | None:
-        """The provider-run call a result answers; without id it is the latest."""
+        """The provider-run call that a result answers; without id it is the latest."""
         calls = [call for call in self.calls if call.server and call_id in ("", call.id)]
         return calls[-1] if calls else None
 
-    def _without_index(self, piece: ToolCallBlock) -> ToolCall | None:
-        if piece.id:
-            return next((call for call in self.calls if call.id == piece.id), None)
-        return None if piece.name or not self.calls else self.calls[-1]
+    def _without_index(self, block: ToolCallBlock) -> ToolCall | None:
+        if block.id:
+            return next((call for call in self.calls if call.id == block.id), None)
+        return None if block.name or not self.calls else self.calls[-1]
 
 
-def told(
-    call: ToolCall, args: str, parent: str, subagent: str | None, hold_back: Callable[[ToolCall], bool]
+def fragment(
+    call: ToolCall, args: str, parent: str, tag: str | None, begin: Callable[[ToolCall], bool], opened: Container[str]
 ) -> list[Event]:
-    """The events for a fragment of `call`; `hold_back` is asked once, at its start, whether it is not to be told."""
+    """The events for a fragment of `call`. `begin` is asked once, at its start, whether the call is emitted; `opened`
+    has the ids of the calls that the client has open."""
     if args:
         call.args.append(args)
-    if not call.begun:
+    if not call.has_begun:
         if not call.name:
             return []
-        call.begun = True
-        call.told = not hold_back(call)
-        if not call.told:
+        call.has_begun = True
+        call.is_emitted = begin(call)
+        if not call.is_emitted:
             return []
-        start = events.tool_start(call.told_id, call.name, parent, subagent)
+        start = events.tool_start(call.emitted_id, call.name, parent, tag)
         buffered = "".join(call.args)
-        return [start, events.tool_args(call.told_id, buffered, subagent)] if buffered else [start]
-    return [events.tool_args(call.told_id, args, subagent)] if args and call.told and not call.ended else []
+        return [start, events.tool_args(call.emitted_id, buffered, tag)] if buffered else [start]
+    is_open = call.is_emitted and call.emitted_id in opened
+    return [events.tool_args(call.emitted_id, args, tag)] if args and is_open else []
 
 
-def ended(lane: ToolLane, subagent: str | None) -> list[Event]:
-    """The ends of all calls of a message that are open."""
-    ends = []
-    for call in lane.calls:
-        if call.told and not call.ended:
-            call.ended = True
-            if not call.args:
-                ends.append(events.tool_args(call.told_id, "{}", subagent))
-            ends.append(events.tool_end(call.told_id, subagent))
-    return ends
+def ends(calls: ToolCalls, tag: str | None, opened: Container[str]) -> Iterator[Event]:
+    """The ends of all calls of a message that the client has open (rules 6 and 7)."""
+    for call in calls.calls:
+        if call.is_emitted and call.emitted_id in opened:
+            if not call.args and not call.is_superseded:
+                yield events.tool_args(call.emitted_id, "{}", tag)
+            yield events.tool_end(call.emitted_id, tag)

@@ -1,9 +1,9 @@
-"""Whose speech is told while it streams. Nothing about how it is told, nor about what the checkpoint keeps of it.
+"""Which model calls and tool results are visible while they stream. What the checkpoint has of them is always visible.
 
-Rules:
+Rules
 
 1. What a model says to a middleware (a summary: `lc_source`, and whatever carries `lc_internal_call`) or inside a tool
-   is not told.
+   is hidden.
 2. A task runs a tool if its input is a tool call (the `tasks` mode says so), or if its node runs tools: one that is
    called `tools`, or that has answered a call which another node of its graph made in this run. A node that answers its
    own calls (structured output, a hand-off, a loop in one node) is not taken for a tool node by that. A node that
@@ -12,8 +12,8 @@ Rules:
 4. The option `visibility`, and after it the key `agui_visibility` of a call's metadata, replace rule 1: `stream` or
    `hide`. A call that neither of them names falls under rule 1. A function of the option that raises, or returns
    anything else, hides the call, with a log line; a mark that is anything else is ignored, with a log line.
-5. The metadata keys `emit-messages` and `emit-tool-calls` of a model call mute its text or its calls, as they do in
-   `ag-ui-langgraph` (there also with the prefix `copilotkit:`).
+5. The metadata keys `emit-messages` and `emit-tool-calls` of a model call hide its text or its tool calls, as they do
+   in `ag-ui-langgraph` (there also with the prefix `copilotkit:`). `model_calls.py` reads them.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from ..options import Options, Visibility
 from ..parts.part import Namespace, task_path
 
 MARK: Final = "agui_visibility"
-"""The metadata key of a model call that says how it is shown."""
+"""The metadata key of a model call that says whether it is visible."""
 _CHOICES: Final = get_args(Visibility)
 
 
-class Speakers:
-    """Who may speak in one run."""
+class VisibilityRules:
+    """What is visible in one run."""
 
     def __init__(self, options: Options, losses: Losses) -> None:
         self._losses = losses
@@ -40,17 +40,17 @@ class Speakers:
         """The running tasks whose input is a tool call."""
         self._tool_nodes: set[tuple[Namespace, str]] = set()
         """Nodes that have answered calls of other nodes."""
-        self._speaking: set[tuple[Namespace, str]] = set()
-        """Nodes that have returned what their models said."""
+        self._own_messages: set[tuple[Namespace, str]] = set()
+        """Nodes that have returned messages of their own models."""
         self._callers: dict[tuple[Namespace, str], set[str]] = {}
         """By graph and id of a tool call without result: the nodes that made such a call."""
 
-    def called(self, ns: Namespace, metadata: Mapping[str, Any], call_id: str) -> None:
+    def on_call(self, ns: Namespace, metadata: Mapping[str, Any], call_id: str) -> None:
         """A model made a tool call."""
         graph, node = _node(task_path(ns, metadata))
         self._callers.setdefault((graph, call_id), set()).add(node)
 
-    def answered(self, ns: Namespace, metadata: Mapping[str, Any], call_id: str) -> None:
+    def on_result(self, ns: Namespace, metadata: Mapping[str, Any], call_id: str) -> None:
         """A node answered a tool call (rule 2)."""
         graph, node = _node(task_path(ns, metadata))
         callers = self._callers.pop((graph, call_id), set())
@@ -60,11 +60,11 @@ class Speakers:
         elif len(callers) > 1:
             self._callers[graph, call_id] = callers - {node}
 
-    def returned(self, ns: Namespace, node: str) -> None:
-        """A node returned what its model said (rule 2)."""
-        self._speaking.add((ns, node))
+    def on_own_message(self, ns: Namespace, node: str) -> None:
+        """A node returned a message of its own model (rule 2)."""
+        self._own_messages.add((ns, node))
 
-    def task(self, ns: Namespace, segment: str, *, runs_tool: bool) -> None:
+    def on_task(self, ns: Namespace, segment: str, *, runs_tool: bool) -> None:
         """The `tasks` mode: a task began that runs a tool, or any task ended; `segment` is its part of a namespace."""
         if runs_tool:
             self._tool_tasks.add((*ns, segment))
@@ -73,7 +73,7 @@ class Speakers:
 
     def runs_tools(self, ns: Namespace, node: str) -> bool:
         """Whether a node of the graph at `ns` runs tools (rule 2)."""
-        return (node == "tools" or (ns, node) in self._tool_nodes) and (ns, node) not in self._speaking
+        return (node == "tools" or (ns, node) in self._tool_nodes) and (ns, node) not in self._own_messages
 
     def is_tool(self, task: Namespace) -> bool:
         """Whether a task, by its whole path, runs a tool (rule 2)."""
@@ -83,7 +83,7 @@ class Speakers:
         """Whether the graph at `ns` was called by a tool; the first `depth` segments do not count."""
         return any(self.is_tool(ns[:end]) for end in range(depth + 1, len(ns) + 1))
 
-    def is_silent(self, ns: Namespace, metadata: Mapping[str, Any], depth: int = 0) -> bool:
+    def hides(self, ns: Namespace, metadata: Mapping[str, Any], depth: int = 0) -> bool:
         """Whether a call is hidden while it streams (rules 1 and 4); `depth` is that of the subagent it belongs to."""
         chosen = self._chosen(metadata) or self._marked(metadata)
         if chosen is not None:
@@ -130,11 +130,6 @@ def _named(visibility: Mapping[str, Visibility] | None, metadata: Mapping[str, A
     tags = metadata.get("tags")
     names = [metadata.get("langgraph_node"), *(tags if isinstance(tags, list | tuple) else ()), "*"]
     return next((visibility[name] for name in names if isinstance(name, str) and name in visibility), None)
-
-
-def is_muted(metadata: Mapping[str, Any], what: str) -> bool:
-    """Whether the call's own metadata asks for silence about `what`: `messages` or `tool-calls` (rule 5)."""
-    return any(metadata.get(f"{prefix}emit-{what}") is False for prefix in ("", "copilotkit:"))
 
 
 def _node(task: Namespace) -> tuple[Namespace, str]:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, AnyMessage, ChatMessage, HumanMessage, SystemMessage, ToolMessage
 from langgraph_agui.translator import ClientView, Options, Translator
-from langgraph_agui.translator.checkpoint.message_cache import StoredMessages
+from langgraph_agui.translator.checkpoint.message_cache import MessageCache
 from langgraph_agui.translator.convert.to_agui import to_agui
 from langgraph_agui.translator.losses import Losses
 
@@ -42,8 +42,8 @@ def as_json(messages: list[AnyMessage]) -> list[dict[str, Any]]:
     return [message.model_dump(mode="json") for message in messages]
 
 
-def wires(stored: StoredMessages) -> list[Any]:
-    return [wire for one in stored.all for wire in one.wires]
+def wires(stored: MessageCache) -> list[Any]:
+    return [wire for one in stored.all for wire in one.messages]
 
 
 def expected(messages: list[Any]) -> list[Any]:
@@ -53,7 +53,7 @@ def expected(messages: list[Any]) -> list[Any]:
 @pytest.mark.parametrize("last", [[], [ChatMessage(content="hello", role="critic", id="chat")]], ids=["", "odd last"])
 @pytest.mark.parametrize("name", EDITS)
 def test_an_edit_in_place_is_seen(name: str, last: list[AnyMessage]) -> None:
-    messages, stored = [*conversation(), *last], StoredMessages(Options(), Losses("t", "r"))
+    messages, stored = [*conversation(), *last], MessageCache(Options(), Losses("t", "r"))
     stored.read(messages)
     at, edit = EDITS[name]
     edit(messages[at].__dict__)
@@ -62,7 +62,7 @@ def test_an_edit_in_place_is_seen(name: str, last: list[AnyMessage]) -> None:
 
 @pytest.mark.parametrize("name", EDITS)
 def test_an_edit_is_seen_in_json(name: str) -> None:
-    stored = StoredMessages(Options(), Losses("t", "r"))
+    stored = MessageCache(Options(), Losses("t", "r"))
     stored.read(as_json(conversation()))
     messages = as_json(conversation())
     at, edit = EDITS[name]
@@ -71,7 +71,7 @@ def test_an_edit_is_seen_in_json(name: str) -> None:
 
 
 def test_equal_messages_made_anew_are_not_read_anew() -> None:
-    stored = StoredMessages(Options(), Losses("t", "r"))
+    stored = MessageCache(Options(), Losses("t", "r"))
     stored.read(as_json(conversation()))
     before = list(stored.all)
     stored.read(as_json(conversation()))
@@ -80,7 +80,7 @@ def test_equal_messages_made_anew_are_not_read_anew() -> None:
 
 def test_an_edit_beside_a_message_of_another_kind_is_seen() -> None:
     messages: list[AnyMessage] = [ChatMessage(content="hello", role="critic", id="chat"), *conversation()]
-    stored = StoredMessages(Options(), Losses("t", "r"))
+    stored = MessageCache(Options(), Losses("t", "r"))
     stored.read(messages)
     messages[0].content = "other"
     messages[2].content = "another"
@@ -88,13 +88,13 @@ def test_an_edit_beside_a_message_of_another_kind_is_seen() -> None:
 
 
 def test_new_messages_follow_unchanged_ones() -> None:
-    stored = StoredMessages(Options(), Losses("t", "r"))
+    stored = MessageCache(Options(), Losses("t", "r"))
     stored.read(conversation()[:2])
     assert (stored.read(conversation()), wires(stored)) == (2, expected(conversation()))
 
 
 def test_fewer_messages_are_seen() -> None:
-    stored = StoredMessages(Options(), Losses("t", "r"))
+    stored = MessageCache(Options(), Losses("t", "r"))
     stored.read(conversation())
     assert (stored.read(conversation()[:3]), wires(stored)) == (3, expected(conversation()[:3]))
 
@@ -106,7 +106,7 @@ def test_a_field_that_does_not_compare_costs_no_more_than_a_closer_look() -> Non
 
         __hash__ = None  # type: ignore[assignment]
 
-    messages, stored = conversation(), StoredMessages(Options(), Losses("t", "r"))
+    messages, stored = conversation(), MessageCache(Options(), Losses("t", "r"))
     messages[0].__dict__["name"] = Odd()
     stored.read(messages)
     messages[1].content = "other"

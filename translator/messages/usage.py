@@ -1,7 +1,7 @@
-"""Token usage, counted once per model call and summed per provider and model. The terminal event has the sums.
+"""Token usage, counted once per model call and summed per provider and model. It is emitted with the terminal event.
 
 LangChain's `UsageMetadata` of a streamed message comes whole on one chunk or as differences over several: they add up.
-Hidden model calls count too.
+Hidden calls count too.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 from langgraph_agui.translator.content.blocks import ToolCallBlock
-from langgraph_agui.translator.messages.tool_calls import ToolLane, told
+from langgraph_agui.translator.messages.tool_calls import ToolCalls, fragment
 
 
 def piece(
@@ -14,7 +14,7 @@ def piece(
 
 
 @pytest.mark.parametrize(
-    ("fragments", "calls"),
+    ("fragments", "expected"),
     [
         ([piece(0, "a", "n"), piece(0, None, None)], [("a", "n")]),
         ([piece(0, "a", "n"), piece(0, "a", None)], [("a", "n")]),
@@ -28,37 +28,40 @@ def piece(
     ],
 )
 def test_a_fragment_belongs_to_the_call_at_its_index_or_of_its_id(
-    fragments: Sequence[ToolCallBlock], calls: list[tuple[str, str | None]]
+    fragments: Sequence[ToolCallBlock], expected: list[tuple[str, str | None]]
 ) -> None:
-    lane = ToolLane()
-    for fragment in fragments:
-        lane.find(fragment, "m")
-    assert list(zip(lane.ids, [call.name for call in lane.calls], strict=True)) == calls
+    calls = ToolCalls()
+    for each in fragments:
+        calls.find(each, "m")
+    assert list(zip(calls.ids, [call.name for call in calls.calls], strict=True)) == expected
 
 
 def test_an_id_that_comes_after_the_start_changes_nothing() -> None:
-    lane = ToolLane()
-    call = lane.find(piece(0, None, "n"), "m")
-    told(call, "", "m", None, lambda _: False)
-    assert lane.find(piece(0, "late", None), "m") is call
-    assert (call.id, call.told_id) == (None, "m-call-0")
+    calls = ToolCalls()
+    call = calls.find(piece(0, None, "n"), "m")
+    fragment(call, "", "m", None, lambda _: True, ())
+    assert calls.find(piece(0, "late", None), "m") is call
+    assert (call.id, call.emitted_id) == (None, "m-call-0")
 
 
 def test_a_result_answers_a_call_the_provider_runs() -> None:
-    lane = ToolLane()
-    first = lane.find(piece(0, "a", "n", server=True), "m")
-    latest = lane.find(piece(1, "b", "n", server=True), "m")
-    lane.find(piece(0, "c", "n"), "m")
-    assert [lane.of_result(call_id) for call_id in ("a", "b", "", "c", "d")] == [first, latest, latest, None, None]
+    calls = ToolCalls()
+    first = calls.find(piece(0, "a", "n", server=True), "m")
+    latest = calls.find(piece(1, "b", "n", server=True), "m")
+    calls.find(piece(0, "c", "n"), "m")
+    assert [calls.of_result(call_id) for call_id in ("a", "b", "", "c", "d")] == [first, latest, latest, None, None]
 
 
 def test_a_fragment_without_arguments_sends_nothing() -> None:
-    call = ToolLane().find(piece(0, "a", "n"), "m")
-    kinds = [[event["type"] for event in told(call, args, "m", None, lambda _: False)] for args in ("", "", "{", "}")]
+    call = ToolCalls().find(piece(0, "a", "n"), "m")
+    kinds = [
+        [event["type"] for event in fragment(call, args, "m", None, lambda _: True, {"a"})]
+        for args in ("", "", "{", "}")
+    ]
     assert kinds == [["TOOL_CALL_START"], [], ["TOOL_CALL_ARGS"], ["TOOL_CALL_ARGS"]]
 
 
 def test_the_ids_of_calls_are_those_of_the_stored_message() -> None:
-    lane = ToolLane()
-    lane.find(piece(0, "a", "n"), "m").told_id = "m-a"
-    assert lane.ids == ["a"]
+    calls = ToolCalls()
+    calls.find(piece(0, "a", "n"), "m").emitted_id = "m-a"
+    assert calls.ids == ["a"]

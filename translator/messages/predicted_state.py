@@ -1,4 +1,4 @@
-"""Tool arguments that are state being written, told as state while they stream. The true value comes with `values`.
+"""Tool arguments that are state being written, emitted as state while they stream. The true value comes with `values`.
 
 Rules:
 
@@ -6,9 +6,10 @@ Rules:
    `ag-ui-langgraph`.
 2. Before a predicted call starts, the custom event `PredictState` names the predictions, once per call: CopilotKit's
    client then predicts by itself from the arguments.
-3. The value so far is told by `STATE_DELTA` each time the arguments have grown by a half: JSON Patch cannot append to a
-   string, so that a delta per token would be quadratic. And once when the call's arguments are whole.
-4. A predicted value holds until the last call that predicted it is answered. `state` says what else ends it.
+3. The value so far is emitted as `STATE_DELTA` each time the arguments have grown by a half, and once when they are
+   whole: JSON Patch cannot append to a string, so that a delta per token would be quadratic.
+4. A predicted value stays until the last call that predicted it is answered. `checkpoint/state.py` says what else ends
+   it.
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ from typing import Any, Final
 
 from ..jsonable.partial_json import read_partial
 from ..jsonable.to_json import to_json
-from ..messages.tool_calls import ToolCall
 from ..options import Options, Prediction, prediction
 from ..wire import events
 from ..wire.events import Event
+from .tool_calls import ToolCall
 
 _FIRST: Final = 16
 _GROWTH: Final = 1.5
@@ -52,23 +53,23 @@ class Predictions:
             if found not in self._known:
                 self._known.append(found)
 
-    def told(self, call: ToolCall, told: list[Event]) -> Iterator[Event]:
+    def on_fragment(self, call: ToolCall, fragment: list[Event]) -> Iterator[Event]:
         """The events of a tool call's fragment, with what is predicted from it."""
         mine = [item for item in self._known if item.tool == call.name] if self._known else []
-        if mine and told[0]["type"] == "TOOL_CALL_START":
+        if mine and fragment[0]["type"] == "TOOL_CALL_START":
             yield events.custom("PredictState", [_named(item) for item in mine])
-        yield from told
+        yield from fragment
         if mine:
             yield from self._grown(call, mine)
 
-    def ended(self, call: ToolCall) -> Iterator[Event]:
-        """What is predicted from the whole arguments."""
+    def on_end(self, call: ToolCall) -> Iterator[Event]:
+        """The events of what is predicted from the whole arguments."""
         mine = [item for item in self._known if item.tool == call.name] if self._known else []
-        if mine and call.told:
-            self._next[call.told_id] = 0
+        if mine and call.is_emitted:
+            self._next[call.emitted_id] = 0
             yield from self._grown(call, mine)
 
-    def answered(self, call_id: str) -> None:
+    def on_result(self, call_id: str) -> None:
         """A tool call has its result (rule 4)."""
         names = [name for name, predictor in self._predictors.items() if predictor == call_id]
         if names:
@@ -76,9 +77,9 @@ class Predictions:
 
     def _grown(self, call: ToolCall, predictions: list[Prediction]) -> Iterator[Event]:
         size = sum(map(len, call.args))
-        if size < self._next.get(call.told_id, _FIRST):
+        if size < self._next.get(call.emitted_id, _FIRST):
             return
-        self._next[call.told_id] = size * _GROWTH
+        self._next[call.emitted_id] = size * _GROWTH
         args = read_partial("".join(call.args))
         if not isinstance(args, dict):
             return
@@ -88,7 +89,7 @@ class Predictions:
                 found[item.state_key] = args if item.tool_argument is None else args[item.tool_argument]
         for name, value in found.items():  # one event for each channel: its delta is made against the client's state
             event = self._write(name, to_json(value))
-            self._predictors[name] = call.id or call.told_id
+            self._predictors[name] = call.id or call.emitted_id
             if event is not None:
                 yield event
 

@@ -1,0 +1,366 @@
+"""Every fact about the messages and tool calls that one run emits: `Ledger`. Emits nothing itself.
+
+A `Record` is one message: what a model call says, the result of a tool, an activity of a node. It has two axes.
+
+- *Emission*: how far the message has been emitted. `EMISSION_MOVES` has the legal moves.
+- *Storage*: whether the checkpoint is known to have it. `STORAGE_MOVES` has the legal moves.
+
+Rules
+
+1. Only this module assigns to records. A move that is in neither table changes nothing: it is logged as an error, and
+   the message is compared anew when the next `values` are reconciled.
+2. A record without an id has emitted nothing. It gets its id with its first event, and keeps it.
+3. A suppressed record emits no more while it streams; `Reason` says why. The first reason stays.
+4. What a subagent emits, and what a node shows itself, is kept: no checkpoint of the root graph has it. All else is
+   pending until the next `values` of the root graph.
+5. When a superstep of the root graph has been reconciled, what has ended is saved or removed, and forgotten. What still
+   streams is pending until it has ended. What is kept is known to the end of the run.
+6. What is open on the wire is not noted here: the view knows it.
+
+Tool calls are known to a client by their id alone, in whatever message. Some models number their calls anew in each
+message, so that several have the same id. `Calls` says under which id a call is emitted, and which call a result
+answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Set
+from enum import Enum
+from typing import Final, NamedTuple
+
+from .client.view import ClientView
+from .losses import Losses
+
+
+class Owner(NamedTuple):
+    """Who emits a message: a subagent, or the run itself."""
+
+    id: str | None = None
+    """The subagent's run id; None: the run itself."""
+    tag: str | None = None
+    """The `subagentRunId` that its events carry; None where subagents are not attributed."""
+    depth: int = 0
+    """How many segments of a namespace lead to the subagent."""
+    is_hidden: bool = False
+    """Whether the option `subagents` hides what it emits."""
+
+
+RUN: Final = Owner()
+
+
+class Overlap(NamedTuple):
+    """Messages that stream, and that a checkpoint read beside the stream has too."""
+
+    continued: set[str]
+    """Ids of messages that have streamed beyond what the checkpoint has: the client's copies stay."""
+    renamed: set[str]
+    """Ids of messages that the checkpoint has under other ids: the client's copies go."""
+
+
+class Emission(Enum):
+    """How far a message has been emitted."""
+
+    WAITING = "nothing has been emitted"
+    STREAMING = "some has been emitted, and more may come"
+    SUPPRESSED = "it streams, and no more of it is emitted"
+    CLOSED = "it has ended"
+
+
+class Storage(Enum):
+    """Whether the checkpoint is known to have a message."""
+
+    UNSEEN = "nothing has been emitted that a checkpoint could have"
+    PENDING = "the next values of the root graph say whether the checkpoint has it"
+    SAVED = "the checkpoint has it"
+    REMOVED = "the checkpoint does not have it, and the client was made to drop it"
+    KEPT = "it stays with the client, whatever the checkpoint has"
+
+
+class Reason(Enum):
+    """Why a message is suppressed."""
+
+    HIDDEN = "the model call is not visible (`visibility.py`, or the option `subagents`)"
+    OTHER_AGENT = "another agent's message has its id, and the client lets no agent open what another opened"
+    ON_CLIENT = "the client has a message of its id that it cannot be made to drop"
+    SUPERSEDED = "another model call says a message of the same id"
+    STORED = "a checkpoint that was read beside the stream has the message whole"
+    RECONCILED = "its superstep has ended, and the beginning of the message has been reconciled"
+
+
+EMISSION_MOVES: Final[Mapping[tuple[Emission, str], Emission]] = {
+    (Emission.WAITING, "emit"): Emission.STREAMING,
+    (Emission.WAITING, "suppress"): Emission.SUPPRESSED,
+    (Emission.WAITING, "close"): Emission.CLOSED,
+    (Emission.STREAMING, "emit"): Emission.STREAMING,
+    (Emission.STREAMING, "suppress"): Emission.SUPPRESSED,
+    (Emission.STREAMING, "close"): Emission.CLOSED,
+    (Emission.SUPPRESSED, "suppress"): Emission.SUPPRESSED,
+    (Emission.SUPPRESSED, "close"): Emission.CLOSED,
+    (Emission.CLOSED, "suppress"): Emission.CLOSED,
+}
+STORAGE_MOVES: Final[Mapping[tuple[Storage, str], Storage]] = {
+    (Storage.UNSEEN, "emit"): Storage.PENDING,
+    (Storage.UNSEEN, "keep"): Storage.KEPT,
+    (Storage.PENDING, "emit"): Storage.PENDING,
+    (Storage.PENDING, "keep"): Storage.KEPT,
+    (Storage.PENDING, "save"): Storage.SAVED,
+    (Storage.PENDING, "remove"): Storage.REMOVED,
+    (Storage.KEPT, "emit"): Storage.KEPT,
+    (Storage.KEPT, "keep"): Storage.KEPT,
+}
+
+
+class Record:
+    """One message of the run. Its attributes are read only; `Ledger` assigns to them."""
+
+    __slots__ = ("answers", "beside", "call", "emission", "id", "owner", "provider_id", "reason", "run_id", "storage")
+
+    def __init__(self, owner: Owner = RUN, call: object = None) -> None:
+        self.owner = owner
+        self.call = call
+        """The model call that says it; None for other messages."""
+        self.id: str | None = None
+        """The id it is emitted under; None: nothing has been emitted."""
+        self.run_id: str | None = None
+        """The id that LangChain made for it from the run of the model call."""
+        self.provider_id: str | None = None
+        """The id that the provider gave it."""
+        self.beside: list[str] = []
+        """The ids of messages emitted beside it: reasoning, media, results of tools that the provider runs."""
+        self.emission = Emission.WAITING
+        self.storage = Storage.UNSEEN
+        self.reason: Reason | None = None
+        """Why it is suppressed; None: it is not."""
+        self.answers: str | None = None
+        """Of a tool's result: the id of its call, as the checkpoint has it."""
+
+    @property
+    def ids(self) -> list[str]:
+        """The ids of all that was emitted of it."""
+        return self.beside if self.id is None else [*self.beside, self.id]
+
+    @property
+    def is_suppressed(self) -> bool:
+        """Whether nothing more of it is emitted."""
+        return self.reason is not None
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the message has ended."""
+        return self.emission is Emission.CLOSED
+
+
+class Ledger:
+    """The messages of one run, by the ids they are emitted under."""
+
+    def __init__(self, view: ClientView, losses: Losses) -> None:
+        self._losses = losses
+        self.calls = Calls(view)
+        self._pending: dict[Record, None] = {}
+        """What was emitted since the last reconciliation."""
+        self._kept: set[str] = set()
+        self._streaming: dict[str, Record] = {}
+        """By id: the record of the model call that says the message."""
+        self._openers: dict[str, str | None] = {}
+        """By id: whose message of that id was opened first in this run, as the `subagentRunId` of its events."""
+        self._changed: set[str] = set()
+        """Ids under which something was emitted since the client's copies were last compared with the stored ones."""
+        self._read: set[str] = set()
+        """Ids of messages that a checkpoint read beside the stream has; no reconciliation came since."""
+
+    # --- what is known --------------------------------------------------------------------------------------------
+
+    def is_kept(self, message_id: str) -> bool:
+        """Whether the message stays with the client, whatever the checkpoint has."""
+        return message_id in self._kept
+
+    def pending(self) -> set[str]:
+        """The ids emitted since the last reconciliation that the next values may have."""
+        return {message_id for record in self._pending for message_id in record.ids}
+
+    def not_stored(self, stored: Set[object], answered: Set[object]) -> set[str]:
+        """The ids of pending messages that a checkpoint does not have, also not under other ids. `stored`: the ids of
+        its messages; `answered`: the ids of the calls that its tool results answer."""
+        found: set[str] = set()
+        for record in self._pending:
+            if record.answers is not None:
+                is_stored = record.answers in answered
+            else:
+                is_stored = not stored.isdisjoint((record.id, record.provider_id, record.run_id))
+            if not is_stored:
+                found.update(record.ids)
+        return found
+
+    def streaming(self, message_id: str) -> Record | None:
+        """The record of the model call that says this message, if it has not ended."""
+        record = self._streaming.get(message_id)
+        return None if record is None or record.has_ended else record
+
+    def opener(self, message_id: str, otherwise: str | None) -> str | None:
+        """The `subagentRunId` under which a message of this id was opened first in this run."""
+        return self._openers.get(message_id, otherwise)
+
+    def is_read(self, record: Record) -> bool:
+        """Whether a checkpoint that was read beside the stream has the message."""
+        return bool(self._read) and not self._read.isdisjoint((record.run_id, record.provider_id))
+
+    # --- moves ----------------------------------------------------------------------------------------------------
+
+    def take_id(self, record: Record, stream_id: str, *, is_run_id: bool) -> None:
+        """A chunk of the message has this id. The first of each kind counts."""
+        if is_run_id:
+            record.run_id = record.run_id or stream_id
+        else:
+            record.provider_id = record.provider_id or stream_id
+
+    def emit(self, record: Record, message_id: str) -> None:
+        """The first event of the message comes, under this id."""
+        if self._move(record, "emit"):
+            record.id = message_id
+            self._openers.setdefault(message_id, record.owner.tag)
+            self._streaming[message_id] = record
+            self._emitted(record, message_id)
+
+    def emit_beside(self, record: Record, message_id: str) -> None:
+        """A message is emitted beside the record's: reasoning, media, the result of a tool that the provider runs."""
+        record.beside.append(message_id)
+        if record.storage is Storage.UNSEEN:
+            self._store(record, "keep" if record.owner.id is not None else "emit")
+        self._emitted(record, message_id)
+
+    def emit_result(self, message_id: str, answers: str, owner: Owner) -> None:
+        """A tool's result is emitted, whole; `answers` is the id of its call as the checkpoint has it."""
+        record = Record(owner)
+        record.answers = answers
+        self.emit(record, message_id)
+        self.close(record)
+
+    def suppress(self, record: Record, reason: Reason) -> None:
+        """No more of the record is emitted."""
+        if self._move(record, "suppress"):
+            record.reason = record.reason or reason
+
+    def close(self, record: Record) -> None:
+        """The message has ended."""
+        if not record.has_ended:
+            self._move(record, "close")
+
+    def keep(self, ids: Iterable[str]) -> None:
+        """Messages stay with the client, whatever the checkpoint has: of a node, or such as it cannot be made to
+        drop."""
+        kept = set(ids)
+        self._kept |= kept
+        for record in self._pending:
+            if record.storage is Storage.PENDING and not kept.isdisjoint(record.ids):
+                self._store(record, "keep")
+
+    def read(self, ids: Collection[str]) -> None:
+        """A checkpoint was read beside the stream; it has the messages of these ids."""
+        self._read = set(ids)
+
+    def take_changed(self) -> set[str]:
+        """The ids under which something was emitted since this was last asked."""
+        changed, self._changed = self._changed, set()
+        return changed
+
+    def reconciled(self, client: Collection[str] | None) -> None:
+        """A superstep of the root graph has ended (rule 5). `client`: the ids of the messages that the client has after
+        it was given what the checkpoint has; None: nothing was compared, and what was emitted stays with the client."""
+        for record in [record for record in self._pending if record.has_ended]:
+            del self._pending[record]
+            if record.storage is Storage.PENDING:
+                self._store(record, "keep" if client is None else "save" if record.id in client else "remove")
+        self._read = set()
+        self._streaming = {key: record for key, record in self._streaming.items() if not record.has_ended}
+
+    def _emitted(self, record: Record, message_id: str) -> None:
+        self._changed.add(message_id)
+        if record.owner.id is not None:
+            self._kept.add(message_id)
+        else:
+            self._pending[record] = None
+
+    def _move(self, record: Record, move: str) -> bool:
+        after = EMISSION_MOVES.get((record.emission, move))
+        if after is None:
+            self._refuse(record, move, record.emission.name)
+            return False
+        if move == "emit" and not self._store(record, "keep" if record.owner.id is not None else "emit"):
+            return False
+        record.emission = after
+        return True
+
+    def _store(self, record: Record, move: str) -> bool:
+        after = STORAGE_MOVES.get((record.storage, move))
+        if after is None:
+            self._refuse(record, move, record.storage.name)
+            return False
+        record.storage = after
+        return True
+
+    def _refuse(self, record: Record, move: str, state: str) -> None:
+        self._changed.update(record.ids)
+        self._losses.illegal_move(f"The move {move!r} of the message {record.id!r}, which is {state}")
+
+
+class Calls:
+    """The tool calls of one run, by the ids they are emitted under.
+
+    Rules
+
+    1. A call is emitted under its own id, unless the client has that id already, or another agent has opened it in this
+       run: the client lets no agent open what another opened.
+    2. Then a call of the root graph is not emitted: the next snapshot has it, for a snapshot can have the id twice. A
+       subagent's call, which no snapshot mends, is emitted as `{message id}-{call id}`.
+    3. A result of the root graph answers the call of its id. Where several messages have that id, the result is left to
+       the snapshot too: the client would put it behind the first of them. A result of a subagent answers the
+       subagent's latest call of that id, in this run or in the one it was suspended in; a result of a call that the
+       client does not have is not emitted.
+    """
+
+    def __init__(self, view: ClientView) -> None:
+        self._view = view
+        self._repeated: set[str] = set()
+        """Ids that several messages of the root graph have."""
+        self._emitted: dict[tuple[str, str], str] = {}
+        """By subagent and id: the id that the subagent's latest call of this id is emitted under."""
+        self._openers: dict[str, str | None] = {}
+        """By emitted id: the subagent that opened it first in this run; None is the run itself."""
+
+    def emit(self, call_id: str, message_id: str, owner: Owner) -> str | None:
+        """The id to emit a call of this message under; None: it is not to be emitted."""
+        emitted = call_id
+        if self._is_taken(call_id, owner):
+            if owner.id is None:
+                self._repeated.add(call_id)
+                return None
+            emitted = f"{message_id}-{call_id}"
+            if self._is_taken(emitted, owner):
+                return None
+        self._openers.setdefault(emitted, owner.id)
+        if owner.id is not None:
+            self._emitted[owner.id, call_id] = emitted
+        return emitted
+
+    def answered(self, call_id: str, owner: Owner) -> str | None:
+        """The emitted id of the call that a result answers; None: the result is not to be emitted."""
+        if owner.id is None:
+            return None if call_id in self._repeated else call_id
+        return self._emitted.get((owner.id, call_id)) or self._of_earlier_run(call_id, owner.id)
+
+    def _is_taken(self, call_id: str, owner: Owner) -> bool:
+        return self._view.call_owner(call_id) is not None or self._openers.get(call_id, owner.id) != owner.id
+
+    def _of_earlier_run(self, call_id: str, subagent: str) -> str | None:
+        message_id = self._view.call_owner(call_id)
+        if message_id is None:
+            return None
+        if (self._view.message(message_id) or {}).get("subagentRunId") == subagent:
+            return call_id
+        for message in reversed(self._view.messages):
+            if message.get("subagentRunId") == subagent:
+                names = (call_id, f"{message['id']}-{call_id}")
+                found = [call["id"] for call in message.get("toolCalls", ()) if call["id"] in names]
+                if found:
+                    return str(found[-1])
+        return None
