@@ -1,8 +1,9 @@
-"""The neutral pieces that message content is read into. Types only: `content` reads, others give them a meaning.
+"""What message content is read into: blocks that are the same for every provider. Types only.
 
-A *piece* is the smallest thing a message says, the same for every provider. The pieces of all chunks of one model call,
-in order, and the pieces of the message they add up to, tell the same texts, calls, reasoning, media and citations;
-chunks only say it in more and smaller pieces.
+LangChain and the providers call the parts of a message's content *content blocks*. `reader` reads them, and what
+adapters keep beside the content, into the blocks of this module. The blocks of all chunks of one model call, in order,
+and the blocks of the whole message have the same texts, calls, reasoning, media and citations; those of chunks are
+smaller and more.
 """
 
 from __future__ import annotations
@@ -11,45 +12,45 @@ from dataclasses import dataclass
 from typing import Any
 
 Key = int | str | None
-"""What a provider tells fragments of one block, or of one call, by; None: it told nothing."""
+"""What a provider numbers blocks or calls by, so that fragments of one have the same key; None: it gave none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Text the model says: an answer, a refusal, or the transcript of an audio answer."""
+    """Text of an answer, of a refusal, or the transcript of an audio answer."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Reasoning:
-    """A fragment of a reasoning block; its text may be empty, where only the block's id or a new part is told."""
+    """A fragment of a reasoning block; its text may be empty, where it only brings the block's id or a new part."""
 
     block: Key
-    """Equal for fragments of one block. None: told by `id`, or else the block goes on that was told without a key."""
+    """Equal for fragments of one block. None: the block is known by `id`, or is the latest without a key."""
     text: str
     id: str | None = None
-    """The provider's id of the block, where this fragment carries it."""
+    """The provider's id of the block, where this fragment has it."""
     part: Key = None
-    """The part of the block the text belongs to; parts are set apart by an empty line."""
+    """The part of the block the text belongs to; parts are separated by an empty line."""
     form: str = "reasoning"
-    """The shape it was read from: see `reasoning_forms`. A stream has no use for it."""
+    """The shape it was read from (`reasoning_forms`); of no use in a stream."""
 
 
 @dataclass(frozen=True, slots=True)
 class Encrypted:
-    """A reasoning block's signature or encrypted content (a fragment of it; fragments of one block are joined)."""
+    """A reasoning block's signature or encrypted content, or a fragment of it; fragments of one block are joined."""
 
     block: Key
     value: str
     redacted: bool = False
-    """The block is nothing else: there is no text beside it (Anthropic's and Bedrock's redacted thinking)."""
+    """The block has nothing else: there is no text beside it (redacted thinking of Anthropic and Bedrock)."""
     form: str = "reasoning"
 
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """Opaque proof of thought on a tool call, or (without a call id) on the answer itself (Gemini)."""
+    """Gemini's opaque signature of its thoughts, on a tool call, or (without a call id) on the answer itself."""
 
     call_id: str | None
     value: str
@@ -69,7 +70,7 @@ class ToolCallBlock:
 
 @dataclass(frozen=True, slots=True)
 class ServerResult:
-    """What a tool gave that the provider ran. An empty `call_id` means the message's latest server call."""
+    """The result of a tool that the provider ran. An empty `call_id` means the message's latest server call."""
 
     call_id: str
     content: str
@@ -78,14 +79,14 @@ class ServerResult:
 
 @dataclass(frozen=True, slots=True)
 class Media:
-    """An image, a sound, a film or a document the model made, as an AG-UI content part."""
+    """An image, a sound, a film or a document that the model made, as an AG-UI content part."""
 
     part: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """A source of what is said, in the shape of LangChain's standard `citation` annotation."""
+    """A source of the answer, in the shape of LangChain's standard `citation` annotation."""
 
     citation: dict[str, Any]
 

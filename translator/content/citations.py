@@ -1,7 +1,7 @@
-"""Citations: the sources a model names, from any provider, in LangChain's standard `citation` form. Nothing else.
+"""Citations: the sources that a model names, from any provider, in LangChain's standard `citation` form.
 
-The standard form (`langchain_core.messages.content.Citation`) is kept as it is, snake case included, so that what a
-front end reads is what LangChain documents, and so that it goes back unchanged.
+The standard form (`langchain_core.messages.content.Citation`) is kept as it is, snake case included: a front end reads
+what LangChain documents, and `to_langchain_messages` gives it back unchanged.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ def read_grounding(metadata: Any) -> Iterator[Citation]:
 
 def _grounded(source: Mapping[str, Any], segment: Mapping[str, Any]) -> Citation:
     web = source.get("web")
-    told: dict[str, Any] = dict(web) if isinstance(web, Mapping) else {}
-    told["cited_text"] = segment.get("text")
-    told["start_index"], told["end_index"] = segment.get("start_index"), segment.get("end_index")
-    return Citation(_standard({name: value for name, value in told.items() if value is not None}))
+    citation: dict[str, Any] = dict(web) if isinstance(web, Mapping) else {}
+    citation["cited_text"] = segment.get("text")
+    citation["start_index"], citation["end_index"] = segment.get("start_index"), segment.get("end_index")
+    return Citation(_standard({name: value for name, value in citation.items() if value is not None}))
 
 
 def _standard(annotation: Mapping[str, Any]) -> dict[str, Any]:

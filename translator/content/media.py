@@ -1,4 +1,4 @@
-"""Images, sounds, films and documents: between LangChain's content blocks and AG-UI's content parts. Never messages.
+"""Images, sounds, films and documents: LangChain's content blocks as AG-UI's content parts, and back.
 
 Rules
 1. A part's `source` is `data` (base64), `url` or `file` (a provider's file id); a data URL becomes `data`.
@@ -43,12 +43,12 @@ _DEFAULT_MIME: Final = {
 
 
 def is_media_block(kind: str) -> bool:
-    """Whether a content block of this type holds media."""
+    """Whether a content block of this type is media."""
     return kind in _BLOCKS
 
 
 def part_of(block: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The AG-UI content part of a media block; None if it holds nothing that can be told."""
+    """The AG-UI content part of a media block; None if it has no source that AG-UI has a form for."""
     kind = _BLOCKS.get(str(block.get("type")), "document")
     source = _source(block, kind)
     if source is None:
@@ -66,16 +66,16 @@ def part_of(block: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def block_of(part: Mapping[str, Any]) -> dict[str, Any] | None:
-    """LangChain's standard content block of an AG-UI content part; None if it can't be told."""
-    told = part_of(part)
-    if told is None:
+    """LangChain's standard content block of an AG-UI content part; None if it has no source that can be read."""
+    read = part_of(part)
+    if read is None:
         return None
-    source = told["source"]
+    source = read["source"]
     field = {"data": "base64", "url": "url", "file": "file_id"}[source["type"]]
-    block: dict[str, Any] = {"type": _STANDARD_KIND[told["type"]], field: source["value"]}
+    block: dict[str, Any] = {"type": _STANDARD_KIND[read["type"]], field: source["value"]}
     if "mimeType" in source:
         block["mime_type"] = source["mimeType"]
-    extras = dict(told.get("metadata") or {})
+    extras = dict(read.get("metadata") or {})
     if "provider" in source:
         extras["provider"] = source["provider"]
     if extras:
@@ -84,7 +84,7 @@ def block_of(part: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _metadata(block: Mapping[str, Any], source: dict[str, Any]) -> dict[str, Any]:
-    """What else a block says: its `extras` or `metadata`, and the name of its file. A provider goes to the source."""
+    """A block's `extras` or `metadata`, and the name of its file. A provider belongs to the source instead."""
     metadata: dict[str, Any] = {}
     for name in ("extras", "metadata"):
         if isinstance(block.get(name), Mapping):
@@ -126,10 +126,10 @@ def _nested_source(source: Mapping[str, Any], block: Mapping[str, Any]) -> dict[
     if kind == "text" and isinstance(source.get("data"), str):
         return _data(b64encode(source["data"].encode("utf-8", "replace")).decode(), mime or "text/plain")
     if kind == "file" and isinstance(value := _first(source, "value", "file_id", "id"), str):
-        told = _with_mime({"type": "file", "value": value}, mime)
+        file = _with_mime({"type": "file", "value": value}, mime)
         if isinstance(source.get("provider"), str):
-            told["provider"] = source["provider"]
-        return told
+            file["provider"] = source["provider"]
+        return file
     if kind == "url" and isinstance(value := _first(source, "value", "url"), str):
         return _url(value, mime)
     data = _first(source, "value", "data", "bytes")

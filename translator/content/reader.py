@@ -1,14 +1,16 @@
-"""Message content of any provider, read into neutral pieces (`blocks.py`). Never an event, an id or a message.
+"""The content of a message, of any provider, read into blocks (`blocks.py`), and why its model stopped.
 
 Rules
-1. One reader serves chunks and whole messages, so that streaming and the stored message tell the same.
-2. The order of pieces is the order of the content; calls that the content does not mention come after it.
-3. A chunk's calls are its `tool_call_chunks`. Its `tool_calls` are guesses parsed from a fragment and are not looked
-   at, unless there are no call chunks. A whole message's calls are its `tool_calls` and `invalid_tool_calls`, in the
-   order in which the content mentions them. Blocks in the content that only repeat a call tell nothing else.
-4. Reasoning in `additional_kwargs` counts only where the content has none: some adapters tell it in both.
+1. One reader serves chunks and whole messages: what a stream brings and what is stored have the same blocks.
+2. Blocks have the order of the content; calls that the content does not mention follow it.
+3. A chunk's calls are its `tool_call_chunks`. Its `tool_calls` are guesses parsed from a fragment and are not read,
+   unless there are no call chunks. A whole message's calls are its `tool_calls` and `invalid_tool_calls`, in the order
+   in which the content mentions them; blocks in the content that repeat a call give nothing else.
+4. Reasoning in `additional_kwargs` counts only where the content has none: some adapters put it in both.
 5. Reading content never raises. A block that cannot be read is left out, and `report` takes the error; the default
    logs it.
+6. A finish reason is one of `length`, `content_filter`, `refusal`, `malformed_call`, `paused`, `error`. A normal end
+   and an unknown reason are None: a front end must not alarm its user with a word that it cannot explain.
 """
 
 from __future__ import annotations
@@ -18,10 +20,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from ..jsonable.to_json import to_text
-from ..parts.message import is_chunk
+from ..parts.message import as_name, is_chunk
 from . import citations, media, reasoning, server_tools
 from .blocks import Block, Media, Reasoning, Signature, Text, ToolCallBlock
-from .finish_reasons import abnormal_reason
 
 _log = logging.getLogger(__name__)
 
@@ -33,6 +34,43 @@ CALL_SIGNATURES: Final = "__gemini_function_call_thought_signatures__"
 _BARE_TEXT: Final = frozenset({"type", "text", "index", "id"})
 _PROVIDER_ONLY: Final = frozenset({"model_provider"})
 _NO_KWARGS: Final[Mapping[str, Any]] = {}
+_FINISH_FIELDS: Final = (
+    "finish_reason",
+    "stop_reason",
+    "stopReason",
+    "done_reason",
+    "finishReason",
+    "completion_reason",
+)
+_FINISH_REASONS: Final[Mapping[str, str]] = {
+    "length": "length",
+    "max_tokens": "length",
+    "max_output_tokens": "length",
+    "model_length": "length",
+    "model_context_window_exceeded": "length",
+    "content_filter": "content_filter",
+    "content_filtered": "content_filter",
+    "guardrail_intervened": "content_filter",
+    "safety": "content_filter",
+    "image_safety": "content_filter",
+    "recitation": "content_filter",
+    "image_recitation": "content_filter",
+    "blocklist": "content_filter",
+    "prohibited_content": "content_filter",
+    "image_prohibited_content": "content_filter",
+    "spii": "content_filter",
+    "language": "content_filter",
+    "refusal": "refusal",
+    "malformed_call": "malformed_call",
+    "malformed_function_call": "malformed_call",
+    "malformed_tool_use": "malformed_call",
+    "malformed_model_output": "malformed_call",
+    "unexpected_tool_call": "malformed_call",
+    "paused": "paused",
+    "pause_turn": "paused",
+    "error": "error",
+    "insufficient_system_resource": "error",
+}
 Report = Callable[[Mapping[str, Any], Exception], None]
 """Takes the fields of a message, and the error that reading one of its content blocks raised."""
 
@@ -43,7 +81,7 @@ def log_unreadable(view: Mapping[str, Any], error: Exception) -> None:
 
 
 def read_content(view: Mapping[str, Any], *, whole: bool | None = None, report: Report = log_unreadable) -> list[Block]:
-    """What one chunk or one whole message says, in order.
+    """The blocks of one chunk or one whole message, in order.
 
     Takes the `fields` of a message. `whole` reads a chunk's fields as a whole message, for a sum of chunks that is
     stored as it is; by default the message's type decides.
@@ -53,38 +91,38 @@ def read_content(view: Mapping[str, Any], *, whole: bool | None = None, report: 
     kwargs = view.get("additional_kwargs")
     if not isinstance(kwargs, Mapping):
         kwargs = _NO_KWARGS
-    if issubclass(type(content), str):  # asked in the content's place, which may raise at every look
-        told: list[Block] = [Text(content)] if content else []
+    if issubclass(type(content), str):  # `isinstance` would read an attribute, which may raise
+        found: list[Block] = [Text(content)] if content else []
         pending: list[ToolCallBlock | None] | None = None if chunk else [*_calls(view)]
     else:
-        told = []
+        found = []
         pending = None if chunk else [*_calls(view)]
-        _read_content(content, view, chunk, pending, told, report)
+        _read_content(content, view, chunk, pending, found, report)
     if kwargs:
-        _read_kwargs(kwargs, view, chunk, told, report)
+        _read_kwargs(kwargs, view, chunk, found, report)
     if pending is None:
-        _read_call_chunks(view, told)
+        _read_call_chunks(view, found)
     else:
-        told.extend(piece for piece in pending if piece is not None)
-    if CALL_SIGNATURES in kwargs:  # behind the calls, which must be known before something is said of them
-        told.extend(_signatures(kwargs[CALL_SIGNATURES]))
+        found.extend(block for block in pending if block is not None)
+    if CALL_SIGNATURES in kwargs:  # after the calls that they belong to
+        found.extend(_signatures(kwargs[CALL_SIGNATURES]))
     metadata = view.get("response_metadata")
     if isinstance(metadata, Mapping) and "grounding_metadata" in metadata:
-        told += _safely(view, report, citations.read_grounding, metadata["grounding_metadata"])
-    return told
+        found += _safely(view, report, citations.read_grounding, metadata["grounding_metadata"])
+    return found
 
 
 def text_of(view: Mapping[str, Any]) -> str:
-    """The text a message says, of all its blocks; without reasoning."""
+    """The text of all blocks of a message, without reasoning."""
     content = view.get("content")
     if type(content) is str and not view.get("additional_kwargs"):
         return content
-    return "".join(piece.text for piece in read_content(view) if type(piece) is Text)
+    return "".join(block.text for block in read_content(view) if type(block) is Text)
 
 
 def finish_reason(view: Mapping[str, Any]) -> str | None:
-    """Why the model stopped, if not normally: see `finish_reasons`. Of several chunks, the last to tell it counts."""
-    if reason := abnormal_reason(view.get("response_metadata")):
+    """Why the model stopped, if not normally (rule 6). Of several chunks, the last that has a reason counts."""
+    if reason := _finish_reason(view.get("response_metadata")):
         return reason
     kwargs = view.get("additional_kwargs")
     if isinstance(kwargs, Mapping) and kwargs.get("refusal"):
@@ -131,7 +169,7 @@ def _read_content(
     view: Mapping[str, Any],
     chunk: bool,
     calls: list[ToolCallBlock | None] | None,
-    told: list[Block],
+    found: list[Block],
     report: Report,
 ) -> None:
     blocks = content if issubclass(type(content), list | tuple) else [content]
@@ -140,11 +178,11 @@ def _read_content(
         try:
             if isinstance(block, str):
                 if block:
-                    told.append(Text(block))
+                    found.append(Text(block))
                 continue
             if type(block) is dict and block.get("type") == "text" and block.keys() <= _BARE_TEXT:
                 if (text := block.get("text")) and isinstance(text, str):  # a streamed token: by far the most there are
-                    told.append(Text(text))
+                    found.append(Text(text))
                 continue
             block = _unwrapped(block)
             kind = kind_of_block(block)
@@ -152,12 +190,12 @@ def _read_content(
                 continue
             if kind in _CALL_BLOCKS:
                 if calls is not None:
-                    _take(calls, block, told)
+                    _take(calls, block, found)
             elif kind == "input_json_delta":
                 if chunk and not has_call_chunks:
-                    told += server_tools.read_arguments(block)
+                    found += server_tools.read_arguments(block)
             else:
-                told += list(_read_block(kind, block, None if chunk else position, chunk))
+                found += list(_read_block(kind, block, None if chunk else position, chunk))
         except Exception as error:
             report(view, error)
 
@@ -189,18 +227,18 @@ def _text(block: Mapping[str, Any]) -> Iterator[Block]:
 
 
 def _read_kwargs(
-    kwargs: Mapping[str, Any], view: Mapping[str, Any], chunk: bool, told: list[Block], report: Report
+    kwargs: Mapping[str, Any], view: Mapping[str, Any], chunk: bool, found: list[Block], report: Report
 ) -> None:
-    if not any(type(piece) is Reasoning for piece in told):
-        told[:0] = _safely(view, report, reasoning.read_kwargs, kwargs)
+    if not any(type(block) is Reasoning for block in found):
+        found[:0] = _safely(view, report, reasoning.read_kwargs, kwargs)
     outputs = kwargs.get("tool_outputs")
     for block in outputs if isinstance(outputs, list) else ():
-        told += _safely(view, report, _read_output, block, chunk)
+        found += _safely(view, report, _read_output, block, chunk)
     refusal = kwargs.get("refusal")
     if isinstance(refusal, str) and refusal:
-        told.append(Text(refusal))
+        found.append(Text(refusal))
     if audio := kwargs.get("audio"):
-        told += _safely(view, report, _audio, audio, chunk)
+        found += _safely(view, report, _audio, audio, chunk)
 
 
 def _read_output(block: Any, chunk: bool) -> Iterator[Block]:
@@ -216,9 +254,9 @@ def _signatures(by_call: Any) -> Iterator[Block]:
 
 
 def _audio(audio: Any, chunk: bool) -> Iterator[Block]:
-    """A spoken answer: OpenAI's `{"data", "transcript"}`, or Gemini's bytes of a WAV file.
+    """An audio answer: OpenAI's `{"data", "transcript"}`, or Gemini's bytes of a WAV file.
 
-    A chunk's data is a stretch of a file that is nothing before it is whole; its transcript streams as text.
+    A chunk's data is a stretch of a file, of no use before it is whole; its transcript streams as text.
     """
     if isinstance(audio, Mapping):
         if isinstance(audio.get("transcript"), str) and audio["transcript"]:
@@ -228,21 +266,21 @@ def _audio(audio: Any, chunk: bool) -> Iterator[Block]:
         yield Media(part)
 
 
-def _read_call_chunks(view: Mapping[str, Any], told: list[Block]) -> None:
+def _read_call_chunks(view: Mapping[str, Any], found: list[Block]) -> None:
     chunks = view.get("tool_call_chunks")
     if not isinstance(chunks, list) or not chunks:
         if view.get("tool_calls") or view.get("invalid_tool_calls"):
-            told.extend(piece for piece in _calls(view) if piece.name or piece.id)
+            found.extend(block for block in _calls(view) if block.name or block.id)
         return
     for call in chunks:
         if not isinstance(call, Mapping):
             continue
         index, id_, name, args = call.get("index"), call.get("id"), call.get("name"), call.get("args")
-        told.append(
+        found.append(
             ToolCallBlock(
                 index if isinstance(index, int | str) else None,
-                id_ if isinstance(id_, str) and id_ else None,
-                name if isinstance(name, str) and name else None,
+                as_name(id_),
+                as_name(name),
                 args if isinstance(args, str) or args is None else server_tools.json_text(args),
             )
         )
@@ -262,26 +300,26 @@ def _calls(view: Mapping[str, Any]) -> list[ToolCallBlock]:
                 found.append(
                     ToolCallBlock(
                         None,
-                        id_ if isinstance(id_, str) and id_ else None,
-                        name if isinstance(name, str) and name else None,
+                        as_name(id_),
+                        as_name(name),
                         (args or "") if raw else server_tools.json_text({} if args is None else args),
                     )
                 )
     return found
 
 
-def _take(calls: list[ToolCallBlock | None], block: Mapping[str, Any], told: list[Block]) -> None:
-    """Tell the call that a block of the content stands for, in its place."""
+def _take(calls: list[ToolCallBlock | None], block: Mapping[str, Any], found: list[Block]) -> None:
+    """Moves the call that a content block mentions to the place of the block."""
     id_ = block.get("call_id") or block.get("id")
     for number, call in enumerate(calls):
         if call is not None and call.id is not None and call.id == id_:
-            told.append(call)
+            found.append(call)
             calls[number] = None
             return
 
 
 def _unwrapped(block: Any) -> Any:
-    """A provider's own block out of LangChain's `non_standard` wrapping."""
+    """A provider's own block out of LangChain's `non_standard` wrapper."""
     if isinstance(block, Mapping) and block.get("type") == "non_standard" and isinstance(block.get("value"), Mapping):
         value = block["value"]
         return {**value, "index": block["index"]} if "index" in block and "index" not in value else value
@@ -320,3 +358,21 @@ def _safely(view: Mapping[str, Any], report: Report, read: Callable[..., Iterato
     except Exception as error:
         report(view, error)
         return []
+
+
+def _finish_reason(metadata: Any) -> str | None:
+    """The finish reason of a message's `response_metadata`."""
+    if not isinstance(metadata, Mapping) or not metadata:
+        return None
+    for field in _FINISH_FIELDS:
+        if field in metadata and (found := _known_reason(metadata[field])):
+            return found
+    details = metadata.get("incomplete_details")
+    return _known_reason(details.get("reason")) if isinstance(details, Mapping) else None
+
+
+def _known_reason(reason: Any) -> str | None:
+    if not isinstance(reason, str):
+        return None
+    word = reason.lower().rpartition(".")[2]  # an enum's text: "FinishReason.MAX_TOKENS"
+    return _FINISH_REASONS.get(word)

@@ -1,30 +1,39 @@
-"""Reasoning of any provider: reading its blocks into pieces, and telling which fragments are one block.
-
-Nothing here knows messages or events.
+"""Reasoning of any provider: its blocks read, which fragments are one block, and the shape it came in, to give it back.
 
 Rules
 1. Every shape is read by `read`: Anthropic and Gemini `thinking`, `redacted_thinking`, Bedrock `reasoning_content`,
    LangChain's standard `reasoning`, and Responses' `reasoning` with its `summary` or `content` parts.
-2. A fragment belongs to the block that has its provider id, else to the one that has its index; a fragment with an
-   index and an id of its own that contradict each other begins a new block. This is how langchain-core adds chunks up.
-3. A fragment with neither goes on with the latest block told without an index, unless that one was already signed:
-   providers sign a block at its end.
-4. Parts of one block are set apart by an empty line, wherever both have text. A fragment that names no part belongs
-   to the part before it.
+2. A fragment belongs to the block that has its provider id, else to the one that has its index; a fragment whose index
+   and id contradict each other begins a new block. This is how langchain-core adds chunks up.
+3. A fragment with neither continues the latest block without an index, unless that one is already signed: providers
+   sign a block at its end.
+4. Parts of one block are separated by an empty line, wherever both have text. A fragment that names no part belongs to
+   the part before it.
 5. In LangChain's v1 form each part of a Responses item is a block of its own, with the index
    `lc_rs_` + hex("<item>_<part>"): it is read back to the item and its part.
+6. A form is `{"form": <name>, "parts": [lengths]?, "at": <n>?}`: the shape a block came in; the lengths of its parts
+   where there are several (a part may contain empty lines itself); how much of the answer's text came before it, if
+   any. It is kept in the metadata of the AG-UI message.
+7. The client's text counts: lengths that do not fit it are not used.
+8. A block that comes without a form (from another server) is written as LangChain's standard `reasoning` block, or as
+   an item of the Responses API if it has the id of one.
 """
 
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-from .blocks import Block, Encrypted, Key, Reasoning
+from ..parts.message import as_name
+from .blocks import Block, Encrypted, Key, Reasoning, Text
 
 BLOCK_TYPES: Final = frozenset({"thinking", "redacted_thinking", "reasoning", "reasoning_content"})
-PART_SEPARATOR: Final = "\n\n"
+METADATA_KEY: Final = "langchain"
+"""The key of an AG-UI message's metadata for what only LangChain has words for."""
+KWARGS_FORMS: Final = frozenset({"kwargs-text", "kwargs-item"})
+"""Forms of reasoning that is kept in `additional_kwargs`, and not in the content."""
+_SEPARATOR: Final = "\n\n"
 _STANDARD_INDEX: Final = "lc_rs_"
 
 
@@ -34,7 +43,7 @@ class Placed(NamedTuple):
     ordinal: int
     """0-based, among all reasoning blocks of the message."""
     id: str | None
-    """The provider's id of the block, as far as told."""
+    """The provider's id of the block, once a fragment has brought it."""
     delta: str
     """Text to append to the block, with the separator where a new part begins."""
     encrypted: str | None
@@ -42,13 +51,13 @@ class Placed(NamedTuple):
 
 
 class _Block:
-    __slots__ = ("encrypted", "gap", "id", "ordinal", "part", "told")
+    __slots__ = ("encrypted", "gap", "has_text", "id", "ordinal", "part")
 
     def __init__(self, ordinal: int, id: str | None) -> None:  # noqa: A002
         self.ordinal = ordinal
         self.id = id
         self.part: Key = None
-        self.told = False
+        self.has_text = False
         self.gap = False
         self.encrypted = ""
 
@@ -64,19 +73,19 @@ class ReasoningBlocks:
         self._keyless: _Block | None = None
         self._count = 0
 
-    def place(self, piece: Reasoning | Encrypted) -> Placed:
+    def place(self, fragment: Reasoning | Encrypted) -> Placed:
         """Take the next fragment; gives its block and what it adds."""
-        if isinstance(piece, Encrypted):
-            block = self._block(piece.block, None, fresh=piece.redacted and piece.block is None)
-            block.encrypted += piece.value
+        if isinstance(fragment, Encrypted):
+            block = self._block(fragment.block, None, fresh=fragment.redacted and fragment.block is None)
+            block.encrypted += fragment.value
             return Placed(block.ordinal, block.id, "", block.encrypted)
-        block = self._block(piece.block, piece.id, fresh=False)
-        if piece.part is not None and piece.part != block.part:
-            block.part, block.gap = piece.part, block.told
-        if not piece.text:
+        block = self._block(fragment.block, fragment.id, fresh=False)
+        if fragment.part is not None and fragment.part != block.part:
+            block.part, block.gap = fragment.part, block.has_text
+        if not fragment.text:
             return Placed(block.ordinal, block.id, "", None)
-        delta = PART_SEPARATOR + piece.text if block.gap else piece.text
-        block.told, block.gap = True, False
+        delta = _SEPARATOR + fragment.text if block.gap else fragment.text
+        block.has_text, block.gap = True, False
         return Placed(block.ordinal, block.id, delta, None)
 
     def _block(self, index: Key, id: str | None, *, fresh: bool) -> _Block:  # noqa: A002
@@ -103,14 +112,14 @@ class ReasoningBlocks:
 
 
 def read(block: Mapping[str, Any], position: int | None) -> Iterator[Block]:
-    """Pieces of one reasoning block of a content list.
+    """The blocks of one reasoning block of a content list.
 
     `position` is the block's place in a whole message (None for a chunk): in a whole message, blocks without an index
     that share an id are the parts of one item.
     """
     kind = block.get("type")
     key, part = _key(block.get("index"))
-    id_ = _id(block)
+    id_ = as_name(block.get("id"))
     if key is None and id_ is not None:
         part = position
     if kind == "redacted_thinking":
@@ -125,7 +134,7 @@ def read(block: Mapping[str, Any], position: int | None) -> Iterator[Block]:
 
 
 def read_kwargs(kwargs: Mapping[str, Any]) -> Iterator[Block]:
-    """Pieces of the reasoning some adapters keep in `additional_kwargs` (DeepSeek, Qwen, Groq, xAI; Responses v0)."""
+    """The reasoning that some adapters keep in `additional_kwargs` (DeepSeek, Qwen, Groq, xAI; Responses v0)."""
     plain_text = kwargs.get("reasoning_content")
     reasoning = kwargs.get("reasoning")
     if isinstance(plain_text, str) and plain_text:
@@ -136,8 +145,53 @@ def read_kwargs(kwargs: Mapping[str, Any]) -> Iterator[Block]:
         yield from _standard(reasoning, "reasoning", None, "kwargs-item")
 
 
+def reasoning_forms(content: Iterable[Block]) -> list[dict[str, Any]]:
+    """The forms of a message's reasoning blocks, by ordinal (rule 6). Takes the blocks of a whole message."""
+    placing = ReasoningBlocks()
+    found: list[dict[str, Any]] = []
+    lengths: list[list[int]] = []
+    before = 0
+    for block in content:
+        if isinstance(block, Text):
+            before += len(block.text)
+        if not isinstance(block, Reasoning | Encrypted):
+            continue
+        placed = placing.place(block)
+        if placed.ordinal == len(found):
+            form = {"form": block.form}
+            found.append({**form, "at": before} if before and block.form not in KWARGS_FORMS else form)
+            lengths.append([])
+        if isinstance(block, Reasoning):
+            _measure(lengths[placed.ordinal], block.text, placed.delta)
+    for form_, parts in zip(found, lengths, strict=True):
+        if len(parts) > 1:
+            form_["parts"] = parts
+    return found
+
+
+def reasoning_blocks(id_: str | None, text: str, encrypted: str, form: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The content blocks a reasoning block is written as; `id_` only where it is the provider's."""
+    name = form.get("form")
+    if name == "thinking":
+        return [_with({"type": "thinking", "thinking": text}, signature=encrypted)]
+    if name == "redacted_thinking":
+        return [{"type": "redacted_thinking", "data": encrypted}]
+    if name == "redacted_content":
+        return [{"type": "reasoning_content", "reasoning_content": {"redacted_content": encrypted}}]
+    if name == "reasoning_content":
+        return [{"type": "reasoning_content", "reasoning_content": _with({"text": text}, signature=encrypted)}]
+    parts = _split(text, form.get("parts"))
+    if name in ("summary", "kwargs-item") or (name is None and id_ is not None):
+        summary = [{"type": "summary_text", "text": part} for part in parts if part]
+        return [_with({"type": "reasoning", "id": id_, "summary": summary}, encrypted_content=encrypted)]
+    blocks: list[dict[str, Any]] = [_with({"type": "reasoning", "reasoning": part}, id=id_) for part in parts]
+    if encrypted:
+        blocks[-1]["extras"] = {"signature" if id_ is None else "encrypted_content": encrypted}
+    return blocks
+
+
 def _standard(block: Mapping[str, Any], key: Key, part: Key, form: str) -> Iterator[Block]:
-    id_ = _id(block)
+    id_ = as_name(block.get("id"))
     text = block.get("reasoning")
     if not isinstance(text, str):
         text = block.get("text")
@@ -177,13 +231,8 @@ def _bedrock(key: Key, value: Any) -> Iterator[Block]:
 
 
 def _encrypted(key: Key, value: Any, form: str, *, redacted: bool = False) -> Iterator[Block]:
-    if told := _opaque(value):
-        yield Encrypted(key, told, redacted, form)
-
-
-def _id(block: Mapping[str, Any]) -> str | None:
-    given = block.get("id")
-    return given if isinstance(given, str) and given else None
+    if opaque := _opaque(value):
+        yield Encrypted(key, opaque, redacted, form)
 
 
 def _opaque(value: Any) -> str:
@@ -210,3 +259,27 @@ def _key(index: Any) -> tuple[Key, Key]:
         except ValueError:
             return index, None
     return (index, None) if isinstance(index, int | str) else (None, None)
+
+
+def _measure(parts: list[int], text: str, delta: str) -> None:
+    if len(delta) > len(text) or not parts:
+        parts.append(len(text))
+    else:
+        parts[-1] += len(text)
+
+
+def _split(text: str, lengths: Any) -> list[str]:
+    if not isinstance(lengths, list) or not all(isinstance(length, int) and length > 0 for length in lengths):
+        return [text]
+    if sum(lengths) + len(_SEPARATOR) * (len(lengths) - 1) != len(text):
+        return [text]
+    parts, start = [], 0
+    for length in lengths:
+        parts.append(text[start : start + length])
+        start += length + len(_SEPARATOR)
+    return parts
+
+
+def _with(block: dict[str, Any], **more: str | None) -> dict[str, Any]:
+    """The block with those of `more` that are not empty."""
+    return block | {name: value for name, value in more.items() if value}

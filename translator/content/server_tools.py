@@ -1,4 +1,4 @@
-"""Tools the provider runs itself: reading their calls and results out of message content. Never client-run tools.
+"""Tools that the provider runs itself: their calls and results among the content blocks of a message.
 
 Rules
 1. A call is a `ToolCallBlock` with `server=True`; its arguments stream where the provider streams them (Anthropic's
@@ -17,6 +17,7 @@ from typing import Any, Final
 import orjson
 
 from ..jsonable.to_json import json_bytes
+from ..parts.message import as_name
 from .blocks import Block, Key, Media, ServerResult, ToolCallBlock
 
 RESPONSES_ITEMS: Final[Mapping[str, tuple[str, str]]] = {
@@ -44,7 +45,7 @@ def is_server_block(kind: str) -> bool:
 
 
 def read(block: Mapping[str, Any], *, chunk: bool) -> Iterator[Block]:
-    """Pieces of one content block for which `is_server_block` holds, of a chunk or of a whole message."""
+    """The blocks of one content block of which `is_server_block` is true, in a chunk or in a whole message."""
     kind = block["type"]
     if kind in _STREAMED:
         yield _call(block, chunk)
@@ -54,27 +55,27 @@ def read(block: Mapping[str, Any], *, chunk: bool) -> Iterator[Block]:
         yield from _generated_image(block)
     elif kind == "executable_code":
         arguments = {"code": block.get("executable_code"), "language": block.get("language")}
-        yield ToolCallBlock(None, _string(block.get("id")), "code_interpreter", json_text(arguments), server=True)
+        yield ToolCallBlock(None, as_name(block.get("id")), "code_interpreter", json_text(arguments), server=True)
     elif kind == "code_execution_result":
         failed = block.get("outcome") not in (None, 1, "OUTCOME_OK")
-        call = _string(block.get("tool_call_id")) or ""
+        call = as_name(block.get("tool_call_id")) or ""
         yield ServerResult(call, result_text(block.get("code_execution_result")), failed)
     elif kind == "tool_search_output":
-        if call_id := _string(block.get("id")):
+        if call_id := as_name(block.get("id")):
             yield ServerResult(call_id, result_text({"tools": block.get("tools")}), block.get("status") == "failed")
     else:
         yield from _result(block)
 
 
 def read_arguments(block: Mapping[str, Any]) -> Iterator[Block]:
-    """The piece of an `input_json_delta` that no tool call chunk stands for: a server call's arguments go on."""
+    """The block of an `input_json_delta` that no tool call chunk repeats: more arguments of a server call."""
     arguments = block.get("partial_json")
     if isinstance(arguments, str) and arguments:
         yield ToolCallBlock(index_of(block), None, None, arguments, server=True)
 
 
 def index_of(block: Mapping[str, Any]) -> Key:
-    """A block's index, if it is one that can tell blocks apart."""
+    """A block's index, if it is of a type that providers number blocks by."""
     index = block.get("index")
     return index if isinstance(index, int | str) else None
 
@@ -86,24 +87,20 @@ def json_text(value: Any) -> str:
 
 def result_text(value: Any) -> str:
     """A result as text: as it is if it is text, nothing if there is none, else JSON."""
-    if issubclass(type(value), str):  # asked in the value's place, which may raise at every look
+    if issubclass(type(value), str):  # `isinstance` would read an attribute, which may raise
         return value  # type: ignore[no-any-return]
     return "" if value is None else json_text(value)
 
 
-def _string(value: Any) -> str | None:
-    return value if isinstance(value, str) and value else None
-
-
 def _call(block: Mapping[str, Any], chunk: bool) -> ToolCallBlock:
     extras = block.get("extras")
-    name = _string(block.get("name"))
+    name = as_name(block.get("name"))
     if name == "remote_mcp" and isinstance(extras, Mapping):
-        name = _string(extras.get("tool_name")) or name
+        name = as_name(extras.get("tool_name")) or name
     if name == "code_execution":
         name = "code_interpreter"
     arguments = _arguments(block, chunk)
-    return ToolCallBlock(index_of(block), _string(block.get("id")), name, arguments, server=True)
+    return ToolCallBlock(index_of(block), as_name(block.get("id")), name, arguments, server=True)
 
 
 def _arguments(block: Mapping[str, Any], chunk: bool) -> str | None:
@@ -125,7 +122,7 @@ def _compact(text: str) -> str:
 
 
 def _result(block: Mapping[str, Any]) -> Iterator[Block]:
-    call_id = _string(block.get("tool_call_id")) or _string(block.get("tool_use_id"))
+    call_id = as_name(block.get("tool_call_id")) or as_name(block.get("tool_use_id"))
     if call_id is None:
         return
     output = block.get("output", block.get("content"))
@@ -136,7 +133,7 @@ def _result(block: Mapping[str, Any]) -> Iterator[Block]:
 
 
 def _responses_item(kind: str, block: Mapping[str, Any]) -> Iterator[Block]:
-    call_id = _string(block.get("id"))
+    call_id = as_name(block.get("id"))
     if call_id is None:
         return
     name, field = RESPONSES_ITEMS[kind]
@@ -153,7 +150,7 @@ def _responses_item(kind: str, block: Mapping[str, Any]) -> Iterator[Block]:
         arguments = {"code": block["code"]} if "code" in block else {}
     elif kind in ("mcp_call", "tool_search_call"):
         arguments = block.get("arguments") or {}
-        name = _string(block.get("name")) or name
+        name = as_name(block.get("name")) or name
     text = arguments if isinstance(arguments, str) else json_text(arguments)
     yield ToolCallBlock(index_of(block), call_id, name, text, server=True)
     if kind != "tool_search_call":
@@ -164,5 +161,5 @@ def _responses_item(kind: str, block: Mapping[str, Any]) -> Iterator[Block]:
 def _generated_image(block: Mapping[str, Any]) -> Iterator[Block]:
     image = block.get("result")
     if isinstance(image, str) and image:
-        kind = _string(block.get("output_format")) or "png"
+        kind = as_name(block.get("output_format")) or "png"
         yield Media({"type": "image", "source": {"type": "data", "value": image, "mimeType": f"image/{kind}"}})

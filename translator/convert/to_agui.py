@@ -27,7 +27,7 @@ from pydantic import TypeAdapter
 from ..content.blocks import ServerResult
 from ..content.media import is_media_block, part_of
 from ..content.reader import Report, kind_of_block, log_unreadable, text_of
-from ..content.reasoning_forms import METADATA_KEY, reasoning_forms
+from ..content.reasoning import METADATA_KEY, reasoning_forms
 from ..content.server_tools import result_text
 from ..jsonable.to_json import to_json
 from ..options import Options

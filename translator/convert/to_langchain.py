@@ -23,7 +23,7 @@ from pydantic import BaseModel
 
 from ..content.media import block_of
 from ..content.reader import CALL_SIGNATURES
-from ..content.reasoning_forms import KWARGS_FORMS, METADATA_KEY, reasoning_blocks
+from ..content.reasoning import KWARGS_FORMS, METADATA_KEY, reasoning_blocks
 from ..wire import ids
 
 _log = logging.getLogger(__name__)

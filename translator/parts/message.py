@@ -74,6 +74,11 @@ def is_chunk(view: Mapping[str, Any]) -> bool:
     return isinstance(kind, str) and kind.endswith("Chunk")
 
 
+def as_name(value: Any) -> str | None:
+    """A field that has an id or a name; None where it has none: for no str, and for an empty one."""
+    return value if isinstance(value, str) and value else None
+
+
 def chunk_fields(message: Any) -> dict[str, Any] | None:
     """`fields` of a chunk in the forms that streams bring: an `AIMessageChunk` or its JSON. None for anything else."""
     if type(message) is AIMessageChunk:
