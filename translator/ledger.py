@@ -91,7 +91,6 @@ EMISSION_MOVES: Final[Mapping[tuple[Emission, str], Emission]] = {
     (Emission.WAITING, "emit"): Emission.STREAMING,
     (Emission.WAITING, "suppress"): Emission.SUPPRESSED,
     (Emission.WAITING, "close"): Emission.CLOSED,
-    (Emission.STREAMING, "emit"): Emission.STREAMING,
     (Emission.STREAMING, "suppress"): Emission.SUPPRESSED,
     (Emission.STREAMING, "close"): Emission.CLOSED,
     (Emission.SUPPRESSED, "suppress"): Emission.SUPPRESSED,

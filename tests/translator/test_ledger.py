@@ -1,0 +1,257 @@
+"""The ledger of messages: every move from every state, who assigns to records, the ids that calls are emitted under."""
+
+import ast
+import logging
+from collections.abc import Callable
+from itertools import product
+from pathlib import Path
+
+import pytest
+from langgraph_agui.translator import ClientView
+from langgraph_agui.translator.ledger import (
+    EMISSION_MOVES,
+    STORAGE_MOVES,
+    Calls,
+    Emission,
+    Ledger,
+    Owner,
+    Reason,
+    Record,
+    Storage,
+)
+from langgraph_agui.translator.losses import Losses
+
+ROOT = Path(__file__).parent.parent.parent
+SUBAGENT = Owner("task:1", "task:1", 1)
+INPUTS: dict[str, Callable[[Ledger, Record], None]] = {
+    "emit": lambda ledger, record: ledger.emit(record, "new"),
+    "emit beside": lambda ledger, record: ledger.emit_beside(record, "beside"),
+    "suppress": lambda ledger, record: ledger.suppress(record, Reason.STORED),
+    "close": lambda ledger, record: ledger.close(record),
+    "keep": lambda ledger, record: ledger.keep(record.ids),
+    "reconciled, on the client": lambda ledger, record: ledger.reconciled([*record.ids]),
+    "reconciled, not on the client": lambda ledger, record: ledger.reconciled([]),
+    "not compared": lambda ledger, _: ledger.reconciled(None),
+}
+E = Emission
+S = Storage
+
+
+def reached(emission: Emission, storage: Storage, owner: Owner) -> tuple[Ledger, Record]:
+    """A ledger with a record in this state, reached by legal moves; skips what no moves reach."""
+    ledger = Ledger(ClientView([]), Losses("t", "r"))
+    record = Record(owner)
+    if emission is E.WAITING and storage is not S.UNSEEN:
+        ledger.emit_beside(record, "message")
+    elif storage is not S.UNSEEN:
+        ledger.emit(record, "message")
+    if emission is E.SUPPRESSED:
+        ledger.suppress(record, Reason.HIDDEN)
+    if emission is E.CLOSED:
+        ledger.close(record)
+    if storage is S.KEPT:
+        ledger.keep(["message"])
+    if storage in (S.SAVED, S.REMOVED):
+        ledger.reconciled(["message"] if storage is S.SAVED else [])
+    return ledger, record
+
+
+def states() -> list[tuple[Emission, Storage]]:
+    """Every state that moves reach: what has emitted is not unseen, and only what has ended is saved or removed."""
+    found = []
+    for emission, storage in product(Emission, Storage):
+        is_reached = {
+            S.UNSEEN: emission is not E.STREAMING,
+            S.PENDING: True,
+            S.KEPT: True,
+            S.SAVED: emission is E.CLOSED,
+            S.REMOVED: emission is E.CLOSED,
+        }[storage]
+        if is_reached:
+            found.append((emission, storage))
+    return found
+
+
+@pytest.mark.last_resort
+@pytest.mark.parametrize("made", INPUTS)
+@pytest.mark.parametrize(("emission", "storage"), states(), ids=lambda state: state.name)
+def test_every_input_in_every_state_is_a_legal_move_or_changes_nothing(
+    emission: Emission, storage: Storage, made: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    ledger, record = reached(emission, storage, Owner())
+    assert (record.emission, record.storage) == (emission, storage)
+    caplog.clear()
+    INPUTS[made](ledger, record)
+    expected = EXPECTED[made](emission, storage)
+    illegal = [entry for entry in caplog.records if "no legal move" in entry.getMessage()]
+    if expected is None:
+        assert (record.emission, record.storage, len(illegal)) == (emission, storage, 1)
+        assert illegal[0].levelno == logging.ERROR
+    else:
+        assert (record.emission, record.storage, illegal) == (*expected, [])
+
+
+def emitted(emission: Emission, storage: Storage) -> tuple[Emission, Storage] | None:
+    return (E.STREAMING, S.PENDING if storage is S.UNSEEN else storage) if emission is E.WAITING else None
+
+
+def emitted_beside(emission: Emission, storage: Storage) -> tuple[Emission, Storage] | None:
+    return (emission, S.PENDING if storage is S.UNSEEN else storage)
+
+
+def suppressed(emission: Emission, storage: Storage) -> tuple[Emission, Storage] | None:
+    return (E.CLOSED if emission is E.CLOSED else E.SUPPRESSED, storage)
+
+
+def closed(_: Emission, storage: Storage) -> tuple[Emission, Storage] | None:
+    return (E.CLOSED, storage)
+
+
+def kept(emission: Emission, storage: Storage) -> tuple[Emission, Storage] | None:
+    return (emission, S.KEPT if storage is S.PENDING else storage)
+
+
+def reconciled(after: Storage) -> Callable[[Emission, Storage], tuple[Emission, Storage] | None]:
+    def expected(emission: Emission, storage: Storage) -> tuple[Emission, Storage] | None:
+        return (emission, after if emission is E.CLOSED and storage is S.PENDING else storage)
+
+    return expected
+
+
+EXPECTED: dict[str, Callable[[Emission, Storage], tuple[Emission, Storage] | None]] = {
+    "emit": emitted,
+    "emit beside": emitted_beside,
+    "suppress": suppressed,
+    "close": closed,
+    "keep": kept,
+    "reconciled, on the client": reconciled(S.SAVED),
+    "reconciled, not on the client": reconciled(S.REMOVED),
+    "not compared": reconciled(S.KEPT),
+}
+"""By input: the state after it; None: the move is illegal."""
+
+
+def test_every_state_of_the_tables_is_reached_and_every_move_is_made() -> None:
+    assert {state for state, _ in EMISSION_MOVES} == set(Emission)
+    assert {*EMISSION_MOVES.values()} | {E.WAITING} == set(Emission)
+    assert {state for state, _ in STORAGE_MOVES} | {*STORAGE_MOVES.values()} == set(Storage)
+
+
+def test_an_illegal_move_is_compared_again_and_changes_nothing() -> None:
+    class Counted(Losses):
+        moves = 0
+
+        def illegal_move(self, what: str) -> None:
+            Counted.moves += 1
+
+    ledger = Ledger(ClientView([]), Counted("t", "r"))
+    record = Record()
+    ledger.emit(record, "message")
+    assert ledger.take_changed() == {"message"}
+    ledger.emit(record, "other")
+    assert (record.id, ledger.take_changed(), Counted.moves) == ("message", {"message"}, 1)
+
+
+def test_the_first_reason_stays() -> None:
+    ledger, record = reached(E.SUPPRESSED, S.UNSEEN, Owner())
+    ledger.suppress(record, Reason.RECONCILED)
+    assert record.reason is Reason.HIDDEN
+
+
+def test_what_a_subagent_emits_is_kept_and_never_pending() -> None:
+    ledger, record = reached(E.STREAMING, S.PENDING, SUBAGENT)
+    assert (record.storage, ledger.pending(), ledger.is_kept("message")) == (S.KEPT, set(), True)
+    ledger.emit_beside(record, "beside")
+    ledger.emit_result("result", "call", SUBAGENT)
+    assert (ledger.pending(), ledger.is_kept("beside"), ledger.is_kept("result")) == (set(), True, True)
+
+
+def test_a_pending_message_is_stored_under_any_of_its_ids_or_as_the_answer_of_its_call() -> None:
+    ledger, record = reached(E.STREAMING, S.PENDING, Owner())
+    ledger.take_id(record, "lc_run--1", is_run_id=True)
+    ledger.take_id(record, "lc_run--2", is_run_id=True)
+    ledger.take_id(record, "provider", is_run_id=False)
+    ledger.emit_beside(record, "reasoning")
+    ledger.emit_result("result", "call", Owner())
+    both = {"message", "reasoning"}
+    assert ledger.not_stored(set(), set()) == both | {"result"}
+    assert ledger.not_stored(set(), {"call"}) == both
+    for stored in ("message", "lc_run--1", "provider"):
+        assert ledger.not_stored({stored}, set()) == {"result"}
+    assert ledger.not_stored({"lc_run--2", "reasoning", "call"}, {"call"}) == both
+
+
+def test_a_streaming_message_is_found_by_its_id_until_it_ends() -> None:
+    ledger, record = reached(E.STREAMING, S.PENDING, Owner())
+    assert (ledger.streaming("message"), ledger.streaming("other")) == (record, None)
+    ledger.close(record)
+    assert ledger.streaming("message") is None
+
+
+def test_who_opened_an_id_first_is_known_to_the_end_of_the_run() -> None:
+    ledger = Ledger(ClientView([]), Losses("t", "r"))
+    for owner in (SUBAGENT, Owner()):
+        record = Record(owner)
+        ledger.emit(record, "message")
+        ledger.close(record)
+        ledger.reconciled([])
+    assert (ledger.opener("message", None), ledger.opener("other", "x")) == ("task:1", "x")
+
+
+def call_of(message_id: str, call_id: str, subagent: str | None = None) -> dict[str, object]:
+    tag = {} if subagent is None else {"subagentRunId": subagent}
+    function = {"name": "n", "arguments": "{}"}
+    return {
+        "id": message_id,
+        "role": "assistant",
+        "toolCalls": [{"id": call_id, "type": "function", "function": function}],
+        **tag,
+    }
+
+
+def test_a_call_is_emitted_under_its_own_id_unless_that_is_taken() -> None:
+    calls = Calls(ClientView([call_of("old", "known")]))
+    assert calls.emit("fresh", "m1", Owner()) == "fresh"
+    assert calls.emit("known", "m1", Owner()) is None
+    assert calls.emit("known", "m1", SUBAGENT) == "m1-known"
+    assert calls.emit("fresh", "m2", SUBAGENT) == "m2-fresh"
+    assert calls.emit("m1-known", "x", Owner("task:2", "task:2", 1)) == "x-m1-known"
+
+
+def test_a_call_whose_second_id_is_taken_too_is_not_emitted() -> None:
+    calls = Calls(ClientView([call_of("old", "call"), call_of("older", "m-call")]))
+    assert calls.emit("call", "m", SUBAGENT) is None
+
+
+def test_a_result_answers_the_call_of_its_id_if_only_one_message_has_it() -> None:
+    calls = Calls(ClientView([call_of("old", "known"), call_of("subs", "subs-earlier", "task:1")]))
+    calls.emit("known", "m1", Owner())
+    calls.emit("known", "m1", SUBAGENT)
+    assert calls.answered("known", Owner()) is None
+    assert calls.answered("other", Owner()) == "other"
+    assert calls.answered("known", SUBAGENT) == "m1-known"
+    assert calls.answered("nowhere", SUBAGENT) is None
+    assert calls.answered("subs-earlier", SUBAGENT) == "subs-earlier"
+
+
+def test_a_result_of_a_suspended_subagent_answers_its_call_of_the_earlier_run() -> None:
+    earlier = [call_of("root", "call"), call_of("m", "m-call", "task:1"), call_of("n", "other", "task:2")]
+    calls = Calls(ClientView(earlier))
+    assert calls.answered("call", SUBAGENT) == "m-call"
+    assert calls.answered("call", Owner("task:3", "task:3", 1)) is None
+
+
+FIELDS = frozenset(Record.__slots__)
+
+
+def assigned(tree: ast.AST) -> set[str]:
+    """The names of records' attributes that a source assigns to, but for those of `self`."""
+    stores = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)]
+    return {node.attr for node in stores if "record" in ast.unparse(node.value)}
+
+
+def test_only_the_ledger_assigns_to_records() -> None:
+    assert assigned(ast.parse("call.record.storage = 1")) == {"storage"}
+    sources = {path: ast.parse(path.read_text(encoding="utf-8")) for path in (ROOT / "translator").rglob("*.py")}
+    others = {path.name: assigned(tree) & FIELDS for path, tree in sources.items() if path.name != "ledger.py"}
+    assert {name: fields for name, fields in others.items() if fields} == {}
