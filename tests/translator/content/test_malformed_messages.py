@@ -22,10 +22,10 @@ from langgraph_agui.translator.content.media import block_of, part_of
 from langgraph_agui.translator.content.reader import CALL_SIGNATURES, finish_reason, read_content, text_delta, text_of
 from langgraph_agui.translator.content.reasoning import ReasoningBlocks, reasoning_blocks, reasoning_forms
 from langgraph_agui.translator.convert.to_agui import to_agui
+from langgraph_agui.translator.messages.usage import Usage
 from langgraph_agui.translator.options import InvalidOptionError
 from langgraph_agui.translator.parts.message import fields, is_chunk
 from langgraph_agui.translator.run.custom import custom_event
-from langgraph_agui.translator.run.usage import Usage
 
 HI = {"type": "text", "text": "hi"}
 PNG = {"type": "image", "source": {"type": "data", "value": "aa", "mimeType": "image/png"}}
