@@ -43,7 +43,7 @@ async def frames(batches: Batches, version: str | None, heartbeat: float | None)
 
 
 async def _formed(
-    batches: Batches, form: Callable[[Told], _Form], heartbeat: float | None
+    batches: Batches, form: Callable[[Told], _Form | None], heartbeat: float | None
 ) -> AsyncGenerator[list[_Form], None]:
     """Each batch in the form it is handed out in; an empty one after `heartbeat` seconds of silence."""
     ahead = Lookahead(batches)
@@ -54,15 +54,17 @@ async def _formed(
             if isinstance(batch, Silence):
                 yield []
             elif batch:
-                forms = [form(told) for told in batch]
+                forms = [made for told in batch if (made := form(told))]
                 has_ended = batch[-1].event["type"] in _ENDS
-                yield forms
+                if forms:
+                    yield forms
     except StopAsyncIteration:
         pass
     except Exception:
         _log.exception("A stream was ended by an error that nobody foresaw.")
         if not has_ended:
-            yield [form(Told(error_event(None, "none", code=INTERNAL)))]
+            failed = form(Told(error_event(None, "none", code=INTERNAL)))
+            yield [failed] if failed else []
     finally:
         await _close(ahead)
 

@@ -33,16 +33,17 @@ class Told:
         self._old: Told | None = None
 
     def frame(self, version: str | None) -> bytes:
-        """The SSE frame, for a client of this protocol version (None: it declares none)."""
+        """The SSE frame, for a client of this protocol version (None: it declares none); b"" if it must not get it."""
         told = self._for(version)
         if told._frame is None:
-            told._frame = encode(told.event)
+            told._frame = encode(told.event) if told.event else b""
         return told._frame
 
-    def model(self, version: str | None) -> BaseEvent:
-        """The `ag_ui.core` model, for a client of this protocol version. Readers share it: it must not be changed."""
+    def model(self, version: str | None) -> BaseEvent | None:
+        """The `ag_ui.core` model, for a client of this protocol version; None if the client must not get it. Readers
+        share it: it must not be changed."""
         told = self._for(version)
-        if told._model is None:
+        if told._model is None and told.event:
             told._model = to_model(told.event)
         return told._model
 
@@ -57,7 +58,7 @@ class Told:
             return self
         if self._old is None:
             event = for_client_version(self.event, version)
-            self._old = self if event is self.event else Told(event)
+            self._old = self if event is self.event else Told(event or {})
         return self._old
 
 

@@ -16,7 +16,9 @@ from typing import Any, Literal
 
 CLIENT = Path(__file__).parent / "client"
 VERSIONS: tuple[str, ...] = ("1.0.0", "0.0.59")
-"""The client versions at hand."""
+"""The client versions that every stream is played to."""
+WITHOUT_SUBAGENTS = "0.0.58"
+"""The last client version that does not know subagents."""
 
 
 def node() -> str:

@@ -47,7 +47,9 @@ class Listener:
     def take(self, batch: list[Told]) -> None:
         self.batches.append(batch)
         for told in batch:
-            self.view.apply(for_client_version(told.event, self.version))
+            event = for_client_version(told.event, self.version)
+            if event is not None:
+                self.view.apply(event)
 
 
 def held(view: ClientView) -> Any:

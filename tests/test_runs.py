@@ -124,6 +124,7 @@ async def test_the_protocol_version_is_each_readers(version: str | None) -> None
         await run.cancel()
         listener = await listened(run)
         last = listener.batches[-1][-1].model(version)
+        assert last is not None
         assert last.type.value == ("RUN_ERROR" if version is None else "RUN_FINISHED")
 
 

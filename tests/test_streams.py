@@ -222,3 +222,18 @@ async def test_a_page_that_goes_away_closes_it_too(spec: str) -> None:
     del response, sent
     gc.collect()
     await until(lambda: source.is_closed)
+
+
+async def test_a_client_without_a_version_gets_no_subagents() -> None:
+    """A batch of nothing else is nothing, and no heartbeat."""
+    subagent: list[Event] = [
+        {"type": "SUBAGENT_STARTED", "subagentRunId": "s", "name": "n"},
+        {"type": "STEP_STARTED", "stepName": "n", "subagentRunId": "s"},
+    ]
+    batches: Sequence[list[Event]] = ([STARTED], subagent, [*subagent, {**STATE, "subagentRunId": "s"}], [FINISHED])
+    wanted: list[Event] = [STARTED, STATE, FINISHED]
+    assert [frame async for frame in frames(Source(*batches).free().batches(), None, None)] == [
+        encode(event) for event in wanted
+    ]
+    found = [event async for event in models(Source(*batches).free().batches(), None)]
+    assert [event.model_dump(by_alias=True, exclude_none=True) for event in found] == wanted

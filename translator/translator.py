@@ -55,7 +55,6 @@ from .run.steps import Steps
 from .run.subagents import Subagent, Subagents
 from .wire import events
 from .wire.events import Event
-from .wire.older_clients import for_client_version
 
 _NONE: Mapping[Any, Any] = {}
 _Given = ParamSpec("_Given")
@@ -455,11 +454,11 @@ class Translator:
                 yield from losses.attempted("Legacy interrupts", self._interrupts.legacy, self._subagents.tag_at)
             outcome, result = self._outcome(ending)
             terminal = events.run_finished(self._thread_id, self._run_id, outcome, result, usage)
-        elif isinstance(ending, Cancelled) or failure is None:
+        elif failure is None or (isinstance(ending, Cancelled) and not self._options.legacy):
             terminal = events.run_finished(self._thread_id, self._run_id, {"type": "cancelled"}, None, usage)
         else:
             terminal = events.run_error(failure.message, failure.code, usage, failure.metadata)
-        yield for_client_version(counted(terminal, len(losses)), self._options.protocol_version)
+        yield counted(terminal, len(losses))
 
     def _last_values(self, ending: Finished) -> Iterator[Event]:
         if ending.state is None:

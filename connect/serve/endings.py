@@ -80,7 +80,7 @@ async def _stopped(batches: Batches) -> Batches:
 def _as_abort(told: Told) -> Told:
     if not _is_cancelled(told.event):
         return told
-    return Told({**for_client_version(told.event, None), "code": ABORT})
+    return Told({**(for_client_version(told.event, None) or {}), "code": ABORT})
 
 
 async def _answered(batches: Batches, given: RunAgentInput, stands: Stands) -> Batches:

@@ -1,6 +1,6 @@
 // Drives the real AG-UI clients: one JSON job per line in, one JSON answer per line out, in order.
 //
-// A job: { id, version: "1.0.0" | "0.0.59", mode?: "run" | "connect", messages?, state?, events? | frames?, split?,
+// A job: { id, version: "1.0.0" | "0.0.59" | "0.0.58", mode?: "run" | "connect", messages?, state?, events? | frames?, split?,
 // trace?, after?, resume? }. `events` are written as LF-framed SSE; `frames` is SSE text taken as it is. Either way the bytes
 // go through the client's own HTTP reader, so everything it does to a response is done to them; `split` is the size of
 // the reads (65536).
@@ -13,10 +13,11 @@
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
+import { HttpAgent as AgentUnowned } from "agui-0-0-58";
 import { HttpAgent as Agent0 } from "agui-0-0-59";
 import { HttpAgent as Agent1 } from "agui-1-0-0";
 
-const AGENTS = { "0.0.59": Agent0, "1.0.0": Agent1 };
+const AGENTS = { "0.0.58": AgentUnowned, "0.0.59": Agent0, "1.0.0": Agent1 };
 
 // Neither client's HttpAgent can connect; a connecting one posts the same input elsewhere.
 const connecting = (Base) =>
@@ -25,7 +26,7 @@ const connecting = (Base) =>
       return this.run(input);
     }
   };
-const CONNECTING = { "0.0.59": connecting(Agent0), "1.0.0": connecting(Agent1) };
+const CONNECTING = Object.fromEntries(Object.entries(AGENTS).map(([version, Base]) => [version, connecting(Base)]));
 
 const asFrames = (events) => events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join("");
 

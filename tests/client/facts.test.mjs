@@ -80,6 +80,27 @@ test("1.0.0: an unknown event is warned of", async () => {
   assert.equal(answer.warnings.length, 1);
 });
 test("0.0.59: an unknown event ends the client", () => refused("0.0.59", unknown, /./));
+
+// --- what 0.0.58 does not know ---------------------------------------------------------------------------------------
+
+const subagent = [
+  RUN,
+  { type: "SUBAGENT_STARTED", subagentRunId: "s", name: "n" },
+  { type: "SUBAGENT_FINISHED", subagentRunId: "s" },
+  END,
+];
+const steps = [
+  RUN,
+  { type: "STEP_STARTED", stepName: "n" },
+  { type: "STEP_STARTED", stepName: "n", subagentRunId: "s" },
+  { type: "STEP_FINISHED", stepName: "n", subagentRunId: "s" },
+  { type: "STEP_FINISHED", stepName: "n" },
+  END,
+];
+each("subagents are read", BOTH, (version) => accepted(version, subagent));
+test("0.0.58: a subagent ends the client", () => refused("0.0.58", subagent, /invalid_union_discriminator/));
+each("steps of two owners may have one name", BOTH, (version) => accepted(version, steps));
+test("0.0.58: steps of two owners that have one name end the client", () => refused("0.0.58", steps, /already active/));
 each("a declared protocol version is read", BOTH, (version) =>
   accepted(version, [{ ...RUN, protocolVersion: "1.0" }, END]),
 );

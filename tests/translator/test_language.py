@@ -43,7 +43,6 @@ NOT_YET_CLEAN = {
     "translator/parts/part.py",
     "translator/parts/platform_messages.py",
     "translator/wire/events.py",
-    "translator/wire/older_clients.py",
 }
 
 

@@ -10,7 +10,8 @@ Rules:
    that called it. An interrupt inside suspends it. It fails with its call, if the result's status is `error`, and with
    its run, if that fails or is cancelled.
 4. `attributed`: `SUBAGENT_*` events, and the events of its graph are tagged. `inline`: the events of its graph are the
-   main agent's. `hidden`: there are none.
+   main agent's. `hidden`: there are none. Clients that declare no version do not know subagents: for them `attributed`
+   is `inline`.
 """
 
 from __future__ import annotations
@@ -155,7 +156,7 @@ class Subagents:
 
     @property
     def _is_attributed(self) -> bool:
-        return self._options.subagents == "attributed"
+        return self._options.subagents == "attributed" and not self._options.legacy
 
     def _is_new(self, ns: Namespace, *, by_input: bool) -> bool:
         """Whether the graph at `ns` is called by a tool and not examined yet; then it counts as examined."""

@@ -110,10 +110,11 @@ async def test_a_picture_from_a_tool_can_be_made_text_after_it_was_told() -> Non
     [event] = results(telling)
     [snapshot] = [event for event in telling.view.catch_up() if event["type"] == "MESSAGES_SNAPSHOT"]
     as_text = orjson.dumps(event["content"]).decode()
-    assert for_client_version(event, None)["content"] == as_text
-    assert [
-        message["content"] for message in for_client_version(snapshot, None)["messages"] if message["role"] == "tool"
-    ] == [as_text]
+    told, told_snapshot = for_client_version(event, None), for_client_version(snapshot, None)
+    assert told is not None
+    assert told_snapshot is not None
+    assert told["content"] == as_text
+    assert [message["content"] for message in told_snapshot["messages"] if message["role"] == "tool"] == [as_text]
 
 
 async def test_results_can_be_left_out() -> None:

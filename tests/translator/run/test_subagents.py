@@ -17,7 +17,7 @@ from fixtures.graphs.toolbox import refuse
 from fixtures.models import ScriptedModel
 from fixtures.run import Conversation
 from fixtures.scripts import call, end, text
-from tests.agui_client import VERSIONS, AguiClient, protocol
+from tests.agui_client import AguiClient
 from tests.in_words import Event, Told, is_subsequence, tell, tell_one
 from tests.told import Telling
 
@@ -169,19 +169,15 @@ REASONS = {"its model fails": "gone", "its tool fails": "refused: rain"}
 
 
 @pytest.mark.newest
-@pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("detail", ["code", "message"])
 @pytest.mark.parametrize("how", FAILING)
-async def test_a_subagent_whose_failure_is_handled_has_failed(
-    how: str, detail: Any, version: str, agui_client: AguiClient
-) -> None:
-    options = Options(error_detail=detail, protocol_version=protocol(version))
-    told = await tell_one(FAILING[how](), options, known=False)
+async def test_a_subagent_whose_failure_is_handled_has_failed(how: str, detail: Any, agui_client: AguiClient) -> None:
+    told = await tell_one(FAILING[how](), Options(error_detail=detail), known=False)
     [ended] = told.kinds(*ENDS)
     assert ended["type"] == "SUBAGENT_ERROR"
     assert ended["message"] == (REASONS[how] if detail == "message" else "The subagent failed.")
     assert told.events[-1]["outcome"] == {"type": "success"}
-    assert agui_client.play(told.events, version=version).accepted
+    assert agui_client.play(told.events).accepted
 
 
 def _numbering_anew(checkpointer: Any) -> Any:
