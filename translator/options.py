@@ -23,8 +23,9 @@ SubagentMode = Literal["attributed", "inline", "hidden"]
 InterruptMode = Literal["outcome", "legacy", "both"]
 ErrorDetail = Literal["none", "code", "message", "full"]
 
-Visibility = Literal["stream", "hide"]
-"""What is emitted of a model call while it streams: each chunk as it comes, or nothing."""
+Visibility = Literal["stream", "hide", "tool"]
+"""What is emitted of a model call while it streams. `stream`: each chunk as it comes. `hide`: nothing. `tool`: inside a
+tool each chunk as it comes, as a part of the tool call; what the default is elsewhere."""
 _Class = TypeVar("_Class", bound=type)
 
 
@@ -109,11 +110,12 @@ class Options:
     visibility: Callable[[Mapping[str, Any]], Visibility | None] | Mapping[str, Visibility] | None = field(
         default=None, hash=False
     )
-    """Which model calls are emitted while they stream: `stream` or `hide`, by a function of the call's LangGraph
-    metadata, or by names of nodes and tags, where `*` is every other call. For calls that it does not name (or for
-    which the function returns None), the key `agui_visibility` of the call's metadata says it; else all are emitted but
-    those of models inside tools and middlewares. A message that the checkpoint has is always emitted, at the latest
-    with the checkpoint."""
+    """Which model calls are emitted while they stream: `stream`, `hide` or `tool`, by a function of the call's
+    LangGraph metadata, or by names of nodes and tags, where `*` is every other call. `tool`: what a model says inside a
+    tool is emitted with the id of the tool call, as `parentToolCallId` in the metadata of its message, until the step
+    of the tool ends. For calls that the option does not name (or for which the function returns None), the key
+    `agui_visibility` of the call's metadata says it; else all are emitted but those of models inside tools and
+    middlewares. A message that the checkpoint has is always emitted, at the latest with the checkpoint."""
     predict_state: tuple[Prediction, ...] = ()
     """Tool arguments that are emitted as state while they stream."""
     interrupts: InterruptMode = "outcome"

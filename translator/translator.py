@@ -407,8 +407,8 @@ class Translator:
         if isinstance(part.data, Mapping):
             if asked := as_sequence(part.data.get("interrupts")):
                 self._interrupts.add(part.ns, asked)
-            segment, runs_tool = self._subagents.on_task(part.ns, part.data)
-            self._visibility.on_task(part.ns, segment, runs_tool=runs_tool)
+            segment, call_id = self._subagents.on_task(part.ns, part.data)
+            self._visibility.on_task(part.ns, segment, call_id)
             yield from self._steps.on_task(part.ns, part.data)
 
     def _on_metadata(self, part: Part) -> Iterator[Event]:

@@ -93,7 +93,7 @@ class BlockEvents:
         if message_id is None:
             return
         if metadata and message_id not in view.open_texts and not call.record.is_suppressed:
-            yield from self._text(call, "")
+            yield from call.part_of_tool(self._text(call, ""))
         if message_id in view.open_texts:
             yield events.text_end(message_id, metadata, tag)
 

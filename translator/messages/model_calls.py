@@ -24,15 +24,18 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from ..client.view import ClientView
 from ..ledger import Owner, Record
 from ..parts.part import Namespace, task_path
+from ..wire.events import Event
 from .reasoning import ReasoningEvents
 from .tool_calls import ToolCalls
 
+_BEGIN: Final = frozenset({"TEXT_MESSAGE_START", "REASONING_MESSAGE_START", "TOOL_CALL_START", "ACTIVITY_SNAPSHOT"})
+"""The events whose metadata begins that of a message or a tool call."""
 _RUN_IDS: Final = ("lc_run--", "run--", "lc_")
 
 
@@ -54,6 +57,7 @@ class ModelCall:
         "media",
         "metadata",
         "name",
+        "parent_call",
         "reasoning",
         "record",
         "task",
@@ -67,6 +71,8 @@ class ModelCall:
         name = metadata.get("lc_agent_name")
         self.name = name if isinstance(name, str) and name else None
         self.record = Record(owner, self)
+        self.parent_call: str | None = None
+        """The id of the tool call, as the client knows it, as part of which the call is visible."""
         self.hides_text = is_hidden(metadata, "messages")
         self.hides_calls = is_hidden(metadata, "tool-calls")
         self.has_text = False
@@ -86,6 +92,14 @@ class ModelCall:
         """The id that the message is emitted under, or would be now (rule 4)."""
         record = self.record
         return record.id or record.provider_id or record.run_id or self.task
+
+    def part_of_tool(self, made: Iterable[Event]) -> Iterator[Event]:
+        """The events of the call. Those that begin an item name the tool call that it is visible as a part of."""
+        for event in made:
+            if self.parent_call is not None and event["type"] in _BEGIN:
+                yield {**event, "metadata": {**event.get("metadata", {}), "parentToolCallId": self.parent_call}}
+            else:
+                yield event
 
     @property
     def has_begun(self) -> bool:

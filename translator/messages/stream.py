@@ -148,7 +148,7 @@ class MessageStream:
                     self._ledger.emit_beside(record, item["id"])
                     made_events += item_events
         self._ledger.close(record)
-        yield from made_events
+        yield from call.part_of_tool(made_events)
 
     def on_node_output(self, ns: Namespace, node: str, output: Any) -> None:
         """A node returned its output. A node that returns a message of its own model is no tool node."""
@@ -224,7 +224,7 @@ class MessageStream:
         for block in read_content(view, report=self._losses.block):
             if isinstance(block, ToolCallBlock) and block.id:
                 self._visibility.on_call(ns, metadata, block.id)
-            yield from self._blocks.on_block(call, block)
+            yield from call.part_of_tool(self._blocks.on_block(call, block))
         if view.get("chunk_position") == "last":
             yield from self._blocks.close(call)
             self._ledger.close(record)
@@ -242,7 +242,10 @@ class MessageStream:
     def _begin(self, ns: Namespace, message_id: str, metadata: Mapping[str, Any], owner: Owner) -> ModelCall:
         call = self._calls.begin(message_id, metadata, owner)
         self._ledger.take_id(call.record, message_id, is_run_id=is_run_id(message_id))
-        if owner.is_hidden or self._visibility.hides(ns, metadata, owner.depth):
+        decision = self._visibility.decide(ns, metadata, owner.depth)
+        if decision.parent_call is not None:
+            call.parent_call = self._ledger.calls.answered(decision.parent_call, owner)
+        if owner.is_hidden or decision.is_hidden or (decision.parent_call is not None and call.parent_call is None):
             self._ledger.suppress(call.record, Reason.HIDDEN)
         self._predictions.begin(metadata)
         return call

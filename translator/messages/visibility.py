@@ -9,17 +9,22 @@ Rules
    own calls (structured output, a hand-off, a loop in one node) is not taken for a tool node by that. A node that
    returns its model's message is never one: that message is part of the conversation.
 3. A node belongs to one run of one graph, its namespace: many agents have nodes of the same names.
-4. The option `visibility`, and after it the key `agui_visibility` of a call's metadata, replace rule 1: `stream` or
-   `hide`. A call that neither of them names falls under rule 1. A function of the option that raises, or returns
-   anything else, hides the call, with a log line; a mark that is anything else is ignored, with a log line.
-5. The metadata keys `emit-messages` and `emit-tool-calls` of a model call hide its text or its tool calls, as they do
+4. The option `visibility`, and after it the key `agui_visibility` of a call's metadata, replace rule 1: `stream`,
+   `hide` or `tool`. A call that neither of them names falls under rule 1, and so does `tool` outside tools. A function
+   of the option that raises, or returns anything else, hides the call, with a log line; a mark that is anything else is
+   ignored, with a log line.
+5. `tool` emits what a model says inside a tool with the id of the tool call, `parentToolCallId` in the metadata of its
+   events. The id is in the model call's metadata (`agui_tool_call_id`), or is that of the innermost tool's task (the
+   `tasks` mode), or of the only call without a result that its graph's other nodes have made. Where none of these names
+   it, the model call is hidden, with a log line.
+6. The metadata keys `emit-messages` and `emit-tool-calls` of a model call hide its text or its tool calls, as they do
    in `ag-ui-langgraph` (there also with the prefix `copilotkit:`). `model_calls.py` reads them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, get_args
+from typing import Any, Final, NamedTuple, get_args
 
 from ..losses import Losses
 from ..options import Options, Visibility
@@ -27,7 +32,17 @@ from ..parts.part import Namespace, task_path
 
 MARK: Final = "agui_visibility"
 """The metadata key of a model call that says whether it is visible."""
+PARENT: Final = "agui_tool_call_id"
+"""The metadata key of a model call inside a tool that has the id of the tool call."""
 _CHOICES: Final = get_args(Visibility)
+
+
+class Decision(NamedTuple):
+    """What is visible of a model call while it streams."""
+
+    is_hidden: bool
+    parent_call: str | None = None
+    """The id of the tool call as part of which it is visible."""
 
 
 class VisibilityRules:
@@ -36,8 +51,8 @@ class VisibilityRules:
     def __init__(self, options: Options, losses: Losses) -> None:
         self._losses = losses
         self._visibility = options.visibility
-        self._tool_tasks: set[Namespace] = set()
-        """The running tasks whose input is a tool call."""
+        self._tool_tasks: dict[Namespace, str] = {}
+        """The running tasks whose input is a tool call, with the call's id."""
         self._tool_nodes: set[tuple[Namespace, str]] = set()
         """Nodes that have answered calls of other nodes."""
         self._own_messages: set[tuple[Namespace, str]] = set()
@@ -64,12 +79,13 @@ class VisibilityRules:
         """A node returned a message of its own model (rule 2)."""
         self._own_messages.add((ns, node))
 
-    def on_task(self, ns: Namespace, segment: str, *, runs_tool: bool) -> None:
-        """The `tasks` mode: a task began that runs a tool, or any task ended; `segment` is its part of a namespace."""
-        if runs_tool:
-            self._tool_tasks.add((*ns, segment))
+    def on_task(self, ns: Namespace, segment: str, call_id: str | None) -> None:
+        """The `tasks` mode: a task began that runs this tool call, or (None) any task ended; `segment` is its part of a
+        namespace."""
+        if call_id is not None:
+            self._tool_tasks[*ns, segment] = call_id
         else:
-            self._tool_tasks.discard((*ns, segment))
+            self._tool_tasks.pop((*ns, segment), None)
 
     def runs_tools(self, ns: Namespace, node: str) -> bool:
         """Whether a node of the graph at `ns` runs tools (rule 2)."""
@@ -83,15 +99,37 @@ class VisibilityRules:
         """Whether the graph at `ns` was called by a tool; the first `depth` segments do not count."""
         return any(self.is_tool(ns[:end]) for end in range(depth + 1, len(ns) + 1))
 
-    def hides(self, ns: Namespace, metadata: Mapping[str, Any], depth: int = 0) -> bool:
-        """Whether a call is hidden while it streams (rules 1 and 4); `depth` is that of the subagent it belongs to."""
+    def decide(self, ns: Namespace, metadata: Mapping[str, Any], depth: int = 0) -> Decision:
+        """What is visible of a model call while it streams (rules 1, 4 and 5); `depth` is that of the subagent it
+        belongs to."""
         chosen = self._chosen(metadata) or self._marked(metadata)
-        if chosen is not None:
-            return chosen == "hide"
+        if chosen is not None and chosen != "tool":
+            return Decision(chosen == "hide")
+        path = task_path(ns, metadata)
+        tool = next((path[:end] for end in range(len(path), depth, -1) if self.is_tool(path[:end])), None)
+        if tool is not None and chosen == "tool":
+            call_id = self._parent_call(tool, metadata)
+            return Decision(call_id is None, call_id)
         source = metadata.get("lc_source")
-        if "lc_internal_call" in metadata or (isinstance(source, str) and source == "summarization"):
-            return True
-        return self.is_tool(task_path(ns, metadata)) or self.in_tool(ns, depth)
+        is_internal = "lc_internal_call" in metadata or (isinstance(source, str) and source == "summarization")
+        return Decision(is_internal or self.is_tool(path) or self.in_tool(ns, depth))
+
+    def _parent_call(self, tool: Namespace, metadata: Mapping[str, Any]) -> str | None:
+        """The id of the tool call that a task runs; None if it is not known (rule 5)."""
+        marked = metadata.get(PARENT)
+        if isinstance(marked, str) and marked:
+            return marked
+        if (known := self._tool_tasks.get(tool)) is not None:
+            return known
+        graph, node = _node(tool)
+        unanswered = [call_id for (ns, call_id), nodes in self._callers.items() if ns == graph and nodes != {node}]
+        if len(unanswered) == 1:
+            return unanswered[0]
+        self._losses.warn(
+            "A model call inside a tool is hidden, because it is not known which tool call it belongs to: stream the "
+            f"mode `tasks` too, or set `{PARENT}` in its metadata"
+        )
+        return None
 
     def _chosen(self, metadata: Mapping[str, Any]) -> Visibility | None:
         """What the option says of a call."""

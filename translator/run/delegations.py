@@ -66,12 +66,12 @@ class Delegations:
                 break
         self._by_graph[ns] = tail[::-1] if kind == "ai" else []
 
-    def on_task(self, task: Namespace, given: Any) -> bool:
-        """A task began, with this input, or ended. Returns whether it runs a tool call."""
+    def on_task(self, task: Namespace, given: Any) -> str | None:
+        """A task began, with this input, or ended. Returns the id of the tool call that it runs, if it runs one."""
         call = _tool_call(given)
         if call is not None:
             self._of_tasks[task] = call
-        return call is not None
+        return call
 
     def of(self, ns: Namespace, subagent: str | None, name: Any, given: str | None) -> list[Delegation]:
         """The calls that the graph at `ns`, which a tool called, may run for.

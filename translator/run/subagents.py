@@ -114,10 +114,10 @@ class Subagents:
         if self._is_new(ns, by_input=True):
             yield from self._find(ns, None, last_input(channels, self._options.messages_key))
 
-    def on_task(self, ns: Namespace, task: Mapping[str, Any]) -> tuple[str, bool]:
+    def on_task(self, ns: Namespace, task: Mapping[str, Any]) -> tuple[str, str | None]:
         """A part of the `tasks` mode: a task's start or its result.
 
-        Returns the task's segment of a namespace, and whether the part is the start of a tool call.
+        Returns the task's segment of a namespace, and the id of the tool call that it begins to run, if it does.
         """
         segment = f"{task.get('name')}:{task.get('id')}"
         return segment, self._delegations.on_task((*ns, segment), task.get("input"))
