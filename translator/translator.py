@@ -159,7 +159,7 @@ class Translator:
         """
         try:
             if self._takes_short_way and (chunk := message_chunk(part)) is not None:
-                event = self._stream.next_text(chunk[1], chunk[2])
+                event = self._stream.next_text(chunk[0], chunk[1])
                 if event is not None:
                     return [event]
         except Exception:  # `_fed` reads the part again, and reports what is wrong with it

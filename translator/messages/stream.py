@@ -19,6 +19,9 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator, Mapping
 from typing import Any
 
+from langchain_core.messages import AIMessageChunk
+
+from ..client.reducer import append_text
 from ..client.view import ClientView
 from ..content.blocks import ToolCallBlock
 from ..content.reader import finish_reason, read_content, text_delta
@@ -29,7 +32,7 @@ from ..ledger import Ledger, Overlap, Owner, Reason
 from ..losses import Losses
 from ..options import Options
 from ..parts.channels import written_messages
-from ..parts.message import chunk_fields, fields, is_chunk, kind_of
+from ..parts.message import fields, is_chunk, kind_of
 from ..parts.part import Namespace, is_within
 from ..wire import events
 from ..wire.events import Event
@@ -78,19 +81,16 @@ class MessageStream:
         call = self._current
         if call is None:
             return None
-        view = chunk_fields(message)
-        if view is None or view.get("id") != self._current_id:
+        if metadata is call.metadata:
+            view = message.__dict__ if type(message) is AIMessageChunk else {}
+        elif type(message) is dict and metadata["langgraph_checkpoint_ns"] == call.task and _names_model(metadata):
+            view = message if message.get("type") == "AIMessageChunk" else {}
+        else:
             return None
-        if metadata is not call.metadata and (
-            type(message) is not dict or metadata["langgraph_checkpoint_ns"] != call.task or not _names_model(metadata)
-        ):
+        if view.get("id") != self._current_id or not (delta := text_delta(view)) or len(delta) > _SHORT:
             return None
-        delta = text_delta(view)
-        if not delta or len(delta) > _SHORT:
-            return None
-        record = call.record
-        event = events.text_content(record.id, delta, record.owner.tag)  # type: ignore[arg-type]
-        self._view.append_text(event)
+        event = events.text_content(call.record.id, delta, call.record.owner.tag)  # type: ignore[arg-type]
+        append_text(self._view.store, event)
         return event
 
     def on_message(self, ns: Namespace, message: Any, metadata: Mapping[str, Any], owner: Owner) -> Iterator[Event]:

@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Any, Final
 
 import orjson
-from langchain_core.messages import AIMessageChunk, BaseMessage
+from langchain_core.messages import BaseMessage
 
 _NOTHING: Final[Mapping[str, Any]] = {}
 _TYPE_OF_ROLE: Final[Mapping[str, str]] = {
@@ -77,13 +77,6 @@ def is_chunk(view: Mapping[str, Any]) -> bool:
 def as_name(value: Any) -> str | None:
     """A field that has an id or a name; None where it has none: for no str, and for an empty one."""
     return value if isinstance(value, str) and value else None
-
-
-def chunk_fields(message: Any) -> dict[str, Any] | None:
-    """`fields` of a chunk in the forms that streams bring: an `AIMessageChunk` or its JSON. None for anything else."""
-    if type(message) is AIMessageChunk:
-        return message.__dict__
-    return message if type(message) is dict and message.get("type") == "AIMessageChunk" else None
 
 
 def _of_mapping(message: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -54,38 +54,27 @@ class Part(NamedTuple):
     interrupts: Sequence[Any] = ()
 
 
-def message_chunk(raw: Any) -> tuple[Namespace, Any, dict[str, Any]] | None:
-    """The namespace, message and metadata of a part of the mode `messages`, in each shape of a live stream: local, v2,
-    or the SDK's; the message is an object or JSON. None for any other part, and for a malformed one: those are
+def message_chunk(raw: Any) -> Sequence[Any] | None:
+    """The message and its metadata, a pair, of a part of the mode `messages`, in each shape of a live stream: local,
+    v2, or the SDK's; the message is an object or JSON. None for any other part, and for a malformed one: those are
     `read_part`'s, which reads what is read here to the same. Never raises.
 
-    Every token passes here, so only the result is made.
+    Every token passes here: nothing is made.
     """
     try:
-        if isinstance(raw, tuple) and (len(raw) < 4 or type(raw) is Part):
-            ns = raw[0]
-            if type(ns) is str:
-                if not ns.startswith("messages"):
-                    return None
-                data = raw[1]
-                if ns == "messages":
-                    ns = ()
-                elif ns[8] == "|":
-                    ns = tuple(ns[9:].split("|"))
-                else:
-                    return None
-            elif raw[1] == "messages":
-                data = raw[2]
-            else:
-                return None
+        if type(raw) is tuple and raw[-2] == "messages" and len(raw) < 4:
+            data = raw[-1] if len(raw) == 2 or type(raw[0]) in _SEQUENCES else None
+        elif type(raw) is Part:
+            data = raw.data if raw.mode == "messages" else None
+        elif isinstance(raw, tuple):
+            event = raw[0]
+            data = raw[1] if len(raw) < 4 and (event == "messages" or event.startswith("messages|")) else None
         elif type(raw) is dict and raw.get("type") == "messages" and "event" not in raw:
-            ns, data = raw.get("ns", ()), raw.get("data")
+            data = raw.get("data") if type(raw.get("ns", ())) in _SEQUENCES else None
         else:
             return None
-        message, metadata = data
-        if type(data) not in _SEQUENCES or type(metadata) is not dict or type(ns) not in _SEQUENCES:
-            return None
-        return ns if type(ns) is tuple else tuple(ns), message, metadata
+        is_pair = type(data) in _SEQUENCES and len(data) == 2 and type(data[1]) is dict  # type: ignore[arg-type,index]
+        return data if is_pair else None
     except Exception:
         return None
 
