@@ -1,6 +1,7 @@
 """The published surface of the translator: its names, their docstrings, and the members of its state machine."""
 
 import inspect
+import re
 from types import ModuleType
 from typing import Any
 
@@ -62,6 +63,7 @@ def test_the_published_names_are_these() -> None:
 def test_every_published_name_has_a_docstring_of_its_own(name: str) -> None:
     published: Any = getattr(translator, name)
     assert published.__doc__
+    assert re.findall(r"\brules? \d|\babove\b|\bbelow\b", published.__doc__) == []  # help() shows no more than this
     assert isinstance(published, ModuleType) or not published.__doc__.startswith(f"{name}(")
     if inspect.isclass(published):
         own = {name: member for name, member in vars(published).items() if not name.startswith("_")}

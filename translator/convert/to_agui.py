@@ -68,9 +68,10 @@ def to_agui(message: Any, position: int, options: Options, report: Report = log_
 
 
 def to_agui_messages(messages: Iterable[Any]) -> list[Message]:
-    """AG-UI messages (`ag_ui.core` models) with all that the LangChain messages have (rule 9).
+    """AG-UI messages (`ag_ui.core` models) with all that the LangChain messages have.
 
-    Takes messages in any form that LangGraph takes. Nothing raises: what cannot be read, or AG-UI has no message for,
+    That is more than a front end displays: system and developer messages, whole results, and under
+    `metadata.langchain` what AG-UI has no field for, so that `to_langchain_messages` can give it back. Takes messages in any form that LangGraph takes. Nothing raises: what cannot be read, or AG-UI has no message for,
     is left out, with a warning in the log.
     """
     found: list[Message] = []

@@ -33,10 +33,10 @@ Wire = Mapping[str, Any]
 
 
 def to_langchain_messages(messages: Iterable[Any]) -> list[BaseMessage]:
-    """LangChain messages that say what the AG-UI messages say.
+    """LangChain messages with the content of the AG-UI messages.
 
-    Takes `ag_ui` models or their wire form (camelCase dictionaries). Nothing raises: what can't be read is passed over,
-    with a warning in the log.
+    Takes `ag_ui.core` models or their wire form (camelCase dictionaries). Nothing raises: what cannot be read is left
+    out, with a warning in the log.
     """
     reader = _Reader()
     for message in messages:

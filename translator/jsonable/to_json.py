@@ -119,7 +119,12 @@ class Frozen(NamedTuple):
 
 
 def to_json(value: Any) -> Any:
-    """Any value as dicts with str keys, lists, str, int, float, bool and None, by the table above. Never raises."""
+    """Any value as dicts with str keys, lists, str, int, float, bool and None. Never raises.
+
+    Models, dataclasses and messages become objects of their fields, sets sorted arrays, dates and UUIDs text, integers
+    beyond 2**53 - 1 text, NaN null. What has no such form becomes a short text that names its class. The module's
+    docstring has the whole table.
+    """
     return freeze(value).json
 
 

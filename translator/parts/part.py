@@ -45,7 +45,11 @@ has the namespace of the first and a bare number behind it: it runs beside the f
 
 
 class Part(NamedTuple):
-    """One part of a stream: its namespace, its mode, its payload, and its id if it has one."""
+    """One part of a stream, in the one shape that a `Translator` works on.
+
+    `ns`: the namespace of the graph that it is of; `()` is the root graph. `mode`, `data`: the stream mode, and its
+    payload. `id`: a platform's, by which a stream can be joined again. `interrupts`: those that came beside `values`.
+    """
 
     ns: Namespace
     mode: str

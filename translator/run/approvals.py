@@ -35,7 +35,10 @@ _ANY: Final[Schema] = {"type": "object", "properties": {"type": _TEXT}, "require
 
 
 def answer_schema(value: Any) -> Schema | None:
-    """The JSON schema of the answer to an approval; None for any other value."""
+    """The JSON schema of the answer to an interrupt that asks for the approval of tool calls.
+
+    `value`: the interrupt's value, as LangChain's `HumanInTheLoopMiddleware` makes it. None for any other value.
+    """
     if asks_for_one(value):
         return _one_of(list(_FIELDS))
     decisions = decision_schemas(value)
