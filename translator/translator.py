@@ -31,7 +31,7 @@ from .checkpoint.messages import Messages
 from .checkpoint.state import State
 from .checkpoint.values import RootValues
 from .checkpoint.waiting import Waiting
-from .client.frame_limit import bounded
+from .client.long_snapshots import framed
 from .client.open_items import OpenItems
 from .client.view import ClientView
 from .endings import Cancelled, Ending, Failed, Finished, Lost
@@ -243,7 +243,8 @@ class Translator:
         apply = self.view.apply
         try:
             for event in made:
-                for frame in bounded(event):
+                growing = self.view.growing if event["type"] == "MESSAGES_SNAPSHOT" else ()
+                for frame in framed(event, growing):
                     emitted.append(frame)
                     apply(frame)
         except Exception as error:  # the last resort: no known value does it, and none ends a stream

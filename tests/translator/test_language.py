@@ -32,9 +32,6 @@ WORDS = {
 """Words that are not used: what is written instead."""
 NOT_YET_CLEAN = {
     "translator/client/apply_patch.py",
-    "translator/client/frame_limit.py",
-    "translator/client/long_messages.py",
-    "translator/client/truncate.py",
     "translator/convert/compare.py",
     "translator/convert/to_events.py",
     "translator/convert/to_langchain.py",

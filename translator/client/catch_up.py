@@ -19,8 +19,8 @@ from ..jsonable.json_diff import diff
 from ..jsonable.same_json import same_json
 from ..wire import events
 from ..wire.events import Event
+from ..wire.frame_limit import bounded
 from .contents import ClientContents
-from .frame_limit import bounded
 from .message_store import MessageStore
 from .missing_messages import missing_messages
 from .open_items import LOST, NOT_SEEN, OpenItems, is_stored, reopened, without_fields

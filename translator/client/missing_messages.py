@@ -24,8 +24,9 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
-from functools import cache
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import orjson
@@ -36,7 +37,7 @@ from ..jsonable.same_json import same_json
 from ..wire import events
 from ..wire.events import Event
 from .contents import ClientContents
-from .frame_limit import bounded
+from .long_snapshots import framed
 from .message_store import MessageStore, StoredMessage
 from .open_items import OpenItems, is_stored, owners, without_open
 from .reducer import APPENDS, REDUCES, merge_snapshot, with_activity_types
@@ -62,54 +63,65 @@ def missing_messages(view: ClientContents, known: ClientContents, reader: OpenIt
 
     `known` is what the reader is known to have; `reader` and `now` are what it and the view have open.
     """
+    sides = _Sides(view, known, reader, now)
     if not view.knows_messages:
-        return Missing(_streamed(view, known, reader, now), [])
-    wanted = view.messages
-
-    @cache
-    def snapshot() -> Event:
-        return _snapshot(view, now, wanted)
-
+        return Missing(_streamed(sides), [])
     if known.knows_messages and all(is_stored(view.store, event) for event in now.missing(reader)):
         try:
-            emitted = _by_events(view, known, reader, now, wanted, snapshot)
+            emitted = _by_events(sides)
         except _ODD:
             emitted = None
         if emitted is not None:
             return Missing(emitted, [])
-    growing = {message_id for message_id, _ in owners(view.store, now)}
-    return Missing([], [part for each in _in_order(known, snapshot(), view) for part in bounded(each, growing)])
+    snapshots = _in_order(known, sides.snapshot, view)
+    sizes = [None] * (len(snapshots) - 1) + [sides.size]
+    parts = [framed(each, view.growing, size) for each, size in zip(snapshots, sizes, strict=True)]
+    return Missing([], [event for each in parts for event in each])
+
+
+@dataclass
+class _Sides:
+    """A view and its reader; the snapshot of the view and its size are made if they are asked for."""
+
+    view: ClientContents
+    known: ClientContents
+    reader: OpenItems
+    now: OpenItems
+
+    @cached_property
+    def wanted(self) -> list[Event]:
+        return self.view.messages
+
+    @cached_property
+    def snapshot(self) -> Event:
+        return _snapshot(self.view, self.now, self.wanted)
+
+    @cached_property
+    def size(self) -> int:
+        return _size(self.snapshot)
 
 
 # --- by events --------------------------------------------------------------------------------------------------------
 
 
-def _by_events(
-    view: ClientContents,
-    known: ClientContents,
-    reader: OpenItems,
-    now: OpenItems,
-    wanted: list[Event],
-    snapshot: Callable[[], Event],
-) -> list[Event] | None:
-    """The events that bring the reader's messages to the wanted ones; None if it takes a snapshot."""
-    messages = known.messages
+def _by_events(sides: _Sides) -> list[Event] | None:
+    """The events that bring the reader's messages to those of the view; None if it takes a snapshot."""
+    store, messages, wanted = sides.known.store, sides.known.messages, sides.wanted
     start = _in_common(messages, wanted)
     if start == len(messages) == len(wanted):
         return []
-    rest = wanted[start:]
-    least = sum(message["id"] not in known.store.entries for message in rest)
-    if least > _FEW and _EVENT * least > _size(snapshot()):
+    least = sum(message["id"] not in store.entries for message in wanted[start:])
+    if least > _FEW and _EVENT * least > sides.size:
         return None
-    emitted = _whole_or_grown(rest, view, known, reader, now)
+    emitted = _whole_or_grown(sides, wanted[start:])
     if emitted is None:
         return None
     if not emitted:  # what is left may be what the reader cannot be made to drop
-        kept = _after_snapshots(known.store, _in_order(known, snapshot(), view))
+        kept = _after_snapshots(store, _in_order(sides.known, sides.snapshot, sides.view))
         return [] if _are_same([entry.read() for entry in kept], messages) else None
-    if len(emitted) > _FEW and _size(emitted) + _EVENT * len(emitted) > _size(snapshot()):
+    if len(emitted) > _FEW and _size(emitted) + _EVENT * len(emitted) > sides.size:
         return None
-    return emitted if _leads_to(wanted, known.store, messages, start, emitted) else None
+    return emitted if _leads_to(wanted, store, messages, start, emitted) else None
 
 
 def _in_common(messages: list[Event], wanted: list[Event]) -> int:
@@ -129,12 +141,11 @@ def _in_common(messages: list[Event], wanted: list[Event]) -> int:
     return at
 
 
-def _whole_or_grown(
-    wanted: Iterable[Event], view: ClientContents, known: ClientContents, reader: OpenItems, now: OpenItems
-) -> list[Event] | None:
+def _whole_or_grown(sides: _Sides, wanted: Iterable[Event]) -> list[Event] | None:
     """Events for each message that the reader misses, whole or as far as it misses it; None if events cannot."""
+    known = sides.known
     emitted: list[Event] = []
-    opened = {**dict(owners(known.store, reader)), **dict(owners(view.store, now))}
+    opened = {**dict(owners(known.store, sides.reader)), **dict(owners(sides.view.store, sides.now))}
     for message in wanted:
         mine = known.message(message["id"])
         if mine is not None and same_json(mine, message):
@@ -146,7 +157,7 @@ def _whole_or_grown(
         if missing is None:
             return None
         emitted += missing
-    return [part for event in without_open(emitted, reader, now) for part in bounded(event)]
+    return [part for event in without_open(emitted, sides.reader, sides.now) for part in framed(event)]
 
 
 def _leads_to(
@@ -176,10 +187,11 @@ def _positions(store: MessageStore, emitted: Iterable[Event]) -> Iterator[int]:
                 yield found[0].position
 
 
-def _streamed(view: ClientContents, known: ClientContents, reader: OpenItems, now: OpenItems) -> list[Event]:
+def _streamed(sides: _Sides) -> list[Event]:
     """The messages of a view that knows only what streamed in it, for a reader whose other messages are unknown too."""
+    view, known, reader = sides.view, sides.known, sides.reader
     only_open_is_known = reader.run_id == known.open.run_id == view.run_id != known.run_id
-    begun = {event.get("toolCallId") or event["messageId"] for event in now.missing(reader)}
+    begun = {event.get("toolCallId") or event["messageId"] for event in sides.now.missing(reader)}
     emitted: list[Event] = []
     for message in view.messages:
         mine, wanted = known.message(message["id"]), _begun(message, begun) if only_open_is_known else message
@@ -190,7 +202,7 @@ def _streamed(view: ClientContents, known: ClientContents, reader: OpenItems, no
             emitted += (as_events(wanted, owner) if mine is None else continuation(mine, wanted, owner)) or []
         except _ODD:
             continue
-    return [part for event in without_open(emitted, reader, now) for part in bounded(event)]
+    return [part for event in without_open(emitted, sides.reader, sides.now) for part in framed(event)]
 
 
 def _begun(message: Event, begun: Collection[str]) -> Event | None:

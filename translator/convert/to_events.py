@@ -1,7 +1,7 @@
 """A whole wire message as the events that make the client hold it. Pure functions; when to use them is not known here.
 
-What events cannot say makes a message untellable: content in several parts, a user's encrypted value, other metadata
-than the ends of texts, calls and results carry. Such a message needs a snapshot.
+What events cannot say makes a message untellable: content in several parts, other metadata than the ends of texts,
+calls and results carry. Such a message needs a snapshot.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def as_events(message: Mapping[str, Any], subagent: str | None = None) -> list[E
     if role == "activity":
         return [events.activity_snapshot(message["id"], message["activityType"], message["content"], subagent)]
     if role in ("user", "system", "developer") and isinstance(message.get("content"), str):
-        return None if "encryptedValue" in message else _text(message, str(role), subagent)
+        return [*_text(message, str(role), subagent), *_encrypted(message, subagent)]
     return None
 
 
@@ -105,24 +105,29 @@ def _assistant(message: Mapping[str, Any], subagent: str | None) -> list[Event] 
         tools.append(events.tool_end(call["id"], subagent))
         if call.get("encryptedValue"):
             tools.append(events.call_encrypted(call["id"], call["encryptedValue"], subagent))
-    if message.get("encryptedValue"):
-        tools.append(events.reasoning_encrypted(message["id"], message["encryptedValue"], subagent))
-    return [event for event in (*told, *tools, end) if event is not None]
+    return [event for event in (*told, *tools, *_encrypted(message, subagent), end) if event is not None]
 
 
 def _tool(message: Mapping[str, Any], subagent: str | None) -> list[Event] | None:
-    if "error" in message or "encryptedValue" in message:
+    if "error" in message:
         return None
     result = events.tool_result(
         message["id"], message["toolCallId"], message["content"], message.get("metadata"), subagent
     )
-    return [result]
+    return [result, *_encrypted(message, subagent)]
 
 
 def _reasoning(message: Mapping[str, Any], subagent: str | None) -> list[Event]:
     told = events.reasoning_start(message["id"], subagent)
     if message.get("content"):
         told.append(events.reasoning_content(message["id"], message["content"], subagent))
-    if message.get("encryptedValue"):
-        told.append(events.reasoning_encrypted(message["id"], message["encryptedValue"], subagent))
-    return [*told, *events.reasoning_end(message["id"], message.get("metadata"), subagent)]
+    return [
+        *told,
+        *_encrypted(message, subagent),
+        *events.reasoning_end(message["id"], message.get("metadata"), subagent),
+    ]
+
+
+def _encrypted(message: Mapping[str, Any], subagent: str | None) -> list[Event]:
+    value = message.get("encryptedValue")
+    return [events.reasoning_encrypted(message["id"], value, subagent)] if value else []

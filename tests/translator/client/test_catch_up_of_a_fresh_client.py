@@ -98,6 +98,19 @@ def test_of_unknown_messages_a_reader_in_the_run_gets_what_began_since_from_its_
 
 
 @pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("role", ["user", "assistant"])
+def test_of_unknown_messages_those_with_an_encrypted_value_are_emitted_with_it(
+    agui_client: AguiClient, version: str, role: str
+) -> None:
+    value = {"type": "REASONING_ENCRYPTED_VALUE", "subtype": "message", "entityId": "m", "encryptedValue": "v"}
+    begun = [RUN, {**TEXT, "role": role}, SAID, value]
+    view = seen(*begun, messages=None, version=protocol(version))
+    answer = agui_client.play([*view.catch_up(), TEXT_END, FINISHED], version=version)
+    assert answer.accepted
+    assert answer.messages == [{"id": "m", "role": role, "content": "ab", "encryptedValue": "v"}]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("content", ["a", "abab and more"])
 def test_of_unknown_messages_those_of_a_known_reader_stay_and_get_what_they_lack(
     agui_client: AguiClient, version: str, content: str

@@ -6,8 +6,10 @@ from typing import Any
 
 import orjson
 import pytest
-from langgraph_agui.translator.client.frame_limit import MAX_FRAME, bounded
+from langgraph_agui.translator.client.long_snapshots import framed
 from langgraph_agui.translator.client.view import ClientView
+from langgraph_agui.translator.outbox import Outbox
+from langgraph_agui.translator.wire.frame_limit import MAX_FRAME
 from langgraph_agui.translator.wire.sse import encode
 
 from tests.agui_client import AguiClient
@@ -62,7 +64,7 @@ def played(client: AguiClient, events: Sequence[Event], large: Event) -> tuple[A
     view = ClientView([], {})
     for event in (*events, large):
         view.apply(event)
-    frames = b"".join(encode(event) for event in (STARTED, *events, *bounded(large), FINISHED))
+    frames = b"".join(encode(event) for event in (STARTED, *events, *framed(large), FINISHED))
     return client.play(frames=frames, split=1 << 20), view
 
 
@@ -75,17 +77,17 @@ def test_the_client_ends_with_the_same(agui_client: AguiClient, name: str) -> No
 
 @pytest.mark.parametrize("name", EXACT)
 def test_no_frame_is_larger_than_the_limit(name: str) -> None:
-    assert max(len(encode(event)) for event in bounded(EXACT[name])) <= MAX_FRAME
+    assert max(len(encode(event)) for event in framed(EXACT[name])) <= MAX_FRAME
 
 
 @pytest.mark.parametrize("name", EXACT)
 def test_the_event_is_not_changed(name: str) -> None:
     before = deepcopy(EXACT[name])
-    bounded(EXACT[name])
+    framed(EXACT[name])
     assert EXACT[name] == before
 
 
-def test_the_real_client_refuses_what_is_not_bounded(agui_client: AguiClient) -> None:
+def test_the_real_client_refuses_what_is_not_framed(agui_client: AguiClient) -> None:
     frames = b"".join(encode(event) for event in (STARTED, EXACT["state of 20 MB in one channel"], FINISHED))
     assert agui_client.play(frames=frames, split=1 << 20).error is not None
 
@@ -101,7 +103,7 @@ def test_the_real_client_refuses_what_is_not_bounded(agui_client: AguiClient) ->
 def test_a_long_delta_is_several(kind: str, opening: Event) -> None:
     field = "toolCallId" if kind == "TOOL_CALL_ARGS" else "messageId"
     large: Event = {"type": kind, field: "m", "delta": "é\0\U0001f600" * 1_000_000, "metadata": {"once": 1}}
-    told = bounded(large)
+    told = framed(large)
     assert "".join(event["delta"] for event in told) == large["delta"]
     assert max(len(encode(event)) for event in told) <= MAX_FRAME
     assert [event for event in told if "metadata" in event] == told[:1]
@@ -113,16 +115,35 @@ def test_what_is_open_stays_in_the_snapshot_and_goes_on(agui_client: AguiClient,
     opening = [{"type": "TEXT_MESSAGE_START", "messageId": "open"}]
     rest = [{"type": "TEXT_MESSAGE_CONTENT", "messageId": "open", "delta": "!"}]
     rest.append({"type": "TEXT_MESSAGE_END", "messageId": "open"})
-    answer = agui_client.play([STARTED, *opening, *bounded(large, first), *rest, FINISHED], split=1 << 20)
+    answer = agui_client.play([STARTED, *opening, *framed(large, first), *rest, FINISHED], split=1 << 20)
     assert answer.accepted
     expected = [*large["messages"][:-1], large["messages"][-1] | {"content": "so far!"}]
     assert sorted(answer.messages, key=lambda one: str(one["id"])) == sorted(expected, key=lambda one: str(one["id"]))
 
 
+def test_a_snapshot_with_an_open_message_is_split_around_it(agui_client: AguiClient) -> None:
+    """The longest text of the snapshot is the open one; a second START for it would be refused."""
+    outbox = Outbox(ClientView([], {}))
+    asked = {"id": "u", "role": "user", "content": "v" * 4_000_000}
+    for event in (
+        STARTED,
+        {"type": "TEXT_MESSAGE_START", "messageId": "open", "role": "assistant"},
+        {"type": "TEXT_MESSAGE_CONTENT", "messageId": "open", "delta": BIG},
+        snapshot(asked, {"id": "open", "role": "assistant", "content": BIG}),
+        {"type": "TEXT_MESSAGE_CONTENT", "messageId": "open", "delta": "!"},
+        {"type": "TEXT_MESSAGE_END", "messageId": "open"},
+        FINISHED,
+    ):
+        outbox.tell(event)
+    answer = agui_client.play(outbox.take(), split=1 << 20)
+    assert answer.accepted
+    assert {one["id"]: one["content"] for one in answer.messages} == {"u": asked["content"], "open": BIG + "!"}
+
+
 def test_more_messages_than_fit_are_told_one_by_one() -> None:
     large = snapshot(*({"id": f"m{at}", "role": "user", "content": "w" * 200} for at in range(40_000)))
     view = ClientView([], {})
-    for event in bounded(large):
+    for event in framed(large):
         assert len(encode(event)) <= MAX_FRAME
         view.apply(event)
     assert view.messages == large["messages"]
@@ -133,7 +154,7 @@ def _picture(number: int) -> Event:
     return {"id": f"u{number}", "role": "user", "content": [{"type": "image", "source": source}]}
 
 
-CUT: dict[str, Event] = {
+TRUNCATED: dict[str, Event] = {
     "a string longer than a frame": {"type": "STATE_SNAPSHOT", "snapshot": {"a": "é\0" * 3_000_000, "b": 1}},
     "tool result": {"type": "TOOL_CALL_RESULT", "messageId": "t", "toolCallId": "c", "content": BIG * 2},
     "custom": {"type": "CUSTOM", "name": "n", "value": [BIG, 1, {"a": BIG}]},
@@ -150,24 +171,24 @@ CUT: dict[str, Event] = {
 }
 
 
-@pytest.mark.parametrize("name", CUT)
-def test_what_no_event_can_add_to_is_cut_with_a_mark(agui_client: AguiClient, name: str) -> None:
-    told = bounded(CUT[name])
+@pytest.mark.parametrize("name", TRUNCATED)
+def test_what_no_event_can_add_to_is_truncated_with_a_mark(agui_client: AguiClient, name: str) -> None:
+    told = framed(TRUNCATED[name])
     frames = [encode(event) for event in told]
     assert max(map(len, frames)) <= MAX_FRAME
-    assert any(b"<cut" in frame for frame in frames)
+    assert any(b"<truncated" in frame for frame in frames)
     steps = [{"type": "STEP_FINISHED", "stepName": "s"}] if name == "metadata" else []
     end = [FINISHED] if told[0]["type"] not in ("RUN_ERROR", "RUN_FINISHED") else []
     assert agui_client.play([STARTED, *told, *steps, *end], split=1 << 20).accepted
 
 
-def test_what_is_small_beside_the_cut_stays() -> None:
-    (event,) = bounded(CUT["result"])
+def test_what_is_small_beside_the_truncated_stays() -> None:
+    (event,) = framed(TRUNCATED["result"])
     assert event["outcome"]["interrupts"][0]["id"] == "i"
-    assert orjson.dumps(event).count(b"<cut") == 3
+    assert orjson.dumps(event).count(b"<truncated") == 3
 
 
 @pytest.mark.parametrize("event", [STARTED, snapshot(message("user", "hi")), {"type": "STEP_STARTED", "stepName": "s"}])
 def test_a_small_event_is_itself(event: Event) -> None:
-    (told,) = bounded(event)
+    (told,) = framed(event)
     assert told is event
