@@ -106,7 +106,7 @@ class MessageStore:
 
     def read(self) -> list[Message]:
         """All messages as the client has them, in its order."""
-        return [entry.read() for entry in self.order]
+        return [entry.message if not entry.deltas and entry.calls is None else entry.read() for entry in self.order]
 
     def append(self, message: Message) -> StoredMessage:
         """Adds a message at the end."""

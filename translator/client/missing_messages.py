@@ -38,9 +38,9 @@ from ..wire import events
 from ..wire.events import Event
 from .contents import ClientContents
 from .long_snapshots import framed
-from .message_store import MessageStore, StoredMessage
+from .message_store import MessageStore
 from .open_items import OpenItems, is_stored, owners, without_open
-from .reducer import APPENDS, REDUCES, merge_snapshot, with_activity_types
+from .reducer import APPENDS, REDUCES, after_snapshot, with_activity_types
 
 __all__ = ["Missing", "missing_messages"]
 
@@ -73,7 +73,7 @@ def missing_messages(view: ClientContents, known: ClientContents, reader: OpenIt
             emitted = None
         if emitted is not None:
             return Missing(emitted, [])
-    snapshots = _in_order(known, sides.snapshot, view)
+    snapshots = _in_order(sides.messages, sides.snapshot, view) if known.knows_messages else [sides.snapshot]
     sizes = [None] * (len(snapshots) - 1) + [sides.size]
     parts = [framed(each, view.growing, size) for each, size in zip(snapshots, sizes, strict=True)]
     return Missing([], [event for each in parts for event in each])
@@ -87,6 +87,10 @@ class _Sides:
     known: ClientContents
     reader: OpenItems
     now: OpenItems
+
+    @cached_property
+    def messages(self) -> list[Event]:
+        return self.known.messages
 
     @cached_property
     def wanted(self) -> list[Event]:
@@ -106,19 +110,19 @@ class _Sides:
 
 def _by_events(sides: _Sides) -> list[Event] | None:
     """The events that bring the reader's messages to those of the view; None if it takes a snapshot."""
-    store, messages, wanted = sides.known.store, sides.known.messages, sides.wanted
+    store, messages, wanted = sides.known.store, sides.messages, sides.wanted
     start = _in_common(messages, wanted)
     if start == len(messages) == len(wanted):
         return []
-    least = sum(message["id"] not in store.entries for message in wanted[start:])
+    least = len({message["id"] for message in wanted[start:]} - store.entries.keys())
     if least > _FEW and _EVENT * least > sides.size:
         return None
     emitted = _whole_or_grown(sides, wanted[start:])
     if emitted is None:
         return None
     if not emitted:  # what is left may be what the reader cannot be made to drop
-        kept = _after_snapshots(store, _in_order(sides.known, sides.snapshot, sides.view))
-        return [] if _are_same([entry.read() for entry in kept], messages) else None
+        kept = _after(messages, _in_order(messages, sides.snapshot, sides.view), sides.view)
+        return [] if _are_same(kept, messages) else None
     if len(emitted) > _FEW and _size(emitted) + _EVENT * len(emitted) > sides.size:
         return None
     return emitted if _leads_to(wanted, store, messages, start, emitted) else None
@@ -223,42 +227,41 @@ def _snapshot(view: ClientContents, now: OpenItems, wanted: list[Event]) -> Even
         position = view.position(message_id)
         if owner is not None and position is not None and messages[position].get("subagentRunId") != owner:
             messages[position] = {**messages[position], "subagentRunId": owner}
-    # A patch can leave an activity with no object for content; no client would read a snapshot with that in it.
-    messages = [each for each in messages if each["role"] != "activity" or isinstance(each.get("content"), dict)]
+    if "activity" in [message["role"] for message in messages]:
+        # A patch can leave an activity with no object for content; no client would read a snapshot with that in it.
+        messages = [each for each in messages if each["role"] != "activity" or isinstance(each.get("content"), dict)]
     return with_activity_types(events.messages_snapshot(messages), view.version, known=view.knows_activities)
 
 
-def _in_order(known: ClientContents, snapshot: Event, view: ClientContents) -> list[Event]:
-    """The snapshot, and before it, where the reader needs that to end in its order, one of its first messages."""
-    if not known.knows_messages:
+def _in_order(messages: list[Event], snapshot: Event, view: ClientContents) -> list[Event]:
+    """The snapshot, and before it, where a reader with these messages needs that to end in its order, one of its first
+    messages."""
+    wanted = by_id(snapshot["messages"])
+    ids = list(wanted)
+    before = [message["id"] for message in messages]
+    if before == ids[: len(before)]:
         return [snapshot]
-    messages = snapshot["messages"]
-    before = known.order
-    if before == [message["id"] for message in messages[: len(before)]]:
-        return [snapshot]
-    wanted = by_id(messages)
 
     def order_after(*snapshots: Event) -> list[str]:
-        return [entry.id for entry in _after_snapshots(known.store, snapshots) if entry.id in wanted]
+        return [item["id"] for item in _after(messages, snapshots, view) if item["id"] in wanted]
 
     once = order_after(snapshot)
-    if once == list(wanted):
+    if once == ids:
         return [snapshot]
-    in_order = common_length([message_id for message_id in before if message_id in wanted], list(wanted))
-    head = events.messages_snapshot(messages[:in_order])
+    in_order = common_length([message_id for message_id in before if message_id in wanted], ids)
+    head = events.messages_snapshot(snapshot["messages"][:in_order])
     twice = [with_activity_types(head, view.version, known=view.knows_activities), snapshot]
     # reasoning and activities may keep their positions, whatever is emitted
     placed = [item for item, wire in wanted.items() if wire["role"] not in ("reasoning", "activity")]
     is_placed = [item for item in once if wanted[item]["role"] not in ("reasoning", "activity")] == placed
-    return [snapshot] if is_placed and order_after(*twice) != list(wanted) else twice
+    return [snapshot] if is_placed and order_after(*twice) != ids else twice
 
 
-def _after_snapshots(store: MessageStore, snapshots: Iterable[Event]) -> list[StoredMessage]:
-    """The messages that a client has after these snapshots."""
-    order = store.order
+def _after(messages: list[Event], snapshots: Iterable[Event], view: ClientContents) -> list[Event]:
+    """The messages that a reader with these messages has after these snapshots."""
     for snapshot in snapshots:
-        order = merge_snapshot(order, snapshot, is_legacy=store.is_legacy)
-    return order
+        messages = after_snapshot(messages, snapshot, is_legacy=view.store.is_legacy)
+    return messages
 
 
 # --- comparing --------------------------------------------------------------------------------------------------------

@@ -19,13 +19,16 @@ Rules of a messages snapshot:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from operator import attrgetter
+from typing import Any, TypeVar
 
 from ..wire.events import Event
 from .apply_patch import RefusedError, apply_patch
 from .message_store import MessageStore, StoredMessage
 
-__all__ = ["APPENDS", "REDUCES", "append_text", "complete_activity_types", "merge_snapshot", "with_activity_types"]
+__all__ = ["APPENDS", "REDUCES", "after_snapshot", "append_text", "complete_activity_types", "with_activity_types"]
+
+T = TypeVar("T")
 
 
 # --- the three that come once per token -------------------------------------------------------------------------------
@@ -227,34 +230,52 @@ def _run_started(store: MessageStore, event: Event) -> None:
 
 
 def _messages_snapshot(store: MessageStore, event: Event) -> None:
-    store.set_order(merge_snapshot(store.order, event, is_legacy=store.is_legacy))
+    def stored(message: Event) -> StoredMessage:
+        return StoredMessage(message, 0)
+
+    store.set_order(_merge_snapshot(store.order, event, stored, attrgetter("message"), is_legacy=store.is_legacy))
 
 
-def merge_snapshot(order: Iterable[StoredMessage], event: Event, *, is_legacy: bool) -> list[StoredMessage]:
-    """The messages that a client has after a messages snapshot, in their order; `order` is what it had before."""
+def after_snapshot(messages: list[Event], event: Event, *, is_legacy: bool) -> list[Event]:
+    """The messages that a client has after a messages snapshot, in its order, if it has `messages` before."""
+    return _merge_snapshot(messages, event, _itself, _itself, is_legacy=is_legacy)
+
+
+def _itself(message: Event) -> Event:
+    return message
+
+
+def _merge_snapshot(
+    order: Iterable[T], event: Event, make: Callable[[Event], T], wire: Callable[[T], Event], *, is_legacy: bool
+) -> list[T]:
+    """A client's messages merged with those of a snapshot, in the client's order.
+
+    The messages are of any kind: `make` makes one of a wire dict, `wire` gives its wire dict.
+    """
     messages: list[Event] = event["messages"]
-    fresh = {message["id"]: StoredMessage(message, 0) for message in messages}
+    fresh = {message["id"]: make(message) for message in messages}
     has_reasoning = any(message["role"] == "reasoning" for message in messages)
     complete = complete_activity_types(event, is_legacy=is_legacy)
 
-    def is_kept(entry: StoredMessage) -> bool:
-        if entry.is_activity:
-            return complete is not None and entry.message.get("activityType") not in complete
-        return entry.message["role"] == "reasoning" and not has_reasoning
+    def is_kept(message: Event) -> bool:
+        if message["role"] == "activity":
+            return complete is not None and message.get("activityType") not in complete
+        return message["role"] == "reasoning" and not has_reasoning
 
-    merged = []
-    for entry in order:
-        if is_legacy and is_kept(entry):
-            merged.append(entry)
-        elif entry.id in fresh:
-            merged.append(fresh[entry.id])
-        elif is_kept(entry):
-            merged.append(entry)
-    known = {entry.id for entry in merged}
+    merged: list[T] = []
+    for item in order:
+        message = wire(item)
+        if is_legacy and is_kept(message):
+            merged.append(item)
+        elif message["id"] in fresh:
+            merged.append(fresh[message["id"]])
+        elif is_kept(message):
+            merged.append(item)
+    known = {wire(item)["id"] for item in merged}
     for message in messages:
         if message["id"] not in known:
-            entry = fresh[message["id"]]
-            merged.append(entry if entry.message is message else StoredMessage(message, 0))
+            first = fresh[message["id"]]
+            merged.append(first if wire(first) is message else make(message))
     return merged
 
 
@@ -275,7 +296,7 @@ def with_activity_types(
     types `complete` only. `drops`: the client has some that are not in the snapshot. Without a declaration a client
     concludes from the messages: all types are complete if there is any activity, none if there is none.
     """
-    has_any = any(message["role"] == "activity" for message in snapshot["messages"])
+    has_any = "activity" in [message["role"] for message in snapshot["messages"]]
     if version is None or (known == has_any and (has_any or not drops)):
         return snapshot
     types = None if known else list(complete)
