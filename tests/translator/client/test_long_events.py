@@ -6,9 +6,11 @@ from typing import Any
 
 import orjson
 import pytest
+from langchain_core.messages import AIMessageChunk, HumanMessage
+from langgraph.types import Interrupt
+from langgraph_agui.translator import Translator
 from langgraph_agui.translator.client.long_snapshots import framed
 from langgraph_agui.translator.client.view import ClientView
-from langgraph_agui.translator.outbox import Outbox
 from langgraph_agui.translator.wire.frame_limit import MAX_FRAME
 from langgraph_agui.translator.wire.sse import encode
 
@@ -123,21 +125,18 @@ def test_what_is_open_stays_in_the_snapshot_and_goes_on(agui_client: AguiClient,
 
 def test_a_snapshot_with_an_open_message_is_split_around_it(agui_client: AguiClient) -> None:
     """The longest text of the snapshot is the open one; a second START for it would be refused."""
-    outbox = Outbox(ClientView([], {}))
-    asked = {"id": "u", "role": "user", "content": "v" * 4_000_000}
-    for event in (
-        STARTED,
-        {"type": "TEXT_MESSAGE_START", "messageId": "open", "role": "assistant"},
-        {"type": "TEXT_MESSAGE_CONTENT", "messageId": "open", "delta": BIG},
-        snapshot(asked, {"id": "open", "role": "assistant", "content": BIG}),
-        {"type": "TEXT_MESSAGE_CONTENT", "messageId": "open", "delta": "!"},
-        {"type": "TEXT_MESSAGE_END", "messageId": "open"},
-        FINISHED,
-    ):
-        outbox.tell(event)
-    answer = agui_client.play(outbox.take(), split=1 << 20)
+    said = {"langgraph_node": "say", "langgraph_checkpoint_ns": "say:1", "ls_model_type": "chat"}
+    asked, waits = HumanMessage("v" * 4_000_000, id="asked"), [Interrupt(value="Which?", id="i")]
+    run = Translator("t", "r")
+    played = run.start()
+    for text in (BIG, "!"):
+        played += run.feed(("messages", (AIMessageChunk(text, id="m"), said)))
+        if text == BIG:
+            played += run.feed(("values", {"messages": [asked], "__interrupt__": waits}))
+            assert list(run.view.open.texts) == ["m"]
+    answer = agui_client.play([*played, *run.finish()], split=1 << 20)
     assert answer.accepted
-    assert {one["id"]: one["content"] for one in answer.messages} == {"u": asked["content"], "open": BIG + "!"}
+    assert {one["id"]: one["content"] for one in answer.messages} == {"asked": asked.content, "m": BIG + "!"}
 
 
 def test_more_messages_than_fit_are_told_one_by_one() -> None:
