@@ -71,7 +71,9 @@ def to_agui_messages(messages: Iterable[Any]) -> list[Message]:
     """AG-UI messages (`ag_ui.core` models) with all that the LangChain messages have.
 
     That is more than a front end displays: system and developer messages, whole results, and under
-    `metadata.langchain` what AG-UI has no field for, so that `to_langchain_messages` can give it back. Takes messages in any form that LangGraph takes. Nothing raises: what cannot be read, or AG-UI has no message for,
+    `metadata.langchain` what AG-UI has no field for, so that `to_langchain_messages` can give it back.
+
+    Takes messages in any form that LangGraph takes. Nothing raises: what cannot be read, or AG-UI has no message for,
     is left out, with a warning in the log.
     """
     found: list[Message] = []

@@ -86,7 +86,8 @@ def message_chunk(raw: Any) -> Sequence[Any] | None:
 def read_part(raw: Any) -> Part | None:
     """The `Part` that `raw` is; None for what carries nothing to translate (a keep-alive, a newer protocol's envelope).
 
-    Raises `UnreadablePartError`, naming what came, if `raw` is of none of the shapes above.
+    `raw`: what `graph.astream()`, a `RemoteGraph` or the SDK's run stream yields in any of their versions, or its JSON.
+    Raises `UnreadablePartError`, which names what came, for anything else.
     """
     kind: type[Any] = type(raw)
     if kind is Part:
