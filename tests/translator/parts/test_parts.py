@@ -84,6 +84,9 @@ class Odd:
     def __eq__(self, other: object) -> bool:
         raise ValueError
 
+    def __repr__(self) -> str:
+        return "Odd()"
+
 
 @pytest.mark.parametrize(
     "raw",
