@@ -230,7 +230,7 @@ async def test_a_client_without_a_version_gets_no_subagents() -> None:
         {"type": "SUBAGENT_STARTED", "subagentRunId": "s", "name": "n"},
         {"type": "STEP_STARTED", "stepName": "n", "subagentRunId": "s"},
     ]
-    batches: Sequence[list[Event]] = ([STARTED], subagent, [*subagent, {**STATE, "subagentRunId": "s"}], [FINISHED])
+    batches: Sequence[list[Event]] = ([STARTED], subagent, [*subagent, STATE], [FINISHED])
     wanted: list[Event] = [STARTED, STATE, FINISHED]
     assert [frame async for frame in frames(Source(*batches).free().batches(), None, None)] == [
         encode(event) for event in wanted

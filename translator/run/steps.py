@@ -32,6 +32,8 @@ class Steps:
 
     def __init__(self, options: Options, subagents: Subagents) -> None:
         self._on = options.steps
+        self._has_owners = not options.legacy
+        """Whether the client knows whose a step is: if not, subagents have none (`wire/older_clients`)."""
         self._subagents = subagents
         self._running: dict[_Step, dict[_Task, None]] = {}
         """By step: the tasks that are known to run."""
@@ -84,6 +86,8 @@ class Steps:
         if not self._on or not self._subagents.is_visible(ns):
             return
         step = self._step(ns, node)
+        if step[1] is not None and not self._has_owners:
+            return
         tasks = self._running.get(step)
         if tasks is None:
             self._running[step] = {(ns, task): None}

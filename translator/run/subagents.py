@@ -10,8 +10,8 @@ Rules:
    that called it. An interrupt inside suspends it. It fails with its call, if the result's status is `error`, and with
    its run, if that fails or is cancelled.
 4. `attributed`: `SUBAGENT_*` events, and the events of its graph are tagged. `inline`: the events of its graph are the
-   main agent's. `hidden`: there are none. Clients that declare no version do not know subagents: for them `attributed`
-   is `inline`.
+   main agent's. `hidden`: there are none. Clients that declare no version may not know subagents: they get no
+   `SUBAGENT_*` events and no steps of subagents (`wire/older_clients`).
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ class Subagents:
         if subagent.ended:
             return
         subagent.ended = True
-        if not self._is_attributed:
+        if not self._are_announced:
             return
         if failure is not None:
             yield events.subagent_error(subagent.id, failure.message, failure.code)
@@ -156,7 +156,11 @@ class Subagents:
 
     @property
     def _is_attributed(self) -> bool:
-        return self._options.subagents == "attributed" and not self._options.legacy
+        return self._options.subagents == "attributed"
+
+    @property
+    def _are_announced(self) -> bool:
+        return self._is_attributed and not self._options.legacy
 
     def _is_new(self, ns: Namespace, *, by_input: bool) -> bool:
         """Whether the graph at `ns` is called by a tool and not examined yet; then it counts as examined."""
@@ -179,7 +183,7 @@ class Subagents:
         subagent = Subagent(ns, call.name, caller, call if certain else None)
         started = _started(subagent)
         self._by_ns[ns] = subagent
-        if self._is_attributed:
+        if self._are_announced:
             yield started
 
 

@@ -5,21 +5,20 @@ CopilotKit's React client pins, and all before it. For them:
 
 1. The outcome `cancelled` becomes `RUN_ERROR` with the code `cancelled`: without an outcome it would read as success,
    which the protocol forbids. `pendingToolCallIds` is left out, and content parts in tool results become text.
-2. Subagents are unknown to clients up to 0.0.58. `SUBAGENT_*` events are left out, and what subagents emit is the main
-   agent's. Their steps are left out too: without its owner, a step's name may be open twice, which ends the stream.
+2. Clients up to 0.0.58 know no subagents. `SUBAGENT_*` events are left out, and the steps of subagents with them:
+   without its owner, the name of a step may be open twice, which ends the stream. `subagentRunId` stays where else it
+   is: those clients ignore it, and 0.0.59 keeps it in its messages, so that later runs know them as a subagent's.
 """
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 import orjson
 
 from .events import Event, run_error
 
 CANCELLED_MESSAGE = "The run was cancelled."
-
-_OWNER: Final = "subagentRunId"
 
 
 def for_client_version(event: Event, version: str | None) -> Event | None:
@@ -31,10 +30,8 @@ def for_client_version(event: Event, version: str | None) -> Event | None:
     if version is not None:
         return event
     kind = event["type"]
-    if _OWNER in event:
-        if kind.startswith(("SUBAGENT_", "STEP_")):
-            return None
-        event = _unowned(event)
+    if kind.startswith(("SUBAGENT_", "STEP_")):
+        return None if "subagentRunId" in event else event
     convert = _CONVERSIONS.get(kind)
     return event if convert is None else convert(event)
 
@@ -44,20 +41,12 @@ def parts_as_text(parts: list[Any]) -> str:
     return orjson.dumps(parts).decode()
 
 
-def _unowned(item: Event) -> Event:
-    """An event, a message or an interrupt as one of the main agent."""
-    return {name: value for name, value in item.items() if name != _OWNER} if _OWNER in item else item
-
-
 def _finished(event: Event) -> Event:
     outcome = event.get("outcome", {})
     if outcome.get("type") == "cancelled":
         return run_error(CANCELLED_MESSAGE, "cancelled", event.get("usage", ()), event.get("metadata"))
     if "pendingToolCallIds" in outcome:
         return {**event, "outcome": {"type": "success"}}
-    if any(_OWNER in interrupt for interrupt in outcome.get("interrupts", ())):
-        interrupts = [_unowned(interrupt) for interrupt in outcome["interrupts"]]
-        return {**event, "outcome": {**outcome, "interrupts": interrupts}}
     return event
 
 
@@ -68,7 +57,7 @@ def _result(event: Event) -> Event:
 
 def _snapshot(event: Event) -> Event:
     before = event["messages"]
-    messages = [_result(each) if each["role"] == "tool" else each for each in map(_unowned, before)]
+    messages = [_result(each) if each["role"] == "tool" else each for each in before]
     is_same = all(message is each for message, each in zip(messages, before, strict=True))
     return event if is_same else {**event, "messages": messages}
 
