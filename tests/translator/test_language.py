@@ -31,7 +31,6 @@ WORDS = {
 }
 """Words that are not used: what is written instead."""
 NOT_YET_CLEAN = {
-    "translator/client/apply_patch.py",
     "translator/convert/compare.py",
     "translator/convert/to_events.py",
     "translator/convert/to_langchain.py",

@@ -1,20 +1,21 @@
-"""Applies JSON Patch as the AG-UI client does.
+"""Applies a JSON Patch (RFC 6902) as the AG-UI client does: one pure function, `apply_patch`.
 
-Here: one pure function, `apply_patch`, and the rules of `fast-json-patch` (the client's library) behind it.
-Never here: computing a patch, events, messages, or anything that changes a value it was given.
+Never here: computing a patch (`jsonable.json_diff`), events, messages, or anything that changes a value it was given.
 
 Rules:
 - A patch is atomic: it applies as a whole or raises `RefusedError`, and the document is as it was.
 - Nothing given is changed. Containers on a touched path are copied once per patch, all others are shared with the
   old document and with the patch. So a value may stand in an event and in a document at once, an old document stays
   true, and the cost is that of the touched containers, not of the document.
-- Beyond RFC 6902 the client refuses any path through `__proto__` or `constructor/prototype`, reads an array index
-  as a 32-bit number (leading zeros and all), and takes `""` as index 0; names every JavaScript object inherits count
-  as present.
-- Told apart on purpose: a member of a document that is itself a number, a string or a boolean, a whole moved into
-  itself, and a whole replaced by what is not there. The client takes these and is left with nonsense; here they are
-  refused.
+- Every patch that is refused here and by RFC 6902 alike is refused by the client (`fast-json-patch`, validating), with
+  its own addition: any path through `__proto__` or `constructor/prototype`.
+- The client takes some invalid patches, of which nothing here emits any: an array index that is not spelled as one
+  (`01`, the empty string), names that every JavaScript object inherits as members, a whole moved into itself or
+  replaced by what is not there, a member of a number. They are refused here. Only the target of a move or copy may be
+  beyond the end of its array, as in the client.
 """
+
+from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
@@ -23,32 +24,15 @@ from ..jsonable.same_json import same_json
 
 __all__ = ["RefusedError", "apply_patch"]
 
-_INHERITED = frozenset(
-    {
-        "constructor",
-        "hasOwnProperty",
-        "isPrototypeOf",
-        "propertyIsEnumerable",
-        "toLocaleString",
-        "toString",
-        "valueOf",
-        "__defineGetter__",
-        "__defineSetter__",
-        "__lookupGetter__",
-        "__lookupSetter__",
-    }
-)
-_MISSING = object()
-
 
 class RefusedError(ValueError):
-    """A patch the client would warn about and leave out."""
+    """A patch that cannot be applied: the client warns about it and leaves it out."""
 
 
 def apply_patch(document: Any, operations: Any) -> Any:
     """Gives `document` after `operations` (RFC 6902, wire dicts), leaving both as they are.
 
-    Raises `RefusedError` where `fast-json-patch` 3.1 (validating, as the client calls it) throws.
+    Raises `RefusedError` for a patch that does not apply, or is none.
     """
     if not isinstance(operations, list):
         raise RefusedError("a patch is a list of operations")
@@ -56,13 +40,13 @@ def apply_patch(document: Any, operations: Any) -> Any:
 
 
 class _Patch:
-    """One patch being applied: the document so far and the containers that already are this patch's own copies."""
+    """One patch being applied: the document so far, and the containers that already are this patch's own copies."""
 
     __slots__ = ("document", "own")
 
     def __init__(self, document: Any) -> None:
         self.document = document
-        self.own: dict[int, Any] = {}  # id -> container; holding it keeps the id from being reused
+        self.own: dict[int, Any] = {}  # id -> container; keeping it here keeps the id from being reused
 
     def run(self, operations: list[Any]) -> Any:
         for operation in operations:
@@ -77,8 +61,7 @@ class _Patch:
     # --- the six operations ---------------------------------------------------------------------------------------
 
     def add(self, operation: dict[str, Any]) -> None:
-        keys, value = _pointer(operation, "path"), _value(operation)
-        self._put(keys, value, exact=True)
+        self._insert(_pointer(operation, "path"), _value(operation))
 
     def replace(self, operation: dict[str, Any]) -> None:
         keys, value = _pointer(operation, "path"), _value(operation)
@@ -86,81 +69,66 @@ class _Patch:
             self.document = value
             return
         parent = self._parent(keys)
-        if not _present(parent, keys[-1]):
-            raise RefusedError("nothing to replace")
-        parent[_index(parent, keys[-1])] = value
+        parent[_place(parent, keys[-1])] = value
 
     def remove(self, operation: dict[str, Any]) -> None:
-        self._take(_pointer(operation, "path"))
+        self._remove(_pointer(operation, "path"))
 
     def test(self, operation: dict[str, Any]) -> None:
-        keys, value = _pointer(operation, "path"), _value(operation)
-        if not same_json(self._read(keys), value):
+        if not same_json(self._read(_pointer(operation, "path")), _value(operation)):
             raise RefusedError("test failed")
 
     def move(self, operation: dict[str, Any]) -> None:
         keys, source = _pointer(operation, "path"), _pointer(operation, "from")
-        value = self._source(source)
-        if not keys:
-            self.document = value
-            return
-        self._read(keys[:-1])
-        self._take(source)
-        self._put(keys, value, exact=False)
+        value = self._read(source)
+        if keys:
+            self._read(keys[:-1])
+            self._remove(source)
+        self._insert(keys, value, at_most_end=True)
 
     def copy(self, operation: dict[str, Any]) -> None:
-        keys, value = _pointer(operation, "path"), self._source(_pointer(operation, "from"))
-        # The copied containers now stand in two places: neither place may go on treating them as its own.
+        keys, value = _pointer(operation, "path"), self._read(_pointer(operation, "from"))
+        # The copied containers now stand in two places: neither place may treat them as its own.
         self.own.clear()
-        self._put(keys, value, exact=False)
+        self._insert(keys, value, at_most_end=True)
 
     # --- walking --------------------------------------------------------------------------------------------------
 
-    def _put(self, keys: list[str], value: Any, *, exact: bool) -> None:
+    def _insert(self, keys: list[str], value: Any, *, at_most_end: bool = False) -> None:
+        """Adds a value at `keys`; `at_most_end`: an index beyond the end of an array is the end."""
         if not keys:
             self.document = value
             return
-        parent = self._parent(keys, exact=exact)
+        parent = self._parent(keys)
         if isinstance(parent, dict):
             parent[keys[-1]] = value
             return
-        index = _index(parent, keys[-1])
-        if exact and index > len(parent):
-            raise RefusedError("index beyond the end")
-        parent.insert(max(index + len(parent), 0) if index < 0 else index, value)
+        index = len(parent) if keys[-1] == "-" else _index(keys[-1])
+        if index > len(parent) and not at_most_end:
+            raise RefusedError("an index beyond the end")
+        parent.insert(index, value)
 
-    def _take(self, keys: list[str]) -> None:
+    def _remove(self, keys: list[str]) -> None:
         if not keys:
             self.document = None
             return
         parent = self._parent(keys)
-        if not _present(parent, keys[-1]):
-            raise RefusedError("nothing to remove")
-        if isinstance(parent, dict):
-            parent.pop(keys[-1], None)
-        else:
-            del parent[_index(parent, keys[-1])]
+        del parent[_place(parent, keys[-1])]
 
-    def _read(self, keys: list[str], *, exact: bool = False) -> Any:
-        """The value at `keys`, or `_MISSING` where only the last key is not there."""
-        node = self.document
-        for key in keys[:-1]:
-            node = _child(node, key, exact=exact)
-        return _child(node, keys[-1], last=True, exact=exact) if keys else node
-
-    def _source(self, keys: list[str]) -> Any:
+    def _read(self, keys: list[str]) -> Any:
         """The value at `keys`, which must be there."""
-        value = self._read(keys, exact=True)
-        if value is _MISSING:
-            raise RefusedError("nothing to move or copy")
-        return value
+        node = self.document
+        for key in keys:
+            node = node[_place(node, key)]
+        return node
 
-    def _parent(self, keys: list[str], *, exact: bool = True) -> Any:
+    def _parent(self, keys: list[str]) -> Any:
         """The container that `keys` end in, as this patch's own copy, and so all containers above it."""
         node = self.document = self._owned(self.document)
         for key in keys[:-1]:
-            child = self._owned(_child(node, key, exact=exact))
-            node[_index(node, key)] = child
+            place = _place(node, key)
+            child = self._owned(node[place])
+            node[place] = child
             node = child
         return node
 
@@ -168,7 +136,7 @@ class _Patch:
         if id(node) in self.own:
             return node
         if not isinstance(node, (dict, list)):
-            raise RefusedError("a path through a value that holds nothing")
+            raise RefusedError("a path through a value without members")
         mine = node.copy()
         self.own[id(mine)] = mine
         return mine
@@ -202,51 +170,19 @@ def _value(operation: dict[str, Any]) -> Any:
     return operation["value"]
 
 
-def _child(node: Any, key: str, *, last: bool = False, exact: bool = False) -> Any:
-    """What stands at `key` in `node`; `_MISSING` if nothing does and `last` allows for that.
-
-    `exact` wants an array index in its one spelling: the client looks for a path as it is written before it walks it,
-    except that of a test and the target of a move or copy.
-    """
-    if exact and isinstance(node, list) and not _present(node, key):
-        raise RefusedError("a path that does not exist")
+def _place(node: Any, key: str) -> Any:
+    """`key` as a subscript of `node`, where something must be: itself for an object, a number for an array."""
     if isinstance(node, dict):
-        found = node.get(key, _MISSING)
+        if key in node:
+            return key
     elif isinstance(node, list):
-        index = _index(node, key)
-        found = node[index] if 0 <= index < len(node) else _MISSING
-    else:
-        raise RefusedError("a path through a value that holds nothing")
-    if found is _MISSING and not last:
-        raise RefusedError("a path that does not exist")
-    return found
+        index = _index(key)
+        if index < len(node):
+            return index
+    raise RefusedError("a path that does not exist")
 
 
-def _present(parent: Any, key: str) -> bool:
-    if isinstance(parent, dict):
-        return key in parent or key in _INHERITED
-    return isinstance(parent, list) and _is_plain_index(key) and int(key) < len(parent)
-
-
-def _is_plain_index(key: str) -> bool:
-    return key.isascii() and key.isdigit() and (key == "0" or key[0] != "0") and len(key) < 10
-
-
-def _index(node: Any, key: str) -> Any:
-    """`key` as the client uses it on `node`: itself on an object, a number on an array."""
-    if isinstance(node, dict):
-        return key
-    if _is_plain_index(key):
+def _index(key: str) -> int:
+    if key.isascii() and key.isdigit() and (key == "0" or key[0] != "0") and len(key) < 10:
         return int(key)
-    if key == "-":
-        return len(node)
-    if key and not (key.isascii() and key.isdigit()):
-        raise RefusedError("no array index")
-    return _int32(key)
-
-
-def _int32(key: str) -> int:
-    """JavaScript's `~~key`: 0 for the empty string and for what is no finite double, else wrapped to 32 bits."""
-    if not key or len(key) > 308:
-        return 0
-    return ((int(float(key)) + 0x80000000) & 0xFFFFFFFF) - 0x80000000
+    raise RefusedError("no array index")

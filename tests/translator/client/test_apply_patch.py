@@ -28,12 +28,10 @@ APPLIED: list[tuple[str, Any, list[dict[str, Any]], Any]] = [
     ("copy", {"a": {"b": 1}}, [{"op": "copy", "from": "/a", "path": "/c"}], {"a": {"b": 1}, "c": {"b": 1}}),
     ("escaped keys", {"x/y": 1, "t~": 2}, [{"op": "remove", "path": "/x~1y"}, {"op": "remove", "path": "/t~0"}], {}),
     ("an empty key", {}, [{"op": "add", "path": "/", "value": 1}], {"": 1}),
-    ("the empty index is 0", [1], [{"op": "add", "path": "/", "value": 0}], [0, 1]),
-    ("an index with zeros to add at", [1, 2], [{"op": "add", "path": "/01", "value": 9}], [1, 9, 2]),
-    ("an index wraps at 32 bits", [1, 2], [{"op": "add", "path": "/4294967297", "value": 9}], [1, 9, 2]),
-    ("an odd index on the way of a test", [[1]], [{"op": "test", "path": "/00/0", "value": 1}], [[1]]),
-    ("an odd index on the way to", [[1], 2], [{"op": "copy", "path": "/00/0", "from": "/1"}], [[2, 1], 2]),
-    ("removing an inherited name removes nothing", {"a": 1}, [{"op": "remove", "path": "/toString"}], {"a": 1}),
+    ("copy beyond the end", [1], [{"op": "copy", "from": "/0", "path": "/7"}], [1, 1]),
+    ("move beyond the end", [1, 2], [{"op": "move", "from": "/0", "path": "/7"}], [2, 1]),
+    ("move to where it is", {"a": 1}, [{"op": "move", "from": "/a", "path": "/a"}], {"a": 1}),
+    ("move up", {"a": {"b": 1}}, [{"op": "move", "from": "/a/b", "path": "/a"}], {"a": 1}),
 ]
 
 REFUSED: list[tuple[str, Any, list[Any]]] = [
@@ -60,8 +58,14 @@ REFUSED: list[tuple[str, Any, list[Any]]] = [
     ("no pointer", {}, [{"op": "add", "path": "a", "value": 1}]),
 ]
 
-# What the client takes, to be left with nonsense (see the rules of `apply_patch`).
+# Invalid patches that the client takes (see the rules of `apply_patch`).
 APART: list[tuple[str, Any, list[Any]]] = [
+    ("an empty index", [1], [{"op": "add", "path": "/", "value": 0}]),
+    ("an index with zeros", [1, 2], [{"op": "add", "path": "/01", "value": 9}]),
+    ("an index beyond 32 bits", [1, 2], [{"op": "add", "path": "/4294967297", "value": 9}]),
+    ("an index with zeros on the way of a test", [[1]], [{"op": "test", "path": "/00/0", "value": 1}]),
+    ("an index with zeros on the way to", [[1], 2], [{"op": "copy", "path": "/00/0", "from": "/1"}]),
+    ("the removal of an inherited name", {"a": 1}, [{"op": "remove", "path": "/toString"}]),
     ("a member of a number", 5, [{"op": "add", "path": "/a", "value": 1}]),
     ("a whole moved into itself", {}, [{"op": "move", "from": "", "path": "/a"}]),
     ("a whole replaced by nothing", {}, [{"op": "copy", "from": "/a", "path": ""}]),
