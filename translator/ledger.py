@@ -153,6 +153,7 @@ class Ledger:
     """The messages of one run, by the ids they are emitted under."""
 
     def __init__(self, view: ClientView, losses: Losses) -> None:
+        self._view = view
         self._losses = losses
         self.calls = Calls(view)
         self._pending: dict[Record, None] = {}
@@ -262,13 +263,14 @@ class Ledger:
         changed, self._changed = self._changed, set()
         return changed
 
-    def reconciled(self, client: Collection[str] | None) -> None:
-        """A superstep of the root graph has ended (rule 5). `client`: the ids of the messages that the client has after
-        it was given what the checkpoint has; None: nothing was compared, and what was emitted stays with the client."""
+    def reconciled(self, *, is_compared: bool) -> None:
+        """A superstep of the root graph has ended (rule 5). `is_compared`: the client was given what the checkpoint has,
+        so that what it has now is stored. Otherwise what was emitted stays with the client."""
         for record in [record for record in self._pending if record.has_ended]:
             del self._pending[record]
             if record.storage is Storage.PENDING:
-                self._store(record, "keep" if client is None else "save" if record.id in client else "remove")
+                is_stored = record.id is not None and self._view.has(record.id)
+                self._store(record, "keep" if not is_compared else "save" if is_stored else "remove")
         self._read = set()
         self._streaming = {key: record for key, record in self._streaming.items() if not record.has_ended}
 

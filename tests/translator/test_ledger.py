@@ -29,18 +29,25 @@ INPUTS: dict[str, Callable[[Ledger, Record], None]] = {
     "suppress": lambda ledger, record: ledger.suppress(record, Reason.STORED),
     "close": lambda ledger, record: ledger.close(record),
     "keep": lambda ledger, record: ledger.keep(record.ids),
-    "reconciled, on the client": lambda ledger, record: ledger.reconciled([*record.ids]),
-    "reconciled, not on the client": lambda ledger, record: ledger.reconciled([]),
-    "not compared": lambda ledger, _: ledger.reconciled(None),
+    "reconciled": lambda ledger, _: ledger.reconciled(is_compared=True),
+    "not compared": lambda ledger, _: ledger.reconciled(is_compared=False),
 }
 E = Emission
 S = Storage
 
 
+def text_on(view: ClientView, message_id: str) -> None:
+    """Puts a message on the client."""
+    view.apply({"type": "TEXT_MESSAGE_START", "messageId": message_id, "role": "assistant"})
+
+
 def reached(emission: Emission, storage: Storage, owner: Owner) -> tuple[Ledger, Record]:
     """A ledger with a record in this state, reached by legal moves; skips what no moves reach."""
-    ledger = Ledger(ClientView([]), Losses("t", "r"))
+    view = ClientView([])
+    ledger = Ledger(view, Losses("t", "r"))
     record = Record(owner)
+    if storage is S.SAVED:
+        text_on(view, "message")
     if emission is E.WAITING and storage is not S.UNSEEN:
         ledger.emit_beside(record, "message")
     elif storage is not S.UNSEEN:
@@ -52,7 +59,7 @@ def reached(emission: Emission, storage: Storage, owner: Owner) -> tuple[Ledger,
     if storage is S.KEPT:
         ledger.keep(["message"])
     if storage in (S.SAVED, S.REMOVED):
-        ledger.reconciled(["message"] if storage is S.SAVED else [])
+        ledger.reconciled(is_compared=True)
     return ledger, record
 
 
@@ -124,8 +131,7 @@ EXPECTED: dict[str, Callable[[Emission, Storage], tuple[Emission, Storage] | Non
     "suppress": suppressed,
     "close": closed,
     "keep": kept,
-    "reconciled, on the client": reconciled(S.SAVED),
-    "reconciled, not on the client": reconciled(S.REMOVED),
+    "reconciled": reconciled(S.REMOVED),
     "not compared": reconciled(S.KEPT),
 }
 """By input: the state after it; None: the move is illegal."""
@@ -194,7 +200,7 @@ def test_who_opened_an_id_first_is_known_to_the_end_of_the_run() -> None:
         record = Record(owner)
         ledger.emit(record, "message")
         ledger.close(record)
-        ledger.reconciled([])
+        ledger.reconciled(is_compared=True)
     assert (ledger.opener("message", None), ledger.opener("other", "x")) == ("task:1", "x")
 
 

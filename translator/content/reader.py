@@ -136,21 +136,20 @@ def text_delta(view: Mapping[str, Any]) -> str:
 
     Takes the `fields` of a chunk. A chunk that also brings calls, token usage, a finish reason or the end of its
     message is not of this kind; the provider's name, which some adapters put on every chunk, does not count. May raise
-    for a chunk without the fields of LangChain's, or with fields of types that no message has: `read_content` reads
-    those.
+    for fields of types that no message has: `read_content` reads those.
     """
-    text = view["content"]
+    text = view.get("content")
     if type(text) is not str:
         text = _lone_text(text)
     if (
         not text
-        or view["tool_call_chunks"]
-        or view["tool_calls"]
-        or view["invalid_tool_calls"]
-        or view["additional_kwargs"]
-        or view["usage_metadata"]
+        or view.get("tool_call_chunks")
+        or view.get("tool_calls")
+        or view.get("invalid_tool_calls")
+        or view.get("additional_kwargs")
+        or view.get("usage_metadata")
         or view.get("chunk_position")
-        or ((metadata := view["response_metadata"]) and dict.keys(metadata) != _PROVIDER_ONLY)
+        or ((metadata := view.get("response_metadata")) and dict.keys(metadata) != _PROVIDER_ONLY)
     ):
         return ""
     return text if text.isascii() else to_text(text)

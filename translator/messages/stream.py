@@ -187,7 +187,7 @@ class MessageStream:
         if is_reconciled:
             for call in self._calls.unfinished():
                 self._ledger.suppress(call.record, Reason.RECONCILED)
-        self._ledger.reconciled(self._view.order if is_reconciled else None)
+        self._ledger.reconciled(is_compared=is_reconciled)
         self._calls.forget()
 
     def close(self, ns: Namespace = ()) -> Iterator[Event]:

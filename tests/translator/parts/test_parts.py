@@ -204,5 +204,5 @@ async def test_a_part_that_cannot_be_read_ends_the_stream_and_is_raised() -> Non
 def test_a_mode_that_langgraph_does_not_have_is_in_the_log_once(known: str, caplog: pytest.LogCaptureFixture) -> None:
     told([("token", "hello"), ("token", "again"), (known, {})])
     assert [record.getMessage() for record in caplog.records] == [
-        "Parts of the unknown mode 'token' are passed over (thread 'thread-1', run 'run-1')."
+        "Parts of the unknown mode 'token' are ignored (thread 'thread-1', run 'run-1')."
     ]
