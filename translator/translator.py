@@ -296,7 +296,7 @@ class Translator:
                 self._unforeseen(f"A message of the mode {part.mode!r}", error)
 
     def _on_messages_metadata(self, part: Part) -> Iterator[Event]:
-        self._accumulated.learn(part.data)
+        self._accumulated.add_metadata(part.data)
         yield from ()
 
     # --- nodes and values -----------------------------------------------------------------------------------------
@@ -374,7 +374,7 @@ class Translator:
 
     def _superstep_ended(self) -> Iterator[Event]:
         """A superstep of the root graph ended: what is open in it is closed."""
-        for part in self._accumulated.rest():
+        for part in self._accumulated.remaining():
             yield from self._on_message(part)
         yield from self._stream.close()
         for subagent in self._subagents.running():

@@ -31,14 +31,6 @@ WORDS = {
 }
 """Words that are not used: what is written instead."""
 NOT_YET_CLEAN = {
-    "translator/convert/compare.py",
-    "translator/convert/to_events.py",
-    "translator/convert/to_langchain.py",
-    "translator/parts/channels.py",
-    "translator/parts/message.py",
-    "translator/parts/part.py",
-    "translator/parts/platform_messages.py",
-    "translator/wire/events.py",
 }
 
 

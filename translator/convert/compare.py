@@ -1,7 +1,4 @@
-"""Conversations compared: two copies of a message, two orders, one put into the other. Pure functions on wire messages.
-
-Nothing here knows what a client holds or is told.
-"""
+"""Messages compared and merged: two copies of one, two orders, one list put into another. On wire messages only."""
 
 from __future__ import annotations
 
@@ -15,8 +12,7 @@ from ..wire.events import Event
 
 
 def by_id(wires: Iterable[Event]) -> dict[str, Event]:
-    """Messages by id. One whose id another has already (a list without a reducer may hold one twice) is not told
-    twice."""
+    """Messages by id. Of several with one id (a list without a reducer may have one twice) the first counts."""
     found: dict[str, Event] = {}
     for wire in wires:
         found.setdefault(wire["id"], wire)
@@ -28,28 +24,30 @@ def count_calls(wanted: Mapping[str, Event]) -> Counter[str]:
     return Counter(call["id"] for wire in wanted.values() for call in wire.get("toolCalls", ()))
 
 
-def is_same_message(held: Mapping[str, Any], wire: Mapping[str, Any]) -> bool:
-    """Whether the client's copy says what the checkpoint's does: arguments as JSON, empty content as none."""
-    if held is wire:
+def is_same_message(mine: Mapping[str, Any], wire: Mapping[str, Any]) -> bool:
+    """Whether the client's copy of a message equals the checkpoint's: arguments as JSON, empty content as none."""
+    if mine is wire:
         return True
     for key in ("role", "name", "toolCallId", "metadata", "encryptedValue", "activityType"):
-        if held.get(key) != wire.get(key):
+        if mine.get(key) != wire.get(key):
             return False
-    if (held.get("content") or "") != (wire.get("content") or ""):
+    if (mine.get("content") or "") != (wire.get("content") or ""):
         return False
-    if held.get("role") != "assistant":
+    if mine.get("role") != "assistant":
         return True  # other roles have no calls: what a client puts there can be anything
-    calls, others = held.get("toolCalls") or (), wire.get("toolCalls") or ()
+    calls, others = mine.get("toolCalls") or (), wire.get("toolCalls") or ()
     return len(calls) == len(others) and all(map(_same_call, calls, others))
 
 
-def _same_call(held: Mapping[str, Any], wire: Mapping[str, Any]) -> bool:
-    mine, its = held["function"], wire["function"]
-    if held["id"] != wire["id"] or mine["name"] != its["name"]:
+def _same_call(mine: Mapping[str, Any], wire: Mapping[str, Any]) -> bool:
+    function, other = mine["function"], wire["function"]
+    if mine["id"] != wire["id"] or function["name"] != other["name"]:
         return False
-    if held.get("encryptedValue") != wire.get("encryptedValue"):
+    if mine.get("encryptedValue") != wire.get("encryptedValue"):
         return False
-    return bool(mine["arguments"] == its["arguments"] or same_arguments(mine["arguments"], its["arguments"]))
+    return bool(
+        function["arguments"] == other["arguments"] or same_arguments(function["arguments"], other["arguments"])
+    )
 
 
 def same_arguments(mine: Any, its: Any) -> bool:
@@ -58,7 +56,7 @@ def same_arguments(mine: Any, its: Any) -> bool:
 
 
 def json_arguments(text: Any) -> Any:
-    """A call's arguments in a form that compares: canonical JSON, or the text if it is none (cut short, say)."""
+    """A call's arguments in a form that compares: canonical JSON, or the text if it is none (truncated, say)."""
     try:
         return orjson.dumps(orjson.loads(text or "{}"), option=orjson.OPT_SORT_KEYS)
     except (ValueError, TypeError, RecursionError):
@@ -80,7 +78,7 @@ def with_json_arguments(message: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def same_order(ids: list[str], wanted: Mapping[str, Event]) -> bool:
-    """Whether ids stand in the order of the wanted messages, as far as order counts."""
+    """Whether ids have the order of the wanted messages, as far as order counts."""
     return ids == list(wanted) or _sequence(ids, wanted) == _sequence(wanted, wanted)
 
 
@@ -105,7 +103,7 @@ def common_length(left: list[str], right: list[str]) -> int:
 
 
 def merge(wanted: Mapping[str, Event], order: list[str], view: Any) -> list[Event]:
-    """The wanted messages, and beside them the others of `order`, each behind what it stands behind now."""
+    """The wanted messages, and among them the others of `order`, each after the wanted one that it follows there."""
     after: dict[str | None, list[Event]] = {}
     anchor: str | None = None
     for message_id in order:

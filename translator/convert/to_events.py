@@ -1,7 +1,7 @@
-"""A whole wire message as the events that make the client hold it. Pure functions; when to use them is not known here.
+"""A whole wire message as the events that give it to a client.
 
-What events cannot say makes a message untellable: content in several parts, other metadata than the ends of texts,
-calls and results carry. Such a message needs a snapshot.
+Some messages cannot be made by events and need a snapshot: those with content in several parts, or with other metadata
+than the ends of texts, calls and results have room for.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .compare import same_arguments
 
 
 def as_events(message: Mapping[str, Any], subagent: str | None = None) -> list[Event] | None:
-    """The events that append `message` to the client's, or None if events cannot."""
+    """The events that append `message` to a client's messages; None if none do."""
     role = message.get("role")
     if role == "assistant":
         return _assistant(message, subagent)
@@ -31,47 +31,51 @@ def as_events(message: Mapping[str, Any], subagent: str | None = None) -> list[E
 
 
 def continuation(
-    held: Mapping[str, Any], message: Mapping[str, Any], subagent: str | None = None
+    present: Mapping[str, Any], message: Mapping[str, Any], subagent: str | None = None
 ) -> list[Event] | None:
-    """The events that make `held`, the client's copy, into `message`, of which it is the beginning; None if events
-    cannot. Told are a new end of the text, of arguments and of the list of calls, metadata and encrypted values; none
-    are needed where arguments are the same JSON."""
+    """The events that make `present`, the client's copy, into `message`, of which it is the beginning; None if none do.
+
+    They bring the rest of the text, of arguments and of the list of calls, metadata and encrypted values.
+    Arguments that are the same JSON need none.
+    """
     role = message.get("role")
-    if role != held.get("role") or role == "tool":
+    if role != present.get("role") or role == "tool":
         return None
     if role == "activity":
         return as_events(message, subagent)
-    text = _tail(held.get("content"), message.get("content"))
-    calls = _later_calls(held.get("toolCalls") or [], message.get("toolCalls") or [])
+    text = _tail(present.get("content"), message.get("content"))
+    calls = _later_calls(present.get("toolCalls") or [], message.get("toolCalls") or [])
     if text is None or calls is None:
         return None
     later = {"id": message["id"], "role": role, "content": text, "toolCalls": calls}
-    later["metadata"] = _later(held.get("metadata") or {}, message.get("metadata") or {})
-    if message.get("encryptedValue") != held.get("encryptedValue"):
+    later["metadata"] = _later(present.get("metadata") or {}, message.get("metadata") or {})
+    if message.get("encryptedValue") != present.get("encryptedValue"):
         later["encryptedValue"] = message.get("encryptedValue")
     elif not (text or calls or later["metadata"]):
         return []
     return as_events(later, subagent)
 
 
-def _tail(held: Any, text: Any) -> str | None:
-    """What follows `held` in `text`; None if it does not begin with it."""
-    if held == text:
+def _tail(present: Any, text: Any) -> str | None:
+    """What follows `present` in `text`; None if `text` does not begin with it."""
+    if present == text:
         return ""
-    held = "" if held is None else held
-    return text[len(held) :] if isinstance(held, str) and isinstance(text, str) and text.startswith(held) else None
+    present = "" if present is None else present
+    if isinstance(present, str) and isinstance(text, str) and text.startswith(present):
+        return text[len(present) :]
+    return None
 
 
-def _later(held: Mapping[str, Any], marks: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in marks.items() if key not in held or held[key] != value}
+def _later(present: Mapping[str, Any], marks: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in marks.items() if key not in present or present[key] != value}
 
 
-def _later_calls(held: list[Event], calls: list[Event]) -> list[Event] | None:
-    """What is new in calls: of those held the rest of the arguments, and new ones."""
-    if [call["id"] for call in held] != [call["id"] for call in calls[: len(held)]]:
+def _later_calls(present: list[Event], calls: list[Event]) -> list[Event] | None:
+    """What is new in calls: the rest of the arguments of those that are present, and new ones."""
+    if [call["id"] for call in present] != [call["id"] for call in calls[: len(present)]]:
         return None
     later: list[Event] = []
-    for before, call in zip(held, calls, strict=False):
+    for before, call in zip(present, calls, strict=False):
         arguments, wanted = before["function"]["arguments"], call["function"]["arguments"]
         rest = _tail(arguments, wanted)
         if rest is None and same_arguments(arguments, wanted):
@@ -80,14 +84,14 @@ def _later_calls(held: list[Event], calls: list[Event]) -> list[Event] | None:
             return None
         if before != call:
             later.append({**call, "function": {**call["function"], "arguments": rest}})
-    return later + calls[len(held) :]
+    return later + calls[len(present) :]
 
 
 def _text(message: Mapping[str, Any], role: str, subagent: str | None) -> list[Event]:
     start = events.text_start(message["id"], role, message.get("name"), subagent)
     content = message.get("content")
-    told = [start, events.text_content(message["id"], content, subagent)] if content else [start]
-    return [*told, events.text_end(message["id"], message.get("metadata"), subagent)]
+    text = [events.text_content(message["id"], content, subagent)] if content else []
+    return [start, *text, events.text_end(message["id"], message.get("metadata"), subagent)]
 
 
 def _assistant(message: Mapping[str, Any], subagent: str | None) -> list[Event] | None:
@@ -95,7 +99,7 @@ def _assistant(message: Mapping[str, Any], subagent: str | None) -> list[Event] 
         return None
     calls = message.get("toolCalls") or []
     needs_text = message.get("content") or message.get("name") or message.get("metadata") or not calls
-    *told, end = _text(message, "assistant", subagent) if needs_text else [None]
+    *text, end = _text(message, "assistant", subagent) if needs_text else [None]
     tools: list[Event] = []
     for call in calls:
         function = call["function"]
@@ -105,7 +109,7 @@ def _assistant(message: Mapping[str, Any], subagent: str | None) -> list[Event] 
         tools.append(events.tool_end(call["id"], subagent))
         if call.get("encryptedValue"):
             tools.append(events.call_encrypted(call["id"], call["encryptedValue"], subagent))
-    return [event for event in (*told, *tools, *_encrypted(message, subagent), end) if event is not None]
+    return [event for event in (*text, *tools, *_encrypted(message, subagent), end) if event is not None]
 
 
 def _tool(message: Mapping[str, Any], subagent: str | None) -> list[Event] | None:
@@ -118,11 +122,11 @@ def _tool(message: Mapping[str, Any], subagent: str | None) -> list[Event] | Non
 
 
 def _reasoning(message: Mapping[str, Any], subagent: str | None) -> list[Event]:
-    told = events.reasoning_start(message["id"], subagent)
+    made = events.reasoning_start(message["id"], subagent)
     if message.get("content"):
-        told.append(events.reasoning_content(message["id"], message["content"], subagent))
+        made.append(events.reasoning_content(message["id"], message["content"], subagent))
     return [
-        *told,
+        *made,
         *_encrypted(message, subagent),
         *events.reasoning_end(message["id"], message.get("metadata"), subagent),
     ]

@@ -1,11 +1,11 @@
-"""AG-UI messages as LangChain messages: `to_langchain_messages`. No stream, no options, no ids of our own making.
+"""AG-UI messages as LangChain messages: `to_langchain_messages`. It makes no ids.
 
 Rules
-1. What AG-UI tells beside an assistant message goes back into it: reasoning messages into its content, in the shape
-   their provider gave them (`reasoning_forms`); media activities as content blocks; calls and results of tools the
-   provider ran as standard content blocks. Other activities are a front end's own, and are dropped.
+1. What AG-UI has beside an assistant message becomes part of it again: reasoning messages part of its content, in the
+   shape their provider gave them (`reasoning_forms`); media activities content blocks; calls and results of tools that
+   the provider ran standard content blocks. Other activities are a front end's own, and are left out.
 2. Reasoning belongs to the assistant message that its id names, if that came before it, and else to the next one: a
-   client holds what was thought in the middle of an answer after that answer.
+   client has reasoning from the middle of an answer after that answer.
 3. A call's arguments are parsed; what is no JSON object makes an invalid call, with its text as it is.
 4. An unknown or malformed item costs that item and one line in the log, never the list.
 """
@@ -24,6 +24,7 @@ from pydantic import BaseModel
 from ..content.media import block_of
 from ..content.reader import CALL_SIGNATURES
 from ..content.reasoning import KWARGS_FORMS, METADATA_KEY, reasoning_blocks
+from ..parts.message import as_name
 from ..wire import ids
 
 _log = logging.getLogger(__name__)
@@ -43,13 +44,13 @@ def to_langchain_messages(messages: Iterable[Any]) -> list[BaseMessage]:
         try:
             reader.read(message.model_dump(by_alias=True) if isinstance(message, BaseModel) else message)
         except Exception as error:
-            _log.warning("an AG-UI message is passed over: %s", error)
+            _log.warning("An AG-UI message is left out: %s", error)
     return list(reader.messages())
 
 
 @dataclass(slots=True)
 class _Answer:
-    """An assistant message and all that is told beside it."""
+    """An assistant message and all that AG-UI has beside it."""
 
     wire: Wire
     calls: list[Wire]
@@ -74,8 +75,8 @@ class _Reader:
         if role == "user":
             self._read.append(HumanMessage(_user_content(wire.get("content")), id=_id(wire), name=wire.get("name")))
         elif role in ("system", "developer"):
-            told = {"additional_kwargs": {"__openai_role__": "developer"}} if role == "developer" else {}
-            self._read.append(SystemMessage(_text(wire, "content"), id=_id(wire), name=wire.get("name"), **told))
+            more = {"additional_kwargs": {"__openai_role__": "developer"}} if role == "developer" else {}
+            self._read.append(SystemMessage(_text(wire, "content"), id=_id(wire), name=wire.get("name"), **more))
         elif role == "assistant":
             self._assistant(wire)
         elif role == "tool":
@@ -90,7 +91,7 @@ class _Reader:
     def messages(self) -> Iterator[BaseMessage]:
         """What was read, in order."""
         for wire in self._reasoning:
-            _log.warning("a reasoning message is passed over: no answer follows it (id %r)", wire.get("id"))
+            _log.warning("A reasoning message is left out: no answer follows it (id %r).", wire.get("id"))
         for item in self._read:
             if isinstance(item, BaseMessage):
                 yield item
@@ -98,7 +99,7 @@ class _Reader:
             try:
                 yield _ai_message(item)
             except Exception as error:
-                _log.warning("an AG-UI message is passed over: %s", error)
+                _log.warning("An AG-UI message is left out: %s", error)
 
     def _assistant(self, wire: Wire) -> None:
         if wire.get("content") is not None:
@@ -146,7 +147,7 @@ class _Reader:
 
 def _ai_message(answer: _Answer) -> AIMessage:
     wire = answer.wire
-    told: dict[str, Any] = {"tool_calls": [], "invalid_tool_calls": [], "additional_kwargs": {}}
+    made: dict[str, Any] = {"tool_calls": [], "invalid_tool_calls": [], "additional_kwargs": {}}
     signatures: dict[str, str] = {}
     server: list[dict[str, Any]] = []
     for call in answer.calls:
@@ -156,17 +157,17 @@ def _ai_message(answer: _Answer) -> AIMessage:
             server += _server_blocks(call, answer.results.get(call["id"]))
         else:
             kind, read = _call(call)
-            told[kind].append(read)
+            made[kind].append(read)
     if signatures:
-        told["additional_kwargs"][CALL_SIGNATURES] = signatures
+        made["additional_kwargs"][CALL_SIGNATURES] = signatures
     if reason := _metadata(wire).get("finishReason"):
-        told["response_metadata"] = {"finish_reason": reason}
-    content = _content(answer, server, told["additional_kwargs"])
-    return AIMessage(content=content, id=_id(wire), name=wire.get("name"), **told)
+        made["response_metadata"] = {"finish_reason": reason}
+    content = _content(answer, server, made["additional_kwargs"])
+    return AIMessage(content=content, id=_id(wire), name=wire.get("name"), **made)
 
 
 def _content(answer: _Answer, server: list[dict[str, Any]], kwargs: dict[str, Any]) -> str | list[Any]:
-    """The content: text alone where there is nothing else, or blocks, with reasoning where it stood in the text."""
+    """The content: text alone where there is nothing else, or blocks, with reasoning at its place in the text."""
     text = answer.wire.get("content") or ""
     blocks: list[Any] = []
     start = 0
@@ -198,7 +199,7 @@ def _content(answer: _Answer, server: list[dict[str, Any]], kwargs: dict[str, An
 
 
 def _provider_id(wire: Wire, answer: Wire) -> str | None:
-    """The provider's id of a reasoning message; None if its id was derived, or made by who knows whom."""
+    """The provider's id of a reasoning message; None if the provider did not assign its id."""
     given = wire.get("id")
     if not isinstance(given, str) or ids.is_reasoning_of(given, str(answer.get("id"))):
         return None
@@ -232,7 +233,7 @@ def _server_blocks(call: Wire, result: Wire | None) -> list[dict[str, Any]]:
 
 
 def _value(text: Any) -> Any:
-    """What a result's text stands for: the array or object it is the JSON of, or itself."""
+    """The value of a result's text: the array or object that it is the JSON of, or the text itself."""
     if not isinstance(text, str) or text[:1] not in ("[", "{"):
         return text
     try:
@@ -253,7 +254,7 @@ def _user_content(content: Any) -> str | list[str | dict[Any, Any]]:
         elif isinstance(part, Mapping) and (block := block_of(part)) is not None:
             blocks.append(block)
         else:
-            _log.warning("a content part is passed over: it is neither text nor media")
+            _log.warning("A content part is left out: it is neither text nor media.")
     return blocks
 
 
@@ -263,7 +264,7 @@ def _calls(wire: Wire) -> Iterator[Wire]:
         if _is_call(call):
             yield call
         else:
-            _log.warning("a call of the AG-UI message %r is passed over: it has no id, name or arguments", _id(wire))
+            _log.warning("A call of the AG-UI message %r is left out: it has no id, name or arguments.", _id(wire))
 
 
 def _is_call(call: Any) -> bool:
@@ -281,8 +282,7 @@ def _text(wire: Wire, name: str) -> str:
 
 
 def _id(wire: Wire) -> str | None:
-    value = wire.get("id")
-    return value if isinstance(value, str) and value else None
+    return as_name(wire.get("id"))
 
 
 def _metadata(wire: Wire) -> Wire:
@@ -291,6 +291,6 @@ def _metadata(wire: Wire) -> Wire:
 
 
 def _own(wire: Wire) -> Wire:
-    """What this package said of a message beyond what AG-UI has words for."""
+    """What only LangChain has words for, as `to_agui_messages` puts it in the metadata."""
     value = _metadata(wire).get(METADATA_KEY)
     return value if isinstance(value, Mapping) else {}

@@ -1,4 +1,4 @@
-"""Payloads of `values` and `updates` by channel: what a graph's state or a node's output says. Tells nothing.
+"""Payloads of `values` and `updates` by channel: a graph's state, and the output of a node.
 
 A payload may be any object of a user's, and a user's channel may have any of LangGraph's own names: nothing here
 raises.
@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 
 class UnreadableChannel:
-    """Stands for the value of a channel that raised when it was read."""
+    """In place of the value of a channel that raised when it was read."""
 
     __slots__ = ("error",)
 
@@ -38,7 +38,7 @@ def channels(values: Any) -> Mapping[str, Any] | None:
         if is_dataclass(kind):
             names = [field.name for field in dataclass_fields(kind)]
             return _each(names, lambda name: getattr(values, name, None))
-    except Exception:  # an owner's class must not end a stream
+    except Exception:  # a user's class must not end a stream
         pass
     return None
 
@@ -54,7 +54,7 @@ def _each(names: Iterable[Any], read: Callable[[Any], Any]) -> dict[str, Any]:
 
 
 def as_sequence(items: Any) -> Sequence[Any]:
-    """What LangGraph lists; a channel of a user's may have its name, and any value."""
+    """What LangGraph gives as a list; a user's channel may have the same name, with any value."""
     return items if type(items) in (tuple, list) else ()
 
 

@@ -1,8 +1,8 @@
-"""One view of a message, whatever it came as. Never its meaning, and never a copy where none is needed.
+"""A message in any form as one view of its fields, not copied where it need not be.
 
-What LangGraph hands out as a message is, by where it comes from: a LangChain object; its JSON (a platform stream); the
-serialised constructor `{"lc": 1, "type": "constructor", ...}`; `messages_to_dict`'s `{"type", "data"}`; an OpenAI
-style `{"role", "content"}`; a `(role, content)` pair or a bare string, as nodes may return them.
+LangGraph hands out, depending on the source: a LangChain object; its JSON (a platform's stream); the serialised
+constructor `{"lc": 1, "type": "constructor", ...}`; `messages_to_dict`'s `{"type", "data"}`; an OpenAI style `{"role",
+"content"}`; a `(role, content)` pair or a bare string, as nodes may return them.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def fields(message: Any) -> Mapping[str, Any]:
     Takes a message object or any of its other forms; gives an empty mapping for what is no message. Never raises. What
     is given may be the message's own dictionary: it is for reading, and shows later changes.
     """
-    kind = type(message)  # asked in the object's place, which may raise at every look
+    kind = type(message)  # `isinstance` would read an attribute, which may raise
     if issubclass(kind, BaseMessage):
         return message.__dict__  # type: ignore[no-any-return]
     if issubclass(kind, str):
@@ -114,8 +114,8 @@ def _openai_calls(calls: list[Any]) -> dict[str, Any]:
         if not isinstance(function, Mapping):
             good.append(call)
             continue
-        told = {"id": call.get("id"), "name": function.get("name"), "args": function.get("arguments")}
+        read = {"id": call.get("id"), "name": function.get("name"), "args": function.get("arguments")}
         with suppress(TypeError, ValueError):
-            told["args"] = orjson.loads(told["args"] or "{}")
-        (good if isinstance(told["args"], dict) else bad).append(told)
+            read["args"] = orjson.loads(read["args"] or "{}")
+        (good if isinstance(read["args"], dict) else bad).append(read)
     return {"tool_calls": good, "invalid_tool_calls": bad}

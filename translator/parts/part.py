@@ -1,4 +1,4 @@
-"""What a LangGraph stream yields, recognised: every shape becomes one `Part`. Never what a part means.
+"""What a LangGraph stream yields, in every shape, as one `Part`.
 
 Shapes, as measured on langgraph 1.0 to 1.2 and langgraph-sdk 0.3 to 0.4:
 
@@ -8,8 +8,8 @@ Shapes, as measured on langgraph 1.0 to 1.2 and langgraph-sdk 0.3 to 0.4:
 - a recording of any of these as JSON: lists for tuples, or an object `{"event", "data", "id"}` or `{"ns", "mode",
   "data", "id"}`.
 
-A stream asked for with one bare mode, or with a tuple of modes, yields payloads without their mode. They cannot be told
-apart, so they are refused, with a line that says how to ask.
+A stream asked for with one bare mode, or with a tuple of modes, yields payloads without their mode. They cannot be
+distinguished, so they are refused, with a line that says how to ask.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
-"""A platform's `messages` mode (`messages/partial|complete|metadata`) read as chunks. Decides nothing about ids or
-telling.
+"""A platform's `messages` mode (`messages/partial|complete|metadata`) as chunks.
 
-The server adds the chunks up and sends the message so far; metadata comes once, under the message's id. What is new
-since the last time is cut off again here. Where a message so far is not the continuation of the one before (a provider
-that takes text back), nothing is cut off: the root `values` mends it. Of a tool call the server sends what a lenient
-parser makes of its arguments so far; their JSON without its closing brackets is what surely stays, and the rest follows
-when the superstep ends.
+The server sums the chunks up and sends the whole message so far; metadata comes once, under the message's id. Each
+message is compared with the one before it, and what is new becomes a chunk. Where it does not continue the one before
+(a provider that takes text back), it becomes no chunk: the root `values` correct it. Of a tool call the server sends
+what a lenient parser makes of its arguments so far: their JSON without its closing brackets is what cannot change any
+more, and the rest follows when the superstep ends.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ _CLOSERS: Final = '"]}'
 
 
 class AccumulatedMessages:
-    """The messages of one run, as far as they have been heard."""
+    """The messages of one run so far."""
 
     def __init__(self) -> None:
         self._metadata: dict[str, Mapping[str, Any]] = {}
@@ -29,7 +28,7 @@ class AccumulatedMessages:
         self._arguments: dict[tuple[str, int], str] = {}
         """By message and position: what has been read of a call's arguments."""
 
-    def learn(self, metadata: Any) -> None:
+    def add_metadata(self, metadata: Any) -> None:
         """Takes a `messages/metadata` part."""
         if isinstance(metadata, Mapping):
             self._metadata.update({key: _metadata(value) for key, value in metadata.items()})
@@ -52,7 +51,7 @@ class AccumulatedMessages:
         if new is not None:
             yield _part(new, metadata)
 
-    def rest(self) -> Iterator[Part]:
+    def remaining(self) -> Iterator[Part]:
         """The `messages` parts that end the calls: their messages have come to an end."""
         for key in {key: None for key, _ in self._arguments}:
             message = self._so_far[key]
@@ -64,16 +63,16 @@ class AccumulatedMessages:
     def _calls(self, key: str, message: Mapping[str, Any], *, ended: bool) -> list[Mapping[str, Any]]:
         """What is new of a message's calls, as the fragments a model would have sent."""
         new: list[Mapping[str, Any]] = []
-        for position, call in enumerate(_listed(message.get("tool_calls"))):
+        for position, call in enumerate(_as_list(message.get("tool_calls"))):
             if not isinstance(call, Mapping):
                 continue
             arguments = freeze(call.get("args")).data.decode()
             so_far = arguments if ended else _stable(arguments)
             before = self._arguments.get((key, position))
-            fresh = so_far[len(before or "") :] if so_far.startswith(before or "") else ""
-            if fresh or before is None:
-                self._arguments[key, position] = (before or "") + fresh
-                new.append({"index": position, "id": call.get("id"), "name": call.get("name"), "args": fresh})
+            added = so_far[len(before or "") :] if so_far.startswith(before or "") else ""
+            if added or before is None:
+                self._arguments[key, position] = (before or "") + added
+                new.append({"index": position, "id": call.get("id"), "name": call.get("name"), "args": added})
         return new
 
 
@@ -90,7 +89,7 @@ def _metadata(value: Any) -> Mapping[str, Any]:
 
 
 def _since(before: Mapping[str, Any], now: Mapping[str, Any], calls: list[Mapping[str, Any]]) -> dict[str, Any] | None:
-    """A chunk that leads from `before` to `now`; None if `now` does not go on from it."""
+    """A chunk that leads from `before` to `now`; None if `now` does not continue it."""
     content = _content_since(before.get("content") or "", now.get("content") or "")
     if content is None:
         return None
@@ -98,11 +97,11 @@ def _since(before: Mapping[str, Any], now: Mapping[str, Any], calls: list[Mappin
 
 
 def _chunk(now: Mapping[str, Any], content: Any, calls: list[Mapping[str, Any]], usage: Any) -> dict[str, Any]:
-    said = {"content": content, "tool_call_chunks": calls, "tool_calls": [], "invalid_tool_calls": []}
-    return {**now, **said, "usage_metadata": usage, "type": "AIMessageChunk"}
+    new = {"content": content, "tool_call_chunks": calls, "tool_calls": [], "invalid_tool_calls": []}
+    return {**now, **new, "usage_metadata": usage, "type": "AIMessageChunk"}
 
 
-def _listed(value: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
@@ -142,6 +141,6 @@ def _block_since(old: Any, block: Any) -> Any:
 
 
 def _stable(arguments: str) -> str:
-    """The beginning of a call's arguments so far that stays, however they go on: without what closes them."""
+    """The beginning of a call's arguments so far that cannot change any more: without what closes them."""
     open_ended = arguments.rstrip(_CLOSERS)
     return open_ended.removesuffix("null")

@@ -79,7 +79,7 @@ def text_end(message_id: str, metadata: Mapping[str, Any] | None = None, subagen
 
 
 def tool_start(call_id: str, name: str, parent: str | None, subagent: str | None = None) -> Event:
-    """`TOOL_CALL_START`; the client makes the assistant message `parent` if it does not hold it."""
+    """`TOOL_CALL_START`; the client makes the assistant message `parent` if it does not have it."""
     event: Event = {"type": "TOOL_CALL_START", "toolCallId": call_id, "toolCallName": name}
     return _filled(event, parentMessageId=parent, subagentRunId=subagent)
 
@@ -101,7 +101,7 @@ def tool_result(
     metadata: Mapping[str, Any] | None = None,
     subagent: str | None = None,
 ) -> Event:
-    """`TOOL_CALL_RESULT`; the client never drops a second one, so it is told once."""
+    """`TOOL_CALL_RESULT`; the client keeps a second one too, so it is emitted once."""
     event: Event = {"type": "TOOL_CALL_RESULT", "messageId": message_id, "toolCallId": call_id, "content": content}
     return _filled(event | {"role": "tool"}, metadata=metadata or None, subagentRunId=subagent)
 

@@ -1,8 +1,7 @@
 """One event as the bytes of one SSE frame.
 
-Lives here: framing. Never here: what an event says, or how large it may be (`frames`). The client splits only on a
-blank line of LF, reads only `data:` lines, and takes no null for an absent field: models are written by alias without
-them, wire dicts as they are, since they never hold such nulls.
+The client splits only on a blank line of LF, reads only `data:` lines, and takes no null for an absent field: models
+are written by alias without those, wire dicts as they are, since they have none.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from ..jsonable.to_json import freeze, to_json
 def encode(event: Mapping[str, Any] | BaseEvent) -> bytes:
     """`data: {..}` and a blank line, the JSON compact, for a wire event (a dict) or an `ag_ui` model of one.
 
-    Values that are not JSON are made JSON as `to_json` says; nothing raises. A model of plain values gives the bytes
+    Values that are not JSON are made JSON by `to_json`; nothing raises. A model of JSON values gives the bytes
     that `ag_ui.encoder.EventEncoder` gives.
     """
     if isinstance(event, BaseEvent):
