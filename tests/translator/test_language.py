@@ -1,7 +1,6 @@
 """The sources of the translator are plain technical English: names, docstrings, comments, log and error texts.
 
 `WORDS` has the words that are not used, and what is written in their place: one word for one thing.
-`NOT_YET_CLEAN` has the files that still use some. It only ever shrinks: a file that is clean is taken off.
 """
 
 import re
@@ -30,8 +29,6 @@ WORDS = {
     "cut, cuts, patience": "truncated, split; connection lost, retry",
 }
 """Words that are not used: what is written instead."""
-NOT_YET_CLEAN = {
-}
 
 
 def spelled(source: str) -> str:
@@ -55,13 +52,8 @@ def files() -> dict[str, str]:
 
 
 @pytest.mark.parametrize("path", files())
-def test_a_source_is_in_plain_english_unless_it_is_listed(path: str) -> None:
-    uses = [f"{path}:{number}: {word}" for number, word in found(files()[path])]
-    assert bool(uses) == (path in NOT_YET_CLEAN), uses or f"{path} is clean: take it off the list"
-
-
-def test_the_list_has_files_only_that_exist() -> None:
-    assert set(files()) >= NOT_YET_CLEAN
+def test_a_source_is_in_plain_english(path: str) -> None:
+    assert [f"{path}:{number}: {word}" for number, word in found(files()[path])] == []
 
 
 @pytest.mark.parametrize(
