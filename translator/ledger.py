@@ -264,8 +264,8 @@ class Ledger:
         return changed
 
     def reconciled(self, *, is_compared: bool) -> None:
-        """A superstep of the root graph has ended (rule 5). `is_compared`: the client was given what the checkpoint has,
-        so that what it has now is stored. Otherwise what was emitted stays with the client."""
+        """A superstep of the root graph has ended (rule 5). `is_compared`: the client was given what the checkpoint
+        has, so that what it has now is stored. Otherwise what was emitted stays with the client."""
         for record in [record for record in self._pending if record.has_ended]:
             del self._pending[record]
             if record.storage is Storage.PENDING:
