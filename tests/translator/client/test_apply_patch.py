@@ -65,6 +65,7 @@ APART: list[tuple[str, Any, list[Any]]] = [
     ("an index beyond 32 bits", [1, 2], [{"op": "add", "path": "/4294967297", "value": 9}]),
     ("an index with zeros on the way of a test", [[1]], [{"op": "test", "path": "/00/0", "value": 1}]),
     ("an index with zeros on the way to", [[1], 2], [{"op": "copy", "path": "/00/0", "from": "/1"}]),
+    ("the replacement of an inherited name", {}, [{"op": "replace", "path": "/constructor", "value": 1}]),
     ("the removal of an inherited name", {"a": 1}, [{"op": "remove", "path": "/toString"}]),
     ("a member of a number", 5, [{"op": "add", "path": "/a", "value": 1}]),
     ("a whole moved into itself", {}, [{"op": "move", "from": "", "path": "/a"}]),
