@@ -60,29 +60,40 @@ _LOOKED_AT: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("connect/joined*", ("connect_active_live", "connect_modes_live", "connect_readers_live")),
     ("connect/patience*", ("patience", "connect_refused", "connect_cut")),
     ("connect/failures*", ("failures", "connect_refused", "serve_refusals")),
-    ("connect/sources*", ("local_connect", "arguments", "connect_idle_live", "discretion")),
+    ("connect/sources*", ("local_connect", "arguments", "connect_idle_live")),
     ("connect/public*", ("arguments", "local_*", "registry", "connect_idle_live", "run_local")),
     ("connect/starts*", ("watch_local", "runs")),
+    ("connect/shown*", ("messages_channel", "arguments", "local_connect", "connect_modes_live")),
     ("connect/*", ("arguments", "local_*", "run_local", "connect_idle_live", "connect_active_live", "watch_platform")),
 )
 
 
 def tests_of(file: str) -> tuple[str, ...]:
     """The test files that look at a source file, as paths from the root, in the order in which they are to run."""
-    if file.startswith("translator/"):
-        return tuple(dict.fromkeys(str(path.relative_to(TESTS.parent)) for path in _translator(Path(file))))
-    names = [path.stem.removeprefix("test_") for path in sorted(TESTS.glob("test_*.py"))]
-    patterns = next(patterns for glob, patterns in _LOOKED_AT if fnmatch(file, glob))
-    chosen = [name for pattern in patterns for name in names if fnmatch(name, pattern)]
-    return tuple(dict.fromkeys(f"tests/test_{name}.py" for name in chosen))
+    module, texts = Path(file), {path: path.read_text(encoding="utf-8") for path in sorted(TESTS.rglob("test_*.py"))}
+    chosen = _translator(module, texts) if file.startswith("translator/") else _connect(module, texts)
+    return tuple(dict.fromkeys(str(path.relative_to(TESTS.parent)) for path in chosen))
 
 
-def _translator(module: Path) -> list[Path]:
+def _connect(module: Path, texts: dict[Path, str]) -> list[Path]:
+    """Tests of the module, then those that the table names."""
+    patterns = next(patterns for glob, patterns in _LOOKED_AT if fnmatch(str(module), glob))
+    named = [path for pattern in patterns for path in texts if path.match(f"test_{pattern}.py")]
+    return [*_own(module, texts), *named]
+
+
+def _translator(module: Path, texts: dict[Path, str]) -> list[Path]:
     """Tests of the module, then of its room, then the golden events, then the rest."""
-    text = {path: path.read_text(encoding="utf-8") for path in sorted(TRANSLATOR.rglob("test_*.py"))}
-    dotted = ".".join(module.with_suffix("").parts)
-    costly = [path for pattern in _COSTLY for path in text if path.match(f"test_{pattern}.py")]
-    cheap = [path for path in text if path not in costly]
-    own = [path for path in cheap if path.stem == f"test_{module.stem}" or f"{dotted} import" in text[path]]
+    of_translator = [path for path in texts if path.is_relative_to(TRANSLATOR)]
+    costly = [path for pattern in _COSTLY for path in of_translator if path.match(f"test_{pattern}.py")]
+    cheap = [path for path in of_translator if path not in costly]
+    own = [path for path in _own(module, texts) if path in cheap]
     room = [path for path in cheap if path.parent.name == module.parent.name]
     return [*own, TRANSLATOR / "test_golden.py", *room, *cheap, *costly]
+
+
+def _own(module: Path, texts: dict[Path, str]) -> list[Path]:
+    """Tests that are named after the module, then those that import it."""
+    dotted = ".".join(module.with_suffix("").parts)
+    named = [path for path in texts if path.stem == f"test_{module.stem}"]
+    return [*named, *(path for path, text in texts.items() if f"{dotted} import" in text)]
