@@ -141,6 +141,17 @@ async def test_reasoning_after_text_is_a_span_of_its_own_and_the_text_goes_on() 
     ]
 
 
+async def test_a_closed_block_is_opened_again_for_text_and_not_for_its_seal() -> None:
+    first = {"type": "thinking", "thinking": "Hm, ", "index": 0}
+    answer = {"type": "text", "text": "Yes.", "index": 1}
+    seal = {"type": "thinking", "thinking": "", "signature": "c2ln", "index": 0}
+    begun = ["m-reasoning-0 thinks", "m-reasoning-0: Hm, ", "m-reasoning-0 ends", "m begins", "m: Yes."]
+    assert tell_blocks(first, answer, seal).lines == [*begun, "m-reasoning-0 sealed c2ln", "m ends"]
+    assert tell_blocks(first, answer, {**first, "thinking": "so."}).lines == [
+        *(*begun, "m-reasoning-0 thinks", "m-reasoning-0: so.", "m-reasoning-0 ends", "m ends"),
+    ]
+
+
 async def test_a_block_without_text_or_seal_is_not_told() -> None:
     told = tell_blocks({"type": "thinking", "thinking": "", "index": 0}, {"type": "text", "text": "Yes.", "index": 1})
     assert told.lines == ["m begins", "m: Yes.", "m ends"]

@@ -68,6 +68,21 @@ def test_a_node_that_returns_what_its_model_said_speaks_on() -> None:
     assert spoken_after("think", returns=True) == {"m1": "First.", "m2": "Second."}
 
 
+@pytest.mark.parametrize("of_task", ["think:1", "act:2|act:9"])
+def test_a_node_that_returns_a_message_of_another_task_runs_tools_all_the_same(of_task: str) -> None:
+    """Of another node, or of a node of its name in another graph."""
+    node = {"langgraph_node": of_task.partition(":")[0], "langgraph_checkpoint_ns": of_task, "ls_model_type": "chat"}
+    returned = AIMessageChunk(content="Hm.", id="m3", chunk_position="last")
+    parts: list[Any] = [
+        ("messages", (_calling("c"), _in("think", 1))),
+        ("messages", (returned, node)),
+        ("messages", ({"type": "tool", "id": "t", "tool_call_id": "c", "content": "r"}, _in("act", 2))),
+        ("updates", {"act": {"messages": [returned]}}),
+        ("messages", (AIMessageChunk(content="Second.", id="m2"), _in("act", 3))),
+    ]
+    assert "m2" not in tell_parts(parts).texts
+
+
 def test_a_node_of_the_same_name_in_another_graph_speaks() -> None:
     assert spoken_after("think", subgraph="writer:9|") == {"m1": "First.", "m2": "Second."}
 
@@ -101,6 +116,19 @@ def test_a_task_whose_input_is_a_tool_call_runs_a_tool(marked: dict[str, str]) -
 def test_each_mark_of_a_middlewares_call_makes_it_silent(mark: dict[str, str]) -> None:
     told = tell_parts([("messages", (AIMessageChunk(content="A summary.", id="m1"), {**_in("model", 1), **mark}))])
     assert told.texts == {}
+
+
+class _Incomparable:
+    def __eq__(self, other: object) -> bool:
+        raise TypeError("no comparison")
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize("source", ["retrieval", 7, None, _Incomparable()], ids=lambda source: type(source).__name__)
+def test_another_source_hides_nothing(source: Any) -> None:
+    told = tell_parts([("messages", (AIMessageChunk(content="Hi", id="m1"), {**_in("model", 1), "lc_source": source}))])
+    assert told.texts == {"m1": "Hi"}
 
 
 ONLY: dict[str, Any] = {
