@@ -162,7 +162,7 @@ async def test_a_tools_model_can_be_shown(visibility: Any) -> None:
     assert list(told.texts.values()) == ["The expert thinks aloud.", "That is all I found."]
 
 
-def test_the_first_of_the_option_the_calls_mark_and_the_rule_decides() -> None:
+def test_the_first_of_the_option_the_calls_mark_and_the_rule_decides(caplog: pytest.LogCaptureFixture) -> None:
     """Node before tag before `*`; the mark if the option names nothing; without a mark the rule (a tool's model)."""
     cases: list[tuple[Any, Any, bool]] = [
         (None, None, False),
@@ -178,13 +178,16 @@ def test_the_first_of_the_option_the_calls_mark_and_the_rule_decides() -> None:
         ({}, None, False),
     ]
     for visibility, mark, is_visible in cases:
-        metadata = _in("tools", 1) | {"tags": ["tagged"]} | ({} if mark is None else {"agui_visibility": mark})
+        metadata = (
+            _in("tools", 1) | {"tags": [["unhashable"], "tagged"]} | ({} if mark is None else {"agui_visibility": mark})
+        )
         chunk = ("messages", (AIMessageChunk(content="Seen.", id="m"), metadata))
         told = tell_parts([chunk], Options(visibility=visibility))
         assert told.texts == ({"m": "Seen."} if is_visible else {}), (visibility, mark)
+        assert caplog.records == [], (visibility, mark)
 
 
-@pytest.mark.parametrize("mark", ["loud", True, ["stream"], {}])
+@pytest.mark.parametrize("mark", ["loud", True, ["stream"], {}, _Incomparable()], ids=lambda mark: type(mark).__name__)
 def test_an_unknown_mark_is_ignored_with_one_log_line(mark: Any, caplog: pytest.LogCaptureFixture) -> None:
     chunks = [
         ("messages", (AIMessageChunk(content="Seen.", id=name), _in("talk", 1) | {"agui_visibility": mark}))
