@@ -323,6 +323,8 @@ class Translator:
         if is_cached:
             yield from self._on_cached_output(ns, node, output)
         else:
+            for subagent, result in self._subagents.returned(ns, output):
+                yield from self._end_subagent(subagent, failure_of_result(result, self._options.error_detail))
             yield from self._steps.on_update(ns, node)
             self._stream.on_node_output(ns, node, output)
         self._waiting.on_node_output(ns, node, output)

@@ -22,6 +22,7 @@ from typing import Any, Protocol
 
 from ..client.view import ClientView
 from ..options import Options
+from ..parts.channels import written_messages
 from ..parts.message import fields, kind_of
 from ..parts.part import Namespace, is_within
 from ..wire import events
@@ -67,6 +68,7 @@ class Subagents:
 
     def __init__(self, view: ClientView, options: Options, tools: ToolTasks) -> None:
         self._options = options
+        self._key = options.messages_key
         self._tools = tools
         self._by_ns: dict[Namespace, Subagent] = {}
         self._ordinary: set[tuple[Namespace, bool]] = set()
@@ -112,7 +114,7 @@ class Subagents:
         """`values` of the graph at `ns` came: the start of its subagent, if it is a new one."""
         self._delegations.on_values(ns, channels)
         if self._is_new(ns, by_input=True):
-            yield from self._find(ns, None, last_input(channels, self._options.messages_key))
+            yield from self._find(ns, None, last_input(channels, self._key))
 
     def on_task(self, ns: Namespace, task: Mapping[str, Any]) -> tuple[str, str | None]:
         """A part of the `tasks` mode: a task's start or its result.
@@ -135,6 +137,20 @@ class Subagents:
         if any(item.ns[: len(task)] == task for item in asked):
             return asked
         return [item for item in running if item.ns == task] or asked
+
+    def returned(self, ns: Namespace, output: Any) -> list[tuple[Subagent, Any]]:
+        """The subagents that end with a result in the output of a node of the graph at `ns`, each with that result.
+
+        They have ended already if the stream has the `messages` mode.
+        """
+        running = [item for item in self._by_ns.values() if not item.ended and item.call and item.ns[:-1] == ns]
+        results = [(fields(message), message) for message in written_messages(output, self._key)] if running else []
+        return [
+            (item, message)
+            for view, message in results
+            for item in running
+            if kind_of(view) == "tool" and item.call and view.get("tool_call_id") == item.call.id
+        ]
 
     def running(self, ns: Namespace = ()) -> list[Subagent]:
         """The subagents called within the graph at `ns` that have not ended, innermost first."""

@@ -180,6 +180,18 @@ async def test_a_subagent_whose_failure_is_handled_has_failed(how: str, detail: 
     assert agui_client.play(told.events).accepted
 
 
+@pytest.mark.newest
+@pytest.mark.parametrize("how", FAILING)
+async def test_a_subagent_has_failed_also_in_a_stream_without_messages(how: str, agui_client: AguiClient) -> None:
+    fixture, run = FAILING[how](), Telling()
+    async for part in Conversation(fixture).stream(fixture.turns[0], modes=["updates", "values"]):
+        run.feed(part)
+    run.finish()
+    ended = [(event["type"], event.get("message")) for event in run.events if event["type"] in ENDS]
+    assert ended == [("SUBAGENT_ERROR", REASONS[how])]
+    assert agui_client.play(run.events).accepted
+
+
 def _numbering_anew(checkpointer: Any) -> Any:
     """A deep agent whose model calls each of its delegations `call_0`."""
     found = (text("Found.") + end(), text("Found more.") + end())
