@@ -14,7 +14,7 @@ CONFIGURED = "a graph's own config is lost where a run has one, and with it the 
 
 OTHERWISE = {
     "test_answers_to_tools_need_no_snapshot[review_": "langchain 1.0.0 reviews calls otherwise: a snapshot",
-    "test_a_subagent_starts_before_it_speaks_and_ends_with_its_result": "no agent's name in the metadata",
+    "test_a_subagent_starts_before_its_messages_and_ends_with_its_result": "no agent's name in the metadata",
     "test_what_a_suspended_subagent_said_is_still_there": "deepagents 0.2.0 resumes in another way",
     "test_a_call_id_that_two_suspended_subagents_use": "deepagents 0.2.0 resumes in another way",
     "test_an_inline_subagent_that_goes_on_answers_no_call": "deepagents 0.2.0 resumes in another way",

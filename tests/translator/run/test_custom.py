@@ -99,7 +99,7 @@ def test_an_invalid_activity_is_custom(what: str) -> None:
 
 
 INAPPLICABLE: dict[str, Any] = {
-    "nobody has": {**_DELTA, "messageId": "never"},
+    "is unknown": {**_DELTA, "messageId": "never"},
     "has no such path": {**_DELTA, "patch": [{"op": "replace", "path": "/nothing/here", "value": 1}]},
     "fails its test": {**_DELTA, "patch": [{"op": "test", "path": "/steps/0", "value": 9}]},
     "makes it no object": {**_DELTA, "patch": [{"op": "replace", "path": "", "value": 1}]},
@@ -112,7 +112,7 @@ def test_a_delta_that_the_client_cannot_apply_is_custom(what: str) -> None:
     assert _written(_SNAPSHOT, INAPPLICABLE[what])[-1]["type"] == "CUSTOM"
 
 
-def test_a_payload_is_told_as_it_was_when_it_was_written() -> None:
+def test_a_payload_is_emitted_as_it_was_when_it_was_written() -> None:
     payload = {"name": "growing", "value": [1]}
     (event,) = Telling(view=ClientView([], {})).feed(("custom", payload))[-1:] or [{}]
     payload["value"].append(2)  # type: ignore[attr-defined]
@@ -120,8 +120,8 @@ def test_a_payload_is_told_as_it_was_when_it_was_written() -> None:
 
 
 async def test_an_activity_of_a_graph_stays_with_the_client(agui_client: AguiClient) -> None:
-    (telling,) = await tell("activity_events")
-    answer = agui_client.play(telling.events, messages=[{"id": "user-1", "role": "user", "content": "hi"}])
+    (run,) = await tell("activity_events")
+    answer = agui_client.play(run.events, messages=[{"id": "user-1", "role": "user", "content": "hi"}])
     assert answer.accepted
     assert [message["content"] for message in answer.messages if message["role"] == "activity"] == [
         {"steps": [{"title": "look", "done": True}]}
@@ -129,11 +129,11 @@ async def test_an_activity_of_a_graph_stays_with_the_client(agui_client: AguiCli
 
 
 async def test_custom_events_of_a_graph_come_where_they_were_written() -> None:
-    (telling,) = await tell("custom_events")
-    kinds = [event["type"] for event in telling.events if event["type"] in ("CUSTOM", "TEXT_MESSAGE_START")]
+    (run,) = await tell("custom_events")
+    kinds = [event["type"] for event in run.events if event["type"] in ("CUSTOM", "TEXT_MESSAGE_START")]
     assert kinds == ["CUSTOM", "TEXT_MESSAGE_START", "CUSTOM"]
 
 
-def test_what_a_subgraph_writes_is_told_too() -> None:
-    telling = told([(("child:1",), "custom", {"name": "deep", "value": 1})])
-    assert telling.feeds[1][-1] == {"type": "CUSTOM", "name": "deep", "value": 1}
+def test_what_a_subgraph_writes_is_emitted_too() -> None:
+    run = told([(("child:1",), "custom", {"name": "deep", "value": 1})])
+    assert run.feeds[1][-1] == {"type": "CUSTOM", "name": "deep", "value": 1}

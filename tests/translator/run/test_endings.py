@@ -25,7 +25,7 @@ from tests.told import Event, left_open, told
 _METADATA = {"langgraph_node": "talk", "langgraph_checkpoint_ns": "talk:1", "ls_provider": "scripted"}
 _USER = {"type": "human", "id": "user-1", "content": "hi"}
 ENDINGS: dict[str, Ending | None] = {
-    "as shown": None,
+    "as the stream has it": None,
     "finished": Finished(),
     "failed": Failed(ValueError("bad")),
     "cancelled": Cancelled(),
@@ -61,8 +61,8 @@ def test_everything_is_closed_before_the_terminal_event(ending: str) -> None:
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_the_clients_accept_every_ending(ending: str, version: str, agui_client: AguiClient) -> None:
-    telling = told(_ALL_OPEN, ENDINGS[ending], Options(protocol_version=protocol(version)))
-    answer = agui_client.play(telling.events, version=version)
+    run = told(_ALL_OPEN, ENDINGS[ending], Options(protocol_version=protocol(version)))
+    answer = agui_client.play(run.events, version=version)
     assert (answer.error, answer.warnings) == (None, [])
 
 
@@ -76,16 +76,16 @@ def test_a_run_that_ends_well_says_success() -> None:
     assert _last(Finished())["outcome"] == {"type": "success"}
 
 
-def test_nothing_said_of_the_end_is_success() -> None:
+def test_an_unknown_ending_is_success() -> None:
     assert _last(None)["outcome"] == {"type": "success"}
 
 
-def test_nothing_said_of_the_end_is_the_interrupts_the_stream_showed() -> None:
+def test_an_unknown_ending_is_the_interrupts_in_the_stream() -> None:
     asked = ("updates", {"__interrupt__": ({"id": "i1", "value": "Sure?"},)})
     assert _last(None, asked)["outcome"]["type"] == "interrupt"
 
 
-def test_nothing_said_of_the_end_is_the_error_the_stream_showed() -> None:
+def test_an_unknown_ending_is_the_error_in_the_stream() -> None:
     error = StreamPart("error", {"error": "ValueError", "message": "bad"})
     assert _last(None, error) == {"type": "RUN_ERROR", "message": "bad", "code": "ValueError"}
 
@@ -133,16 +133,16 @@ def test_speech_that_was_not_saved_is_dropped_when_a_run_ends_well() -> None:
     assert told(_ALL_OPEN, Finished()).view.message("lc_run--1") is None
 
 
-def test_the_interrupts_of_the_ending_are_told_beside_those_of_the_stream() -> None:
+def test_the_interrupts_of_the_ending_are_emitted_beside_those_of_the_stream() -> None:
     asked = ("updates", {"__interrupt__": ({"id": "i1", "value": "one?"},)})
     event = _last(Finished(interrupts=[{"id": "i1", "value": "one?"}, {"id": "i2", "value": "two?"}]), asked)
     assert [item["id"] for item in event["outcome"]["interrupts"]] == ["i1", "i2"]
 
 
-def test_the_state_of_the_ending_is_told_last() -> None:
-    telling = told([("values", {"count": 1})], Finished(state={"count": 2, "messages": [_USER]}))
-    assert telling.view.state == {"count": 2}
-    assert telling.view.order == ["user-1"]
+def test_the_state_of_the_ending_is_emitted_last() -> None:
+    run = told([("values", {"count": 1})], Finished(state={"count": 2, "messages": [_USER]}))
+    assert run.view.state == {"count": 2}
+    assert run.view.order == ["user-1"]
 
 
 def test_the_result_of_the_ending_is_the_result() -> None:
@@ -185,7 +185,7 @@ def test_the_end_names_the_thread_and_the_run_of_the_start() -> None:
     assert (events[0]["threadId"], events[0]["runId"]) == (events[-1]["threadId"], events[-1]["runId"])
 
 
-def test_an_older_client_is_told_of_a_cancelled_run_as_an_error() -> None:
+def test_an_older_client_gets_a_cancelled_run_as_an_error() -> None:
     assert _last(Cancelled(), protocol_version=None) == {
         "type": "RUN_ERROR",
         "message": "The run was cancelled.",
@@ -210,5 +210,5 @@ def test_a_run_that_the_server_began_anew_leaves_no_ghost() -> None:
 def test_what_was_open_is_closed_when_the_server_begins_the_run_anew(joined_late: bool) -> None:
     metadata = StreamPart("metadata", {"run_id": "r", "attempt": 1})
     parts = [StreamPart("values", {"messages": [_USER]}), _chunk("First try, brok"), metadata]
-    telling = told([*([] if joined_late else [metadata]), *parts])
-    assert [event["type"] for event in telling.feeds[-2]] == ["TEXT_MESSAGE_END", "STEP_FINISHED"]
+    run = told([*([] if joined_late else [metadata]), *parts])
+    assert [event["type"] for event in run.feeds[-2]] == ["TEXT_MESSAGE_END", "STEP_FINISHED"]

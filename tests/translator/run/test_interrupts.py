@@ -20,8 +20,8 @@ from tests.told import Event, Telling, told
 ASKED = [name for name, fixture in FIXTURES.items() if fixture.turns[0].ends == "interrupt" and fixture.recorded]
 
 
-def _interrupts(told_run: Told) -> list[Event]:
-    items: list[Event] = told_run.events[-1]["outcome"]["interrupts"]
+def _interrupts(run: Told) -> list[Event]:
+    items: list[Event] = run.events[-1]["outcome"]["interrupts"]
     return items
 
 
@@ -30,7 +30,7 @@ async def _first(name: str, options: Options | None = None) -> Told:
 
 
 @pytest.mark.parametrize("name", ASKED)
-async def test_every_pending_interrupt_is_told_once_under_its_id(name: str) -> None:
+async def test_every_pending_interrupt_is_emitted_once_under_its_id(name: str) -> None:
     fixture = FIXTURES[name]
     conversation = Conversation(fixture)
     run = Telling(Options(messages_key=fixture.messages_key or "messages"))
@@ -45,10 +45,10 @@ async def test_every_pending_interrupt_is_told_once_under_its_id(name: str) -> N
 
 @pytest.mark.parametrize("name", ASKED)
 async def test_the_client_is_left_with_the_pending_interrupts(name: str, agui_client: AguiClient) -> None:
-    telling = (await tell(name, known=False))[0]
-    answer = agui_client.play(telling.events)
+    run = (await tell(name, known=False))[0]
+    answer = agui_client.play(run.events)
     assert (answer.error, answer.warnings) == (None, [])
-    assert answer.pending_interrupts == _interrupts(telling)
+    assert answer.pending_interrupts == _interrupts(run)
 
 
 @pytest.mark.parametrize("name", ASKED)
@@ -69,9 +69,9 @@ async def test_the_conversation_and_state_of_an_interrupted_run_are_the_checkpoi
     assert comparable(run.view.messages) in wanted
 
 
-async def test_what_finished_siblings_said_is_kept() -> None:
-    telling = await _first("interrupts_in_parallel")
-    assert "I need no answer at all." in [message.get("content") for message in telling.view.messages]
+async def test_what_finished_siblings_emitted_is_kept() -> None:
+    run = await _first("interrupts_in_parallel")
+    assert "I need no answer at all." in [message.get("content") for message in run.view.messages]
 
 
 async def test_the_value_is_kept_whole() -> None:
@@ -79,19 +79,19 @@ async def test_the_value_is_kept_whole() -> None:
     assert item["metadata"] == {"value": {"question": "Which way?", "options": ["left", "right"]}}
 
 
-async def test_a_value_that_is_no_json_is_told_as_json() -> None:
+async def test_a_value_that_is_no_json_is_emitted_as_json() -> None:
     (item,) = _interrupts(await _first("interrupt_with_odd_value"))
     assert item["metadata"]["value"]["fields"]["limit"] is None
 
 
-async def test_interrupts_of_several_nodes_are_all_told() -> None:
+async def test_interrupts_of_several_nodes_are_all_emitted() -> None:
     assert [item["metadata"]["value"] for item in _interrupts(await _first("interrupts_in_parallel"))] == [
         "left?",
         "right?",
     ]
 
 
-async def test_an_interrupt_of_a_nested_subgraph_is_told_once() -> None:
+async def test_an_interrupt_of_a_nested_subgraph_is_emitted_once() -> None:
     assert len(_interrupts(await _first("interrupt_in_subgraph"))) == 1
 
 
@@ -132,7 +132,7 @@ def _reviews(**allowed: Any) -> Any:
 
 
 def test_each_request_of_a_review_has_its_own_decisions() -> None:
-    (item,) = _told(_asked(Interrupt(_reviews(one=["edit"], two=[], three=["later", 7]), id="i1")))
+    (item,) = _items(_asked(Interrupt(_reviews(one=["edit"], two=[], three=["later", 7]), id="i1")))
     later = {"type": "object", "properties": {"type": {"const": "later"}}, "required": ["type"]}
     assert item["responseSchema"]["properties"]["decisions"]["prefixItems"] == [_EDIT, _ANY, later, _ANY]
 
@@ -149,12 +149,12 @@ def test_each_request_of_a_review_has_its_own_decisions() -> None:
     ],
 )
 def test_what_only_looks_like_a_review_has_no_schema(value: Any) -> None:
-    (item,) = _told(_asked(Interrupt(value, id="i1")))
+    (item,) = _items(_asked(Interrupt(value, id="i1")))
     assert "responseSchema" not in item
 
 
 def test_an_approval_of_one_call_without_a_schema_has_that_of_a_decision() -> None:
-    (item,) = _told(_asked({"id": "i1", "value": {"type": "tool_approval", "tool_call_id": "c"}}))
+    (item,) = _items(_asked({"id": "i1", "value": {"type": "tool_approval", "tool_call_id": "c"}}))
     kinds = [each["properties"]["type"]["const"] for each in item["responseSchema"]["oneOf"]]
     assert kinds == ["approve", "edit", "reject", "respond"]
 
@@ -167,7 +167,7 @@ async def test_reviews_per_call_name_their_call() -> None:
 
 
 @pytest.mark.newest
-async def test_the_schema_of_the_answer_is_told() -> None:
+async def test_the_schema_of_the_answer_is_emitted() -> None:
     items = _interrupts(await _first("review_per_call"))
     assert all(isinstance(item["responseSchema"], dict) for item in items)
 
@@ -183,7 +183,7 @@ def _asked(*interrupts: Any, ns: tuple[str, ...] = ()) -> Any:
     return (ns, "updates", {"__interrupt__": interrupts})
 
 
-def _told(*parts: Any, ending: Any = None, view: ClientView | None = None) -> list[Event]:
+def _items(*parts: Any, ending: Any = None, view: ClientView | None = None) -> list[Event]:
     items: list[Event] = told(parts, ending, view=view).events[-1]["outcome"]["interrupts"]
     return items
 
@@ -191,29 +191,29 @@ def _told(*parts: Any, ending: Any = None, view: ClientView | None = None) -> li
 def test_the_same_interrupt_at_every_level_is_one() -> None:
     one = Interrupt("Sure?", id="i1")
     parts = [_asked(one, ns=("child:1",)), _asked(one), ("values", {"__interrupt__": (one,)})]
-    assert [item["id"] for item in _told(*parts)] == ["i1"]
+    assert [item["id"] for item in _items(*parts)] == ["i1"]
 
 
 def test_interrupts_are_collected_over_the_whole_run() -> None:
     first, second = Interrupt("one?", id="i1"), Interrupt("two?", id="i2")
     parts = [_asked(first), ("values", {"n": 1, "__interrupt__": (first,)}), _asked(second), ("values", {"n": 2})]
-    assert [item["id"] for item in _told(*parts)] == ["i1", "i2"]
+    assert [item["id"] for item in _items(*parts)] == ["i1", "i2"]
 
 
-def test_interrupts_of_the_tasks_mode_are_told() -> None:
+def test_interrupts_of_the_tasks_mode_are_emitted() -> None:
     part = ("tasks", {"id": "1", "name": "ask", "result": {}, "interrupts": [{"id": "i1", "value": "Sure?"}]})
-    assert [item["id"] for item in _told(part)] == ["i1"]
+    assert [item["id"] for item in _items(part)] == ["i1"]
 
 
-def test_interrupts_beside_the_values_of_v2_are_told() -> None:
+def test_interrupts_beside_the_values_of_v2_are_emitted() -> None:
     part = {"type": "values", "ns": (), "data": {}, "interrupts": (Interrupt("Sure?", id="i1"),)}
-    assert [item["id"] for item in _told(part)] == ["i1"]
+    assert [item["id"] for item in _items(part)] == ["i1"]
 
 
-def test_interrupts_of_a_platform_are_told() -> None:
+def test_interrupts_of_a_platform_are_emitted() -> None:
     schema = {"type": "object"}
     part = ["updates", {"__interrupt__": [{"id": "i1", "value": "Sure?", "response_schema": schema}]}]
-    assert _told(part) == [
+    assert _items(part) == [
         {
             "id": "i1",
             "reason": "input_required",
@@ -224,24 +224,24 @@ def test_interrupts_of_a_platform_are_told() -> None:
     ]
 
 
-def test_interrupts_told_by_the_ending_alone_are_told() -> None:
-    assert [item["id"] for item in _told(ending=Finished(interrupts=[Interrupt("Sure?", id="i1")]))] == ["i1"]
+def test_interrupts_of_the_ending_alone_are_emitted() -> None:
+    assert [item["id"] for item in _items(ending=Finished(interrupts=[Interrupt("Sure?", id="i1")]))] == ["i1"]
 
 
 @pytest.mark.parametrize("key", ["message", "question", "description"])
 def test_a_question_in_the_value_is_the_message(key: str) -> None:
-    assert _told(_asked(Interrupt({key: "Which way?"}, id="i1")))[0]["message"] == "Which way?"
+    assert _items(_asked(Interrupt({key: "Which way?"}, id="i1")))[0]["message"] == "Which way?"
 
 
 def test_a_value_without_a_question_has_no_message() -> None:
-    assert "message" not in _told(_asked(Interrupt({"options": [1, 2]}, id="i1")))[0]
+    assert "message" not in _items(_asked(Interrupt({"options": [1, 2]}, id="i1")))[0]
 
 
 def test_a_request_for_one_action_names_the_one_open_call_it_is_for() -> None:
     calls = [{"name": "add", "args": {"a": 1}, "id": "call-1"}, {"name": "add", "args": {"a": 2}, "id": "call-2"}]
     message = {"type": "ai", "id": "a1", "content": "", "tool_calls": calls}
     request = {"action_requests": [{"name": "add", "args": {"a": 2}}], "review_configs": []}
-    (item,) = _told(("values", {"messages": [message]}), _asked(Interrupt(request, id="i1")))
+    (item,) = _items(("values", {"messages": [message]}), _asked(Interrupt(request, id="i1")))
     assert item["toolCallId"] == "call-2"
 
 
@@ -249,13 +249,13 @@ def test_a_request_that_two_open_calls_may_be_names_none() -> None:
     calls = [{"name": "add", "args": {}, "id": "call-1"}, {"name": "add", "args": {}, "id": "call-2"}]
     message = {"type": "ai", "id": "a1", "content": "", "tool_calls": calls}
     request = {"action_requests": [{"name": "add", "args": {}}]}
-    (item,) = _told(("values", {"messages": [message]}), _asked(Interrupt(request, id="i1")))
+    (item,) = _items(("values", {"messages": [message]}), _asked(Interrupt(request, id="i1")))
     assert "toolCallId" not in item
 
 
 def test_a_reason_never_makes_a_client_answer_the_call_itself() -> None:
     request = {"type": "tool_approval", "tool_call_id": "call-1"}
-    assert _told(_asked(Interrupt(request, id="i1")))[0]["reason"] == "confirmation"
+    assert _items(_asked(Interrupt(request, id="i1")))[0]["reason"] == "confirmation"
 
 
 def _by_option(choice: Any, value: Any, version: str | None = "1.0") -> tuple[list[Any], Event]:
@@ -264,28 +264,28 @@ def _by_option(choice: Any, value: Any, version: str | None = "1.0") -> tuple[li
     return [event["value"] for event in events if event["type"] == "CUSTOM"], events[-1]
 
 
-def test_the_default_tells_them_in_the_outcome_only() -> None:
+def test_the_default_emits_them_in_the_outcome_only() -> None:
     customs, end = _by_option(Options().interrupts, "Sure?")
     assert (customs, end["outcome"]["type"]) == ([], "interrupt")
 
 
-def test_legacy_tells_them_in_a_custom_event_only() -> None:
+def test_legacy_emits_them_in_a_custom_event_only() -> None:
     customs, end = _by_option("legacy", "Sure?")
     assert customs == ["Sure?"]
     assert "outcome" not in end
 
 
-def test_both_tells_them_in_both() -> None:
+def test_both_emits_them_in_both() -> None:
     customs, end = _by_option("both", "Sure?")
     assert (customs, end["outcome"]["type"]) == (["Sure?"], "interrupt")
 
 
 @pytest.mark.parametrize(
-    ("value", "told_value"),
+    ("value", "wanted"),
     [("Sure?", "Sure?"), ({"a": [1]}, '{"a":[1]}'), (None, "null"), ([1], "[1]")],
 )
-def test_the_legacy_event_carries_a_text_or_json_in_a_text(value: Any, told_value: str) -> None:
-    assert _by_option("legacy", value)[0] == [told_value]
+def test_the_legacy_event_carries_a_text_or_json_in_a_text(value: Any, wanted: str) -> None:
+    assert _by_option("legacy", value)[0] == [wanted]
 
 
 def test_the_legacy_event_of_a_breakpoint_has_no_value() -> None:
@@ -298,15 +298,15 @@ def test_the_legacy_event_of_a_breakpoint_has_no_value() -> None:
 @pytest.mark.parametrize("name", ["interrupt_in_node", "breakpoint_before", "interrupts_in_two_tools"])
 async def test_the_clients_accept_each_way(name: str, choice: Any, version: str, agui_client: AguiClient) -> None:
     options = Options(interrupts=choice, protocol_version=protocol(version))
-    telling = (await tell(name, options, known=False))[0]
-    answer = agui_client.play(telling.events, version=version)
+    run = (await tell(name, options, known=False))[0]
+    answer = agui_client.play(run.events, version=version)
     assert (answer.error, answer.warnings) == (None, [])
 
 
 async def test_an_interrupt_inside_a_subagent_says_whose_it_is_and_suspends_it() -> None:
-    telling = await _first("subagent_asks")
-    (item,) = _interrupts(telling)
-    (ended,) = telling.kinds("SUBAGENT_FINISHED")
+    run = await _first("subagent_asks")
+    (item,) = _interrupts(run)
+    (ended,) = run.kinds("SUBAGENT_FINISHED")
     assert item["subagentRunId"] == ended["subagentRunId"]
     assert ended["outcome"] == {"type": "suspended", "interruptIds": [item["id"]]}
 
@@ -358,8 +358,8 @@ async def test_ag_uis_own_fields_of_a_value_are_the_interrupts(
     is_snake: bool, version: str, agui_client: AguiClient
 ) -> None:
     value = {SNAKE.get(name, name) if is_snake else name: given for name, given in OWN_FIELDS.items()}
-    (telling,) = await tell(_asking(ask=value), Options(protocol_version=protocol(version)), known=False)
-    answer = agui_client.play(telling.events, version=version)
+    (run,) = await tell(_asking(ask=value), Options(protocol_version=protocol(version)), known=False)
+    answer = agui_client.play(run.events, version=version)
     assert (answer.error, answer.warnings) == (None, [])
     assert [{**item, "id": "i"} for item in answer.pending_interrupts] == [
         {"id": "i", **OWN_FIELDS, "metadata": {"value": value}}
@@ -386,25 +386,27 @@ def test_a_field_that_ag_ui_does_not_allow_is_left_out_and_logged_once(
     field: str, value: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     asked = _asked(Interrupt({field: value}, id="i1"))
-    assert _told(asked, asked) == [{"id": "i1", "reason": "input_required", "metadata": {"value": {field: value}}}]
+    assert _items(asked, asked) == [{"id": "i1", "reason": "input_required", "metadata": {"value": {field: value}}}]
     line = f"The field {field!r} of the interrupt 'i1' is not valid in AG-UI and left out"
     assert [record.getMessage() for record in caplog.records] == [f"{line} (thread 'thread-1', run 'run-1')."]
 
 
 def test_a_field_that_is_null_is_absent(caplog: pytest.LogCaptureFixture) -> None:
-    (item,) = _told(_asked(Interrupt({**dict.fromkeys(OWN_FIELDS), "expires_at": "2030-01-01T00:00:00+01:00"}, id="i")))
+    (item,) = _items(
+        _asked(Interrupt({**dict.fromkeys(OWN_FIELDS), "expires_at": "2030-01-01T00:00:00+01:00"}, id="i"))
+    )
     assert (item["reason"], item["expiresAt"]) == ("input_required", "2030-01-01T00:00:00+01:00")
     assert caplog.records == []
 
 
 def test_langgraphs_schema_of_the_answer_comes_before_the_values_own() -> None:
     asked = {"id": "i1", "value": {"responseSchema": {"type": "string"}}, "response_schema": {"type": "integer"}}
-    assert _told(_asked(asked))[0]["responseSchema"] == {"type": "integer"}
+    assert _items(_asked(asked))[0]["responseSchema"] == {"type": "integer"}
 
 
 def test_a_schema_in_the_value_of_an_approval_comes_before_the_usual_one() -> None:
     value = {"type": "tool_approval", "responseSchema": {"type": "string"}}
-    assert _told(_asked(Interrupt(value, id="i1")))[0]["responseSchema"] == {"type": "string"}
+    assert _items(_asked(Interrupt(value, id="i1")))[0]["responseSchema"] == {"type": "string"}
 
 
 @pytest.mark.filterwarnings("ignore:NodeInterrupt is deprecated")
@@ -419,14 +421,14 @@ async def test_interrupts_that_langgraph_gives_no_id_each_have_one(agui_client: 
         graph = StateGraph(MessagesState).add_node(left).add_node(right)
         return graph.add_edge(START, "left").add_edge(START, "right").compile(checkpointer)
 
-    (telling,) = await tell(Fixture("asking", build, (says("go", "interrupt"),)), known=False)
-    answer = agui_client.play(telling.events)
+    (run,) = await tell(Fixture("asking", build, (says("go", "interrupt"),)), known=False)
+    answer = agui_client.play(run.events)
     items = {item["message"]: item["id"] for item in answer.pending_interrupts}
     assert (answer.accepted, items) == (True, {"left?": "placeholder-id", "right?": "placeholder-id-1"})
 
 
 @pytest.mark.parametrize("names", [{}, {"id": ""}, {"id": None}, {"id": 7}])
-def test_interrupts_without_an_id_are_told_apart_by_value_and_position(names: dict[str, Any]) -> None:
+def test_interrupts_without_an_id_are_distinguished_by_value_and_position(names: dict[str, Any]) -> None:
     one, two = ({"value": value, **names} for value in ("one?", "two?"))
     parts = [
         _asked(two, ns=("b:1",)),
@@ -436,10 +438,10 @@ def test_interrupts_without_an_id_are_told_apart_by_value_and_position(names: di
         ("values", {"__interrupt__": (one, two, two)}),
         ("values", {"__interrupt__": (one, two, two)}),
     ]
-    items = [(item["id"], item["message"]) for item in _told(*parts)]
+    items = [(item["id"], item["message"]) for item in _items(*parts)]
     assert items == [("interrupt-0", "two?"), ("interrupt-1", "one?"), ("interrupt-2", "two?")]
 
 
 def test_an_interrupt_without_an_id_never_takes_that_of_another() -> None:
-    items = _told(_asked({"id": "interrupt-0", "value": "one?"}, {"value": "one?"}))
+    items = _items(_asked({"id": "interrupt-0", "value": "one?"}, {"value": "one?"}))
     assert [item["id"] for item in items] == ["interrupt-0", "interrupt-1"]

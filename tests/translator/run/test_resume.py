@@ -1,4 +1,4 @@
-"""A run that goes on where another stopped: nothing is taken back, doubled or started again."""
+"""A run that resumes where another stopped: nothing is removed, doubled or started again."""
 
 from itertools import pairwise
 
@@ -24,14 +24,14 @@ IN_TOOLS = [
 
 
 @pytest.mark.parametrize("fixture", IN_TOOLS)
-async def test_a_call_the_client_holds_is_not_started_again(fixture: str) -> None:
+async def test_a_call_the_client_has_is_not_started_again(fixture: str) -> None:
     first, second = await tell(fixture)
-    held = {event["toolCallId"] for event in first.kinds("TOOL_CALL_START")}
-    assert held.isdisjoint(event["toolCallId"] for event in second.kinds("TOOL_CALL_START", "TOOL_CALL_ARGS"))
+    known = {event["toolCallId"] for event in first.kinds("TOOL_CALL_START")}
+    assert known.isdisjoint(event["toolCallId"] for event in second.kinds("TOOL_CALL_START", "TOOL_CALL_ARGS"))
 
 
 @pytest.mark.parametrize("fixture", IN_TOOLS)
-async def test_every_result_is_told_once_over_all_runs(fixture: str) -> None:
+async def test_every_result_is_emitted_once_over_all_runs(fixture: str) -> None:
     runs = await tell(fixture)
     answered = [event["toolCallId"] for run in runs for event in run.kinds("TOOL_CALL_RESULT")]
     called = [event["toolCallId"] for event in runs[0].kinds("TOOL_CALL_START")]
@@ -50,18 +50,18 @@ async def test_a_rejected_call_has_an_error_as_its_result() -> None:
 
 
 @pytest.mark.parametrize("fixture", [name for name in RESUMED if name != "interrupt_after_speech"])
-async def test_the_view_never_goes_back_when_a_run_is_resumed(fixture: str) -> None:
-    """Whatever a client holds at the interrupt it holds until the checkpoint has more."""
+async def test_the_view_loses_nothing_when_a_run_is_resumed(fixture: str) -> None:
+    """Whatever a client has at the interrupt it has until the checkpoint has more."""
     runs = await tell(fixture)
     for before, run in pairwise(runs):
         if FIXTURES[fixture].turns[runs.index(run)].answer is None:
             continue
         view = ClientView(before.view.messages, before.view.state)
-        held = {message["id"] for message in view.messages}
+        known = {message["id"] for message in view.messages}
         for event in run.events:
             view.apply(event)
             full = event["type"] != "MESSAGES_SNAPSHOT" or not _is_first_of_two(event, run)
-            assert not full or held <= {message["id"] for message in view.messages}
+            assert not full or known <= {message["id"] for message in view.messages}
 
 
 @pytest.mark.parametrize("fixture", RESUMED)
@@ -73,7 +73,7 @@ async def test_every_run_ends_as_the_checkpoint(fixture: str) -> None:
             assert comparable(own) == comparable(expected(run.values, waiting=waiting).messages)
 
 
-async def test_a_finished_siblings_speech_is_not_told_again() -> None:
+async def test_a_finished_siblings_messages_are_not_emitted_again() -> None:
     first, second = await tell("interrupts_in_parallel")
     assert list(first.texts.values()) == ["I need no answer at all."]
     assert "I need no answer at all." not in second.texts.values()
@@ -87,40 +87,40 @@ async def test_what_came_before_an_interrupt_needs_nothing_on_resume() -> None:
     ]
 
 
-async def test_a_breakpoint_is_passed_without_telling_anything_again() -> None:
+async def test_a_breakpoint_is_passed_without_emitting_anything_again() -> None:
     _, second = await tell("breakpoint_before")
     assert second.lines == ["lc_run--#1 begins", "lc_run--#1: The second part.", "lc_run--#1 ends"]
 
 
-HELD = [
+KNOWN = [
     {"id": "u", "role": "user", "content": "hi"},
-    {"id": "a", "role": "assistant", "content": "Told by a finished sibling."},
+    {"id": "a", "role": "assistant", "content": "Written by a finished sibling."},
 ]
-USER, ANSWER = HumanMessage("hi", id="u"), AIMessage("Told by a finished sibling.", id="a")
+USER, ANSWER = HumanMessage("hi", id="u"), AIMessage("Written by a finished sibling.", id="a")
 BACK = ("values", {"messages": [USER], "count": 0})
 CACHED = ("updates", {"sibling": {"messages": [ANSWER]}, "__metadata__": {"cached": True}})
 AHEAD = ("values", {"messages": [USER, ANSWER], "count": 1})
 
 
 def test_values_that_go_back_before_cached_updates_take_nothing_back() -> None:
-    told = tell_parts([BACK, CACHED, AHEAD], view=ClientView(HELD, {"count": 1}))
-    assert [event["type"] for event in told.events] == ["RUN_STARTED", "RUN_FINISHED"]
+    run = tell_parts([BACK, CACHED, AHEAD], view=ClientView(KNOWN, {"count": 1}))
+    assert [event["type"] for event in run.events] == ["RUN_STARTED", "RUN_FINISHED"]
 
 
 def test_values_that_go_back_before_anything_else_are_the_threads_change() -> None:
-    told = tell_parts([BACK], view=ClientView(HELD, {"count": 1}))
-    assert ([message["id"] for message in told.view.messages], told.view.state) == (["u"], {"count": 0})
+    run = tell_parts([BACK], view=ClientView(KNOWN, {"count": 1}))
+    assert ([message["id"] for message in run.view.messages], run.view.state) == (["u"], {"count": 0})
 
 
-def test_a_cached_update_that_the_client_does_not_hold_is_told_at_once() -> None:
-    """A client that joined late, or was told nothing of the run before."""
-    told = tell_parts([BACK, CACHED], view=ClientView(HELD[:1], {"count": 0}))
-    assert "a: Told by a finished sibling." in told.lines
+def test_a_cached_update_that_the_client_does_not_have_is_emitted_at_once() -> None:
+    """A client that joined late, or got nothing of the run before."""
+    run = tell_parts([BACK, CACHED], view=ClientView(KNOWN[:1], {"count": 0}))
+    assert "a: Written by a finished sibling." in run.lines
 
 
-def test_a_client_that_may_hold_anything_is_told_the_whole_on_resume() -> None:
-    told = tell_parts([BACK, CACHED, AHEAD])
-    assert [message["id"] for message in told.view.messages] == ["u", "a"]
+def test_a_client_that_may_have_anything_gets_everything_on_resume() -> None:
+    run = tell_parts([BACK, CACHED, AHEAD])
+    assert [message["id"] for message in run.view.messages] == ["u", "a"]
 
 
 def _is_first_of_two(event: object, run: Told) -> bool:

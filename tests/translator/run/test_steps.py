@@ -33,9 +33,9 @@ async def _with_tasks(name: str) -> list[Event]:
 async def test_every_step_that_starts_is_finished_once(name: str) -> None:
     if not FIXTURES[name].recorded:
         return
-    for telling in await tell(name):
+    for run in await tell(name):
         open_: list[tuple[Any, ...]] = []
-        for event in telling.kinds("STEP_STARTED", "STEP_FINISHED"):
+        for event in run.kinds("STEP_STARTED", "STEP_FINISHED"):
             step = (event["stepName"], event.get("subagentRunId"))
             if event["type"] == "STEP_STARTED":
                 assert step not in open_
@@ -46,72 +46,72 @@ async def test_every_step_that_starts_is_finished_once(name: str) -> None:
 
 
 async def test_each_node_is_one_step() -> None:
-    telling = await tell_one("state_counters")
-    assert _steps(telling.events) == ["+one", "-one", "+two", "-two", "+tell", "-tell"]
+    run = await tell_one("state_counters")
+    assert _steps(run.events) == ["+one", "-one", "+two", "-two", "+tell", "-tell"]
 
 
 async def test_what_a_node_says_lies_within_its_step() -> None:
-    telling = await tell_one("plain_text")
-    kinds = [event["type"] for event in telling.events]
+    run = await tell_one("plain_text")
+    kinds = [event["type"] for event in run.events]
     assert kinds.index("STEP_STARTED") < kinds.index("TEXT_MESSAGE_START")
     assert kinds.index("TEXT_MESSAGE_END") < kinds.index("STEP_FINISHED")
 
 
 async def test_parallel_nodes_are_steps_at_once() -> None:
-    telling = await tell_one("parallel_nodes")
-    steps = _steps(telling.events)
+    run = await tell_one("parallel_nodes")
+    steps = _steps(run.events)
     assert sorted(steps[:2]) == ["+left", "+right"]
     assert sorted(steps[2:4]) == ["-left", "-right"]
     assert steps[4:] == ["+join", "-join"]
 
 
 async def test_a_fan_out_of_one_node_is_one_pair() -> None:
-    telling = await tell_one("fan_out")
-    assert _steps(telling.events) == ["+write", "-write", "+close", "-close"]
+    run = await tell_one("fan_out")
+    assert _steps(run.events) == ["+write", "-write", "+close", "-close"]
 
 
 async def test_a_node_that_says_nothing_is_a_step_all_the_same() -> None:
-    telling = await tell_one("silent_nodes")
-    assert _steps(telling.events) == ["+nothing", "-nothing", "+tell", "-tell"]
+    run = await tell_one("silent_nodes")
+    assert _steps(run.events) == ["+nothing", "-nothing", "+tell", "-tell"]
 
 
 async def test_a_node_of_a_subgraph_is_named_by_its_path() -> None:
-    telling = await tell_one("child_raises")
-    assert _steps(telling.events) == ["+before", "-before", "+child", "+child/leaf", "-child/leaf", "-child"]
+    run = await tell_one("child_raises")
+    assert _steps(run.events) == ["+before", "-before", "+child", "+child/leaf", "-child/leaf", "-child"]
 
 
 async def test_a_step_that_failed_is_finished_before_the_error() -> None:
-    telling = await tell_one("model_raises_mid_text")
-    assert [event["type"] for event in telling.events[-2:]] == ["STEP_FINISHED", "RUN_ERROR"]
+    run = await tell_one("model_raises_mid_text")
+    assert [event["type"] for event in run.events[-2:]] == ["STEP_FINISHED", "RUN_ERROR"]
 
 
 @pytest.mark.parametrize("name", ["plain_text", "parallel_nodes", "agent_parallel_tools", "interrupt_in_subgraph"])
-async def test_no_step_is_told_if_steps_are_off(name: str) -> None:
-    telling = await tell_one(name, Options(steps=False))
-    assert _steps(telling.events) == []
+async def test_no_step_is_emitted_if_steps_are_off(name: str) -> None:
+    run = await tell_one(name, Options(steps=False))
+    assert _steps(run.events) == []
 
 
 @pytest.mark.parametrize("name", ["silent_nodes", "parallel_nodes", "fan_out", "agent_parallel_tools"])
-async def test_with_tasks_the_same_steps_are_told(name: str) -> None:
+async def test_with_tasks_the_same_steps_are_emitted(name: str) -> None:
     assert sorted(_steps(await _with_tasks(name))) == sorted(_steps((await tell_one(name)).events))
 
 
-async def test_with_tasks_a_silent_node_starts_when_it_starts() -> None:
+async def test_with_tasks_a_node_that_streams_nothing_starts_when_it_starts() -> None:
     conversation = Conversation(FIXTURES["silent_nodes"])
     run = Telling(view=ClientView([], {}))
-    told_by: dict[str, str] = {}
+    part_of: dict[str, str] = {}
     async for part in conversation.stream(FIXTURES["silent_nodes"].turns[0], modes=[*MODES, "tasks"]):
         for step in _steps(run.feed(part)):
-            told_by[step] = f"{part[1]} {'input' if part[1] == 'tasks' and 'input' in part[2] else 'result'}"
-    assert told_by["+nothing"] == "tasks input"
-    assert told_by["-nothing"] == "tasks result"
+            part_of[step] = f"{part[1]} {'input' if part[1] == 'tasks' and 'input' in part[2] else 'result'}"
+    assert part_of["+nothing"] == "tasks input"
+    assert part_of["-nothing"] == "tasks result"
 
 
 async def test_with_tasks_an_interrupted_node_is_finished() -> None:
     assert _steps(await _with_tasks("interrupt_in_node"))[-2:] == ["+ask", "-ask"]
 
 
-async def test_a_step_is_told_at_the_first_thing_heard_of_its_node() -> None:
+async def test_a_step_starts_with_the_first_part_of_its_node() -> None:
     ran = (await local_parts(FIXTURES["plain_text"]))[0]
     run = Telling(view=ClientView([], {}))
     first = next(at for at, part in enumerate(ran.parts) if part[1] == "messages")
@@ -121,17 +121,17 @@ async def test_a_step_is_told_at_the_first_thing_heard_of_its_node() -> None:
 
 
 def test_two_tasks_of_one_node_end_their_step_with_the_last() -> None:
-    def said(task: str) -> Any:
+    def chunk(task: str) -> Any:
         chunk = {"type": "AIMessageChunk", "id": f"lc_run--{task}", "content": "x"}
         return ("messages", (chunk, {**_METADATA, "langgraph_checkpoint_ns": f"talk:{task}"}))
 
     updates = ("updates", {"talk": None})
-    feeds = told([said("1"), said("2"), updates, updates]).feeds
+    feeds = told([chunk("1"), chunk("2"), updates, updates]).feeds
     assert [_steps(feed) for feed in feeds[1:5]] == [["+talk"], [], [], ["-talk"]]
 
 
 def test_a_graph_that_a_tool_calls_has_no_steps() -> None:
     chunk = {"type": "AIMessageChunk", "id": "lc_run--1", "content": "x"}
     metadata = {**_METADATA, "langgraph_checkpoint_ns": "tools:1|talk:1"}
-    telling = told([(("tools:1",), "messages", (chunk, metadata))])
-    assert _steps(telling.events) == ["+tools", "-tools"]
+    run = told([(("tools:1",), "messages", (chunk, metadata))])
+    assert _steps(run.events) == ["+tools", "-tools"]

@@ -24,7 +24,7 @@ from tests.told import Telling
 HIDDEN, INLINE = Options(subagents="hidden"), Options(subagents="inline")
 
 
-async def test_a_subagent_starts_before_it_speaks_and_ends_with_its_result() -> None:
+async def test_a_subagent_starts_before_its_messages_and_ends_with_its_result() -> None:
     assert (await tell_one("subagent")).lines[6:] == [
         "subagent researcher begins for call_task in lc_run--#1",
         *("lc_run--#2 begins as researcher", "lc_run--#2: Found a robin in the tree.", "lc_run--#2 ends"),
@@ -46,16 +46,16 @@ EVERY = [
 
 
 @pytest.mark.parametrize("fixture", EVERY)
-async def test_nothing_is_said_under_a_subagent_that_is_not_going(fixture: str) -> None:
-    for told in await tell(fixture):
-        going: set[str] = set()
-        for event in told.events:
+async def test_no_event_belongs_to_a_subagent_that_is_not_running(fixture: str) -> None:
+    for run in await tell(fixture):
+        running: set[str] = set()
+        for event in run.events:
             if event["type"] == "SUBAGENT_STARTED":
-                going.add(event["subagentRunId"])
-            assert event.get("subagentRunId", None) in {None, *going}
+                running.add(event["subagentRunId"])
+            assert event.get("subagentRunId", None) in {None, *running}
             if event["type"] in ENDS:
-                going.remove(event["subagentRunId"])
-        assert going == set()
+                running.remove(event["subagentRunId"])
+        assert running == set()
 
 
 ENDS = ("SUBAGENT_FINISHED", "SUBAGENT_ERROR")
@@ -75,15 +75,15 @@ async def test_a_subagent_ends_in_the_batch_that_has_its_result(fixture: str) ->
     assert calls
 
 
-async def test_what_a_subagent_says_and_does_is_tagged() -> None:
-    told = await tell_one("subagent_with_tool")
-    tagged = {event["type"] for event in told.events if "subagentRunId" in event}
+async def test_what_a_subagent_emits_is_tagged() -> None:
+    run = await tell_one("subagent_with_tool")
+    tagged = {event["type"] for event in run.events if "subagentRunId" in event}
     assert tagged >= {"TEXT_MESSAGE_CONTENT", "TOOL_CALL_START", "TOOL_CALL_ARGS", "TOOL_CALL_RESULT", "STEP_STARTED"}
 
 
-async def test_what_the_main_agent_says_is_not_tagged() -> None:
-    told = await tell_one("subagent")
-    own = [event for event in told.kinds("TEXT_MESSAGE_CONTENT") if "subagentRunId" not in event]
+async def test_what_the_main_agent_emits_is_not_tagged() -> None:
+    run = await tell_one("subagent")
+    own = [event for event in run.kinds("TEXT_MESSAGE_CONTENT") if "subagentRunId" not in event]
     assert "".join(event["delta"] for event in own) == "I delegate. The team is done."
 
 
@@ -95,7 +95,7 @@ async def test_a_subagent_is_described_by_its_call() -> None:
     )
 
 
-async def test_parallel_subagents_of_a_kind_are_told_apart_by_their_task() -> None:
+async def test_parallel_subagents_of_a_kind_are_distinguished_by_their_task() -> None:
     started = (await tell_one("subagents_in_parallel")).kinds("SUBAGENT_STARTED")
     assert {event["parentToolCallId"]: event["description"] for event in started} == {
         "call_t1": "find birds",
@@ -104,12 +104,12 @@ async def test_parallel_subagents_of_a_kind_are_told_apart_by_their_task() -> No
 
 
 async def test_parallel_subagents_never_share_a_message() -> None:
-    told = await tell_one("subagents_in_parallel")
+    run = await tell_one("subagents_in_parallel")
     owners: dict[str, set[str | None]] = {}
-    for event in told.kinds("TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END"):
+    for event in run.kinds("TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END"):
         owners.setdefault(event["messageId"], set()).add(event.get("subagentRunId"))
     assert all(len(found) == 1 for found in owners.values())
-    assert sorted(told.texts.values())[:4] == ["Adding in the sub. "] * 2 + ["Found a robin in the tree."] * 2
+    assert sorted(run.texts.values())[:4] == ["Adding in the sub. "] * 2 + ["Found a robin in the tree."] * 2
 
 
 async def test_a_nested_subagent_is_under_its_parent() -> None:
@@ -120,14 +120,14 @@ async def test_a_nested_subagent_is_under_its_parent() -> None:
 
 
 async def test_a_nested_subagent_names_the_message_of_its_parent_that_called_it() -> None:
-    told = await tell_one("subagents_nested")
+    run = await tell_one("subagents_nested")
     assert is_subsequence(
         [
             *("subagent lead begins for call_outer in lc_run--#1", "call_inner calls task in lc_run--#2"),
             *("subagent worker begins for call_inner in lc_run--#2", "lc_run--#3: The worker worked."),
             *("subagent success", "lc_run--#5: My worker did it.", "subagent success"),
         ],
-        told.lines,
+        run.lines,
     )
 
 
@@ -135,9 +135,9 @@ async def test_a_nested_subagent_names_the_message_of_its_parent_that_called_it(
     ("fixture", "message"), [("subagent_tool_fails", "refused: rain"), ("subagent_model_fails", "connection reset")]
 )
 async def test_a_subagent_of_a_run_that_fails_has_failed(fixture: str, message: str) -> None:
-    told = await tell_one(fixture)
-    assert [event["message"] for event in told.kinds("SUBAGENT_ERROR", "RUN_ERROR")] == [message, message]
-    assert told.kinds("SUBAGENT_FINISHED") == []
+    run = await tell_one(fixture)
+    assert [event["message"] for event in run.kinds("SUBAGENT_ERROR", "RUN_ERROR")] == [message, message]
+    assert run.kinds("SUBAGENT_FINISHED") == []
 
 
 class Handling(AgentMiddleware):
@@ -172,12 +172,12 @@ REASONS = {"its model fails": "gone", "its tool fails": "refused: rain"}
 @pytest.mark.parametrize("detail", ["code", "message"])
 @pytest.mark.parametrize("how", FAILING)
 async def test_a_subagent_whose_failure_is_handled_has_failed(how: str, detail: Any, agui_client: AguiClient) -> None:
-    told = await tell_one(FAILING[how](), Options(error_detail=detail), known=False)
-    [ended] = told.kinds(*ENDS)
+    run = await tell_one(FAILING[how](), Options(error_detail=detail), known=False)
+    [ended] = run.kinds(*ENDS)
     assert ended["type"] == "SUBAGENT_ERROR"
     assert ended["message"] == (REASONS[how] if detail == "message" else "The subagent failed.")
-    assert told.events[-1]["outcome"] == {"type": "success"}
-    assert agui_client.play(told.events).accepted
+    assert run.events[-1]["outcome"] == {"type": "success"}
+    assert agui_client.play(run.events).accepted
 
 
 @pytest.mark.newest
@@ -215,23 +215,25 @@ def _helper(*turns: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("build", [_numbering_anew, _side_by_side])
-@pytest.mark.parametrize("options", [Options(), Options(hidden_tools=frozenset({"task"}))], ids=["shown", "hidden"])
+@pytest.mark.parametrize("options", [Options(), Options(hidden_tools=frozenset({"task"}))], ids=["visible", "hidden"])
 async def test_calls_of_one_id_each_have_their_subagent(build: Any, options: Options, agui_client: AguiClient) -> None:
-    (told,) = await tell(Fixture("calls_of_one_id", build, (says("go"),), nested=True), options, known=False)
-    started = told.kinds("SUBAGENT_STARTED")
+    (run,) = await tell(Fixture("calls_of_one_id", build, (says("go"),), nested=True), options, known=False)
+    started = run.kinds("SUBAGENT_STARTED")
     assert {event["description"] for event in started} == {"find birds", "find fish"}
     for event in started:  # the client knows a call by its message and id, where it knows it by then
         if "parentToolCallId" in event:
-            parent = next(each for each in told.view.messages if each["id"] == event["parentMessageId"])
+            parent = next(each for each in run.view.messages if each["id"] == event["parentMessageId"])
             asked = [orjson.loads(call["function"]["arguments"])["description"] for call in parent["toolCalls"]]
             assert asked == [event["description"]]
     assert len([event for event in started if "parentToolCallId" in event]) == (
         0 if options.hidden_tools else 1 if build is _side_by_side else 2
     )
-    said = {event["messageId"]: event["subagentRunId"] for event in told.kinds("TEXT_MESSAGE_START") if "name" in event}
-    assert sorted(said.values()) == sorted(event["subagentRunId"] for event in told.kinds("SUBAGENT_FINISHED"))
-    assert len(said) == 2
-    assert agui_client.play(told.events).accepted
+    owners = {
+        event["messageId"]: event["subagentRunId"] for event in run.kinds("TEXT_MESSAGE_START") if "name" in event
+    }
+    assert sorted(owners.values()) == sorted(event["subagentRunId"] for event in run.kinds("SUBAGENT_FINISHED"))
+    assert len(owners) == 2
+    assert agui_client.play(run.events).accepted
 
 
 @pytest.mark.parametrize("build", [_numbering_anew, _side_by_side])
@@ -278,28 +280,28 @@ async def test_a_subagent_whose_callers_values_are_not_in_the_stream_has_a_call_
 
 
 async def test_a_subagent_that_asks_is_suspended_by_its_interrupt() -> None:
-    told = await tell_one("subagent_asks")
-    [finished] = told.kinds("SUBAGENT_FINISHED")
-    [interrupt] = told.events[-1]["outcome"]["interrupts"]
+    run = await tell_one("subagent_asks")
+    [finished] = run.kinds("SUBAGENT_FINISHED")
+    [interrupt] = run.events[-1]["outcome"]["interrupts"]
     assert finished["outcome"] == {"type": "suspended", "interruptIds": [interrupt["id"]]}
     assert interrupt["subagentRunId"] == finished["subagentRunId"]
 
 
 async def test_of_two_subagents_only_the_one_that_asks_is_suspended() -> None:
-    told = await tell_one("subagents_one_asks")
-    names = {event["subagentRunId"]: event["name"] for event in told.kinds("SUBAGENT_STARTED")}
-    outcomes = {names[event["subagentRunId"]]: event["outcome"]["type"] for event in told.kinds("SUBAGENT_FINISHED")}
+    run = await tell_one("subagents_one_asks")
+    names = {event["subagentRunId"]: event["name"] for event in run.kinds("SUBAGENT_STARTED")}
+    outcomes = {names[event["subagentRunId"]]: event["outcome"]["type"] for event in run.kinds("SUBAGENT_FINISHED")}
     assert outcomes == {"researcher": "success", "asker": "suspended"}
 
 
-async def test_a_subagent_goes_on_under_its_id_when_it_is_answered() -> None:
+async def test_a_subagent_continues_under_its_id_when_it_is_answered() -> None:
     first, second = await tell("subagent_asks")
     assert [event["subagentRunId"] for event in second.kinds("SUBAGENT_STARTED")] == [
         event["subagentRunId"] for event in first.kinds("SUBAGENT_STARTED")
     ]
 
 
-async def test_what_a_suspended_subagent_said_is_still_there_when_it_goes_on() -> None:
+async def test_messages_of_a_suspended_subagent_are_still_there_when_it_resumes() -> None:
     _, second = await tell("subagent_asks")
     assert second.kinds("MESSAGES_SNAPSHOT") == []
     tagged = [message for message in second.view.messages if "subagentRunId" in message]
@@ -308,25 +310,25 @@ async def test_what_a_suspended_subagent_said_is_still_there_when_it_goes_on() -
 
 @pytest.mark.parametrize("fixture", EVERY)
 async def test_a_hidden_subagent_leaves_no_trace(fixture: str) -> None:
-    for told in await tell(fixture, HIDDEN):
-        assert _of_subagents(told) == []
-        assert not {"Found a robin in the tree.", "The worker worked.", "I ask. "} & set(told.texts.values())
+    for run in await tell(fixture, HIDDEN):
+        assert _of_subagents(run) == []
+        assert not {"Found a robin in the tree.", "The worker worked.", "I ask. "} & set(run.texts.values())
 
 
-async def test_the_result_of_a_hidden_subagent_is_told() -> None:
-    told = await tell_one("subagent", HIDDEN)
-    assert [event["content"] for event in told.kinds("TOOL_CALL_RESULT")] == ["Found a robin in the tree."]
+async def test_the_result_of_a_hidden_subagent_is_emitted() -> None:
+    run = await tell_one("subagent", HIDDEN)
+    assert [event["content"] for event in run.kinds("TOOL_CALL_RESULT")] == ["Found a robin in the tree."]
 
 
-async def test_an_inline_subagent_speaks_as_the_main_agent() -> None:
-    told = await tell_one("subagent", INLINE)
-    assert _of_subagents(told) == []
-    assert list(told.texts.values()) == ["I delegate. ", "Found a robin in the tree.", "The team is done."]
+async def test_an_inline_subagent_emits_as_the_main_agent() -> None:
+    run = await tell_one("subagent", INLINE)
+    assert _of_subagents(run) == []
+    assert list(run.texts.values()) == ["I delegate. ", "Found a robin in the tree.", "The team is done."]
 
 
-async def test_what_an_inline_subagent_said_stays_for_the_run() -> None:
-    told = await tell_one("subagent", INLINE)
-    assert "Found a robin in the tree." in [message.get("content") for message in _assistants(told)]
+async def test_what_an_inline_subagent_emitted_stays_for_the_run() -> None:
+    run = await tell_one("subagent", INLINE)
+    assert "Found a robin in the tree." in [message.get("content") for message in _assistants(run)]
 
 
 TWO_ASK = Fixture(
@@ -354,17 +356,17 @@ TWO_ASK = Fixture(
 )
 
 
-async def test_suspended_subagents_of_a_kind_are_told_apart_when_they_go_on() -> None:
+async def test_suspended_subagents_of_a_kind_are_distinguished_when_they_resume() -> None:
     first, second = await tell(TWO_ASK)
-    told = [
+    started = [
         {
             event["subagentRunId"]: (event["description"], event["parentToolCallId"])
             for event in run.kinds("SUBAGENT_STARTED")
         }
         for run in (first, second)
     ]
-    assert sorted(told[0].values()) == [("find birds", "call_t1"), ("find fish", "call_t2")]
-    assert told[0] == told[1]
+    assert sorted(started[0].values()) == [("find birds", "call_t1"), ("find fish", "call_t2")]
+    assert started[0] == started[1]
 
 
 async def test_a_call_id_that_two_suspended_subagents_use_is_answered_in_both() -> None:
@@ -375,7 +377,7 @@ async def test_a_call_id_that_two_suspended_subagents_use_is_answered_in_both() 
     assert results == {**asked, "call_t1": None, "call_t2": None}
 
 
-async def test_an_inline_subagent_that_goes_on_answers_no_call_that_has_gone_with_the_run_before() -> None:
+async def test_an_inline_subagent_that_resumes_answers_no_call_that_went_with_the_run_before() -> None:
     _, second = await tell("subagent_asks", INLINE)
     assert [event["toolCallId"] for event in second.kinds("TOOL_CALL_RESULT")] == ["call_task"]
 
@@ -385,19 +387,19 @@ async def test_an_inline_subagent_that_goes_on_answers_no_call_that_has_gone_wit
     ["subgraph_shared_state", "subgraph_two_levels", "named_agents", "tool_runs_subgraph", "tool_calls_model"],
 )
 async def test_an_ordinary_subgraph_or_a_tool_with_a_model_is_no_subagent(fixture: str) -> None:
-    told = await tell_one(fixture)
-    assert _of_subagents(told) == []
+    run = await tell_one(fixture)
+    assert _of_subagents(run) == []
 
 
 async def test_without_the_parts_of_subgraphs_a_subagent_is_a_tool_like_any_other() -> None:
-    told = await tell_one("subagent", subgraphs=False)
-    assert told.kinds("SUBAGENT_STARTED") == []
-    assert [event["content"] for event in told.kinds("TOOL_CALL_RESULT")] == ["Found a robin in the tree."]
+    run = await tell_one("subagent", subgraphs=False)
+    assert run.kinds("SUBAGENT_STARTED") == []
+    assert [event["content"] for event in run.kinds("TOOL_CALL_RESULT")] == ["Found a robin in the tree."]
 
 
-async def test_a_call_id_that_two_subagents_use_is_told_of_both() -> None:
-    told = await tell_one("subagents_in_parallel")
-    inner = [event for event in told.kinds("TOOL_CALL_START") if event["toolCallName"] == "add"]
+async def test_a_call_id_that_two_subagents_use_is_emitted_for_both() -> None:
+    run = await tell_one("subagents_in_parallel")
+    inner = [event for event in run.kinds("TOOL_CALL_START") if event["toolCallName"] == "add"]
     assert [event["toolCallId"] for event in inner] == [
         "call_sub_add",
         f"{inner[1]['parentMessageId']}-call_sub_add",
@@ -405,15 +407,15 @@ async def test_a_call_id_that_two_subagents_use_is_told_of_both() -> None:
 
 
 async def test_a_call_id_that_two_subagents_use_is_answered_in_both() -> None:
-    told = await tell_one("subagents_in_parallel")
-    inner = [event for event in told.kinds("TOOL_CALL_START") if event["toolCallName"] == "add"]
+    run = await tell_one("subagents_in_parallel")
+    inner = [event for event in run.kinds("TOOL_CALL_START") if event["toolCallName"] == "add"]
     owners = {event["toolCallId"]: event["subagentRunId"] for event in inner}
-    results = [event for event in told.kinds("TOOL_CALL_RESULT") if event["toolCallId"] in owners]
+    results = [event for event in run.kinds("TOOL_CALL_RESULT") if event["toolCallId"] in owners]
     assert {event["toolCallId"]: event["subagentRunId"] for event in results} == owners
     assert len(results) == len(owners) == 2
 
 
-async def test_a_subagents_speech_is_no_part_of_what_the_checkpoint_is_compared_with() -> None:
+async def test_a_subagents_messages_are_no_part_of_what_the_checkpoint_is_compared_with() -> None:
     assert (await tell_one("subagents_in_parallel")).kinds("MESSAGES_SNAPSHOT") == []
 
 
@@ -432,9 +434,9 @@ def test_of_two_subagents_asked_for_the_same_a_result_ends_the_one_whose_task_ga
         assert ended == [f"tools:{number}"]
 
 
-def _assistants(told: Told) -> list[Event]:
-    return [message for message in told.view.messages if message["role"] == "assistant"]
+def _assistants(run: Told) -> list[Event]:
+    return [message for message in run.view.messages if message["role"] == "assistant"]
 
 
-def _of_subagents(told: Told) -> list[Event]:
-    return [event for event in told.events if "subagentRunId" in event or event["type"].startswith("SUBAGENT")]
+def _of_subagents(run: Told) -> list[Event]:
+    return [event for event in run.events if "subagentRunId" in event or event["type"].startswith("SUBAGENT")]
