@@ -108,13 +108,13 @@ class Telling:
             self._emitted.update(data)
         elif part.mode in ("updates", "values") and isinstance(data, Mapping):
             asked = data.get("__interrupt__", asked)
-            if part.mode == "values" and not part.ns and not asked and not self._asks:
+            if part.mode == "values" and not part.ns and not _has_items(asked) and not self._asks:
                 self._begun = len(self.feeds)
                 self._emitted.clear()
             stored = data.get(self.options.messages_key) if part.ns and part.mode == "values" else ()
             for message in stored if isinstance(stored, list | tuple) else ():  # of a run before, perhaps
                 self._emitted.add(str(fields(message).get("id")))
-        self._asks = self._asks or (isinstance(asked, list | tuple) and len(asked) > 0)
+        self._asks = self._asks or _has_items(asked)
 
     def _stuck(self) -> set[str]:
         view = ClientView([], {}, version=self.options.protocol_version)
@@ -126,6 +126,11 @@ class Telling:
                 absent = {"reasoning", "activity"}.difference(message["role"] for message in event["messages"])
                 stuck |= {item["id"] for item in view.messages if item["role"] in absent} - told
         return stuck
+
+
+def _has_items(asked: Any) -> bool:
+    """Whether interrupts came; the value may be anything, and may raise when it is asked whether it is true."""
+    return type(asked) in (list, tuple) and len(asked) > 0
 
 
 def told(
