@@ -240,7 +240,7 @@ class Translator:
         """The events of a procedure, each applied to the view before the next one is made. An event that is too large
         for a frame is split."""
         emitted: list[Event] = []
-        apply = self.view.apply
+        apply = self.view.apply_emitted
         try:
             for event in made:
                 growing = self.view.growing if event["type"] == "MESSAGES_SNAPSHOT" else ()

@@ -1,5 +1,7 @@
 """What a reader is told of whom something is known, named cases; pairs of cuts are in `test_catch_up_at_every_cut`."""
 
+from collections.abc import Callable
+from copy import deepcopy
 from typing import Any
 
 import pytest
@@ -196,10 +198,36 @@ def test_a_change_in_a_large_state_costs_a_few_hundred_bytes() -> None:
     assert size(view.catch_up(held)) < 400
 
 
-def test_what_an_up_to_date_reader_costs_grows_no_faster_than_the_history() -> None:
-    def cost(count: int) -> int:
-        view = seen(RUN, messages=HISTORY[:count])
-        held = on_a_new_stream(view)
-        return lines(lambda: view.catch_up(held))
+@pytest.mark.parametrize(("length", "missing", "kind"), [(600, 200, "MESSAGES_SNAPSHOT"), (20_000, 20, "events")])
+def test_a_snapshot_comes_in_place_of_events_that_cost_the_client_more(length: int, missing: int, kind: str) -> None:
+    """Each event makes it copy its messages: many short messages are better in one snapshot, few long ones are not."""
+    messages = [{**message, "content": "x" * length} for message in HISTORY[:400]]
+    events = seen(RUN, messages=messages).catch_up(seen(RUN, messages=messages[:-missing]))
+    assert size(events) < size(seen(RUN, messages=messages).catch_up())
+    assert (types(events) == [kind]) == (kind != "events")
 
-    assert cost(1000) <= 11 * cost(100)
+
+THOUGHT: Event = {"id": "r", "role": "reasoning", "content": "Hm."}
+CHANGED: Event = {"id": "h50", "role": "user", "content": "Changed."}
+READERS: dict[str, tuple[Callable[[list[Event]], list[Event]], float]] = {
+    "nothing": (lambda history: [], 10),
+    "the first half": (lambda history: history[: len(history) // 2], 10),
+    "all but what is open": (lambda history: history, 10),
+    "copies of all": (deepcopy, 10),
+    "one message otherwise": (lambda history: [*history[:50], CHANGED, *history[51:]], 10),
+    "reasoning that the view has not": (lambda history: [*history[:50], THOUGHT, *history[50:]], 60),
+    "another order": (lambda history: [history[1], history[0], *history[2:]], 80),
+}
+"""What a reader has of a history, and how many lines a message may cost."""
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_a_catch_up_is_one_pass_over_the_messages(name: str) -> None:
+    of_reader, most = READERS[name]
+
+    def cost(count: int) -> int:
+        view = seen(RUN, TEXT, SAID, messages=HISTORY[:count])
+        reader = seen(RUN, messages=of_reader(HISTORY[:count]))
+        return lines(lambda: view.catch_up(reader))
+
+    assert cost(1000) - cost(100) <= 900 * most

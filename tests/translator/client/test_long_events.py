@@ -130,7 +130,7 @@ def test_a_snapshot_with_an_open_message_is_split_around_it(agui_client: AguiCli
     run = Translator("t", "r")
     played = run.start()
     for text in (BIG, "!"):
-        played += run.feed(("messages", (AIMessageChunk(text, id="m"), said)))
+        played += run.feed(("messages", (AIMessageChunk(content=text, id="m"), said)))
         if text == BIG:
             played += run.feed(("values", {"messages": [asked], "__interrupt__": waits}))
             assert list(run.view.open.texts) == ["m"]

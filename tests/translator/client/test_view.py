@@ -12,6 +12,7 @@ from langgraph_agui.translator.client.view import ClientView
 from tests.event_streams import streams
 from tests.event_values import json_values
 from tests.translator.client.test_view_equals_client import canonical
+from tests.translator.test_cost import called, conversation, replay, token, values
 
 Event = dict[str, Any]
 
@@ -187,6 +188,13 @@ def test_models_are_taken_as_their_wire_form() -> None:
     view = ClientView([AssistantMessage(id="m", content="a")], {})
     view.apply(TextMessageContentEvent(message_id="m", delta="b"))
     assert view.messages == [{"id": "m", "role": "assistant", "content": "ab"}]
+
+
+def test_events_of_a_translator_are_not_checked_again() -> None:
+    parts = [values(messages=conversation(50), load={"a": 1}), token(), token(), values(messages=conversation(52))]
+    counts = called(replay(parts))
+    assert counts["apply_emitted"] > 5
+    assert counts["is_readable"] + counts["is_readable_message"] == 0
 
 
 # --- totality ---------------------------------------------------------------------------------------------------------

@@ -29,12 +29,15 @@ def assert_equal(client: AguiClient, version: str, events: list[Event], held: li
     answer = client.play(events, version=version, messages=held, state=state, trace=True)
     assert answer.error is None
     view = ClientView(deepcopy(held), deepcopy(state), version=protocol(version))
+    unchecked = view.copy()
     assert len(answer.trace) == len(events)
     for number, (event, seen) in enumerate(zip(events, answer.trace, strict=True)):
         view.apply(event)
+        unchecked.apply_emitted(event)
         where = f"after event {number}: {event}"
         assert canonical(view.messages) == canonical(seen["messages"]), where
         assert canonical(view.state) == canonical(seen["state"]), where
+    assert canonical([unchecked.messages, unchecked.state]) == canonical([view.messages, view.state])
     if view.outcome is not None:
         assert canonical(view.outcome.get("interrupts", [])) == canonical(answer.pending_interrupts)
 
