@@ -12,7 +12,7 @@ from typing import Any
 from ag_ui.core import BaseEvent
 from orjson import dumps
 
-from ..jsonable.to_json import freeze, to_json
+from ..jsonable.to_json import json_bytes
 
 
 def encode(event: Mapping[str, Any] | BaseEvent) -> bytes:
@@ -22,20 +22,20 @@ def encode(event: Mapping[str, Any] | BaseEvent) -> bytes:
     that `ag_ui.encoder.EventEncoder` gives.
     """
     if isinstance(event, BaseEvent):
-        event = _wire(event)
+        return b"data: %b\n\n" % json_bytes(_wire(event))
     try:
         return b"data: %b\n\n" % dumps(event)
     except TypeError:
-        return b"data: %b\n\n" % freeze(event).data
+        return b"data: %b\n\n" % json_bytes(event)
 
 
 def _wire(event: BaseEvent) -> Mapping[str, Any]:
     try:
-        wire: dict[str, Any] = event.model_dump(by_alias=True, warnings=False)
-    except Exception:  # a value inside that pydantic can't walk, such as a cycle
-        wire = {}
+        return event.model_dump(by_alias=True, warnings=False)
+    except Exception:  # a value inside that pydantic cannot walk, such as a cycle
+        wire: dict[str, Any] = {}
         for name, field in type(event).model_fields.items():
             value = getattr(event, name, None)
             if value is not None:
                 wire[field.alias or name] = value
-    return to_json(wire)  # type: ignore[no-any-return]
+        return wire

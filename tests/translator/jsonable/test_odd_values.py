@@ -9,11 +9,22 @@ from uuid import UUID
 
 import attrs
 import numpy as np
+import orjson
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
-from langgraph_agui.translator import Cancelled, ClientView, Failed, Finished, Lost, Translator, encode
+from langgraph_agui.translator import (
+    Cancelled,
+    ClientView,
+    Failed,
+    Finished,
+    Lost,
+    Options,
+    Translator,
+    encode,
+    to_model,
+)
 from langgraph_agui.translator.endings import Ending
 from langgraph_agui.translator.jsonable.to_json import to_json
 from pydantic import BaseModel
@@ -281,6 +292,31 @@ def test_each_value_that_cannot_be_read_outside_a_run_costs_a_log_line(caplog: p
     line = f"A value cannot be read and is replaced by {replaced!r}."
     assert [record.getMessage() for record in caplog.records] == [line] * 3
     assert all(record.exc_info for record in caplog.records)
+
+
+def test_events_around_the_deepest_values_can_be_written(agui_client: AguiClient) -> None:
+    deep = _deep(1000)
+    image = {"type": "image", "url": "u", "extras": {"d": deep}}
+    asks = HumanMessage([image], id="h")
+    calls = AIMessage("x", id="a", tool_calls=[{"id": "c", "name": "t", "args": {"d": deep}}])
+    result = ToolMessage([image], tool_call_id="c", id="t")
+    parts = [
+        ("values", {"messages": [asks], "a": deep}),
+        ("custom", {"d": deep}),
+        ("custom", {"type": "ACTIVITY_SNAPSHOT", "messageId": "q", "activityType": "z", "content": {"d": deep}}),
+        ("messages", (calls, _TASK)),
+        ("messages", (result, _TASK)),
+        ("values", {"messages": [asks, calls, result], "a": [deep], "b": {"x": {"y": deep}}}),
+        ("updates", {"__interrupt__": ({"id": "i", "value": deep},)}),
+    ]
+    run = Translator("t", "r", Options(raw_events=True), view=ClientView([], {}))
+    events = [*run.start(), *(event for part in parts for event in run.feed(part)), *run.finish()]
+    frames = [encode(event) for event in events]
+    assert [orjson.loads(frame[6:]) for frame in frames] == events
+    assert sum(b"<too deep>" in frame for frame in frames) >= len(parts)
+    assert all(encode(to_model(event)) for event in events)
+    assert events[-1]["outcome"]["type"] == "interrupt"
+    assert agui_client.play(events).accepted
 
 
 _TASK = {"langgraph_node": "n", "langgraph_checkpoint_ns": "n:1"}
