@@ -19,6 +19,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..field_docs import with_field_docs
 from ..wire import events
 from ..wire.events import Event
 from .message_store import MessageStore
@@ -49,10 +50,10 @@ _FIELDS = tuple(dict.fromkeys(name for name, _, _ in _ITEMS.values()))
 _ENDS = {kind: row[:2] for kind, row in _ITEMS.items() if not row[2]}
 
 
+@with_field_docs
 @dataclass(slots=True)
 class OpenItems:
-    """What is open at one moment of a stream. Each field maps the key of an item to the event that opened it, in the
-    order of opening."""
+    """What is open at one moment of a stream: the keys of items with the events that opened them, in that order."""
 
     run_id: str | None = None
     """The live run, `None` between runs."""

@@ -1,13 +1,16 @@
 """What a view answers beside messages and state: what is known, what is open, ids, the run; and that it is a value."""
 
+import inspect
+import pydoc
 from copy import deepcopy
+from dataclasses import fields
 from typing import Any
 
 import pytest
 from ag_ui.core import AssistantMessage, EventType, TextMessageContentEvent
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from langgraph_agui.translator.client.view import ClientView
+from langgraph_agui.translator import ClientView, OpenItems
 
 from tests.event_streams import streams
 from tests.event_values import json_values
@@ -34,6 +37,16 @@ def seen(*events: Event, messages: list[Event] | None = None, state: Any = None)
     for event in events:
         view.apply(event)
     return view
+
+
+# --- documentation ----------------------------------------------------------------------------------------------------
+
+
+def test_every_member_is_explained() -> None:
+    members = [name for name in dir(ClientView) if not name.startswith("_")]
+    assert [name for name in members if not inspect.getdoc(getattr(ClientView, name))] == []
+    described = pydoc.plain(pydoc.render_doc(OpenItems))
+    assert [field.name for field in fields(OpenItems) if f"\n |  {field.name}: " not in described] == []
 
 
 # --- what is known ----------------------------------------------------------------------------------------------------
@@ -237,6 +250,27 @@ def test_tool_calls_are_an_assistants_alone(role: str, calls: Any) -> None:
     view = ClientView([message], {})
     assert (view.messages, view.copy().messages) == ([message], [message])
     assert view.call("c") is None
+
+
+MALFORMED: list[Any] = [
+    {"id": "m", "role": "assistant", "toolCalls": [{"id": "c", "function": None}], "metadata": 1},
+    {"id": "n", "role": "assistant", "toolCalls": 7},
+    {"id": "o", "role": "assistant", "content": ["x"], "toolCalls": [{}, "c"]},
+    {"id": "p", "role": "activity", "content": 3, "metadata": None},
+]
+
+
+def test_a_message_that_no_client_takes_can_be_described_and_changed() -> None:
+    view = ClientView(MALFORMED, {})
+    for name in "mnop":
+        parent = CALL | {"toolCallId": f"c{name}" if name != "m" else "c", "parentMessageId": name}
+        more = {"messageId": name, "delta": "x", "metadata": {"k": 1}}
+        for event in (parent, {"type": "TEXT_MESSAGE_CONTENT", **more}, {"type": "TEXT_MESSAGE_END", **more}):
+            view.apply(event)
+    call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": ""}}
+    assert view.message("m") == {**MALFORMED[0], "content": "x", "metadata": {"k": 1}, "toolCalls": [call]}
+    assert [view.call_owner(f"c{name}") for name in "nop"] == ["n", "o", "cp"]
+    assert view.copy().messages == view.messages
 
 
 @pytest.mark.parametrize(
