@@ -108,6 +108,22 @@ async def test_a_model_inside_a_tool_is_emitted_live_as_a_part_of_its_call(
     assert played.messages == translator.view.messages
 
 
+async def test_who_joins_while_a_model_inside_a_tool_speaks_gets_its_message_with_the_call() -> None:
+    events, translator = await run(TOOLS, "draw_marked")
+    view, joined_inside = ClientView([], {}), 0
+    for cut, event in enumerate(events, 1):
+        view.apply(event)
+        late = ClientView([], {})
+        for each in view.catch_up(None):
+            late.apply(each)
+        assert late.messages == view.messages
+        joined_inside += any("parentToolCallId" in message.get("metadata", {}) for message in late.messages)
+        for each in events[cut:]:
+            late.apply(each)
+        assert late.messages == translator.view.messages
+    assert joined_inside > len(tokens("0: The surface grows."))
+
+
 async def test_calls_in_parallel_are_told_apart_by_their_tasks_or_by_the_metadata(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
