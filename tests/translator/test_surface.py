@@ -1,5 +1,6 @@
 """The published surface of the translator: its names, their docstrings, and the members of its state machine."""
 
+import dataclasses
 import inspect
 import re
 from types import ModuleType
@@ -65,10 +66,18 @@ def test_every_published_name_has_a_docstring_of_its_own(name: str) -> None:
     assert published.__doc__
     assert re.findall(r"\brules? \d|\babove\b|\bbelow\b", published.__doc__) == []  # help() shows no more than this
     assert isinstance(published, ModuleType) or not published.__doc__.startswith(f"{name}(")
-    if inspect.isclass(published):
-        own = {name: member for name, member in vars(published).items() if not name.startswith("_")}
-        described = {name for name, member in own.items() if inspect.isfunction(member) or isinstance(member, property)}
-        assert [name for name in described if not own[name].__doc__] == []
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if inspect.isclass(getattr(translator, name))])
+def test_help_explains_every_field_and_member_of_a_published_class(name: str) -> None:
+    published: Any = getattr(translator, name)
+    fields = [field.name for field in dataclasses.fields(published)] if dataclasses.is_dataclass(published) else []
+    fields += getattr(published, "_fields", [])
+    assert [field for field in fields if not re.search(rf"`{field}`|^{field}: ", published.__doc__, re.M)] == []
+    names = {name for name in dir(published) if not name.startswith("_")} - {*fields, *dir(tuple), *dir(Exception)}
+    members = {name: inspect.getattr_static(published, name) for name in names}
+    described = [name for name, member in members.items() if callable(member) or inspect.isdatadescriptor(member)]
+    assert [name for name in described if not inspect.getdoc(members[name])] == []
 
 
 def test_the_members_of_a_translator_are_these() -> None:
