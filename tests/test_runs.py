@@ -337,3 +337,31 @@ async def test_an_unknown_choice_of_what_a_disconnect_does_is_refused() -> None:
     async with Runs() as runs:
         with pytest.raises(ValueError, match="'continue' or 'cancel'"):
             runs.start(quick(), HELLO, on_disconnect="stop")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("thread_id", ["a/b", ".", "t"])
+@pytest.mark.parametrize("run_id", ["r/1", "..", "r"])
+async def test_ids_of_this_process_need_not_fit_in_a_url(thread_id: str, run_id: str) -> None:
+    async with Runs() as runs:
+        run = runs.start(quick(), HELLO, on(thread_id), run_id=run_id)
+        await run.wait()
+        assert (run.thread_id, run.run_id) == (thread_id, run_id)
+
+
+async def test_stopping_an_agent_waits_for_its_queued_inputs_also_where_none_of_its_runs_is_left() -> None:
+    ended = []
+
+    async def queued() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.sleep(0)
+            ended.append("queued")
+
+    async with Runs() as runs:
+        runs.own(queued(), agent="agent", place="place", thread_id="t", run_id="r")
+        await asyncio.sleep(0)
+        await runs.stop("agent", "elsewhere")
+        assert (ended, runs.busy) == ([], 1)
+        await runs.stop("agent", "place")
+        assert (ended, runs.busy) == (["queued"], 0)

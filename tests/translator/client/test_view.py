@@ -97,6 +97,26 @@ def test_calls_are_found_by_id() -> None:
     assert (view.call_owner("c"), view.call_owner("d"), view.call("d")) == ("m", None, None)
 
 
+def test_a_call_that_starts_again_has_its_new_name_and_the_metadata_of_all_its_events() -> None:
+    """And an event of a call that the client does not have, or without metadata, changes nothing."""
+    arguments = {"type": "TOOL_CALL_ARGS", "toolCallId": "c", "delta": "{}"}
+    begun = {**CALL, "metadata": {"a": 1, "b": 1}}
+    again = {**CALL, "toolCallName": "g", "metadata": {"b": 2}}
+    ends = [{"type": "TOOL_CALL_END", "toolCallId": "c", **more} for more in ({"metadata": {"c": 3}}, {})]
+    other = {"type": "TOOL_CALL_END", "toolCallId": "d", "metadata": {"a": 0}}
+    view = seen(RUN, TEXT, begun, arguments, again, *ends, other)
+    assert (
+        view.call("c")
+        == view.messages[0]["toolCalls"][0]
+        == {
+            "id": "c",
+            "type": "function",
+            "function": {"name": "g", "arguments": "{}"},
+            "metadata": {"a": 1, "b": 2, "c": 3},
+        }
+    )
+
+
 def test_a_result_moves_what_stands_behind_it() -> None:
     later = {"type": "TEXT_MESSAGE_START", "messageId": "n"}
     result = {"type": "TOOL_CALL_RESULT", "messageId": "t", "toolCallId": "c", "content": ""}
