@@ -40,7 +40,6 @@ class Subagent:
     parent: Subagent | None
     call: Delegation | None
     """The call that it runs for; None if that is not certain."""
-    ended: bool = False
 
     @property
     def id(self) -> str:
@@ -71,8 +70,13 @@ class Subagents:
         self._key = options.messages_key
         self._tools = tools
         self._by_ns: dict[Namespace, Subagent] = {}
-        self._ordinary: set[tuple[Namespace, bool]] = set()
-        """Namespaces that were found to be no subagent's, and whether by their input."""
+        """All of the run: what ended may still be the owner of late parts."""
+        self._running: dict[Namespace, Subagent] = {}
+        """Those that have not ended."""
+        self._taken: set[tuple[str, str]] = set()
+        """The calls that subagents run for: the message and its call."""
+        self._examined: set[tuple[Namespace, bool]] = set()
+        """Namespaces of graphs that tools call, and whether they were examined by their input."""
         self._delegations = Delegations(view, options)
 
     def of(self, ns: Namespace) -> Subagent | None:
@@ -130,9 +134,9 @@ class Subagents:
         `call_id`: as the client knows it; None: it does not. Two calls with the same arguments may have been confused;
         then the result's own task says which subagent ended.
         """
-        running = [item for item in self._by_ns.values() if not item.ended]
-        if not running or kind_of(fields(message)) != "tool":
+        if not self._running or kind_of(fields(message)) != "tool":
             return []
+        running = self._running.values()
         asked = [item for item in running if call_id is not None and item.call_id == call_id]
         if any(item.ns[: len(task)] == task for item in asked):
             return asked
@@ -143,7 +147,7 @@ class Subagents:
 
         They have ended already if the stream has the `messages` mode.
         """
-        running = [item for item in self._by_ns.values() if not item.ended and item.call and item.ns[:-1] == ns]
+        running = [item for item in self._running.values() if item.call and item.ns[:-1] == ns]
         results = [(fields(message), message) for message in written_messages(output, self._key)] if running else []
         return [
             (item, message)
@@ -154,15 +158,12 @@ class Subagents:
 
     def running(self, ns: Namespace = ()) -> list[Subagent]:
         """The subagents called within the graph at `ns` that have not ended, innermost first."""
-        below = [item for item in self._by_ns.values() if not item.ended and item.ns != ns and is_within(item.ns, ns)]
+        below = [item for item in self._running.values() if item.ns != ns and is_within(item.ns, ns)]
         return sorted(below, key=lambda item: -len(item.ns))
 
     def end(self, subagent: Subagent, interrupt_ids: list[str], failure: Failure | None) -> Iterator[Event]:
         """Ends a subagent: failed, suspended by interrupts, or done."""
-        if subagent.ended:
-            return
-        subagent.ended = True
-        if not self._are_announced:
+        if self._running.pop(subagent.ns, None) is None or not self._are_announced:
             return
         if failure is not None:
             yield events.subagent_error(subagent.id, failure.message, failure.code)
@@ -181,24 +182,25 @@ class Subagents:
     def _is_new(self, ns: Namespace, *, by_input: bool) -> bool:
         """Whether the graph at `ns` is called by a tool and not examined yet; then it counts as examined."""
         key = (ns, by_input)
-        if not ns or ns in self._by_ns or key in self._ordinary or not self._tools.is_tool(ns):
+        if not ns or ns in self._by_ns or key in self._examined or not self._tools.is_tool(ns):
             return False
-        self._ordinary.add(key)
+        self._examined.add(key)
         return True
 
     def _find(self, ns: Namespace, name: Any, given: str | None) -> Iterator[Event]:
         """The start of the subagent that the graph at `ns` is. `name`: its graph's; `given`: the text of its input."""
         caller = self.of(ns[:-1])
-        taken = {(item.call.message_id, item.call.id) for item in self._by_ns.values() if item.call}
         found = self._delegations.of(ns, self.tag(caller), name, given)
-        asking = [call for call in found if (call.message_id, call.id) not in taken]
+        asking = [call for call in found if (call.message_id, call.id) not in self._taken]
         if not asking:
             return
         call = asking[0]
         certain = len(asking) == 1 or given is not None
         subagent = Subagent(ns, call.name, caller, call if certain else None)
         started = _started(subagent)
-        self._by_ns[ns] = subagent
+        self._by_ns[ns] = self._running[ns] = subagent
+        if certain:
+            self._taken.add((call.message_id, call.id))
         if self._are_announced:
             yield started
 
