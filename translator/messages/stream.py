@@ -81,10 +81,13 @@ class MessageStream:
         call = self._current
         if call is None:
             return None
-        if metadata is call.metadata:
-            view = message.__dict__ if type(message) is AIMessageChunk else {}
-        elif type(message) is dict and metadata["langgraph_checkpoint_ns"] == call.task and _names_model(metadata):
-            view = message if message.get("type") == "AIMessageChunk" else {}
+        is_same = metadata is call.metadata
+        if type(message) is AIMessageChunk and is_same:
+            view = message.__dict__
+        elif type(message) is dict and message.get("type") == "AIMessageChunk":
+            if not is_same and (metadata["langgraph_checkpoint_ns"] != call.task or not _names_model(metadata)):
+                return None
+            view = message
         else:
             return None
         if view.get("id") != self._current_id or not (delta := text_delta(view)) or len(delta) > _SHORT:

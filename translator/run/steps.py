@@ -8,7 +8,7 @@ Rules:
    A node that streams nothing is known at its end only, from `updates`.
 3. Runs of one node that overlap (`Send`) are one step: the client allows one open step per owner and name.
 4. `updates` of a node ends one of its runs; `values` of its graph ends them all, since they close a superstep. With the
-   `tasks` mode, their results end them.
+   `tasks` mode, their results end them. What a run still streams after its end begins no step.
 """
 
 from __future__ import annotations
@@ -39,6 +39,8 @@ class Steps:
         """By step: the tasks that are known to run."""
         self._exact = False
         """Whether the `tasks` mode says where tasks begin and end."""
+        self._ended: set[_Task] = set()
+        """The tasks that have ended in supersteps that have not: what they still stream begins no step."""
         self._last: tuple[Namespace, Any] = ((), None)
         """The graph and the task of the last message: more messages of that task change nothing."""
 
@@ -48,6 +50,8 @@ class Steps:
         if (ns, task) == self._last or not isinstance(node, str):
             return
         self._last = (ns, task)
+        if (ns, str(task)) in self._ended:
+            return
         yield from self.on_graph(ns)
         yield from self._begin(ns, node, str(task))
 
@@ -81,6 +85,7 @@ class Steps:
         for step in list(self._running)[::-1]:
             for ended in [task for task in self._running[step] if is_within(task[0], ns)]:
                 yield from self._remove(step, ended)
+        self._ended = {task for task in self._ended if not is_within(task[0], ns)}
 
     def _begin(self, ns: Namespace, node: str, task: str) -> Iterator[Event]:
         if not self._on or not self._subagents.is_visible(ns):
@@ -110,6 +115,7 @@ class Steps:
     def _remove(self, step: _Step, task: _Task) -> Iterator[Event]:
         tasks = self._running[step]
         tasks.pop(task, None)
+        self._ended.add(task)
         if not tasks:
             del self._running[step]
             yield events.step_finished(*step)

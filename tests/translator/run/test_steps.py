@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from langchain_core.messages import AIMessageChunk
 from langgraph_agui.translator import ClientView, Options
 
 from fixtures import FIXTURES
@@ -135,3 +136,20 @@ def test_a_graph_that_a_tool_calls_has_no_steps() -> None:
     metadata = {**_METADATA, "langgraph_checkpoint_ns": "tools:1|talk:1"}
     run = told([(("tools:1",), "messages", (chunk, metadata))])
     assert _steps(run.events) == ["+tools", "-tools"]
+
+
+@pytest.mark.parametrize("is_shared", [True, False], ids=["one metadata object", "one for each part"])
+def test_what_a_node_streams_after_its_end_begins_no_step(is_shared: bool) -> None:
+    metadata = {**_METADATA, "langgraph_checkpoint_ns": "talk:1", "ls_provider": "p"}
+
+    def chunk(**fields: Any) -> Any:
+        message = AIMessageChunk(id="lc_run--1", **fields)
+        return ("messages", (message, metadata if is_shared else {**metadata}))
+
+    parts = [chunk(content="a"), ("updates", {"talk": None}), chunk(content="b")]
+    last = chunk(content="", chunk_position="last")
+    values: Any = ("values", {"messages": []})
+    again = chunk(content="c")
+    run = told([*parts, last, values, again])
+    assert _steps(run.events) == ["+talk", "-talk", "+talk", "-talk"]
+    assert [_steps(feed) for feed in run.feeds[1:5]] == [["+talk"], ["-talk"], [], []]
