@@ -23,7 +23,7 @@ OTHERWISE = {
     "test_a_middlewares_model_is_silent": "the summarization middleware has other parameters",
     "test_encrypted_reasoning_of_responses": "langchain-openai 1.0.0 reads it in another way",
     "test_what_a_real_adapter_streams[openai-responses-encrypted]": "langchain-openai 1.0.0 reads it in another way",
-    "test_an_answer_cut_short_is_marked_the_same_for_every_provider[openai-": "langchain-openai 1.0.0 does not say it",
+    "test_an_answer_that_stopped_early_is_marked_the_same_for_every_provider[openai-": "it does not say so",
     "test_thought_signatures_of_calls": "an adapter that speaks gRPC",
     "test_a_value_becomes[Interrupt-": "an interrupt has no response_schema",
     "test_an_older_clients_answer_goes_to_the_question_it_was_shown": "an answered question is listed still",

@@ -1,4 +1,4 @@
-"""Reading content into pieces: each shape by itself, chunks against langchain-core's own sums, and anything at all."""
+"""Reading content into blocks: each shape by itself, chunks against langchain-core's own sums, and anything at all."""
 
 from typing import Any
 
@@ -22,18 +22,18 @@ from langgraph_agui.translator.convert.to_agui import to_agui
 from langgraph_agui.translator.options import Options
 from langgraph_agui.translator.parts.message import fields, kind_of
 
-from fixtures.providers.telling import Told, facts_of_shown
+from fixtures.providers.facts import FactsOfChunks, facts_of_messages
 
 WHOLE = Options(result_limit=None)
 
 
-def said(content: Any, **more: Any) -> list[Any]:
-    """The pieces of a whole message."""
+def whole(content: Any, **more: Any) -> list[Any]:
+    """The blocks of a whole message."""
     return read_content({"type": "ai", "content": content, **more})
 
 
 def streamed(content: Any, **more: Any) -> list[Any]:
-    """The pieces of a chunk."""
+    """The blocks of a chunk."""
     return read_content({"type": "AIMessageChunk", "content": content, **more})
 
 
@@ -59,18 +59,18 @@ def test_text_is_found_in_every_kind_of_content(content: Any) -> None:
 
 
 @pytest.mark.parametrize("content", ["", [], None, 3, object(), [None, 3, [], {}], {"type": "unheard_of"}])
-def test_content_that_says_nothing_has_no_pieces(content: Any) -> None:
-    assert said(content) == []
+def test_empty_content_has_no_blocks(content: Any) -> None:
+    assert whole(content) == []
 
 
-def test_the_transcript_of_a_spoken_answer_is_its_text() -> None:
+def test_the_transcript_of_an_audio_answer_is_its_text() -> None:
     audio = {"id": "audio_1", "data": "UklGRg==", "transcript": "Hello"}
-    told = said("", additional_kwargs={"audio": audio})
+    got = whole("", additional_kwargs={"audio": audio})
     source = {"type": "data", "value": "UklGRg==", "mimeType": "audio/wav"}
-    assert told == [Text("Hello"), Media({"type": "audio", "source": source})]
+    assert got == [Text("Hello"), Media({"type": "audio", "source": source})]
 
 
-def test_a_stretch_of_a_spoken_answer_is_no_media() -> None:
+def test_a_stretch_of_an_audio_answer_is_no_media() -> None:
     assert streamed("", additional_kwargs={"audio": {"data": "UklG", "transcript": "Hel"}}) == [Text("Hel")]
 
 
@@ -114,13 +114,13 @@ def test_a_chunk_that_brings_more_is_no_text_delta(more: dict[str, Any]) -> None
 
 
 def test_reasoning_beside_the_content_comes_before_it() -> None:
-    told = streamed("Hi", additional_kwargs={"reasoning_content": "hm"})
-    assert [type(piece) for piece in told] == [Reasoning, Text]
+    got = streamed("Hi", additional_kwargs={"reasoning_content": "hm"})
+    assert [type(block) for block in got] == [Reasoning, Text]
 
 
-def test_reasoning_told_in_content_and_beside_it_is_told_once() -> None:
-    told = said([{"type": "reasoning", "reasoning": "hm"}], additional_kwargs={"reasoning_content": "hm"})
-    assert [piece.text for piece in told] == ["hm"]
+def test_reasoning_in_the_content_and_beside_it_is_read_once() -> None:
+    got = whole([{"type": "reasoning", "reasoning": "hm"}], additional_kwargs={"reasoning_content": "hm"})
+    assert [block.text for block in got] == ["hm"]
 
 
 def test_an_empty_fragment_beside_the_content_is_nothing() -> None:
@@ -128,43 +128,43 @@ def test_an_empty_fragment_beside_the_content_is_nothing() -> None:
 
 
 def test_bedrock_reasoning_has_text_and_signature() -> None:
-    told = said([{"type": "reasoning_content", "reasoning_content": {"text": "hm", "signature": "s"}, "index": 0}])
-    assert [(type(piece), getattr(piece, "text", None) or piece.value) for piece in told] == [
+    got = whole([{"type": "reasoning_content", "reasoning_content": {"text": "hm", "signature": "s"}, "index": 0}])
+    assert [(type(block), getattr(block, "text", None) or block.value) for block in got] == [
         (Reasoning, "hm"),
         (Encrypted, "s"),
     ]
 
 
-def test_bedrock_redacted_bytes_are_told_as_base64() -> None:
-    (told,) = said([{"type": "reasoning_content", "reasoning_content": {"redacted_content": b"\x00\xff"}}])
-    assert (told.value, told.redacted) == ("AP8=", True)
+def test_bedrock_redacted_bytes_become_base64() -> None:
+    (got,) = whole([{"type": "reasoning_content", "reasoning_content": {"redacted_content": b"\x00\xff"}}])
+    assert (got.value, got.redacted) == ("AP8=", True)
 
 
 def test_mistral_thinking_is_a_list_of_texts() -> None:
-    (told,) = said([{"type": "thinking", "thinking": [{"type": "text", "text": "h"}, {"type": "text", "text": "m"}]}])
-    assert told.text == "hm"
+    (got,) = whole([{"type": "thinking", "thinking": [{"type": "text", "text": "h"}, {"type": "text", "text": "m"}]}])
+    assert got.text == "hm"
 
 
 def test_a_provider_block_in_a_non_standard_wrapping_is_read() -> None:
-    (told,) = said([{"type": "non_standard", "value": {"type": "redacted_thinking", "data": "x"}, "index": 4}])
-    assert (told.block, told.value) == (4, "x")
+    (got,) = whole([{"type": "non_standard", "value": {"type": "redacted_thinking", "data": "x"}, "index": 4}])
+    assert (got.block, got.value) == (4, "x")
 
 
 # --- calls
 
 
-def test_a_chunk_tells_its_call_chunks_and_not_its_guesses() -> None:
+def test_a_chunk_has_its_call_chunks_and_not_its_guesses() -> None:
     call = {"index": 0, "id": "c", "name": "f", "args": '{"a"', "type": "tool_call_chunk"}
-    told = streamed("", tool_call_chunks=[call], tool_calls=[{"name": "", "args": {}, "id": None}])
-    assert told == [ToolCallBlock(0, "c", "f", '{"a"')]
+    got = streamed("", tool_call_chunks=[call], tool_calls=[{"name": "", "args": {}, "id": None}])
+    assert got == [ToolCallBlock(0, "c", "f", '{"a"')]
 
 
-def test_a_chunk_without_call_chunks_tells_its_complete_calls() -> None:
-    told = streamed("", tool_call_chunks=[], tool_calls=[{"name": "f", "args": {"a": 1}, "id": "c"}])
-    assert told == [ToolCallBlock(None, "c", "f", '{"a":1}')]
+def test_a_chunk_without_call_chunks_has_its_complete_calls() -> None:
+    got = streamed("", tool_call_chunks=[], tool_calls=[{"name": "f", "args": {"a": 1}, "id": "c"}])
+    assert got == [ToolCallBlock(None, "c", "f", '{"a":1}')]
 
 
-def test_blocks_that_repeat_a_call_tell_nothing_else() -> None:
+def test_blocks_that_repeat_a_call_bring_nothing_else() -> None:
     blocks = [
         {"type": "tool_use", "id": "c", "name": "f", "input": {}, "index": 0},
         {"type": "input_json_delta", "partial_json": "{", "index": 0},
@@ -178,18 +178,18 @@ def test_calls_of_a_whole_message_stand_in_the_order_of_its_content() -> None:
     content = [{"type": "tool_use", "id": "b"}, {"type": "tool_use", "id": "a"}]
     calls = [{"id": "a", "name": "f", "args": {}}]
     broken = [{"id": "b", "name": "g", "args": "{"}]
-    told = said(content, tool_calls=calls, invalid_tool_calls=broken)
-    assert told == [ToolCallBlock(None, "b", "g", "{"), ToolCallBlock(None, "a", "f", "{}")]
+    got = whole(content, tool_calls=calls, invalid_tool_calls=broken)
+    assert got == [ToolCallBlock(None, "b", "g", "{"), ToolCallBlock(None, "a", "f", "{}")]
 
 
 def test_arguments_of_a_call_by_the_provider_stream() -> None:
-    told = streamed([{"type": "input_json_delta", "partial_json": '{"q"', "index": 2}])
-    assert told == [ToolCallBlock(2, None, None, '{"q"', server=True)]
+    got = streamed([{"type": "input_json_delta", "partial_json": '{"q"', "index": 2}])
+    assert got == [ToolCallBlock(2, None, None, '{"q"', server=True)]
 
 
 def test_a_standard_chunk_of_a_call_by_the_provider_streams() -> None:
-    told = streamed([{"type": "server_tool_call_chunk", "id": "s", "name": "web_search", "args": "{", "index": 1}])
-    assert told == [ToolCallBlock(1, "s", "web_search", "{", server=True)]
+    got = streamed([{"type": "server_tool_call_chunk", "id": "s", "name": "web_search", "args": "{", "index": 1}])
+    assert got == [ToolCallBlock(1, "s", "web_search", "{", server=True)]
 
 
 @pytest.mark.parametrize(
@@ -200,12 +200,12 @@ def test_a_standard_chunk_of_a_call_by_the_provider_streams() -> None:
     ],
 )
 def test_a_failed_result_of_the_provider_is_marked(block: dict[str, Any]) -> None:
-    assert said([block]) == [ServerResult("s", "no", error=True)]
+    assert whole([block]) == [ServerResult("s", "no", error=True)]
 
 
 def test_an_mcp_call_goes_by_the_name_of_its_tool() -> None:
     block = {"type": "mcp_call", "id": "m", "name": "roll", "arguments": '{"n":1}', "output": "4", "error": None}
-    assert said([block]) == [
+    assert whole([block]) == [
         ToolCallBlock(None, "m", "roll", '{"n":1}', server=True),
         ServerResult("m", "4", error=False),
     ]
@@ -214,8 +214,8 @@ def test_an_mcp_call_goes_by_the_name_of_its_tool() -> None:
 def test_code_that_gemini_runs_is_a_call_and_its_result_the_latest_calls() -> None:
     code = {"type": "executable_code", "executable_code": "1+1", "language": "PYTHON", "id": "x"}
     result = {"type": "code_execution_result", "code_execution_result": "2", "outcome": 1, "tool_call_id": ""}
-    (message, told) = to_agui({"type": "ai", "id": "m", "content": [code, result]}, 0, WHOLE)
-    assert (message["toolCalls"][0]["id"], told["toolCallId"], told["content"]) == ("x", "x", "2")
+    (message, got) = to_agui({"type": "ai", "id": "m", "content": [code, result]}, 0, WHOLE)
+    assert (message["toolCalls"][0]["id"], got["toolCallId"], got["content"]) == ("x", "x", "2")
 
 
 # --- citations, signatures, ends
@@ -223,13 +223,13 @@ def test_code_that_gemini_runs_is_a_call_and_its_result_the_latest_calls() -> No
 
 def test_a_citation_keeps_what_the_standard_has_no_field_for() -> None:
     found = {"type": "file_citation", "filename": "a.pdf", "file_id": "file_1", "index": 3}
-    told = said([{"type": "text", "text": "x", "annotations": [found]}])
-    assert told[1] == Citation({"type": "citation", "title": "a.pdf", "extras": {"file_id": "file_1"}})
+    got = whole([{"type": "text", "text": "x", "annotations": [found]}])
+    assert got[1] == Citation({"type": "citation", "title": "a.pdf", "extras": {"file_id": "file_1"}})
 
 
 def test_a_signature_of_text_is_the_answers() -> None:
-    told = said([{"type": "text", "text": "x", "extras": {"signature": "s"}}])
-    assert told == [Text("x"), Signature(None, "s")]
+    got = whole([{"type": "text", "text": "x", "extras": {"signature": "s"}}])
+    assert got == [Text("x"), Signature(None, "s")]
 
 
 @pytest.mark.parametrize(
@@ -283,8 +283,8 @@ def test_a_message_is_seen_in_every_form_it_comes_in(message: Any, kind: str, te
 
 def test_calls_in_openais_form_are_read() -> None:
     call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": '{"a": 1}'}}
-    told = read_content(fields({"role": "assistant", "content": None, "tool_calls": [call]}))
-    assert told == [ToolCallBlock(None, "c", "f", '{"a":1}')]
+    got = read_content(fields({"role": "assistant", "content": None, "tool_calls": [call]}))
+    assert got == [ToolCallBlock(None, "c", "f", '{"a":1}')]
 
 
 def test_the_view_of_an_object_is_not_a_copy() -> None:
@@ -307,8 +307,8 @@ def answers(draw: st.DrawFn) -> list[AIMessageChunk]:
         if kind == "call":
             chunks.append(_call_chunk(index, "", f"call-{index}", "f"))
             text = '{"a": "' + "x" * len("".join(parts)) + '"}'
-            cut = draw(st.integers(0, len(text)))
-            chunks += [_call_chunk(index, text[:cut]), _call_chunk(index, text[cut:])]
+            half = draw(st.integers(0, len(text)))
+            chunks += [_call_chunk(index, text[:half]), _call_chunk(index, text[half:])]
         else:
             chunks += [AIMessageChunk(content=[block]) for block in _fragments(kind, index, parts)]
     return chunks
@@ -343,13 +343,13 @@ def _call_chunk(index: int, args: str, id: str | None = None, name: str | None =
 
 @given(answers())
 def test_fragments_tell_what_their_sum_in_langchain_tells(chunks: list[AIMessageChunk]) -> None:
-    told = Told()
+    got = FactsOfChunks()
     total = AIMessageChunk(content=[], id="m")
     for chunk in chunks:
-        told.feed(fields(chunk))
+        got.feed(fields(chunk))
         total = total + chunk
     stored = message_chunk_to_message(total)
-    assert told.facts("m") == facts_of_shown(to_agui(stored, 0, WHOLE))
+    assert got.facts("m") == facts_of_messages(to_agui(stored, 0, WHOLE))
 
 
 anything = st.recursive(
@@ -406,8 +406,8 @@ odd_views = st.fixed_dictionaries(
 
 @given(odd_views | anything)
 def test_no_message_however_odd_makes_reading_fail(view: Any) -> None:
-    told = fields(view)
-    assert isinstance(read_content(told), list)
-    assert isinstance(text_of(told), str)
-    assert finish_reason(told) is None or isinstance(finish_reason(told), str)
+    got = fields(view)
+    assert isinstance(read_content(got), list)
+    assert isinstance(text_of(got), str)
+    assert finish_reason(got) is None or isinstance(finish_reason(got), str)
     assert isinstance(to_agui(view, 0, WHOLE), list)

@@ -34,7 +34,7 @@ CALL = {"id": "c", "type": "function", "function": {"name": "n", "arguments": "{
 
 
 def server(name: str | None, args: str | None, id_: str | None = "s", index: Any = None) -> ToolCallBlock:
-    """A piece of a call of a tool the provider runs."""
+    """A fragment of a call of a tool the provider runs."""
     return ToolCallBlock(index, id_, name, args, server=True)
 
 
@@ -550,7 +550,7 @@ def test_a_message_of_any_form_has_the_fields_it_names(message: Any, read: Any) 
     assert fields(message) == read
 
 
-SHOWN: list[tuple[dict[str, Any], list[dict[str, Any]]]] = [
+STORED: list[tuple[dict[str, Any], list[dict[str, Any]]]] = [
     ({"type": "system", "content": "a"}, []),
     ({"type": "function", "content": "a"}, []),
     ({"type": "chat", "role": "", "content": "a"}, [{"role": "assistant", "content": "a"}]),
@@ -694,12 +694,12 @@ SHOWN: list[tuple[dict[str, Any], list[dict[str, Any]]]] = [
 ]
 
 
-@pytest.mark.parametrize(("message", "wires"), SHOWN)
-def test_a_stored_message_is_shown_as_far_as_it_can_be(
+@pytest.mark.parametrize(("message", "wires"), STORED)
+def test_a_stored_message_is_converted_as_far_as_it_can_be(
     message: dict[str, Any], wires: list[dict[str, Any]], caplog: pytest.LogCaptureFixture
 ) -> None:
-    told = to_agui({"id": "m", **message}, 0, Options(hidden_tools=frozenset({"secret"})))
-    assert told == [{"id": "m", **wire} for wire in wires]
+    got = to_agui({"id": "m", **message}, 0, Options(hidden_tools=frozenset({"secret"})))
+    assert got == [{"id": "m", **wire} for wire in wires]
     assert not caplog.records
 
 
@@ -734,7 +734,7 @@ def test_a_message_is_converted_whole_as_far_as_it_can_be(
     message: dict[str, Any], wholly: list[dict[str, Any]]
 ) -> None:
     messages = to_agui_messages([{"id": "m", **message}])
-    read = [{name: getattr(one, name, None) for name in said} for one, said in zip(messages, wholly, strict=True)]
+    read = [{name: getattr(one, name, None) for name in wanted} for one, wanted in zip(messages, wholly, strict=True)]
     assert read == wholly
     assert all(getattr(one, "name", None) in (None, "n", "critic") for one in messages)
 
@@ -797,7 +797,7 @@ def test_the_text_of_a_message_has_a_refusal_in_it() -> None:
 
 def test_fragments_of_reasoning_belong_to_the_block_they_name() -> None:
     blocks = ReasoningBlocks()
-    told: list[Any] = [
+    got: list[Any] = [
         *(Reasoning(0, "a"), Reasoning(0, "b", "x"), Reasoning(0, "c", "y"), Reasoning(5, "d", "x")),
         *(
             Reasoning(None, "e"),
@@ -809,7 +809,7 @@ def test_fragments_of_reasoning_belong_to_the_block_they_name() -> None:
         *(Encrypted(None, "r", redacted=True), Encrypted(7, "r", redacted=True), Encrypted(7, "q", redacted=True)),
         *(Reasoning(8, "i", part=1), Reasoning(8, "j"), Reasoning(8, "k", part=1), Reasoning(8, "l", part=2)),
     ]
-    placed = [blocks.place(piece) for piece in told]
+    placed = [blocks.place(fragment) for fragment in got]
     assert [one.ordinal for one in placed] == [0, 0, 1, 0, 2, 2, 3, 3, 4, 5, 6, 6, 7, 7, 7, 7]
     assert [one.delta for one in placed][-4:] == ["i", "j", "k", "\n\nl"]
     assert placed[11].encrypted == "rq"
@@ -828,7 +828,7 @@ FORMS: list[tuple[list[Any], list[dict[str, Any]]]] = [
 
 
 @pytest.mark.parametrize(("read", "form"), FORMS)
-def test_the_form_of_reasoning_is_that_of_its_pieces(read: list[Any], form: list[dict[str, Any]]) -> None:
+def test_the_form_of_reasoning_is_that_of_its_fragments(read: list[Any], form: list[dict[str, Any]]) -> None:
     assert reasoning_forms(read) == form
 
 
@@ -912,11 +912,11 @@ CUSTOMS: list[tuple[Any, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("payload", "told"), CUSTOMS)
-def test_a_payload_of_a_node_is_itself_only_if_it_is_valid(payload: Any, told: Any) -> None:
+@pytest.mark.parametrize(("payload", "got"), CUSTOMS)
+def test_a_payload_of_a_node_is_itself_only_if_it_is_valid(payload: Any, got: Any) -> None:
     event = custom_event(payload, ClientView([{"id": "u", "role": "user", "content": "hi"}, ACTIVITY], {}), None)
-    name, value = told if isinstance(told, tuple) else ("custom", payload)
-    assert event == (told if isinstance(told, dict) else {"type": "CUSTOM", "name": name, "value": value})
+    name, value = got if isinstance(got, tuple) else ("custom", payload)
+    assert event == (got if isinstance(got, dict) else {"type": "CUSTOM", "name": name, "value": value})
 
 
 def test_an_option_that_is_a_collection_of_names_is_not_none() -> None:
@@ -1079,9 +1079,9 @@ BACK: list[tuple[list[dict[str, Any]], list[dict[str, Any]]]] = [
 
 
 @pytest.mark.parametrize(("wires", "read"), BACK)
-def test_an_ag_ui_message_goes_back_as_far_as_it_can(wires: list[dict[str, Any]], read: list[dict[str, Any]]) -> None:
+def test_an_ag_ui_message_is_read_as_far_as_it_can_be(wires: list[dict[str, Any]], read: list[dict[str, Any]]) -> None:
     messages = to_langchain_messages(wires)
-    assert [{name: getattr(one, name) for name in said} for one, said in zip(messages, read, strict=True)] == read
+    assert [{name: getattr(one, name) for name in wanted} for one, wanted in zip(messages, read, strict=True)] == read
 
 
 SERVER = {"id": "c", "function": {"name": "n", "arguments": "[]"}, "metadata": {"langchain": {"server": True}}}
@@ -1095,7 +1095,7 @@ OUTPUTS: list[tuple[dict[str, Any], Any, str]] = [
 
 
 @pytest.mark.parametrize(("result", "output", "status"), OUTPUTS)
-def test_a_result_of_a_tool_the_provider_ran_goes_back_into_its_message(
+def test_a_result_of_a_tool_the_provider_ran_is_put_into_its_message(
     result: dict[str, Any], output: Any, status: str
 ) -> None:
     wires = [{**ANSWER, "toolCalls": [SERVER]}, {"role": "tool", "toolCallId": "c", **result}]

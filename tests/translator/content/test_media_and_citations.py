@@ -24,7 +24,7 @@ async def test_media_are_content_parts_by_data_url_and_file() -> None:
     assert sources == ["data", "url", "file"]
 
 
-async def test_media_are_not_told_again_in_the_next_turn() -> None:
+async def test_media_are_not_emitted_again_in_the_next_turn() -> None:
     _, second = await tell("media_from_assistant")
     assert activities(second) == []
 
@@ -60,24 +60,24 @@ async def test_a_tool_the_provider_runs_needs_no_snapshot(fixture: str) -> None:
 
 @pytest.mark.parametrize("fixture", SERVER_TOOLS)
 async def test_results_of_provider_run_tools_can_be_left_out(fixture: str) -> None:
-    told = await tell_one(fixture, Options(tool_results=False))
-    assert told.kinds("TOOL_CALL_RESULT") == []
-    assert told.kinds("MESSAGES_SNAPSHOT") == []
+    got = await tell_one(fixture, Options(tool_results=False))
+    assert got.kinds("TOOL_CALL_RESULT") == []
+    assert got.kinds("MESSAGES_SNAPSHOT") == []
 
 
 async def test_a_hidden_provider_run_tool_has_neither_call_nor_result() -> None:
-    told = await tell_one("server_tool_anthropic", Options(hidden_tools=frozenset({"web_search"})))
-    assert told.lines == ["lc_run--#1 begins", "lc_run--#1: I searched for cats.", "lc_run--#1 ends"]
+    got = await tell_one("server_tool_anthropic", Options(hidden_tools=frozenset({"web_search"})))
+    assert got.lines == ["lc_run--#1 begins", "lc_run--#1: I searched for cats.", "lc_run--#1 ends"]
 
 
 @pytest.mark.parametrize("name", ["openai-responses-server-tools", "anthropic-search", "anthropic-search-standard"])
 async def test_what_a_real_adapter_streams_of_its_providers_tools_needs_no_snapshot(name: str) -> None:
-    told = await tell_model(name)
-    assert told.kinds("MESSAGES_SNAPSHOT") == []
-    assert told.kinds("TOOL_CALL_RESULT") != []
+    got = await tell_model(name)
+    assert got.kinds("MESSAGES_SNAPSHOT") == []
+    assert got.kinds("TOOL_CALL_RESULT") != []
 
 
-async def test_a_real_search_is_told_in_its_place_between_the_words() -> None:
+async def test_a_real_search_is_emitted_at_its_place_in_the_text() -> None:
     assert is_subsequence(
         [
             "lc_run--#1: I'll look.",
@@ -92,7 +92,7 @@ async def test_a_real_search_is_told_in_its_place_between_the_words() -> None:
     )
 
 
-async def test_media_and_citations_are_told_as_they_were_when_fed() -> None:
+async def test_media_and_citations_are_emitted_as_they_were_when_fed() -> None:
     image = {"type": "image", "base64": "AAAA", "mime_type": "image/png", "index": 1}
     text: dict[str, Any] = {"type": "text", "text": "Dogs", "index": 0}
     text["annotations"] = [{"type": "citation", "url": "https://example.org", "title": "Dogs"}]
@@ -106,12 +106,12 @@ def tell_live(blocks: list[dict[str, Any]], *, change: bool) -> list[Event]:
     metadata = {"langgraph_node": "n", "langgraph_checkpoint_ns": "n:1", "ls_model_type": "chat"}
     run = Translator("thread-1", "run-1")
     first: list[str | dict[str, Any]] = [*blocks]
-    told = run.start() + run.feed(("messages", (AIMessageChunk(content=first, id="m"), metadata)))
+    got = run.start() + run.feed(("messages", (AIMessageChunk(content=first, id="m"), metadata)))
     if change:
         blocks[0]["annotations"][0]["url"] = blocks[1]["base64"] = "changed"
-    told += run.feed(("messages", (AIMessageChunk(content="", id="m", chunk_position="last"), metadata)))
-    return told + run.view.messages + run.finish()
+    got += run.feed(("messages", (AIMessageChunk(content="", id="m", chunk_position="last"), metadata)))
+    return got + run.view.messages + run.finish()
 
 
-def activities(told: Told) -> list[Event]:
-    return told.kinds("ACTIVITY_SNAPSHOT")
+def activities(got: Told) -> list[Event]:
+    return got.kinds("ACTIVITY_SNAPSHOT")

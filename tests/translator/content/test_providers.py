@@ -1,4 +1,4 @@
-"""Real adapters on canned HTTP, streamed through a graph: what their chunks tell is what their stored message tells."""
+"""Real adapters on canned HTTP, streamed through a graph: their chunks have what their stored message has."""
 
 import json
 from typing import Any
@@ -14,7 +14,7 @@ from langgraph_agui.translator.options import Options
 from langgraph_agui.translator.parts.message import fields
 
 from fixtures.providers import provider_models
-from fixtures.providers.telling import Told, facts_of_shown
+from fixtures.providers.facts import FactsOfChunks, facts_of_messages
 
 MODELS = provider_models()
 WHOLE = Options(result_limit=None)
@@ -62,7 +62,7 @@ async def test_a_text_delta_is_all_that_its_chunk_brings(name: str) -> None:
 
 async def facts(name: str) -> dict[str, Any]:
     _, stored = await streamed(name)
-    return facts_of_shown(to_agui(stored, 0, WHOLE))
+    return facts_of_messages(to_agui(stored, 0, WHOLE))
 
 
 def as_json(message: Any) -> Any:
@@ -72,23 +72,23 @@ def as_json(message: Any) -> Any:
 @EVERY
 async def test_chunks_tell_what_the_stored_message_tells(name: str) -> None:
     chunks, stored = await streamed(name)
-    told = Told()
+    got = FactsOfChunks()
     for chunk in chunks:
-        told.feed(fields(chunk))
-    assert told.facts(str(stored.id)) == facts_of_shown(to_agui(stored, 0, WHOLE))
+        got.feed(fields(chunk))
+    assert got.facts(str(stored.id)) == facts_of_messages(to_agui(stored, 0, WHOLE))
 
 
 @EVERY
-async def test_the_json_of_chunks_tells_the_same_as_the_chunks(name: str) -> None:
+async def test_the_json_of_chunks_has_what_the_chunks_have(name: str) -> None:
     chunks, stored = await streamed(name)
-    told = Told()
+    got = FactsOfChunks()
     for chunk in chunks:
-        told.feed(fields(as_json(chunk)))
-    assert told.facts(str(stored.id)) == facts_of_shown(to_agui(as_json(stored), 0, WHOLE))
+        got.feed(fields(as_json(chunk)))
+    assert got.facts(str(stored.id)) == facts_of_messages(to_agui(as_json(stored), 0, WHOLE))
 
 
 @EVERY
-async def test_a_stored_message_shows_the_same_after_going_to_agui_and_back(name: str) -> None:
+async def test_a_stored_message_is_the_same_as_an_ag_ui_message_and_back(name: str) -> None:
     _, stored = await streamed(name)
     (back,) = to_langchain_messages(to_agui_messages([stored]))
     assert to_agui(back, 0, WHOLE) == to_agui(stored, 0, WHOLE)
@@ -96,56 +96,56 @@ async def test_a_stored_message_shows_the_same_after_going_to_agui_and_back(name
 
 @EVERY
 async def test_no_stored_message_is_empty_of_everything(name: str) -> None:
-    told = await facts(name)
-    assert told["text"] or told["calls"]
+    got = await facts(name)
+    assert got["text"] or got["calls"]
 
 
 @pytest.mark.parametrize("version", ["", "-v1", "-v0"])
 async def test_a_responses_item_is_one_reasoning_message_with_its_own_id(version: str) -> None:
-    told = await facts(f"openai-responses-reasoning{version}")
-    assert told["reasoning"] == [("rs_1", "**One**\n\nFirst.\n\n**Two**\n\nSecond.", "")]
+    got = await facts(f"openai-responses-reasoning{version}")
+    assert got["reasoning"] == [("rs_1", "**One**\n\nFirst.\n\n**Two**\n\nSecond.", "")]
 
 
 @pytest.mark.parametrize("version", ["", "-v1"])
 async def test_encrypted_reasoning_of_responses_is_kept_item_by_item(version: str) -> None:
-    told = await facts(f"openai-responses-encrypted{version}")
-    assert told["reasoning"] == [("rs_1", "Think.", "ZW5jLTE="), ("rs_2", "", "ZW5jLTI=")]
+    got = await facts(f"openai-responses-encrypted{version}")
+    assert got["reasoning"] == [("rs_1", "Think.", "ZW5jLTE="), ("rs_2", "", "ZW5jLTI=")]
 
 
 @pytest.mark.parametrize("version", ["", "-v1", "-v0"])
-async def test_a_reasoning_item_without_content_is_not_shown(version: str) -> None:
+async def test_a_reasoning_item_without_content_is_not_visible(version: str) -> None:
     assert (await facts(f"openai-responses-silent{version}"))["reasoning"] == []
 
 
 @pytest.mark.parametrize("version", ["", "-v1", "-v0"])
 async def test_a_refusal_is_text_and_marked(version: str) -> None:
-    told = await facts(f"openai-responses-refusal{version}")
-    assert (told["text"], told["finish"]) == ("I can't help with that.", "refusal")
+    got = await facts(f"openai-responses-refusal{version}")
+    assert (got["text"], got["finish"]) == ("I can't help with that.", "refusal")
 
 
 @pytest.mark.parametrize(
     "name", ["openai-chat-cut-short", "openai-responses-cut-short", "anthropic-text", "google-cut-short"]
 )
-async def test_an_answer_cut_short_is_marked_the_same_for_every_provider(name: str) -> None:
+async def test_an_answer_that_stopped_early_is_marked_the_same_for_every_provider(name: str) -> None:
     assert (await facts(name))["finish"] == "length"
 
 
 @pytest.mark.parametrize("name", ["anthropic-thinking", "anthropic-thinking-standard"])
 async def test_thinking_keeps_its_signature_and_redacted_blocks(name: str) -> None:
-    told = (await facts(name))["reasoning"]
-    assert [(text, value) for _, text, value in told] == [("First this.", "c2lnLTE="), ("", "cmVkYWN0ZWQ=")]
+    got = (await facts(name))["reasoning"]
+    assert [(text, value) for _, text, value in got] == [("First this.", "c2lnLTE="), ("", "cmVkYWN0ZWQ=")]
 
 
 async def test_thinking_between_texts_is_several_reasoning_messages() -> None:
-    told = (await facts("anthropic-interleaved"))["reasoning"]
-    assert [(text, value) for _, text, value in told] == [("One.", "c2lnLTE="), ("Two.", "c2lnLTI=")]
+    got = (await facts("anthropic-interleaved"))["reasoning"]
+    assert [(text, value) for _, text, value in got] == [("One.", "c2lnLTE="), ("Two.", "c2lnLTI=")]
 
 
 @pytest.mark.parametrize("name", ["anthropic-search", "anthropic-search-standard"])
 async def test_a_search_by_the_provider_is_a_call_with_its_result(name: str) -> None:
-    told = await facts(name)
-    assert told["calls"] == [("srvtoolu_1", "web_search", {"query": "Paris population"}, None)]
-    assert [call_id for call_id, _, _ in told["results"]] == ["srvtoolu_1"]
+    got = await facts(name)
+    assert got["calls"] == [("srvtoolu_1", "web_search", {"query": "Paris population"}, None)]
+    assert [call_id for call_id, _, _ in got["results"]] == ["srvtoolu_1"]
 
 
 @pytest.mark.parametrize("name", ["anthropic-search", "openai-responses-server-tools", "google-grounded"])
@@ -162,8 +162,8 @@ async def test_an_image_is_media_as_agui_has_it(name: str) -> None:
 
 
 async def test_thought_signatures_of_calls_stand_at_the_call() -> None:
-    told = await facts("google-calls")
-    assert [signature for _, _, _, signature in told["calls"]] == ["c2lnLWE=", None]
+    got = await facts("google-calls")
+    assert [signature for _, _, _, signature in got["calls"]] == ["c2lnLWE=", None]
 
 
 async def test_a_message_id_of_the_stored_message_is_used_for_the_answer() -> None:

@@ -1,4 +1,4 @@
-"""What one stored message is shown as, and the whole conversation as AG-UI messages."""
+"""What one stored message becomes, and the whole conversation as AG-UI messages."""
 
 import json
 import logging
@@ -29,8 +29,8 @@ WIRE_CALL = {"id": "c", "type": "function", "function": {"name": "f", "arguments
 
 
 def one(message: Any, options: Options = OPTIONS) -> dict[str, Any]:
-    (told,) = to_agui(message, 0, options)
-    return told
+    (made,) = to_agui(message, 0, options)
+    return made
 
 
 # --- roles
@@ -53,8 +53,8 @@ def test_an_answer_of_calls_alone_has_no_content() -> None:
 
 
 def test_a_tool_message_is_the_tools() -> None:
-    told = one(ToolMessage("42", tool_call_id="c", id="t"))
-    assert told == {"id": "t", "role": "tool", "content": "42", "toolCallId": "c"}
+    made = one(ToolMessage("42", tool_call_id="c", id="t"))
+    assert made == {"id": "t", "role": "tool", "content": "42", "toolCallId": "c"}
 
 
 @pytest.mark.parametrize(
@@ -71,13 +71,13 @@ def test_a_tool_message_is_the_tools() -> None:
         {"type": "unheard_of", "content": "x"},
     ],
 )
-def test_what_is_not_for_the_client_is_not_shown(message: Any) -> None:
+def test_what_is_not_for_the_client_is_not_visible(message: Any) -> None:
     assert to_agui(message, 0, OPTIONS) == []
 
 
 def test_a_chat_message_of_another_role_is_an_assistant_of_that_name() -> None:
-    told = one(ChatMessage(content="no", role="critic", id="k"))
-    assert (told["role"], told["name"]) == ("assistant", "critic")
+    made = one(ChatMessage(content="no", role="critic", id="k"))
+    assert (made["role"], made["name"]) == ("assistant", "critic")
 
 
 def test_a_chat_message_of_the_user_is_the_users() -> None:
@@ -92,8 +92,8 @@ def test_a_message_without_id_goes_by_its_position() -> None:
 
 
 def test_a_multimodal_question_is_content_parts() -> None:
-    told = one(HumanMessage([{"type": "text", "text": "what?"}, IMAGE], id="u"))
-    assert told["content"] == [{"type": "text", "text": "what?"}, IMAGE_PART]
+    made = one(HumanMessage([{"type": "text", "text": "what?"}, IMAGE], id="u"))
+    assert made["content"] == [{"type": "text", "text": "what?"}, IMAGE_PART]
 
 
 @pytest.mark.parametrize(
@@ -156,8 +156,8 @@ def test_reasoning_comes_before_the_answer_and_results_of_the_provider_after_it(
         {"type": "reasoning", "reasoning": "hm"},
         IMAGE,
     ]
-    told = to_agui(AIMessage(content, id="a"), 0, OPTIONS)
-    assert [message["id"] for message in told] == ["a-reasoning-0", "a", "a-media-0", "a-result-s"]
+    made = to_agui(AIMessage(content, id="a"), 0, OPTIONS)
+    assert [message["id"] for message in made] == ["a-reasoning-0", "a", "a-media-0", "a-result-s"]
 
 
 def test_an_unsigned_block_is_numbered_though_it_is_empty() -> None:
@@ -174,8 +174,8 @@ def test_signed_blocks_without_an_index_stay_apart() -> None:
         {"type": "text", "text": "x"},
         {"type": "thinking", "thinking": "two", "signature": "2"},
     ]
-    told = to_agui(AIMessage(content, id="a"), 0, OPTIONS)
-    assert [(m["content"], m["encryptedValue"]) for m in told[:2]] == [("one", "1"), ("two", "2")]
+    made = to_agui(AIMessage(content, id="a"), 0, OPTIONS)
+    assert [(m["content"], m["encryptedValue"]) for m in made[:2]] == [("one", "1"), ("two", "2")]
 
 
 def test_fragments_without_an_index_are_one_block() -> None:
@@ -185,24 +185,24 @@ def test_fragments_without_an_index_are_one_block() -> None:
 
 def test_arguments_that_are_no_json_stay_as_they_are() -> None:
     broken = [{"id": "c", "name": "f", "args": '{"a"', "error": None, "type": "invalid_tool_call"}]
-    told = one(AIMessage("", id="a", invalid_tool_calls=broken))
-    assert told["toolCalls"][0]["function"]["arguments"] == '{"a"'
+    made = one(AIMessage("", id="a", invalid_tool_calls=broken))
+    assert made["toolCalls"][0]["function"]["arguments"] == '{"a"'
 
 
 def test_a_call_without_id_is_numbered() -> None:
     assert one(AIMessage("", id="a", tool_calls=[{**CALL, "id": None}]))["toolCalls"][0]["id"] == "a-call-0"
 
 
-def test_an_answer_cut_short_says_so() -> None:
-    told = one(AIMessage("x", id="a", response_metadata={"finish_reason": "length"}))
-    assert told["metadata"] == {"finishReason": "length"}
+def test_an_answer_that_stopped_early_is_marked() -> None:
+    made = one(AIMessage("x", id="a", response_metadata={"finish_reason": "length"}))
+    assert made["metadata"] == {"finishReason": "length"}
 
 
 # --- tool results
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "made"),
     [
         ("x", "x"),
         ([{"type": "text", "text": "a"}, {"type": "text", "text": "b"}], "ab"),
@@ -211,9 +211,9 @@ def test_an_answer_cut_short_says_so() -> None:
         ([], ""),
     ],
 )
-def test_a_tools_text_is_told_as_text(content: Any, told: str) -> None:
+def test_a_tools_text_becomes_text(content: Any, made: str) -> None:
     got = one(ToolMessage(content, tool_call_id="c", id="t"))["content"]
-    assert got == told or json.loads(got) == json.loads(told)
+    assert got == made or json.loads(got) == json.loads(made)
 
 
 def test_media_in_a_tools_result_is_content_parts() -> None:
@@ -232,8 +232,8 @@ def test_a_failed_tool_is_marked() -> None:
 
 
 def test_a_result_beyond_the_limit_is_cut_and_its_size_told() -> None:
-    told = one(ToolMessage("x" * 11, tool_call_id="c", id="t"), Options(result_limit=10))
-    assert (told["content"], told["metadata"]) == ("x" * 10, {"truncated": True, "size": 11})
+    made = one(ToolMessage("x" * 11, tool_call_id="c", id="t"), Options(result_limit=10))
+    assert (made["content"], made["metadata"]) == ("x" * 10, {"truncated": True, "size": 11})
 
 
 def test_a_result_at_the_limit_is_whole() -> None:
@@ -242,33 +242,33 @@ def test_a_result_at_the_limit_is_whole() -> None:
 
 def test_media_beyond_the_limit_is_left_out_and_its_size_told() -> None:
     message = ToolMessage([{"type": "text", "text": "abc"}, IMAGE], tool_call_id="c", id="t")
-    told = one(message, Options(result_limit=2))
-    assert (told["content"], told["metadata"]) == ("ab", {"truncated": True, "size": 7})
+    made = one(message, Options(result_limit=2))
+    assert (made["content"], made["metadata"]) == ("ab", {"truncated": True, "size": 7})
 
 
 # --- options
 
 
-def test_without_reasoning_none_is_shown() -> None:
+def test_without_reasoning_none_is_visible() -> None:
     message = AIMessage([{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "x"}], id="a")
     assert [m["role"] for m in to_agui(message, 0, Options(reasoning=False))] == ["assistant"]
 
 
-def test_without_tool_results_none_is_shown() -> None:
+def test_without_tool_results_none_is_visible() -> None:
     assert to_agui(ToolMessage("x", tool_call_id="c"), 0, Options(tool_results=False)) == []
 
 
-def test_a_hidden_tools_call_is_not_shown() -> None:
+def test_a_hidden_tools_call_is_not_visible() -> None:
     message = AIMessage("x", id="a", tool_calls=[CALL])
     assert "toolCalls" not in one(message, Options(hidden_tools=frozenset({"f"})))
 
 
-def test_an_answer_of_hidden_calls_alone_is_not_shown() -> None:
+def test_an_answer_of_hidden_calls_alone_is_not_visible() -> None:
     message = AIMessage("", id="a", tool_calls=[CALL])
     assert to_agui(message, 0, Options(hidden_tools=frozenset({"f"}))) == []
 
 
-def test_a_hidden_tools_result_is_not_shown() -> None:
+def test_a_hidden_tools_result_is_not_visible() -> None:
     message = ToolMessage("x", tool_call_id="c", name="f")
     assert to_agui(message, 0, Options(hidden_tools=frozenset({"f"}))) == []
 
@@ -276,33 +276,33 @@ def test_a_hidden_tools_result_is_not_shown() -> None:
 # --- to_agui_messages
 
 
-def test_system_and_developer_messages_are_told_in_full_conversations() -> None:
+def test_system_and_developer_messages_are_in_full_conversations() -> None:
     developer = SystemMessage("d", id="2", additional_kwargs={"__openai_role__": "developer"})
-    told = to_agui_messages([SystemMessage("s", id="1"), developer])
-    assert [(m.role, m.content) for m in told] == [("system", "s"), ("developer", "d")]
+    made = to_agui_messages([SystemMessage("s", id="1"), developer])
+    assert [(m.role, m.content) for m in made] == [("system", "s"), ("developer", "d")]
 
 
 def test_results_are_whole_in_full_conversations() -> None:
-    (told,) = to_agui_messages([ToolMessage("x" * 60_000, tool_call_id="c", id="t")])
-    assert told.content is not None
-    assert len(told.content) == 60_000
+    (made,) = to_agui_messages([ToolMessage("x" * 60_000, tool_call_id="c", id="t")])
+    assert made.content is not None
+    assert len(made.content) == 60_000
 
 
-def test_a_tools_error_is_told_as_one() -> None:
-    (told,) = to_agui_messages([ToolMessage("no", tool_call_id="c", id="t", status="error")])
-    assert told.model_dump()["error"] == "no"
+def test_a_tools_error_becomes_one() -> None:
+    (made,) = to_agui_messages([ToolMessage("no", tool_call_id="c", id="t", status="error")])
+    assert made.model_dump()["error"] == "no"
 
 
 def test_messages_are_models_of_the_protocol() -> None:
-    (told,) = to_agui_messages([AIMessage("x", id="a", tool_calls=[CALL])])
-    assert isinstance(told, AssistantMessage)
+    (made,) = to_agui_messages([AIMessage("x", id="a", tool_calls=[CALL])])
+    assert isinstance(made, AssistantMessage)
 
 
 @pytest.mark.parametrize("odd", [None, 7, {"type": "unheard_of"}, {"content": object()}])
 def test_an_odd_item_costs_itself_and_one_line(odd: Any, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
-        told = to_agui_messages([HumanMessage("a", id="1"), odd, HumanMessage("b", id="2")])
-    assert ([m.content for m in told], len(caplog.records)) == (["a", "b"], 1)
+        made = to_agui_messages([HumanMessage("a", id="1"), odd, HumanMessage("b", id="2")])
+    assert ([m.content for m in made], len(caplog.records)) == (["a", "b"], 1)
 
 
 VALID: TypeAdapter[Message] = TypeAdapter(Message)
@@ -325,6 +325,6 @@ stored_messages = st.one_of(
 
 
 @given(stored_messages, st.sampled_from([Options(), Options(result_limit=1), Options(protocol_version=None)]))
-def test_whatever_is_shown_is_a_message_of_the_protocol(message: Any, options: Options) -> None:
+def test_whatever_is_visible_is_a_message_of_the_protocol(message: Any, options: Options) -> None:
     for wire in to_agui(message, 0, options):
         assert VALID.validate_python(wire).model_dump(by_alias=True) == wire

@@ -21,8 +21,8 @@ def call(arguments: str, **more: Any) -> dict[str, Any]:
 
 
 def one(*wires: dict[str, Any]) -> BaseMessage:
-    (told,) = to_langchain_messages(wires)
-    return told
+    (got,) = to_langchain_messages(wires)
+    return got
 
 
 # --- roles and fields
@@ -62,22 +62,22 @@ def test_models_are_taken_like_their_wire_form() -> None:
 
 @pytest.mark.parametrize("arguments", ["", "{}", " {} "])
 def test_no_arguments_are_an_empty_object(arguments: str) -> None:
-    told = one({"id": "1", "role": "assistant", "toolCalls": [call(arguments)]})
-    assert isinstance(told, AIMessage)
-    assert told.tool_calls == [{"id": "c", "name": "f", "args": {}, "type": "tool_call"}]
+    got = one({"id": "1", "role": "assistant", "toolCalls": [call(arguments)]})
+    assert isinstance(got, AIMessage)
+    assert got.tool_calls == [{"id": "c", "name": "f", "args": {}, "type": "tool_call"}]
 
 
 @pytest.mark.parametrize("arguments", ['{"a"', "[1]", "nonsense"])
 def test_arguments_that_are_no_object_make_an_invalid_call(arguments: str) -> None:
-    told = one({"id": "1", "role": "assistant", "toolCalls": [call(arguments)]})
-    assert isinstance(told, AIMessage)
-    assert [(item["id"], item["args"]) for item in told.invalid_tool_calls] == [("c", arguments)]
+    got = one({"id": "1", "role": "assistant", "toolCalls": [call(arguments)]})
+    assert isinstance(got, AIMessage)
+    assert [(item["id"], item["args"]) for item in got.invalid_tool_calls] == [("c", arguments)]
 
 
 def test_a_result_takes_the_name_of_its_call() -> None:
     answer = {"id": "1", "role": "assistant", "toolCalls": [call("{}")]}
-    told = to_langchain_messages([answer, {"id": "2", "role": "tool", "content": "x", "toolCallId": "c"}])
-    assert told[1].name == "f"
+    got = to_langchain_messages([answer, {"id": "2", "role": "tool", "content": "x", "toolCallId": "c"}])
+    assert got[1].name == "f"
 
 
 # --- media
@@ -112,15 +112,15 @@ def test_a_part_is_a_standard_block(part: dict[str, Any], block: dict[str, Any])
     assert one({"id": "1", "role": "user", "content": [part]}).content == [block]
 
 
-def test_media_told_as_an_activity_goes_back_into_the_answer() -> None:
+def test_media_of_an_activity_are_put_into_the_answer() -> None:
     source = {"type": "data", "value": "AAAA", "mimeType": "image/png"}
     activity = {"id": "a-media-0", "role": "activity", "activityType": "media"}
-    told = one(
+    got = one(
         {"id": "a", "role": "assistant", "content": "see"},
         {**activity, "content": {"type": "image", "source": source}},
     )
     image = {"type": "image", "base64": "AAAA", "mime_type": "image/png"}
-    assert told.content == [{"type": "text", "text": "see"}, image]
+    assert got.content == [{"type": "text", "text": "see"}, image]
 
 
 def test_other_activities_are_dropped() -> None:
@@ -132,24 +132,24 @@ def test_other_activities_are_dropped() -> None:
 
 def test_reasoning_of_another_server_is_a_standard_block() -> None:
     thought = {"id": "r", "role": "reasoning", "content": "hm", "encryptedValue": "s"}
-    told = one(thought, {"id": "a", "role": "assistant", "content": "x"})
+    got = one(thought, {"id": "a", "role": "assistant", "content": "x"})
     block = {"type": "reasoning", "reasoning": "hm", "extras": {"signature": "s"}}
-    assert told.content == [block, {"type": "text", "text": "x"}]
+    assert got.content == [block, {"type": "text", "text": "x"}]
 
 
 def test_an_item_of_the_responses_api_keeps_its_id() -> None:
     thought = {"id": "rs_1", "role": "reasoning", "content": "hm", "encryptedValue": "s"}
-    told = one(thought, {"id": "a", "role": "assistant", "content": ""})
+    got = one(thought, {"id": "a", "role": "assistant", "content": ""})
     summary = [{"type": "summary_text", "text": "hm"}]
-    assert told.content == [{"type": "reasoning", "id": "rs_1", "summary": summary, "encrypted_content": "s"}]
+    assert got.content == [{"type": "reasoning", "id": "rs_1", "summary": summary, "encrypted_content": "s"}]
 
 
-def test_reasoning_that_a_client_holds_after_its_answer_goes_back_into_it() -> None:
+def test_reasoning_that_follows_its_answer_is_put_into_it() -> None:
     answer = {"id": "a", "role": "assistant", "content": "x"}
     later = {"id": "b", "role": "assistant", "content": "y"}
     thought = {"id": "a-reasoning-1", "role": "reasoning", "content": "hm"}
-    told = to_langchain_messages([answer, thought, later])
-    assert [isinstance(message.content, list) for message in told] == [True, False]
+    got = to_langchain_messages([answer, thought, later])
+    assert [isinstance(message.content, list) for message in got] == [True, False]
 
 
 @pytest.mark.parametrize(
@@ -245,9 +245,9 @@ def test_text_that_a_client_shortened_is_the_text() -> None:
 def test_an_odd_item_costs_no_other_and_one_line(odd: Any, caplog: pytest.LogCaptureFixture) -> None:
     good = {"id": "1", "role": "user", "content": "a"}
     with caplog.at_level(logging.WARNING):
-        told = to_langchain_messages([good, odd, {**good, "id": "2"}])
+        got = to_langchain_messages([good, odd, {**good, "id": "2"}])
     assert len(caplog.records) == 1
-    assert [message.id for message in told if message.id != "x"] == ["1", "2"]
+    assert [message.id for message in got if message.id != "x"] == ["1", "2"]
 
 
 json_values = st.recursive(
@@ -294,17 +294,17 @@ thoughts = st.one_of(
 @st.composite
 def conversations(draw: st.DrawFn) -> list[BaseMessage]:
     """A conversation in the forms that this package writes: what AG-UI can say of it comes back as it was."""
-    told: list[BaseMessage] = []
+    got: list[BaseMessage] = []
     for number in range(draw(st.integers(0, 4))):
         kind = draw(st.sampled_from(["human", "system", "ai"]))
         name = draw(st.none() | some_words)
         if kind == "human":
-            told.append(HumanMessage(draw(words | st.lists(user_blocks, max_size=3)), id=f"u{number}", name=name))
+            got.append(HumanMessage(draw(words | st.lists(user_blocks, max_size=3)), id=f"u{number}", name=name))
         elif kind == "system":
-            told.append(SystemMessage(draw(words), id=f"s{number}", name=name))
+            got.append(SystemMessage(draw(words), id=f"s{number}", name=name))
         else:
-            told += draw(turns(number, name))
-    return told
+            got += draw(turns(number, name))
+    return got
 
 
 @st.composite

@@ -26,7 +26,7 @@ def canonical(value: Any) -> bytes:
     return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
 
 
-def told(before: Any, after: Any, path: str = "") -> list[dict[str, Any]]:
+def got(before: Any, after: Any, path: str = "") -> list[dict[str, Any]]:
     operations = diff(before, after, path)
     assert operations is not None
     return operations
@@ -62,7 +62,7 @@ def edited(draw: st.DrawFn) -> tuple[Any, Any]:
 def test_a_patch_turns_before_into_after(pair: tuple[Any, Any]) -> None:
     before, after = pair
     document = {"at": copy.deepcopy(before)}
-    patched = jsonpatch.apply_patch(document, copy.deepcopy(told(before, after, "/at")))
+    patched = jsonpatch.apply_patch(document, copy.deepcopy(got(before, after, "/at")))
     assert canonical(patched["at"]) == canonical(after)
 
 
@@ -70,7 +70,7 @@ def test_a_patch_turns_before_into_after(pair: tuple[Any, Any]) -> None:
 @given(edited() | st.tuples(json_values(), json_values()))
 def test_a_patch_is_never_larger_than_the_replacement(pair: tuple[Any, Any]) -> None:
     before, after = pair
-    assert size(told(before, after, "/at")) <= size([{"op": "replace", "path": "/at", "value": after}])
+    assert size(got(before, after, "/at")) <= size([{"op": "replace", "path": "/at", "value": after}])
 
 
 @SETTINGS
@@ -96,7 +96,7 @@ def test_the_client_applies_what_is_told(agui_client: AguiClient) -> None:
         values.extend(pair)
 
     collect()
-    deltas = [{"type": "STATE_DELTA", "delta": told(before, after)} for before, after in pairwise(values)]
+    deltas = [{"type": "STATE_DELTA", "delta": got(before, after)} for before, after in pairwise(values)]
     run = {"threadId": "t", "runId": "r"}
     answer = agui_client.play([{"type": "RUN_STARTED", **run}, *deltas, {"type": "RUN_FINISHED", **run}], trace=True)
     assert answer.accepted
@@ -109,7 +109,7 @@ def test_the_client_applies_what_is_told(agui_client: AguiClient) -> None:
     [([1], [True]), ({"a": [0]}, {"a": [False]}), (1, 1.0), (None, False), ("1", 1)],
 )
 def test_what_python_takes_for_equal_is_told(before: Any, after: Any) -> None:
-    assert told(before, after) != []
+    assert got(before, after) != []
 
 
 def test_the_order_of_keys_does_not_count() -> None:
@@ -119,7 +119,7 @@ def test_the_order_of_keys_does_not_count() -> None:
 @pytest.mark.parametrize(("key", "escaped"), [("a/b", "a~1b"), ("m~n", "m~0n"), ("~1", "~01"), ("", "")])
 def test_keys_are_escaped(key: str, escaped: str) -> None:
     assert escape(key) == escaped
-    assert told({key: 1, "x": "x" * 50}, {key: 2, "x": "x" * 50}) == [
+    assert got({key: 1, "x": "x" * 50}, {key: 2, "x": "x" * 50}) == [
         {"op": "replace", "path": f"/{escaped}", "value": 2}
     ]
 
@@ -137,7 +137,7 @@ def test_a_change_below_such_a_key_replaces_the_level_above(keys: tuple[str, ...
             inner = {key: inner}
         return {"safe": {"more": inner, "rest": "x" * 200}, "beside": "y" * 200}
 
-    (operation,) = told(value(1), value(2))
+    (operation,) = got(value(1), value(2))
     assert operation["path"] in ("/safe/more", "/safe/more/constructor")
 
 
@@ -171,7 +171,7 @@ def test_a_change_below_such_a_key_replaces_the_level_above(keys: tuple[str, ...
     ],
 )
 def test_a_small_change_is_a_small_patch(before: Any, after: Any, operations: int, limit: int) -> None:
-    patch = told(before, after)
+    patch = got(before, after)
     assert len(patch) == operations
     assert size(patch) < limit
 
@@ -179,22 +179,22 @@ def test_a_small_change_is_a_small_patch(before: Any, after: Any, operations: in
 def test_of_many_equal_elements_the_changed_ones_are_told() -> None:
     before = [{"kind": "empty", "text": "x" * 99}] * 200
     after = [*before[:20], {"kind": "full", "text": "x" * 99}, *before[20:150], *before[151:]]
-    assert len(told(before, after)) <= 2
+    assert len(got(before, after)) <= 2
 
 
 @pytest.mark.parametrize("count", [4000, 16000])
 def test_the_worst_changes_become_a_replacement_in_linear_time(count: int) -> None:
     numbers = list(range(count))
     shuffled = random.Random(0).sample(numbers, count)
-    assert told(numbers, shuffled) == [{"op": "replace", "path": "", "value": shuffled}]
+    assert got(numbers, shuffled) == [{"op": "replace", "path": "", "value": shuffled}]
 
 
-def test_a_leaf_at_the_bottom_of_a_deep_chain_is_told_alone() -> None:
+def test_a_leaf_at_the_bottom_of_a_deep_chain_is_replaced_alone() -> None:
     def chain(leaf: int) -> Any:
         value: Any = leaf
         for _ in range(120):
             value = {"next": [value], "here": "x" * 100}
         return value
 
-    (operation,) = told(chain(1), chain(2))
+    (operation,) = got(chain(1), chain(2))
     assert operation["value"] == 2

@@ -1,4 +1,4 @@
-"""Values that are no JSON, wherever they may stand, from a part to the real client: never an exception, always told."""
+"""Values that are no JSON, wherever they may stand, from a part to the real client: never an exception, always got."""
 
 import dataclasses
 from datetime import UTC, date, datetime, timedelta
@@ -184,13 +184,13 @@ def test_an_object_that_hides_its_class_reaches_the_client(place: str, agui_clie
 
 
 @pytest.mark.parametrize("what", ODD)
-def test_an_odd_value_is_told_the_same_way_every_time(what: str) -> None:
+def test_an_odd_value_becomes_the_same_every_time(what: str) -> None:
     frames = [[encode(event) for event in _told(PLACES["state"](ODD[what]))[0]] for _ in range(2)]
     assert frames[0] == frames[1]
 
 
 @pytest.mark.parametrize("what", ODD)
-def test_an_odd_value_in_the_state_is_told_once(what: str) -> None:
+def test_an_odd_value_in_the_state_is_emitted_once(what: str) -> None:
     kinds = [event["type"] for event in _told(PLACES["state"](ODD[what]))[0]]
     assert kinds.count("STATE_SNAPSHOT") + kinds.count("STATE_DELTA") == 1
 
@@ -341,7 +341,7 @@ _ENDINGS: st.SearchStrategy[Ending | None] = st.one_of(
 
 @settings(max_examples=examples(300), suppress_health_check=list(HealthCheck), deadline=None)
 @given(st.lists(_PARTS, max_size=4), _ENDINGS)
-def test_nothing_a_part_holds_can_raise_out_of_a_translator(parts: list[Any], ending: Ending | None) -> None:
+def test_nothing_in_a_part_can_raise_out_of_a_translator(parts: list[Any], ending: Ending | None) -> None:
     events, _ = _told(parts, ending)
     assert left_open(events) == []
     for event in events:

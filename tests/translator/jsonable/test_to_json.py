@@ -98,12 +98,12 @@ def test_a_value_becomes(value: Any, expected: Any) -> None:
     assert orjson.dumps(to_json(value)) == orjson.dumps(expected)
 
 
-def test_a_message_is_told_as_the_platform_tells_it() -> None:
+def test_a_message_becomes_what_the_platform_sends() -> None:
     message = AIMessage("hi", id="m", response_metadata={"at": dt.date(2026, 1, 2)})
     assert to_json(message) == {**message.model_dump(), "response_metadata": {"at": "2026-01-02"}}
 
 
-def test_a_model_that_cannot_be_dumped_is_told_by_its_attributes() -> None:
+def test_a_model_that_cannot_be_dumped_becomes_its_attributes() -> None:
     assert to_json(Stubborn(inner=1)) == {"inner": 1}
 
 
@@ -164,7 +164,7 @@ def _nested(depth: int, inner: Any = 1) -> Any:
 
 
 @pytest.mark.parametrize("inner", [1, "\ud800", Record(1)], ids=["json", "walked", "object"])
-def test_nesting_is_cut_at_max_depth(inner: Any) -> None:
+def test_nesting_ends_at_max_depth(inner: Any) -> None:
     depth = MAX_DEPTH - isinstance(inner, Record)
     assert b"deep" not in freeze(_nested(depth, inner)).data
     assert b"deep" in freeze(_nested(depth + 1, inner)).data

@@ -39,7 +39,7 @@ def test_the_walk_in_python_gives_what_orjson_gives(value: Any) -> None:
 
 @SETTINGS
 @given(values())
-def test_a_frame_holds_one_line_of_json(value: Any) -> None:
+def test_a_frame_is_one_line_of_json(value: Any) -> None:
     frame = encode({"type": "CUSTOM", "name": "n", "value": value})
     assert frame.startswith(b"data: ")
     assert frame.index(b"\n") == len(frame) - 2

@@ -42,7 +42,7 @@ def test_every_shape_of_a_part_is_read(shape: str) -> None:
     assert found[:4] == read[:4]
 
 
-def test_a_recorded_part_says_what_the_part_said() -> None:
+def test_a_recorded_part_is_read_as_the_part_was() -> None:
     recorded = json.loads(json.dumps([["child:1"], "values", _DATA]))
     assert told([recorded]).events == told([(("child:1",), "values", _DATA)]).events
 

@@ -1,4 +1,4 @@
-"""A platform's `messages` mode adds up what `messages-tuple` sends in pieces: both tell the same.
+"""A platform's `messages` mode adds up what `messages-tuple` sends in chunks: both become the same.
 
 Chunks are added up here as the server does it; recordings of a real server are the proof that it does.
 """
@@ -64,7 +64,7 @@ def _args(text: str) -> AIMessageChunk:
     return AIMessageChunk(content="", tool_call_chunks=[{"index": 0, "id": None, "name": None, "args": text}])
 
 
-SAID: dict[str, list[AIMessageChunk]] = {
+STREAMED: dict[str, list[AIMessageChunk]] = {
     "text": scripts.text("Hello there, how are you?"),
     "text in blocks": scripts.text_blocks("Hello there, how are you?"),
     "two blocks of text": scripts.text_blocks("First. ", 0) + scripts.text_blocks("Second.", 1),
@@ -80,30 +80,30 @@ SAID: dict[str, list[AIMessageChunk]] = {
 }
 
 
-@pytest.mark.parametrize("what", [what for what in SAID if "call" not in what])
-def test_what_is_added_up_is_told_as_the_pieces_are(what: str) -> None:
-    pieces, whole = _opened(_tuples(SAID[what], "1")), _opened(list(_accumulated(SAID[what], "1")))
-    ends = [lines([*run.events, *run.finish()][1:]) for run in (pieces, whole)]
+@pytest.mark.parametrize("what", [what for what in STREAMED if "call" not in what])
+def test_sums_of_chunks_become_what_the_chunks_become(what: str) -> None:
+    blocks, whole = _opened(_tuples(STREAMED[what], "1")), _opened(list(_accumulated(STREAMED[what], "1")))
+    ends = [lines([*run.events, *run.finish()][1:]) for run in (blocks, whole)]
     assert sorted(ends[1]) == sorted(ends[0])
 
 
-@pytest.mark.parametrize("what", SAID)
-def test_what_is_added_up_ends_as_the_pieces_do(what: str) -> None:
-    parts = list(_accumulated(SAID[what], "1"))
-    runs = [_opened(_tuples(SAID[what], "1")), _opened(parts)]
+@pytest.mark.parametrize("what", STREAMED)
+def test_sums_of_chunks_end_as_the_chunks_do(what: str) -> None:
+    parts = list(_accumulated(STREAMED[what], "1"))
+    runs = [_opened(_tuples(STREAMED[what], "1")), _opened(parts)]
     for run in runs:
         run.feed(("values", {"messages": parts[-1].data}))
         run.finish()
     assert comparable(runs[1].view.messages) == comparable(runs[0].view.messages)
 
 
-@pytest.mark.parametrize("what", SAID)
+@pytest.mark.parametrize("what", STREAMED)
 def test_what_is_added_up_is_counted_once(what: str) -> None:
-    runs = [told(_tuples(SAID[what], "1")), told(_accumulated(SAID[what], "1"))]
+    runs = [told(_tuples(STREAMED[what], "1")), told(_accumulated(STREAMED[what], "1"))]
     assert runs[0].events[-1].get("usage") == runs[1].events[-1].get("usage")
 
 
-def test_a_token_is_told_by_the_part_that_brought_it() -> None:
+def test_a_token_is_emitted_for_the_part_that_brought_it() -> None:
     run = _opened([])
     deltas = [
         [event["delta"] for event in run.feed(part) if event["type"] == "TEXT_MESSAGE_CONTENT"]
@@ -112,7 +112,7 @@ def test_a_token_is_told_by_the_part_that_brought_it() -> None:
     assert deltas == [[], ["one "], ["two "], ["three"]]
 
 
-def test_arguments_are_told_as_far_as_they_are_sure() -> None:
+def test_arguments_are_emitted_as_far_as_they_cannot_change() -> None:
     """The server adds up parsed arguments, not their text: what closes them may still move."""
     city = ['{"city": "O', "slo", '", "days": 1', "2}"]
     chunks = [scripts.call("weather", {}, "call-1")[0], *(_args(text) for text in city)]
@@ -124,9 +124,9 @@ def test_arguments_are_told_as_far_as_they_are_sure() -> None:
     assert deltas == ["", "{", '"city":"O', "slo", '","days":1', "2"]
 
 
-@pytest.mark.parametrize("what", [what for what in SAID if "call" in what])
+@pytest.mark.parametrize("what", [what for what in STREAMED if "call" in what])
 def test_a_call_that_was_added_up_costs_no_snapshot(what: str) -> None:
-    parts = list(_accumulated(SAID[what], "1"))
+    parts = list(_accumulated(STREAMED[what], "1"))
     run = _opened(parts)
     kinds = [event["type"] for event in run.feed(("values", {"messages": parts[-1].data}))]
     assert "MESSAGES_SNAPSHOT" not in kinds
@@ -139,7 +139,7 @@ def test_two_messages_that_grow_at_once_are_kept_apart() -> None:
     assert [message["content"] for message in run.view.messages] == ["Left side speaking.", "Right side too."]
 
 
-def test_a_message_that_came_whole_is_told_once() -> None:
+def test_a_message_that_came_whole_is_emitted_once() -> None:
     whole = {"type": "ai", "id": "made-1", "content": "All at once."}
     run = _opened([StreamPart("messages/complete", [whole]), StreamPart("messages/complete", [whole])])  # type: ignore[arg-type]
     assert [message["content"] for message in run.view.messages] == ["All at once."]
@@ -153,10 +153,10 @@ def test_a_tool_result_that_came_whole_is_told() -> None:
 
 
 def test_a_text_that_was_taken_back_is_mended_by_the_values() -> None:
-    said = [
+    sums = [
         {"type": "AIMessageChunk", "id": "lc_run--1", "content": text} for text in ("One", "One two", "Quite other")
     ]
-    run = _opened([StreamPart("messages/partial", [message]) for message in said])  # type: ignore[arg-type]
+    run = _opened([StreamPart("messages/partial", [message]) for message in sums])  # type: ignore[arg-type]
     run.feed(("values", {"messages": [{"type": "ai", "id": "lc_run--1", "content": "Quite other"}]}))
     assert [message["content"] for message in run.view.messages] == ["Quite other"]
 
@@ -182,7 +182,7 @@ def _ended(events: Sequence[Event]) -> ClientView:
 
 
 @pytest.mark.parametrize("recording", list(recordings("platform-messages")), ids=lambda one: str(one.name))
-def test_a_recorded_run_leaves_what_the_thread_holds(recording: Any) -> None:
+def test_a_recorded_run_leaves_what_the_thread_has(recording: Any) -> None:
     run = told(recording.parts)
     view = _ended(run.events)
     if recording.ended != "error":
