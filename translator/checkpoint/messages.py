@@ -176,16 +176,15 @@ class Messages:
             return
         is_unknown = not view.knows_messages and bool(wanted)
         whole = is_unknown or bool(surplus) or bool(missing and (is_first or late)) or self._differs(wanted)
-        everything = {**head.wanted, **wanted}
         if whole or not same_order(present + [message["id"] for message in missing], wanted):
             rest = [item for item in order if item not in surplus and item not in late]
             streaming = [message for item in late if (message := view.message(item))]
-            yield from self._snapshot(merge(everything, rest, view) + streaming)
+            yield from self._snapshot(merge({**head.wanted, **wanted}, rest, view) + streaming)
         elif missing:
             appended = self._appended(missing, wanted)
             yield from appended
             if not appended or not self._is_in_order(wanted):
-                yield from self._snapshot(merge(everything, order, view))
+                yield from self._snapshot(merge({**head.wanted, **wanted}, order, view))
         self._equal = {item: message for item, message in wanted.items() if item not in continued}
         if not is_partial and not waiting:
             self._set_head(wanted)
