@@ -14,11 +14,11 @@ from typing import IO, Any
 import httpx
 from langgraph_agui.translator import ClientView
 
-from .server_process import ROOT
+from .server_process import ROOT, python_path
 from .serving import events_of
 
 COMMAND = [sys.executable, "-m", "langgraph_agui.connect.command_line"]
-_ENVIRONMENT = {"PYTHONWARNINGS": "error", "PYTHONPATH": str(ROOT)}
+_ENVIRONMENT = {"PYTHONWARNINGS": "error", "PYTHONPATH": python_path()}
 
 
 def command(

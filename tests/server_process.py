@@ -19,6 +19,11 @@ _STOP_WITHIN = 10.0
 _LOOK_EVERY = 0.1
 
 
+def python_path() -> str:
+    """Where a process that a test starts finds modules: this tree, and where this process finds the package itself."""
+    return os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
+
+
 class ServerStartError(RuntimeError):
     """The server ended or stayed silent; the message holds the end of its log."""
 
@@ -35,7 +40,7 @@ class ServerProcess:
         self.url = f"http://127.0.0.1:{port}"
         self._command = list(command)
         self._folder = folder
-        self._environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "ignore", **environment}
+        self._environment = {**os.environ, "PYTHONPATH": python_path(), "PYTHONWARNINGS": "ignore", **environment}
         self._ready = ready
         self._process: subprocess.Popen[bytes] | None = None
 
