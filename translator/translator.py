@@ -47,7 +47,7 @@ from .options import PROTOCOL_VERSION, Options
 from .parts.channels import as_sequence, channels, written_channels, written_messages
 from .parts.part import IGNORED_MODES, Namespace, Part, is_platform_part, message_chunk, read_part
 from .parts.platform_messages import AccumulatedMessages
-from .run.custom import custom_event
+from .run.custom import custom_event, written_state
 from .run.ending import counted, failure_of, result_of, unanswered
 from .run.error_detail import NEUTRAL, Failure, failure_of_result
 from .run.interrupts import Interrupts
@@ -398,11 +398,20 @@ class Translator:
     def _on_custom(self, part: Part) -> Iterator[Event]:
         yield from self._root.release()
         owner = self._owner(part.ns)
-        if not owner.is_hidden:
-            event = custom_event(part.data, self.view, owner.tag)
+        if owner.is_hidden:
+            return
+        payload = to_json(part.data)
+        written = written_state(payload)
+        if written is None:
+            event = custom_event(payload, self.view, owner.tag)
             if event["type"] == "ACTIVITY_SNAPSHOT":
                 self._ledger.keep([event["messageId"]])
             yield event
+            return
+        for name, value in written.items():
+            predicted = self._state.predict(name, value)
+            if predicted is not None:
+                yield predicted
 
     def _on_tasks(self, part: Part) -> Iterator[Event]:
         if not (isinstance(part.data, Mapping) and "input" in part.data):

@@ -6,19 +6,21 @@ Rules:
    is not that of another kind of message, and its patch fits the activity.
 2. A mapping of just `name` and `value`, or an AG-UI `CUSTOM` event, is `CUSTOM` with that name. Anything else, any
    other AG-UI event included, is `CUSTOM` with the name `custom` and the payload as its value.
+3. A mapping of just `name`, which is `agui_state`, and `value`, a mapping, is state that a node writes while it runs:
+   values by channel. They are emitted as state, and stay until a node has written their channel or the run ends
+   (`checkpoint/state.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from ag_ui.core import ActivityDeltaEvent, ActivitySnapshotEvent, BaseEvent
 from pydantic import ValidationError
 
 from ..client.apply_patch import RefusedError, apply_patch
 from ..client.view import ClientView
-from ..jsonable.to_json import to_json
 from ..wire import events
 from ..wire.events import Event
 
@@ -30,9 +32,18 @@ _FIELDS = frozenset({"type", "messageId", "activityType", "content", "replace", 
 """The fields of an activity event that pass."""
 
 
-def custom_event(payload: Any, view: ClientView, subagent: str | None) -> Event:
-    """The event for a payload of the `custom` mode; `view`: the client's; `subagent`: the one that it comes from."""
-    value = to_json(payload)
+STATE: Final = "agui_state"
+"""The name under which a node writes state while it runs."""
+
+
+def written_state(value: Any) -> dict[str, Any] | None:
+    """The values by channel that a payload of the `custom` mode, as JSON, writes (rule 3); None: it writes none."""
+    is_state = isinstance(value, dict) and value.keys() == {"name", "value"} and value["name"] == STATE
+    return value["value"] if is_state and isinstance(value["value"], dict) else None
+
+
+def custom_event(value: Any, view: ClientView, subagent: str | None) -> Event:
+    """The event for a payload of the `custom` mode, as JSON; `view`: the client's; `subagent`: whose it is."""
     if isinstance(value, dict):
         kind = value.get("type")
         if isinstance(kind, str) and kind in _ACTIVITIES:

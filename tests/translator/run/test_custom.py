@@ -1,9 +1,11 @@
 """What nodes write to the stream: activities pass as themselves where the client can take them, the rest is CUSTOM."""
 
-from typing import Any
+from typing import Any, TypedDict
 
 import pytest
-from langgraph_agui.translator import ClientView
+from langgraph.config import get_stream_writer
+from langgraph.graph import START, StateGraph
+from langgraph_agui.translator import STREAM_MODES, ClientView
 
 from tests.agui_client import AguiClient
 from tests.in_words import tell
@@ -137,3 +139,46 @@ async def test_custom_events_of_a_graph_come_where_they_were_written() -> None:
 def test_what_a_subgraph_writes_is_emitted_too() -> None:
     run = told([(("child:1",), "custom", {"name": "deep", "value": 1})])
     assert run.feeds[1][-1] == {"type": "CUSTOM", "name": "deep", "value": 1}
+
+
+class Working(TypedDict, total=False):
+    progress: float
+    answer: str
+
+
+@pytest.mark.parametrize("returned", [{"progress": 1.0}, {"answer": "done"}], ids=["the channel", "another channel"])
+async def test_a_node_writes_state_while_it_runs(returned: Working) -> None:
+    def work(state: Working) -> Working:
+        write = get_stream_writer()
+        for progress in (0.25, 0.5):
+            write({"name": "agui_state", "value": {"progress": progress}})
+        return returned
+
+    def rest(state: Working) -> Working:
+        return {}
+
+    graph = StateGraph(Working).add_sequence([work, rest]).add_edge(START, "work").compile()
+    run = Telling(view=ClientView([], {}))
+    seen = []
+    async for part in graph.astream({"progress": 0.0}, stream_mode=STREAM_MODES):
+        run.feed(part)
+        seen.append(run.view.state.get("progress"))
+    run.finish()
+    seen.append(run.view.state["progress"])
+    true = returned.get("progress", 0.0)
+    assert list(dict.fromkeys(seen)) == [0.0, 0.25, 0.5, *([true] if true else [])]
+    assert seen[-1] == true
+    assert "CUSTOM" not in {event["type"] for event in run.events}
+
+
+NO_STATE: list[Any] = [
+    {"name": "agui_state", "value": 1},
+    {"name": "agui_state", "value": {"x": 1}, "more": 1},
+    {"name": "state", "value": {"x": 1}},
+    {"agui_state": {"x": 1}},
+]
+
+
+@pytest.mark.parametrize("payload", NO_STATE, ids=str)
+def test_what_is_no_state_is_a_custom_event(payload: Any) -> None:
+    assert [event["type"] for event in _written(payload)] == ["CUSTOM"]
