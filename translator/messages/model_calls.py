@@ -93,13 +93,14 @@ class ModelCall:
         record = self.record
         return record.id or record.provider_id or record.run_id or self.task
 
-    def part_of_tool(self, made: Iterable[Event]) -> Iterator[Event]:
+    def part_of_tool(self, made: Iterable[Event]) -> Iterable[Event]:
         """The events of the call. Those that begin an item name the tool call that it is visible as a part of."""
-        for event in made:
-            if self.parent_call is not None and event["type"] in _BEGIN:
-                yield {**event, "metadata": {**event.get("metadata", {}), "parentToolCallId": self.parent_call}}
-            else:
-                yield event
+        return made if self.parent_call is None else map(self._with_parent, made)
+
+    def _with_parent(self, event: Event) -> Event:
+        if event["type"] not in _BEGIN:
+            return event
+        return {**event, "metadata": {**event.get("metadata", {}), "parentToolCallId": self.parent_call}}
 
     @property
     def has_begun(self) -> bool:

@@ -145,7 +145,8 @@ async def test_outside_tools_nothing_changes() -> None:
         assert "Done." in [event.get("delta") for event in events]
 
 
-def test_all_that_begins_inside_a_tool_names_the_call() -> None:
+@pytest.mark.parametrize("form", ["objects", "JSON"])
+def test_all_that_begins_inside_a_tool_names_the_call(form: str) -> None:
     """Reasoning, text, a tool call, an empty text with a finish reason; streamed or whole. An internal call outside of
     tools stays hidden."""
     node = {
@@ -170,6 +171,8 @@ def test_all_that_begins_inside_a_tool_names_the_call() -> None:
         ("messages", (whole, {**marked})),
         ("messages", (AIMessageChunk(content="Hidden.", id="lc_run--3"), {**marked, **OUTSIDE})),
     ]
+    if form == "JSON":
+        parts = [(mode, [message.model_dump(), metadata]) for mode, (message, metadata) in parts]
     told = tell_parts(parts)
     begun = told.kinds("TEXT_MESSAGE_START", "REASONING_MESSAGE_START", "TOOL_CALL_START")
     assert len(begun) == 7
