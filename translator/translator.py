@@ -109,7 +109,7 @@ class Translator:
         self._steps = Steps(options, self._subagents)
         self._state = State(view, options, losses)
         self._messages = Messages(view, options, ledger, losses)
-        predictions = Predictions(options, self._state.predict, self._state.release)
+        predictions = Predictions(view, options, self._state.predict, self._state.release)
         self._stream = MessageStream(
             view, options, ledger, self._visibility, predictions, losses, self._messages.remove
         )

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, Final
 
+from ..client.view import ClientView
 from ..jsonable.partial_json import read_partial
 from ..jsonable.to_json import to_json
 from ..options import Options, Prediction, prediction
@@ -29,11 +30,17 @@ _GROWTH: Final = 1.5
 
 
 class Predictions:
-    """The predictions of one run. `write` makes the event of a predicted value; `release` ends predictions."""
+    """The predictions of one run. `view` has the arguments so far, `write` makes the event of a predicted value, and
+    `release` ends predictions."""
 
     def __init__(
-        self, options: Options, write: Callable[[str, Any], Event | None], release: Callable[[Collection[str]], None]
+        self,
+        view: ClientView,
+        options: Options,
+        write: Callable[[str, Any], Event | None],
+        release: Callable[[Collection[str]], None],
     ) -> None:
+        self._view = view
         self._options = options
         self._write = write
         self._release = release
@@ -76,11 +83,11 @@ class Predictions:
             self._release(names)
 
     def _grown(self, call: ToolCall, predictions: list[Prediction]) -> Iterator[Event]:
-        size = sum(map(len, call.args))
-        if size < self._next.get(call.emitted_id, _FIRST):
+        if call.size < self._next.get(call.emitted_id, _FIRST):
             return
-        self._next[call.emitted_id] = size * _GROWTH
-        args = read_partial("".join(call.args))
+        self._next[call.emitted_id] = call.size * _GROWTH
+        emitted = self._view.call(call.emitted_id)
+        args = read_partial(emitted["function"]["arguments"]) if emitted is not None else None
         if not isinstance(args, dict):
             return
         found: dict[str, Any] = {}

@@ -32,7 +32,10 @@ class ToolCall:
     id: str | None
     emitted_id: str
     name: str | None = None
-    args: list[str] = field(default_factory=list)
+    early_args: list[str] = field(default_factory=list)
+    """Arguments that came before it was decided if the call is emitted."""
+    size: int = 0
+    """Characters of the arguments so far."""
     has_begun: bool = False
     """Whether it is decided if the call is emitted."""
     is_emitted: bool = False
@@ -87,9 +90,9 @@ def fragment(
 ) -> list[Event]:
     """The events for a fragment of `call`. `begin` is asked once, at its start, whether the call is emitted; `opened`
     has the ids of the calls that the client has open."""
-    if args:
-        call.args.append(args)
+    call.size += len(args)
     if not call.has_begun:
+        call.early_args.append(args)
         if not call.name:
             return []
         call.has_begun = True
@@ -97,7 +100,8 @@ def fragment(
         if not call.is_emitted:
             return []
         start = events.tool_start(call.emitted_id, call.name, parent, tag)
-        buffered = "".join(call.args)
+        buffered = "".join(call.early_args)
+        call.early_args = []
         return [start, events.tool_args(call.emitted_id, buffered, tag)] if buffered else [start]
     is_open = call.is_emitted and call.emitted_id in opened
     return [events.tool_args(call.emitted_id, args, tag)] if args and is_open else []
@@ -107,6 +111,6 @@ def ends(calls: ToolCalls, tag: str | None, opened: Container[str]) -> Iterator[
     """The ends of all calls of a message that the client has open (rules 6 and 7)."""
     for call in calls.calls:
         if call.is_emitted and call.emitted_id in opened:
-            if not call.args and not call.is_superseded:
+            if not call.size and not call.is_superseded:
                 yield events.tool_args(call.emitted_id, "{}", tag)
             yield events.tool_end(call.emitted_id, tag)
