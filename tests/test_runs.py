@@ -365,3 +365,11 @@ async def test_stopping_an_agent_waits_for_its_queued_inputs_also_where_none_of_
         assert (ended, runs.busy) == ([], 1)
         await runs.stop("agent", "place")
         assert (ended, runs.busy) == (["queued"], 0)
+
+
+async def test_leaving_the_registry_cancels_what_runs_and_waits_for_its_end() -> None:
+    point = Point()
+    async with Runs() as runs:
+        run = runs.start(waiting(point, InMemorySaver()), HELLO, on("t"), run_id="r")
+        await point.reached.wait()
+    assert (run.status, point.left, runs.running) == ("cancelled", True, 0)
