@@ -34,6 +34,17 @@ async def test_a_copied_thread_whose_state_is_of_a_run_elsewhere_is_told_by_its_
     assert guest.run_ids == [f"checkpoint-{recorded_chat.states[-1]['checkpoint']['checkpoint_id']}"]
 
 
+async def test_a_copied_thread_shows_what_the_schema_of_its_graph_has(recorded_chat: Recorded, at: Desk) -> None:
+    graph = recorded_chat.runs[0]["assistant_id"]
+    threads = [{**each, "metadata": {**each["metadata"], "graph_id": graph}} for each in recorded_chat.threads]
+    states = [{**each, "values": {**each["values"], "draft": "not for all"}} for each in recorded_chat.states]
+    recorded = recorded_chat._replace(threads=threads, states=states)
+    platform = ScriptedPlatform(recorded, present=len(recorded.events))
+    platform.is_over, platform.instead = True, {"runs": [answered([])], "run": [refused(404, "Run not found")]}
+    guest = await at.told(platform, options=None)
+    assert (guest.view.state, guest.end) == ({}, "success")
+
+
 @pytest.mark.parametrize(
     ("assistants", "shown"),
     [
