@@ -10,7 +10,7 @@ import orjson
 import pytest
 from langgraph.types import Interrupt
 from langgraph_agui import translator
-from langgraph_agui.translator import Translator, translate, translate_sse
+from langgraph_agui.translator import Translator, error_event, is_breakpoint, translate, translate_sse
 
 NAMES = [
     "CLIENT_CHANNELS",
@@ -106,3 +106,28 @@ def test_a_translator_tells_what_its_run_stopped_at() -> None:
             assert run.interrupted == expected
             outcome = run.finish()[-1]["outcome"]
             assert outcome["type"] == ("success" if expected is None else "interrupt")
+
+
+@pytest.mark.parametrize(
+    ("error", "detail", "code", "expected"),
+    [
+        (ValueError("bad"), "none", None, {"message": "The run failed."}),
+        (ValueError("bad"), "code", None, {"message": "The run failed.", "code": "ValueError"}),
+        (ValueError("bad"), "message", None, {"message": "bad", "code": "ValueError"}),
+        (ValueError("bad"), "message", "busy", {"message": "bad", "code": "busy"}),
+        ({"error": "ValueError", "message": "bad"}, "message", None, {"message": "bad", "code": "ValueError"}),
+        ("bad", "message", None, {"message": "bad"}),
+        (None, "none", "internal", {"message": "The run failed.", "code": "internal"}),
+    ],
+)
+def test_an_error_event_reveals_what_its_detail_says(error: Any, detail: Any, code: Any, expected: Any) -> None:
+    assert error_event(error, detail, code=code) == {"type": "RUN_ERROR", **expected}
+
+
+def test_the_id_of_a_breakpoint_is_known_from_that_of_an_interrupt() -> None:
+    for interrupts, is_one in (((), True), ([Interrupt("?", id="i")], False)):
+        run = Translator("thread", "run")
+        run.start()
+        run.feed(("updates", {"__interrupt__": interrupts}))
+        (interrupt,) = run.finish()[-1]["outcome"]["interrupts"]
+        assert is_breakpoint(interrupt["id"]) == is_one
