@@ -100,7 +100,8 @@ class Options:
     """Whether reasoning is emitted."""
     subagents: SubagentMode = "attributed"
     """deepagents' `task` subagents. `attributed`: as `SUBAGENT_*`, their events with the subagent's id. `inline`: as if
-    the main agent had emitted them. `hidden`: not at all."""
+    the main agent had emitted them. `hidden`: not at all. Clients that declare no version get no `SUBAGENT_*`, and no
+    steps of subagents: up to 0.0.58 they cannot read them."""
     tool_results: bool = True
     """Whether tool results are emitted."""
     result_limit: int | None = 50_000
