@@ -48,9 +48,9 @@ from .parts.channels import as_sequence, channels, written_channels, written_mes
 from .parts.part import IGNORED_MODES, Namespace, Part, is_platform_part, message_chunk, read_part
 from .parts.platform_messages import AccumulatedMessages
 from .run.custom import custom_event, written_state
-from .run.ending import counted, failure_of, result_of, unanswered
+from .run.ending import counted, failure_of, result_of
 from .run.error_detail import NEUTRAL, Failure, failure_of_result
-from .run.interrupts import Interrupts
+from .run.interrupts import Interrupts, open_calls
 from .run.steps import Steps
 from .run.subagents import Subagent, Subagents
 from .wire import events
@@ -490,7 +490,7 @@ class Translator:
         return {"type": "interrupt", "interrupts": items or self._interrupts.bare(self._run_id)}, None
 
     def _interrupt_items(self) -> list[Event]:
-        return self._interrupts.items(self._run_id, unanswered(self.view.messages), self._subagents.tag_at)
+        return self._interrupts.items(self._run_id, open_calls(self.view.messages), self._subagents.tag_at)
 
     def _close(self, failure: Failure | None) -> Iterator[Event]:
         """Closes what is open: messages, then steps, then subagents, innermost first."""

@@ -1,6 +1,6 @@
-"""What an ending becomes: the failure it means, the run's result, and the one terminal event. Pure functions.
+"""What an ending means: the failure of what is open, the run's result, the losses in the terminal event. Pure.
 
-The order in which open items are closed before it is `Translator`'s.
+`Translator` closes what is open, and emits the terminal event.
 
 Rules:
 
@@ -13,8 +13,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import orjson
-
 from ..endings import Cancelled, Ending, Failed, Finished, Lost
 from ..jsonable.to_json import to_json
 from ..options import ErrorDetail
@@ -22,7 +20,6 @@ from ..parts.channels import channels
 from ..wire.events import Event
 from ..wire.older_clients import CANCELLED_MESSAGE
 from .error_detail import Failure, failure
-from .interrupts import OpenCalls
 
 
 def failure_of(ending: Ending, detail: ErrorDetail) -> Failure | None:
@@ -48,22 +45,7 @@ def counted(terminal: Event, lost: int) -> Event:
     return {**terminal, "metadata": {**terminal.get("metadata", {}), "lost": lost}} if lost else terminal
 
 
-def unanswered(messages: list[Event]) -> OpenCalls:
-    """The unanswered tool calls of AG-UI messages."""
-    answered = {message.get("toolCallId") for message in messages if message["role"] == "tool"}
-    calling = [message.get("toolCalls") or () for message in messages if message["role"] == "assistant"]
-    calls = [call for calls in calling for call in calls if call["id"] not in answered]
-    return {call["id"]: (call["function"]["name"], _json(call["function"]["arguments"])) for call in calls}
-
-
 def _lost(ending: Lost, detail: ErrorDetail) -> Failure:
     raised = issubclass(type(ending.reason), BaseException)
     reason = ending.reason if raised else {"message": ending.reason}
     return failure(reason, detail)._replace(code=Lost.code)
-
-
-def _json(arguments: str) -> Any:
-    try:
-        return orjson.loads(arguments)
-    except ValueError:
-        return arguments

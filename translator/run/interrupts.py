@@ -21,10 +21,12 @@ Rules:
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from itertools import chain, count
 from typing import Any, Final, NamedTuple
+
+import orjson
 
 from ..jsonable.to_json import freeze, to_json, to_text
 from ..losses import Losses
@@ -42,6 +44,19 @@ TagAt = Callable[[Namespace], str | None]
 _PLACEHOLDER: Final = "placeholder-id"
 """The id of every interrupt that LangGraph makes without one (`NodeInterrupt`)."""
 _INSTANT: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)", re.ASCII)
+
+
+def open_calls(messages: Iterable[Event]) -> OpenCalls:
+    """The unanswered tool calls of AG-UI messages: those without a result behind them. Models number their calls anew:
+    an earlier call of the same id may be answered."""
+    unanswered: dict[str, tuple[str, str]] = {}
+    for message in messages:
+        if message["role"] == "tool":
+            unanswered.pop(message.get("toolCallId", ""), None)
+        elif message["role"] == "assistant":
+            functions = ((call["id"], call["function"]) for call in message.get("toolCalls") or ())
+            unanswered |= {call_id: (function["name"], function["arguments"]) for call_id, function in functions}
+    return {call_id: (name, _json(arguments)) for call_id, (name, arguments) in unanswered.items()}
 
 
 class _Interrupt(NamedTuple):
@@ -221,6 +236,13 @@ def _call_id(value: Any, calls: OpenCalls) -> str | None:
     wanted = (requests[0].get("name"), requests[0].get("args"))
     same = [call_id for call_id, call in calls.items() if call == wanted]
     return same[0] if len(same) == 1 else None
+
+
+def _json(arguments: str) -> Any:
+    try:
+        return orjson.loads(arguments)
+    except ValueError:
+        return arguments
 
 
 def _as_text(value: Any) -> str:

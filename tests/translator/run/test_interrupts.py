@@ -245,6 +245,18 @@ def test_a_request_for_one_action_names_the_one_open_call_it_is_for() -> None:
     assert item["toolCallId"] == "call-2"
 
 
+def test_a_request_names_its_call_also_if_an_answered_call_has_the_same_id() -> None:
+    calls = [{"name": "add", "args": {"a": number}, "id": "call_0"} for number in (1, 2)]
+    messages = [
+        {"type": "ai", "id": "a1", "content": "", "tool_calls": calls[:1]},
+        {"type": "tool", "id": "t1", "content": "1", "tool_call_id": "call_0"},
+        {"type": "ai", "id": "a2", "content": "", "tool_calls": calls[1:]},
+    ]
+    request = {"action_requests": [{"name": "add", "args": {"a": 2}}], "review_configs": []}
+    (item,) = _items(("values", {"messages": messages}), _asked(Interrupt(request, id="i1")))
+    assert item["toolCallId"] == "call_0"
+
+
 def test_a_request_that_two_open_calls_may_be_names_none() -> None:
     calls = [{"name": "add", "args": {}, "id": "call-1"}, {"name": "add", "args": {}, "id": "call-2"}]
     message = {"type": "ai", "id": "a1", "content": "", "tool_calls": calls}
