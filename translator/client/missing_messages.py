@@ -24,14 +24,14 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import orjson
 
-from ..convert.compare import by_id, common_length, with_json_arguments
+from ..convert.compare import by_id, common_length, same_order, with_json_arguments
 from ..convert.to_events import as_events, continuation
 from ..jsonable.same_json import same_json
 from ..wire import events
@@ -42,7 +42,7 @@ from .message_store import MessageStore
 from .open_items import OpenItems, is_stored, owners, without_open
 from .reducer import APPENDS, REDUCES, after_snapshot, with_activity_types
 
-__all__ = ["Missing", "missing_messages"]
+__all__ = ["Missing", "missing_messages", "ordered_snapshots"]
 
 _FEW = 16  # events that no snapshot is worth, however small: it makes a client draw everything anew
 _EVENT = 1_000  # bytes that an event counts beside its own
@@ -73,10 +73,9 @@ def missing_messages(view: ClientContents, known: ClientContents, reader: OpenIt
             emitted = None
         if emitted is not None:
             return Missing(emitted, [])
-    snapshots = _in_order(sides.messages, sides.snapshot, view) if known.knows_messages else [sides.snapshot]
-    sizes = [None] * (len(snapshots) - 1) + [sides.size]
-    parts = [framed(each, view.growing, size) for each, size in zip(snapshots, sizes, strict=True)]
-    return Missing([], [event for each in parts for event in each])
+    *heads, whole = sides.snapshots
+    frames = [framed(head, view.growing) for head in heads] + [framed(whole, view.growing, sides.size)]
+    return Missing([], [event for each in frames for event in each])
 
 
 @dataclass
@@ -97,12 +96,19 @@ class _Sides:
         return self.view.messages
 
     @cached_property
-    def snapshot(self) -> Event:
-        return _snapshot(self.view, self.now, self.wanted)
+    def snapshots(self) -> list[Event]:
+        """What brings the reader to the view by snapshots: the last one is of all messages."""
+        view, present = self.view, self.messages if self.known.knows_messages else []
+
+        def make(messages: list[Event]) -> Event:
+            return with_activity_types(events.messages_snapshot(messages), view.version, known=view.knows_activities)
+
+        messages = _messages(view, self.now, self.wanted)
+        return list(ordered_snapshots(present, messages, make, is_legacy=view.store.is_legacy))
 
     @cached_property
     def size(self) -> int:
-        return _size(self.snapshot)
+        return _size(self.snapshots[-1])
 
 
 # --- by events --------------------------------------------------------------------------------------------------------
@@ -121,7 +127,9 @@ def _by_events(sides: _Sides) -> list[Event] | None:
     if emitted is None:
         return None
     if not emitted:  # what is left may be what the reader cannot be made to drop
-        kept = _after(messages, _in_order(messages, sides.snapshot, sides.view), sides.view)
+        kept = messages
+        for snapshot in sides.snapshots:
+            kept = after_snapshot(kept, snapshot, is_legacy=store.is_legacy)
         return [] if _are_same(kept, messages) else None
     if len(emitted) > _FEW and _size(emitted) + _EVENT * len(emitted) > sides.size:
         return None
@@ -220,9 +228,26 @@ def _begun(message: Event, begun: Collection[str]) -> Event | None:
 # --- by snapshots -----------------------------------------------------------------------------------------------------
 
 
-def _snapshot(view: ClientContents, now: OpenItems, wanted: list[Event]) -> Event:
-    """The messages of the view as a snapshot."""
-    messages = list(wanted)
+def ordered_snapshots(
+    present: list[Event], messages: list[Event], make: Callable[[list[Event]], Event], *, is_legacy: bool
+) -> Iterator[Event]:
+    """The one or two snapshots that leave a client, which has `present`, with `messages` in the order that counts.
+
+    `make` makes a snapshot of some messages. The first of two has those that are in order already: the client drops the
+    others, and gets them in the order of the second one.
+    """
+    whole, before = make(messages), [message["id"] for message in present]
+    if before != [message["id"] for message in messages[: len(before)]]:
+        wanted = by_id(messages)
+        after = [item["id"] for item in after_snapshot(present, whole, is_legacy=is_legacy) if item["id"] in wanted]
+        if not same_order(after, wanted):
+            yield make(messages[: common_length([item for item in before if item in wanted], list(wanted))])
+    yield whole
+
+
+def _messages(view: ClientContents, now: OpenItems, messages: list[Event]) -> list[Event]:
+    """The messages of the view as a snapshot has them."""
+    messages = list(messages)
     for message_id, owner in owners(view.store, now):
         position = view.position(message_id)
         if owner is not None and position is not None and messages[position].get("subagentRunId") != owner:
@@ -230,37 +255,6 @@ def _snapshot(view: ClientContents, now: OpenItems, wanted: list[Event]) -> Even
     if "activity" in [message["role"] for message in messages]:
         # A patch can leave an activity with no object for content; no client would read a snapshot with that in it.
         messages = [each for each in messages if each["role"] != "activity" or isinstance(each.get("content"), dict)]
-    return with_activity_types(events.messages_snapshot(messages), view.version, known=view.knows_activities)
-
-
-def _in_order(messages: list[Event], snapshot: Event, view: ClientContents) -> list[Event]:
-    """The snapshot, and before it, where a reader with these messages needs that to end in its order, one of its first
-    messages."""
-    wanted = by_id(snapshot["messages"])
-    ids = list(wanted)
-    before = [message["id"] for message in messages]
-    if before == ids[: len(before)]:
-        return [snapshot]
-
-    def order_after(*snapshots: Event) -> list[str]:
-        return [item["id"] for item in _after(messages, snapshots, view) if item["id"] in wanted]
-
-    once = order_after(snapshot)
-    if once == ids:
-        return [snapshot]
-    in_order = common_length([message_id for message_id in before if message_id in wanted], ids)
-    head = events.messages_snapshot(snapshot["messages"][:in_order])
-    twice = [with_activity_types(head, view.version, known=view.knows_activities), snapshot]
-    # reasoning and activities may keep their positions, whatever is emitted
-    placed = [item for item, wire in wanted.items() if wire["role"] not in ("reasoning", "activity")]
-    is_placed = [item for item in once if wanted[item]["role"] not in ("reasoning", "activity")] == placed
-    return [snapshot] if is_placed and order_after(*twice) != ids else twice
-
-
-def _after(messages: list[Event], snapshots: Iterable[Event], view: ClientContents) -> list[Event]:
-    """The messages that a reader with these messages has after these snapshots."""
-    for snapshot in snapshots:
-        messages = after_snapshot(messages, snapshot, is_legacy=view.store.is_legacy)
     return messages
 
 
