@@ -20,7 +20,7 @@ from tests.examples import LONG
 from tests.expected import comparable, expected
 from tests.on_the_way import Items, Run, faults, in_view, stored_items
 from tests.told import Telling, left_open, needless, options_for, view_for
-from tests.translator.client.test_joining import anew, held_after, holding
+from tests.translator.client.test_joining import anew, contents, view_after
 
 pytestmark = pytest.mark.newest
 ANSWERS = 8
@@ -123,13 +123,13 @@ def judge_again(run: Ran, cuts: tuple[float, float]) -> None:
     first.finish()
     second.finish()
     assert list(map(encode, first.events)) == list(map(encode, second.events))
-    assert holding(first.view) == holding(run.telling.view)
+    assert contents(first.view) == contents(run.telling.view)
     at = sorted(int(cut * (len(views) - 1)) for cut in cuts)
     (stale, _), (view, done) = (views[number] for number in at)
-    after, end = first.events[done:], holding(first.view)
+    after, end = first.events[done:], contents(first.view)
     outside = anew(stale, version="1.0.0")
     for reader in (view_for("1.0.0", [], {}), outside, stale):
-        assert holding(held_after(reader, view.catch_up(reader), after)) == end
+        assert contents(view_after(reader, view.catch_up(reader), after)) == end
 
 
 @SETTINGS

@@ -18,7 +18,7 @@ from tests.expected import comparable, expected
 from tests.on_the_way import Run, faults, in_client, in_view, items
 from tests.random_streams import Scenario, scenarios
 from tests.told import Event, Telling, left_open, needless, options_for, told, view_for
-from tests.translator.client.test_joining import anew, held_after, holding
+from tests.translator.client.test_joining import anew, contents, view_after
 
 SETTINGS = settings(max_examples=examples(200), deadline=None, suppress_health_check=list(HealthCheck))
 ENDINGS: list[Ending | None] = [None, Failed(ValueError("no")), Cancelled(), Lost("gone")]
@@ -89,10 +89,10 @@ def test_whoever_joins_at_a_cut_ends_as_the_uncut_stream(
     view, done = views.get(cut, (telling.view.copy(), len(telling.events)))
     stale, _ = views.get(known, (view, done))
     after = telling.events[done:]
-    end = holding(telling.view)
-    assert holding(held_after(view_for(version, [], {}), view.catch_up(), after)) == end
-    assert holding(held_after(anew(stale, version=version), view.catch_up(), after)) == end
-    assert holding(held_after(stale, view.catch_up(stale.open), after)) == end
+    end = contents(telling.view)
+    assert contents(view_after(view_for(version, [], {}), view.catch_up(), after)) == end
+    assert contents(view_after(anew(stale, version=version), view.catch_up(), after)) == end
+    assert contents(view_after(stale, view.catch_up(stale.open), after)) == end
 
 
 @EACH

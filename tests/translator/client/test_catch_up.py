@@ -1,4 +1,5 @@
-"""What a reader is told of whom something is known, named cases; pairs of cuts are in `test_catch_up_at_every_cut`."""
+"""What brings a reader up to date whose messages and state are known, named cases. Random streams are in
+`test_catch_up_at_every_cut`."""
 
 from collections.abc import Callable
 from copy import deepcopy
@@ -13,13 +14,13 @@ from tests.translator.client.test_catch_up_of_a_fresh_client import (
     CALL,
     CHILD,
     FINISHED,
+    MORE,
     PARENT,
     RUN,
-    SAID,
     TEXT,
     TEXT_END,
+    only,
     seen,
-    told,
     types,
 )
 from tests.translator.test_cost import lines
@@ -27,7 +28,7 @@ from tests.translator.test_cost import lines
 Event = dict[str, Any]
 
 HISTORY: list[Event] = [
-    {"id": f"h{at}", "role": "assistant" if at % 2 else "user", "content": f"Said {at}."} for at in range(1000)
+    {"id": f"h{at}", "role": "assistant" if at % 2 else "user", "content": f"Text {at}."} for at in range(1000)
 ]
 
 
@@ -39,78 +40,78 @@ def on_a_new_stream(view: ClientView) -> ClientView:
     return ClientView(view.messages, view.state, version=view.version)
 
 
-# --- nothing is told twice --------------------------------------------------------------------------------------------
+# --- only what the reader misses --------------------------------------------------------------------------------------
 
 
-def test_a_reader_that_lacks_nothing_is_told_nothing() -> None:
-    view = seen(RUN, PARENT, TEXT, SAID, CALL, ARGS)
+def test_a_reader_that_misses_nothing_gets_nothing() -> None:
+    view = seen(RUN, PARENT, TEXT, MORE, CALL, ARGS)
     assert view.catch_up(view.copy()) == []
 
 
-def test_a_reader_that_lacks_nothing_on_a_new_stream_is_told_what_is_open() -> None:
-    view = seen(RUN, TEXT, SAID, CALL, ARGS, messages=HISTORY, state={"n": 1})
+def test_a_reader_that_misses_nothing_on_a_new_stream_gets_what_is_open() -> None:
+    view = seen(RUN, TEXT, MORE, CALL, ARGS, messages=HISTORY, state={"n": 1})
     assert types(view.catch_up(on_a_new_stream(view))) == ["RUN_STARTED", "TEXT_MESSAGE_START", "TOOL_CALL_START"]
 
 
-def test_text_that_has_grown_is_told_from_where_it_was() -> None:
-    held, view = seen(RUN, TEXT, SAID), seen(RUN, TEXT, SAID, {**SAID, "delta": "cd"}, {**SAID, "delta": "ef"})
-    assert view.catch_up(held) == [{**SAID, "delta": "cdef"}]
+def test_text_that_has_grown_is_continued() -> None:
+    reader, view = seen(RUN, TEXT, MORE), seen(RUN, TEXT, MORE, {**MORE, "delta": "cd"}, {**MORE, "delta": "ef"})
+    assert view.catch_up(reader) == [{**MORE, "delta": "cdef"}]
 
 
 def test_text_that_has_grown_and_ended_is_closed_as_it_ended() -> None:
     end = {**TEXT_END, "metadata": {"finishReason": "length"}}
-    held, view = seen(RUN, TEXT, SAID), seen(RUN, TEXT, SAID, SAID, end)
-    assert view.catch_up(held) == [SAID, end]
+    reader, view = seen(RUN, TEXT, MORE), seen(RUN, TEXT, MORE, MORE, end)
+    assert view.catch_up(reader) == [MORE, end]
 
 
-def test_arguments_that_have_grown_are_told_from_where_they_were() -> None:
-    held, view = seen(RUN, TEXT, CALL, ARGS), seen(RUN, TEXT, CALL, ARGS, {**ARGS, "delta": "}"})
-    assert view.catch_up(held) == [{**ARGS, "delta": "}"}]
+def test_arguments_that_have_grown_are_continued() -> None:
+    reader, view = seen(RUN, TEXT, CALL, ARGS), seen(RUN, TEXT, CALL, ARGS, {**ARGS, "delta": "}"})
+    assert view.catch_up(reader) == [{**ARGS, "delta": "}"}]
 
 
 def test_a_message_that_has_begun_since_stays_open() -> None:
-    events = seen(RUN, TEXT, SAID, messages=HISTORY).catch_up(seen(RUN, messages=HISTORY))
-    assert events == [TEXT, SAID]
+    events = seen(RUN, TEXT, MORE, messages=HISTORY).catch_up(seen(RUN, messages=HISTORY))
+    assert events == [TEXT, MORE]
 
 
-def test_a_state_that_has_changed_a_little_is_told_as_a_delta() -> None:
+def test_a_state_that_has_changed_a_little_is_a_delta() -> None:
     delta = {"type": "STATE_DELTA", "delta": [{"op": "replace", "path": "/n", "value": 2}]}
     state = {"n": 1, "load": "x" * 1000}
     assert seen(RUN, delta, state=state).catch_up(seen(RUN, state=state)) == [delta]
 
 
-def test_a_state_that_is_another_is_told_as_a_snapshot() -> None:
+def test_a_state_that_is_another_is_a_snapshot() -> None:
     snapshot = {"type": "STATE_SNAPSHOT", "snapshot": {"a": 1}}
     assert seen(RUN, snapshot).catch_up(seen(RUN, state={"b": [1, 2, 3], "c": "much more than the other"})) == [
         snapshot
     ]
 
 
-def test_a_reader_of_whom_nothing_is_known_is_told_all() -> None:
-    view = seen(RUN, TEXT, SAID, CALL, ARGS)
+def test_a_reader_of_whom_nothing_is_known_gets_all() -> None:
+    view = seen(RUN, TEXT, MORE, CALL, ARGS)
     assert view.catch_up(ClientView()) == view.catch_up()
 
 
-def test_a_reader_of_whom_only_what_is_open_is_known_is_resynced() -> None:
-    held = ClientView()
-    held.apply(RUN)
-    held.apply(PARENT)
+def test_a_reader_of_unknown_contents_gets_what_its_open_items_do() -> None:
+    reader = ClientView()
+    reader.apply(RUN)
+    reader.apply(PARENT)
     view = seen(RUN, PARENT, CHILD, TEXT)
-    assert view.catch_up(held) == view.catch_up(held.open)
+    assert view.catch_up(reader) == view.catch_up(reader.open)
 
 
 def test_catching_up_leaves_the_reader_s_view_as_it_is() -> None:
-    held = seen(RUN, TEXT)
-    seen(RUN, TEXT, SAID, TEXT_END, FINISHED).catch_up(held)
-    assert (held.messages[0]["content"], held.live) == ("", True)
+    reader = seen(RUN, TEXT)
+    seen(RUN, TEXT, MORE, TEXT_END, FINISHED).catch_up(reader)
+    assert (reader.messages[0]["content"], reader.live) == ("", True)
 
 
-# --- where events do not say it ---------------------------------------------------------------------------------------
+# --- where a snapshot is needed ---------------------------------------------------------------------------------------
 
 
-def test_a_message_that_was_rewritten_is_told_by_a_snapshot() -> None:
+def test_a_message_that_was_rewritten_comes_in_a_snapshot() -> None:
     snapshot = {"type": "MESSAGES_SNAPSHOT", "messages": [{"id": "m", "role": "assistant", "content": "other"}]}
-    assert types(seen(RUN, TEXT, SAID, snapshot).catch_up(seen(RUN, TEXT, SAID))) == ["MESSAGES_SNAPSHOT"]
+    assert types(seen(RUN, TEXT, MORE, snapshot).catch_up(seen(RUN, TEXT, MORE))) == ["MESSAGES_SNAPSHOT"]
 
 
 def called(arguments: str) -> list[Event]:
@@ -119,7 +120,7 @@ def called(arguments: str) -> list[Event]:
 
 
 @pytest.mark.parametrize(
-    ("held", "stored", "kinds"),
+    ("copy", "stored", "kinds"),
     [
         ('{"city": "Paris", "day": 1}', '{"day":1,"city":"Paris"}', []),
         ("", "{}", []),
@@ -128,28 +129,28 @@ def called(arguments: str) -> list[Event]:
         ('{"city": "Pa', '{"city":"Pa', ["MESSAGES_SNAPSHOT"]),
     ],
 )
-def test_arguments_compare_as_json_and_what_is_none_as_text(held: str, stored: str, kinds: list[str]) -> None:
-    view, reader = ClientView(called(stored), {}), ClientView(called(held), {})
+def test_arguments_compare_as_json_and_what_is_none_as_text(copy: str, stored: str, kinds: list[str]) -> None:
+    view, reader = ClientView(called(stored), {}), ClientView(called(copy), {})
     for each in (view, reader):
         each.apply(RUN)
     found = types(view.catch_up(reader))
     assert [kind for kind in found if kind == "MESSAGES_SNAPSHOT"] == kinds
-    assert kinds or not held or found == []
+    assert kinds or not copy or found == []
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_reader_whose_order_is_another_ends_with_the_view_s(agui_client: AguiClient, version: str) -> None:
     view = seen(RUN, messages=HISTORY[:4], version=protocol(version))
-    held = ClientView(HISTORY[3:1:-1], {}, version=protocol(version))
-    events = [*view.catch_up(held), FINISHED]
-    answer = agui_client.play(events, version=version, mode="connect", messages=held.messages)
+    reader = ClientView(HISTORY[3:1:-1], {}, version=protocol(version))
+    events = [*view.catch_up(reader), FINISHED]
+    answer = agui_client.play(events, version=version, mode="connect", messages=reader.messages)
     assert (answer.accepted, answer.messages) == (True, view.messages)
 
 
-def test_what_no_snapshot_makes_a_client_drop_is_not_told_about_again() -> None:
+def test_what_no_snapshot_makes_a_client_drop_is_not_emitted_again() -> None:
     thought = {"id": "r", "role": "reasoning", "content": "Hm."}
-    held = seen(RUN, messages=[*HISTORY[:2], thought])
-    assert seen(RUN, messages=HISTORY[:2]).catch_up(held) == []
+    reader = seen(RUN, messages=[*HISTORY[:2], thought])
+    assert seen(RUN, messages=HISTORY[:2]).catch_up(reader) == []
 
 
 def test_many_messages_come_in_one_snapshot() -> None:
@@ -158,14 +159,14 @@ def test_many_messages_come_in_one_snapshot() -> None:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_a_reader_inside_another_run_is_told_only_what_it_lacks(agui_client: AguiClient, version: str) -> None:
+def test_a_reader_inside_another_run_gets_only_what_it_misses(agui_client: AguiClient, version: str) -> None:
     before = [{**RUN, "runId": "before"}, {**TEXT, "messageId": "l"}]
-    after = [*before, {**TEXT_END, "messageId": "l"}, {**FINISHED, "runId": "before"}, RUN, TEXT, SAID]
+    after = [*before, {**TEXT_END, "messageId": "l"}, {**FINISHED, "runId": "before"}, RUN, TEXT, MORE]
     view = seen(*after, version=protocol(version))
     events = view.catch_up(seen(*before, version=protocol(version)))
     assert types(events) == ["TEXT_MESSAGE_END", "RUN_ERROR", "RUN_STARTED", "TEXT_MESSAGE_START",
                              "TEXT_MESSAGE_CONTENT"]  # fmt: skip
-    assert told(events, "RUN_ERROR")["code"] == "lost"
+    assert only(events, "RUN_ERROR")["code"] == "lost"
     answer = agui_client.play([*before, *events, TEXT_END, FINISHED], version=version)
     assert (answer.accepted, answer.messages) == (True, view.messages)
 
@@ -180,7 +181,7 @@ ODD: list[tuple[Any, Any]] = [
 
 @pytest.mark.parametrize(("messages", "state"), ODD)
 def test_no_value_in_a_clients_messages_or_state_raises(messages: Any, state: Any) -> None:
-    view = seen(RUN, TEXT, SAID, CALL, ARGS)
+    view = seen(RUN, TEXT, MORE, CALL, ARGS)
     assert view.catch_up(ClientView(messages, state))[0]["type"] == "RUN_STARTED"
 
 
@@ -188,14 +189,14 @@ def test_no_value_in_a_clients_messages_or_state_raises(messages: Any, state: An
 
 
 def test_a_message_of_a_thousand_costs_a_few_hundred_bytes() -> None:
-    view, held = seen(RUN, messages=HISTORY), ClientView(HISTORY[:-1], {})
-    assert size(view.catch_up(held)) < 400
+    view, reader = seen(RUN, messages=HISTORY), ClientView(HISTORY[:-1], {})
+    assert size(view.catch_up(reader)) < 400
 
 
 def test_a_change_in_a_large_state_costs_a_few_hundred_bytes() -> None:
     state = {f"key {at}": {"text": "x" * 100} for at in range(1000)}
-    view, held = seen(RUN, state={**state, "key 7": {"text": "y"}}), ClientView([], state)
-    assert size(view.catch_up(held)) < 400
+    view, reader = seen(RUN, state={**state, "key 7": {"text": "y"}}), ClientView([], state)
+    assert size(view.catch_up(reader)) < 400
 
 
 @pytest.mark.parametrize(("length", "missing", "kind"), [(600, 200, "MESSAGES_SNAPSHOT"), (20_000, 20, "events")])
@@ -226,7 +227,7 @@ def test_a_catch_up_is_one_pass_over_the_messages(name: str) -> None:
     of_reader, most = READERS[name]
 
     def cost(count: int) -> int:
-        view = seen(RUN, TEXT, SAID, messages=HISTORY[:count])
+        view = seen(RUN, TEXT, MORE, messages=HISTORY[:count])
         reader = seen(RUN, messages=of_reader(HISTORY[:count]))
         return lines(lambda: view.catch_up(reader))
 

@@ -1,5 +1,5 @@
-"""Whoever stopped reading anywhere is caught up anywhere later: it then holds what the view holds, and the rest of the
-stream leaves it where the uncut stream leads. `ClientView` judges every pair of cuts, the real clients some.
+"""A reader that stopped anywhere is caught up anywhere later: it then has what the view has, and the rest of the
+stream leaves it with what the whole stream leaves. `ClientView` is asked at every pair of events, real clients at some.
 
 Streams are tame (see `event_streams`), since no snapshot can say what ids that stand for two messages came to hold.
 """
@@ -17,8 +17,8 @@ from tests.event_streams import streams
 from tests.event_values import messages
 from tests.examples import examples
 from tests.expected import comparable
-from tests.translator.client.test_catch_up_of_a_fresh_client_at_every_cut import assert_same, by_id, told
-from tests.translator.client.test_joining import EVERY, Run, anew, earlier, held_after, runs
+from tests.translator.client.test_catch_up_of_a_fresh_client_at_every_cut import assert_same, by_id, viewed
+from tests.translator.client.test_joining import EVERY, Run, anew, earlier, runs, view_after
 from tests.translator.client.test_view_equals_client import canonical
 
 Event = dict[str, Any]
@@ -59,9 +59,9 @@ def ordered(messages: list[Event]) -> list[Any]:
 
 
 def assert_caught_up(view: ClientView, reader: ClientView) -> None:
-    holds = dropped(view, reader).messages
-    assert ordered(holds) == ordered(view.messages)
-    assert by_id(holds) == by_id(view.messages)
+    remaining = dropped(view, reader).messages
+    assert ordered(remaining) == ordered(view.messages)
+    assert by_id(remaining) == by_id(view.messages)
     assert canonical(reader.state) == canonical(view.state)
     assert opened(reader) == opened(view)
     assert reader.outcome == view.outcome
@@ -69,7 +69,7 @@ def assert_caught_up(view: ClientView, reader: ClientView) -> None:
 
 def views(events: list[Event], version: str) -> list[ClientView]:
     """The view after each event, and before the first."""
-    found = [told([], version)]
+    found = [viewed([], version)]
     for event in events:
         found.append(found[-1].copy())
         found[-1].apply(event)
@@ -90,27 +90,27 @@ def assert_leads_to(uncut: Answer, answer: Answer, events: list[Event]) -> None:
 @pytest.mark.parametrize("version", VERSIONS)
 @SETTINGS
 @given(events=streams(tame=True, runs=2), part=st.floats(0, 1))
-def test_a_reader_holds_what_the_view_holds(version: str, events: list[Event], part: float) -> None:
+def test_a_reader_has_what_the_view_has(version: str, events: list[Event], part: float) -> None:
     read = int(part * len(events))
-    inside = told(events[:read], version)
+    inside = viewed(events[:read], version)
     outside = anew(inside, version=version)
     view = inside.copy()
     for event in events[read:]:
         view.apply(event)
-        for held in (inside, outside):
-            assert_caught_up(view, held_after(held, view.catch_up(held)))
+        for present in (inside, outside):
+            assert_caught_up(view, view_after(present, view.catch_up(present)))
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 @SETTINGS
 @given(events=streams(tame=True, runs=2), part=st.floats(0, 1), later=st.floats(0, 1))
-def test_the_client_goes_on_in_the_stream(
+def test_the_client_continues_in_the_stream(
     agui_client: AguiClient, version: str, events: list[Event], part: float, later: float
 ) -> None:
     uncut = agui_client.play(events, version=version)
     read = 1 + int(part * (len(events) - 1))
     cut = read + int(later * (len(events) - read))
-    caught = told(events[:cut], version).catch_up(told(events[:read], version))
+    caught = viewed(events[:cut], version).catch_up(viewed(events[:read], version))
     answer = agui_client.play([*events[:read], *caught, *events[cut:]], version=version)
     assert_leads_to(uncut, answer, events)
 
@@ -118,15 +118,15 @@ def test_the_client_goes_on_in_the_stream(
 @pytest.mark.parametrize("version", VERSIONS)
 @SETTINGS
 @given(events=streams(tame=True, runs=2), part=st.floats(0, 1), later=st.floats(0, 1))
-def test_the_client_goes_on_in_a_new_stream(
+def test_the_client_continues_in_a_new_stream(
     agui_client: AguiClient, version: str, events: list[Event], part: float, later: float
 ) -> None:
     uncut = agui_client.play(events, version=version)
     read = int(part * len(events))
     cut = max(1, read + int(later * (len(events) - read)))
-    held = anew(told(events[:read], version), version=version)
-    stream = [*told(events[:cut], version).catch_up(held), *events[cut:]]
-    late = agui_client.play(stream, version=version, mode="connect", messages=held.messages, state=held.state)
+    present = anew(viewed(events[:read], version), version=version)
+    stream = [*viewed(events[:cut], version).catch_up(present), *events[cut:]]
+    late = agui_client.play(stream, version=version, mode="connect", messages=present.messages, state=present.state)
     assert_leads_to(uncut, late, events)
 
 
@@ -134,7 +134,7 @@ def test_the_client_goes_on_in_a_new_stream(
 def test_a_result_stands_before_another_where_reasoning_began_between_the_call_and_the_catch_up(
     agui_client: AguiClient, version: str
 ) -> None:
-    """The reader holds the call and the reasoning behind it, so a snapshot puts the first result behind both; the
+    """The reader has the call and the reasoning behind it, so a snapshot puts the first result behind both; the
     second one goes right behind the call."""
     call = {"type": "TOOL_CALL_START", "toolCallId": "c", "toolCallName": "look", "parentMessageId": "a"}
     result = {"type": "TOOL_CALL_RESULT", "toolCallId": "c", "content": "Found."}
@@ -147,11 +147,11 @@ def test_a_result_stands_before_another_where_reasoning_began_between_the_call_a
         {"type": "REASONING_MESSAGE_END", "messageId": "thought"},
     ]
     first: list[Event] = [*before, {**result, "messageId": "one"}]
-    held = told(first, version).messages
-    first.append({"type": "MESSAGES_SNAPSHOT", "messages": [rewritten, *held[1:]]})
+    present = viewed(first, version).messages
+    first.append({"type": "MESSAGES_SNAPSHOT", "messages": [rewritten, *present[1:]]})
     rest: list[Event] = [{**result, "messageId": "two"}, {"type": "RUN_FINISHED", "threadId": "t", "runId": "r"}]
     uncut = agui_client.play([*first, *rest], version=version)
-    caught = told(first, version).catch_up(told(before, version))
+    caught = viewed(first, version).catch_up(viewed(before, version))
     answer = agui_client.play([*before, *caught, *rest], version=version)
     results = [message["id"] for message in answer.messages if message["role"] == "tool"]
     assert results == ["two", "one"]
@@ -163,40 +163,40 @@ def test_a_result_stands_before_another_where_reasoning_began_between_the_call_a
 
 @pytest.mark.parametrize("version", VERSIONS)
 @SETTINGS
-@given(events=streams(tame=True, runs=1), held=messages(), state=STATES, part=st.floats(0, 1))
-def test_a_client_that_holds_something_else(
-    agui_client: AguiClient, version: str, events: list[Event], held: list[Event], state: Any, part: float
+@given(events=streams(tame=True, runs=1), present=messages(), state=STATES, part=st.floats(0, 1))
+def test_a_client_that_has_something_else(
+    agui_client: AguiClient, version: str, events: list[Event], present: list[Event], state: Any, part: float
 ) -> None:
     cut = 1 + int(part * (len(events) - 1))
-    view = told(events[:cut], version)
-    reader = ClientView(held, state, version=protocol(version))
+    view = viewed(events[:cut], version)
+    reader = ClientView(present, state, version=protocol(version))
     stream = [*view.catch_up(reader), *events[cut:]]
-    answer = agui_client.play(stream, version=version, mode="connect", messages=held, state=state)
+    answer = agui_client.play(stream, version=version, mode="connect", messages=present, state=state)
     assert answer.error is None  # warnings there may be: an id may be one kind of message here, another there
-    after = held_after(reader, stream)
+    after = view_after(reader, stream)
     assert canonical(after.messages) == canonical(answer.messages)
     assert canonical(after.state) == canonical(answer.state)
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 @SETTINGS
-@given(events=streams(), others=streams(), held=messages(repeat=True), part=st.floats(0, 1), other=st.floats(0, 1))
+@given(events=streams(), others=streams(), present=messages(repeat=True), part=st.floats(0, 1), other=st.floats(0, 1))
 def test_nothing_raises(
-    version: str, events: list[Event], others: list[Event], held: list[Event], part: float, other: float
+    version: str, events: list[Event], others: list[Event], present: list[Event], part: float, other: float
 ) -> None:
-    view = held_after(ClientView(held, {}, version=protocol(version)), events[: int(part * len(events))])
-    reader = held_after(ClientView([], None, version=protocol(version)), others[: int(other * len(others))])
-    reader.apply({"type": "MESSAGES_SNAPSHOT", "messages": held[1:]})
-    held_after(reader, view.catch_up(reader))
+    view = view_after(ClientView(present, {}, version=protocol(version)), events[: int(part * len(events))])
+    reader = view_after(ClientView([], None, version=protocol(version)), others[: int(other * len(others))])
+    reader.apply({"type": "MESSAGES_SNAPSHOT", "messages": present[1:]})
+    view_after(reader, view.catch_up(reader))
 
 
-# --- who lacks nothing ------------------------------------------------------------------------------------------------
+# --- readers that miss nothing ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 @SETTINGS
 @given(events=streams(tame=True, runs=2, length=15))
-def test_an_up_to_date_reader_of_a_live_run_is_told_nothing(version: str, events: list[Event]) -> None:
+def test_an_up_to_date_reader_of_a_live_run_gets_nothing(version: str, events: list[Event]) -> None:
     for view in views(events, version):
         if view.live:
             assert view.catch_up(view.copy()) == []
@@ -205,15 +205,15 @@ def test_an_up_to_date_reader_of_a_live_run_is_told_nothing(version: str, events
 @pytest.mark.parametrize("version", VERSIONS)
 @SETTINGS
 @given(events=streams(tame=True, runs=2, length=15))
-def test_an_up_to_date_reader_on_a_new_stream_is_told_what_is_open(version: str, events: list[Event]) -> None:
+def test_an_up_to_date_reader_on_a_new_stream_gets_what_is_open(version: str, events: list[Event]) -> None:
     for view in views(events, version):
         if view.run_id is not None:
             kinds = {event["type"] for event in view.catch_up(anew(view, version=version))}
-            openings = {kind for kind in kinds if kind.endswith("_START") or kind.startswith(("RUN_", "SUBAGENT_"))}
+            starts = {kind for kind in kinds if kind.endswith("_START") or kind.startswith(("RUN_", "SUBAGENT_"))}
             unsaid = (
                 {"STATE_SNAPSHOT"} if view.base in (None, 0, "") else set()
-            )  # as if nobody knew it, when carried over
-            assert kinds - openings <= {"STEP_STARTED", *unsaid}
+            )  # as if it were not known, when carried over
+            assert kinds - starts <= {"STEP_STARTED", *unsaid}
 
 
 # --- recorded runs ----------------------------------------------------------------------------------------------------
@@ -222,8 +222,8 @@ def test_an_up_to_date_reader_on_a_new_stream_is_told_what_is_open(version: str,
 def recorded_runs_lead_to_the_same_end(run: Run, version: str) -> None:
     for number, cut in enumerate(run.cuts):
         for read in [*earlier(run.cuts, number), cut]:
-            for held in (read.view, anew(read.view, version=version)):
-                caught = held_after(held, cut.view.catch_up(held))
+            for present in (read.view, anew(read.view, version=version)):
+                caught = view_after(present, cut.view.catch_up(present))
                 assert (run.name, number, comparable(caught.messages)) == (
                     run.name,
                     number,
@@ -236,15 +236,15 @@ def recorded_runs_lead_to_the_same_end(run: Run, version: str) -> None:
 def the_real_client_is_caught_up_with_recorded_runs(run: Run, version: str, agui_client: AguiClient) -> None:
     for at in sorted({len(run.cuts) // 4, len(run.cuts) * 3 // 4}):
         cut, read = run.cuts[at], run.cuts[at // 2]
-        held = anew(read.view, version=version)
+        present = anew(read.view, version=version)
         inside = ([*read.before, *cut.view.catch_up(read.view), *cut.after], run.begun)
-        outside = ([*cut.view.catch_up(held), *cut.after], held)
+        outside = ([*cut.view.catch_up(present), *cut.after], present)
         modes: tuple[Literal["run", "connect"], ...] = ("run", "connect")
         for mode, (events, begun) in zip(modes, (inside, outside), strict=True):
-            said = agui_client.play(events, version=version, messages=begun.messages, state=begun.state, mode=mode)
-            assert (run.name, at, said.error, said.warnings) == (run.name, at, None, [])
-            assert (run.name, at, comparable(said.messages)) == (run.name, at, comparable(run.end.messages))
-            assert (run.name, at, said.state) == (run.name, at, run.end.state)
+            answer = agui_client.play(events, version=version, messages=begun.messages, state=begun.state, mode=mode)
+            assert (run.name, at, answer.error, answer.warnings) == (run.name, at, None, [])
+            assert (run.name, at, comparable(answer.messages)) == (run.name, at, comparable(run.end.messages))
+            assert (run.name, at, answer.state) == (run.name, at, run.end.state)
 
 
 @EVERY

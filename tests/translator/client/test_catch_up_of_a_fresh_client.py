@@ -1,4 +1,5 @@
-"""What is told to whom joins, named cases; every cut of random streams is in `test_prelude_at_every_cut`."""
+"""What brings a late joiner or a slow reader up to date, named cases. Random streams are joined at every event in
+`test_catch_up_of_a_fresh_client_at_every_cut`."""
 
 from typing import Any
 
@@ -13,7 +14,7 @@ Event = dict[str, Any]
 RUN: Event = {"type": "RUN_STARTED", "threadId": "t", "runId": "r"}
 FINISHED: Event = {"type": "RUN_FINISHED", "threadId": "t", "runId": "r"}
 TEXT: Event = {"type": "TEXT_MESSAGE_START", "messageId": "m", "role": "assistant"}
-SAID: Event = {"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "ab"}
+MORE: Event = {"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "ab"}
 TEXT_END: Event = {"type": "TEXT_MESSAGE_END", "messageId": "m"}
 CALL: Event = {"type": "TOOL_CALL_START", "toolCallId": "c", "toolCallName": "f", "parentMessageId": "m"}
 ARGS: Event = {"type": "TOOL_CALL_ARGS", "toolCallId": "c", "delta": "{"}
@@ -34,26 +35,26 @@ def types(events: list[Event]) -> list[str]:
     return [event["type"] for event in events]
 
 
-def told(events: list[Event], kind: str) -> Event:
+def only(events: list[Event], kind: str) -> Event:
     (event,) = [event for event in events if event["type"] == kind]
     return event
 
 
-# --- the prelude ------------------------------------------------------------------------------------------------------
+# --- a reader of whom nothing is known --------------------------------------------------------------------------------
 
 
-def test_a_view_without_a_run_has_nothing_to_tell() -> None:
+def test_a_view_without_a_run_emits_nothing() -> None:
     assert seen().catch_up() == []
 
 
 def test_snapshots_come_before_what_is_opened_again() -> None:
-    events = seen(RUN, TEXT, SAID, CALL, ARGS).catch_up()
+    events = seen(RUN, TEXT, MORE, CALL, ARGS).catch_up()
     assert types(events) == ["RUN_STARTED", "STATE_SNAPSHOT", "MESSAGES_SNAPSHOT", "TEXT_MESSAGE_START",
                              "TOOL_CALL_START"]  # fmt: skip
 
 
-def test_the_snapshot_holds_what_is_half_streamed() -> None:
-    snapshot = told(seen(RUN, TEXT, SAID, CALL, ARGS).catch_up(), "MESSAGES_SNAPSHOT")
+def test_the_snapshot_has_what_is_half_streamed() -> None:
+    snapshot = only(seen(RUN, TEXT, MORE, CALL, ARGS).catch_up(), "MESSAGES_SNAPSHOT")
     call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{"}}
     assert snapshot["messages"] == [{"id": "m", "role": "assistant", "content": "ab", "toolCalls": [call]}]
 
@@ -63,7 +64,7 @@ def test_the_start_names_the_live_run() -> None:
     assert start == {**RUN, "protocolVersion": "1.0", "parentRunId": "p"}
 
 
-def test_an_older_client_is_told_no_version() -> None:
+def test_an_older_client_gets_no_version() -> None:
     assert seen(RUN, version=None).catch_up()[0] == RUN
 
 
@@ -74,26 +75,26 @@ def test_an_ended_run_ends_as_it_did() -> None:
     assert events[-1] == interrupted
 
 
-def test_an_ended_run_does_not_tell_its_subagents_again() -> None:
+def test_the_subagents_of_an_ended_run_are_not_repeated() -> None:
     assert "SUBAGENT_STARTED" not in types(seen(RUN, PARENT, PARENT_END, FINISHED).catch_up())
 
 
 def test_of_unknown_messages_those_that_streamed_are_emitted_without_a_snapshot() -> None:
-    closed = [{**event, "messageId": "n"} for event in (TEXT, SAID, TEXT_END)]
-    events = seen(RUN, *closed, TEXT, SAID, SAID, messages=None).catch_up()
-    assert events[1:-1] == [*closed, TEXT, {**SAID, "delta": "abab"}]
+    closed = [{**event, "messageId": "n"} for event in (TEXT, MORE, TEXT_END)]
+    events = seen(RUN, *closed, TEXT, MORE, MORE, messages=None).catch_up()
+    assert events[1:-1] == [*closed, TEXT, {**MORE, "delta": "abab"}]
     assert (events[0]["type"], events[-1]["type"]) == ("RUN_STARTED", "STATE_SNAPSHOT")
 
 
-def test_of_unknown_messages_a_reader_gets_what_it_lacks() -> None:
-    held = seen(RUN, TEXT, SAID, messages=None)
-    assert seen(RUN, TEXT, SAID, {**SAID, "delta": "cd"}, messages=None).catch_up(held) == [{**SAID, "delta": "cd"}]
+def test_of_unknown_messages_a_reader_gets_what_it_misses() -> None:
+    present = seen(RUN, TEXT, MORE, messages=None)
+    assert seen(RUN, TEXT, MORE, {**MORE, "delta": "cd"}, messages=None).catch_up(present) == [{**MORE, "delta": "cd"}]
 
 
 def test_of_unknown_messages_a_reader_in_the_run_gets_what_began_since_from_its_beginning() -> None:
     """What it has open, or had, is not emitted again: it may have any part of it."""
-    begun = [{**event, "messageId": "n"} for event in (TEXT, SAID)]
-    view = seen(RUN, TEXT, SAID, TEXT_END, CALL, ARGS, *begun, messages=None)
+    begun = [{**event, "messageId": "n"} for event in (TEXT, MORE)]
+    view = seen(RUN, TEXT, MORE, TEXT_END, CALL, ARGS, *begun, messages=None)
     assert view.catch_up(seen(RUN, TEXT).open) == [CALL, ARGS, *begun, TEXT_END, view.catch_up()[-1]]
 
 
@@ -103,7 +104,7 @@ def test_of_unknown_messages_those_with_an_encrypted_value_are_emitted_with_it(
     agui_client: AguiClient, version: str, role: str
 ) -> None:
     value = {"type": "REASONING_ENCRYPTED_VALUE", "subtype": "message", "entityId": "m", "encryptedValue": "v"}
-    begun = [RUN, {**TEXT, "role": role}, SAID, value]
+    begun = [RUN, {**TEXT, "role": role}, MORE, value]
     view = seen(*begun, messages=None, version=protocol(version))
     answer = agui_client.play([*view.catch_up(), TEXT_END, FINISHED], version=version)
     assert answer.accepted
@@ -112,53 +113,53 @@ def test_of_unknown_messages_those_with_an_encrypted_value_are_emitted_with_it(
 
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("content", ["a", "abab and more"])
-def test_of_unknown_messages_those_of_a_known_reader_stay_and_get_what_they_lack(
+def test_of_unknown_messages_those_of_a_known_reader_stay_and_get_what_they_miss(
     agui_client: AguiClient, version: str, content: str
 ) -> None:
     asked = {"id": "u", "role": "user", "content": "hi"}
-    held = ClientView([asked, {"id": "m", "role": "assistant", "content": content}], {}, version=protocol(version))
-    view = seen(RUN, TEXT, SAID, messages=None, version=protocol(version))
-    stream = [*view.catch_up(held), SAID, TEXT_END, FINISHED]
-    answer = agui_client.play(stream, version=version, mode="connect", messages=held.messages)
+    present = ClientView([asked, {"id": "m", "role": "assistant", "content": content}], {}, version=protocol(version))
+    view = seen(RUN, TEXT, MORE, messages=None, version=protocol(version))
+    stream = [*view.catch_up(present), MORE, TEXT_END, FINISHED]
+    answer = agui_client.play(stream, version=version, mode="connect", messages=present.messages)
     assert answer.accepted
     assert answer.messages == [asked, {"id": "m", "role": "assistant", "content": "abab"}]
 
 
-def test_unknown_state_is_not_told() -> None:
+def test_unknown_state_is_not_emitted() -> None:
     assert types(seen(RUN, state=None).catch_up()) == ["RUN_STARTED", "MESSAGES_SNAPSHOT"]
 
 
-def test_an_opening_told_again_leaves_newer_metadata_alone() -> None:
+def test_a_repeated_start_leaves_newer_metadata_alone() -> None:
     marked = {**TEXT, "metadata": {"k": 1}, "name": "n", "rawEvent": {}}
-    events = seen(RUN, marked, {**SAID, "metadata": {"k": 2}}).catch_up()
-    assert told(events, "TEXT_MESSAGE_START") == {**TEXT, "name": "n"}
-    assert told(events, "MESSAGES_SNAPSHOT")["messages"][0]["metadata"] == {"k": 2}
+    events = seen(RUN, marked, {**MORE, "metadata": {"k": 2}}).catch_up()
+    assert only(events, "TEXT_MESSAGE_START") == {**TEXT, "name": "n"}
+    assert only(events, "MESSAGES_SNAPSHOT")["messages"][0]["metadata"] == {"k": 2}
 
 
 def test_a_call_is_opened_under_the_name_and_message_it_has_now() -> None:
     call = {"id": "c", "type": "function", "function": {"name": "g", "arguments": ""}}
     renamed = {"type": "MESSAGES_SNAPSHOT", "messages": [{"id": "n", "role": "assistant", "toolCalls": [call]}]}
-    start = told(seen(RUN, TEXT, CALL, renamed).catch_up(), "TOOL_CALL_START")
+    start = only(seen(RUN, TEXT, CALL, renamed).catch_up(), "TOOL_CALL_START")
     assert (start["toolCallName"], start["parentMessageId"]) == ("g", "n")
 
 
 def test_what_a_snapshot_dropped_is_opened_before_the_snapshot() -> None:
-    events = seen(RUN, TEXT, SAID, CALL, {"type": "MESSAGES_SNAPSHOT", "messages": []}).catch_up()
+    events = seen(RUN, TEXT, MORE, CALL, {"type": "MESSAGES_SNAPSHOT", "messages": []}).catch_up()
     assert types(events)[1:] == ["TEXT_MESSAGE_START", "TOOL_CALL_START", "STATE_SNAPSHOT", "MESSAGES_SNAPSHOT"]
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_what_a_snapshot_dropped_stays_dropped(agui_client: AguiClient, version: str) -> None:
-    tail = [SAID, TEXT_END, {"type": "TOOL_CALL_END", "toolCallId": "c"}, FINISHED]
+    tail = [MORE, TEXT_END, {"type": "TOOL_CALL_END", "toolCallId": "c"}, FINISHED]
     dropped = {"type": "MESSAGES_SNAPSHOT", "messages": [{"id": "u", "role": "user", "content": "hi"}]}
-    view = seen(RUN, TEXT, SAID, CALL, dropped, version=protocol(version))
+    view = seen(RUN, TEXT, MORE, CALL, dropped, version=protocol(version))
     answer = agui_client.play([*view.catch_up(), *tail], version=version)
     assert answer.error is None
     assert answer.messages == dropped["messages"]
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_subagents_are_told_parents_first_and_ended_ones_too(agui_client: AguiClient, version: str) -> None:
+def test_subagents_are_repeated_parents_first_and_ended_ones_too(agui_client: AguiClient, version: str) -> None:
     view = seen(RUN, PARENT, CHILD, PARENT_END, version=protocol(version))
     grandchild = {"type": "SUBAGENT_STARTED", "subagentRunId": "g", "name": "c", "parentSubagentRunId": "p"}
     tail = [grandchild, {"type": "SUBAGENT_FINISHED", "subagentRunId": "g"}, CHILD_END, FINISHED]
@@ -167,15 +168,15 @@ def test_subagents_are_told_parents_first_and_ended_ones_too(agui_client: AguiCl
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_message_of_the_history_belongs_to_who_has_it_open(agui_client: AguiClient, version: str) -> None:
-    tagged = [{**event, "subagentRunId": "s"} for event in (TEXT, SAID, TEXT_END)]
-    held = [{"id": "m", "role": "assistant", "content": "-"}]
-    view = seen(RUN, *tagged[:2], messages=held, version=protocol(version))
+    tagged = [{**event, "subagentRunId": "s"} for event in (TEXT, MORE, TEXT_END)]
+    present = [{"id": "m", "role": "assistant", "content": "-"}]
+    view = seen(RUN, *tagged[:2], messages=present, version=protocol(version))
     answer = agui_client.play([*view.catch_up(), *tagged[1:], FINISHED], version=version)
     assert (answer.error, answer.messages[0]["content"]) == (None, "-abab")
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_an_activity_no_snapshot_can_hold_is_left_out(agui_client: AguiClient, version: str) -> None:
+def test_an_activity_that_no_snapshot_can_have_is_left_out(agui_client: AguiClient, version: str) -> None:
     activity = {"type": "ACTIVITY_SNAPSHOT", "messageId": "a", "activityType": "x", "content": {}}
     broken = {"type": "ACTIVITY_DELTA", "messageId": "a", "activityType": "x",
               "patch": [{"op": "replace", "path": "", "value": 1}]}  # fmt: skip
@@ -190,7 +191,7 @@ def test_an_older_client_that_shows_the_state_before_null_gets_both(agui_client:
     assert (answer.state, len(answer.warnings)) == ({"n": 1}, 1)
 
 
-# --- activities nobody but the client knows of ------------------------------------------------------------------------
+# --- activities that only the client knows ----------------------------------------------------------------------------
 
 
 def activity(name: str) -> Event:
@@ -204,8 +205,8 @@ def test_a_snapshot_drops_no_activities_the_view_knows_nothing_of(agui_client: A
 
 
 def test_a_snapshot_drops_activities_that_are_known_to_be_gone(agui_client: AguiClient) -> None:
-    all_told = {"@ag-ui/client": {"authoritativeActivityTypes": None}}
-    gone = {"type": "MESSAGES_SNAPSHOT", "messages": [], "metadata": all_told}
+    complete = {"@ag-ui/client": {"authoritativeActivityTypes": None}}
+    gone = {"type": "MESSAGES_SNAPSHOT", "messages": [], "metadata": complete}
     answer = agui_client.play([*seen(RUN, gone).catch_up(), FINISHED], messages=[activity("old")])
     assert (answer.accepted, answer.messages) == (True, [])
 
@@ -214,22 +215,22 @@ def test_a_snapshot_drops_activities_that_are_known_to_be_gone(agui_client: Agui
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_a_large_history_is_told_in_frames_the_client_reads(agui_client: AguiClient, version: str) -> None:
+def test_a_large_history_comes_in_frames_that_the_client_reads(agui_client: AguiClient, version: str) -> None:
     history = [{"id": f"h{n}", "role": "assistant", "content": "x" * 3_000_000} for n in range(4)]
-    view = seen(RUN, TEXT, SAID, messages=history, state={"a": "y" * 5_000_000, "b": "z" * 5_000_000},
+    view = seen(RUN, TEXT, MORE, messages=history, state={"a": "y" * 5_000_000, "b": "z" * 5_000_000},
                 version=protocol(version))  # fmt: skip
-    answer = agui_client.play([*view.catch_up(), SAID, TEXT_END, FINISHED], version=version)
+    answer = agui_client.play([*view.catch_up(), MORE, TEXT_END, FINISHED], version=version)
     assert answer.accepted
     assert answer.messages == [*history, {"id": "m", "role": "assistant", "content": "abab"}]
     assert answer.state == view.state
 
 
-# --- the resync -------------------------------------------------------------------------------------------------------
+# --- a reader of whom only the open items are known -------------------------------------------------------------------
 
 
-def test_what_ended_is_closed_and_what_goes_on_is_left_open() -> None:
-    reader = seen(RUN, TEXT, SAID, CALL, {"type": "STEP_STARTED", "stepName": "one"}).open
-    view = seen(RUN, TEXT, SAID, CALL, TEXT_END, {"type": "STEP_STARTED", "stepName": "two"})
+def test_what_ended_is_closed_and_what_is_open_still_is_left_open() -> None:
+    reader = seen(RUN, TEXT, MORE, CALL, {"type": "STEP_STARTED", "stepName": "one"}).open
+    view = seen(RUN, TEXT, MORE, CALL, TEXT_END, {"type": "STEP_STARTED", "stepName": "two"})
     assert types(view.catch_up(reader)) == ["TEXT_MESSAGE_END", "STEP_FINISHED", "STATE_SNAPSHOT", "MESSAGES_SNAPSHOT",
                                           "STEP_STARTED"]  # fmt: skip
 
@@ -237,26 +238,26 @@ def test_what_ended_is_closed_and_what_goes_on_is_left_open() -> None:
 def test_a_subagent_that_ended_ends_as_it_did() -> None:
     failed = {"type": "SUBAGENT_ERROR", "subagentRunId": "p", "message": "no"}
     events = seen(RUN, PARENT, failed).catch_up(seen(RUN, PARENT).open)
-    assert told(events, "SUBAGENT_ERROR") == failed
+    assert only(events, "SUBAGENT_ERROR") == failed
 
 
-def test_the_end_of_the_run_is_told() -> None:
+def test_the_end_of_the_run_is_emitted() -> None:
     events = seen(RUN, PARENT, TEXT, TEXT_END, PARENT_END, FINISHED).catch_up(seen(RUN, PARENT, TEXT).open)
     assert types(events) == ["TEXT_MESSAGE_END", "STATE_SNAPSHOT", "MESSAGES_SNAPSHOT", "SUBAGENT_FINISHED",
                              "RUN_FINISHED"]  # fmt: skip
 
 
-def test_a_reader_between_runs_gets_the_prelude() -> None:
+def test_a_reader_between_runs_gets_what_a_new_one_gets() -> None:
     view = seen(RUN, TEXT)
     assert view.catch_up(OpenItems()) == view.catch_up()
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_a_reader_inside_another_run_is_told_that_its_end_is_lost(agui_client: AguiClient, version: str) -> None:
-    before = [{**RUN, "runId": "before"}, PARENT, TEXT, SAID, CALL, {"type": "STEP_STARTED", "stepName": "one"}]
+def test_a_reader_inside_another_run_gets_an_error_for_the_lost_end(agui_client: AguiClient, version: str) -> None:
+    before = [{**RUN, "runId": "before"}, PARENT, TEXT, MORE, CALL, {"type": "STEP_STARTED", "stepName": "one"}]
     reader = seen(*before)
     view = seen(RUN, {**TEXT, "messageId": "n"}, version=protocol(version))
-    resync = view.catch_up(reader.open)
-    assert told(resync, "RUN_ERROR")["code"] == "lost"
+    events = view.catch_up(reader.open)
+    assert only(events, "RUN_ERROR")["code"] == "lost"
     tail = [{"type": "TEXT_MESSAGE_END", "messageId": "n"}, FINISHED]
-    assert agui_client.play([*before, *resync, *tail], version=version).accepted
+    assert agui_client.play([*before, *events, *tail], version=version).accepted

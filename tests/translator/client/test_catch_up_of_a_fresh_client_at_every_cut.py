@@ -1,4 +1,4 @@
-"""Who joins anywhere, or is resynced anywhere, ends with what the uncut stream leaves: through the real clients."""
+"""A reader that joins or falls behind anywhere ends with what the whole stream leaves: through the real clients."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ Event = dict[str, Any]
 SETTINGS = settings(max_examples=examples(60), deadline=None, suppress_health_check=list(HealthCheck))
 
 
-def told(events: list[Event], version: str) -> ClientView:
+def viewed(events: list[Event], version: str) -> ClientView:
     view = ClientView([], {}, version=protocol(version))
     for event in events:
         view.apply(event)
@@ -24,7 +24,7 @@ def told(events: list[Event], version: str) -> ClientView:
 
 
 def by_id(messages: list[Event]) -> dict[str, str]:
-    """Messages by id: a client that held some of them keeps its own order."""
+    """Messages by id: a client that has some of them keeps its own order."""
     assert len({message["id"] for message in messages}) == len(messages)
     return {message["id"]: canonical(message) for message in messages}
 
@@ -45,7 +45,7 @@ def assert_same(answer: Answer, uncut: Answer, *, ordered: bool) -> None:
 def test_an_empty_client_that_joins_at_any_cut(agui_client: AguiClient, version: str, events: list[Event]) -> None:
     uncut = agui_client.play(events, version=version)
     for cut in range(1, len(events) + 1):
-        view = told(events[:cut], version)
+        view = viewed(events[:cut], version)
         late = agui_client.play([*view.catch_up(), *events[cut:]], version=version, mode="connect")
         assert_same(late, uncut, ordered=True)
 
@@ -58,11 +58,11 @@ def test_a_client_that_knows_a_part_and_joins_at_any_later_cut(
 ) -> None:
     uncut = agui_client.play(events, version=version)
     known = 1 + int(part * (len(events) - 1))
-    held = told(events[:known], version)
+    before = viewed(events[:known], version)
     for cut in range(known, len(events) + 1):
-        view = told(events[:cut], version)
+        view = viewed(events[:cut], version)
         stream = [*view.catch_up(), *events[cut:]]
-        late = agui_client.play(stream, version=version, mode="connect", messages=held.messages, state=held.state)
+        late = agui_client.play(stream, version=version, mode="connect", messages=before.messages, state=before.state)
         assert_same(late, uncut, ordered=False)
 
 
@@ -74,18 +74,18 @@ def test_a_reader_whose_backlog_is_dropped_anywhere(
 ) -> None:
     uncut = agui_client.play(events, version=version)
     read = 1 + int(part * (len(events) - 2))
-    reader = told(events[:read], version)
+    reader = viewed(events[:read], version)
     for cut in range(read, len(events) + 1):
-        view = told(events[:cut], version)
+        view = viewed(events[:cut], version)
         stream = [*events[:read], *view.catch_up(reader.open), *events[cut:]]
         assert_same(agui_client.play(stream, version=version), uncut, ordered=False)
 
 
 def readable(messages: list[Event]) -> list[Any]:
     """What a user reads: no metadata, of which events cannot say all."""
-    said = [(message["id"], message["role"], message.get("content") or None) for message in messages]
+    texts = [(message["id"], message["role"], message.get("content") or None) for message in messages]
     calls = [[call["function"] for call in message.get("toolCalls") or ()] for message in messages]
-    return [*zip(said, calls, strict=True)]
+    return [*zip(texts, calls, strict=True)]
 
 
 def results_follow_their_calls(events: list[Event]) -> bool:

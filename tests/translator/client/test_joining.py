@@ -1,7 +1,7 @@
-"""Who joins a told recording at any cut, or is resynced there, ends with what the uncut stream leaves.
+"""A reader that joins a translated recording at any cut, or falls behind there, ends with what the whole stream leaves.
 
 `ClientView` stands for the client at every cut (that it is the client is proven elsewhere), the real clients are asked
-at three. Cuts after a part that told nothing are the cut before.
+at three. Cuts after a part without events are the cut before.
 """
 
 from collections.abc import Iterator
@@ -15,12 +15,12 @@ from tests.agui_client import VERSIONS, AguiClient, Answer
 from tests.told import Event, Telling, view_for
 from tests.translated import BOUNDED, translated
 
-TOLD = {name: turns for name, turns in BOUNDED.items() if turns[0].source in ("local", "platform")}
+RECORDED = {name: turns for name, turns in BOUNDED.items() if turns[0].source in ("local", "platform")}
 
 
 @dataclass
 class Cut:
-    """A stream cut in two: the events before, what the client of those holds, and the events after."""
+    """A stream cut in two: the events before, what the client of those has, and the events after."""
 
     before: list[Event]
     view: ClientView
@@ -29,7 +29,7 @@ class Cut:
 
 @dataclass
 class Run:
-    """One turn told to a client that holds what it should, with all its cuts."""
+    """One turn for a client that has what it should, with all its cuts."""
 
     name: str
     begun: ClientView
@@ -39,14 +39,14 @@ class Run:
 
 
 def runs(thread: str, version: str, *, known: bool = True) -> Iterator[Run]:
-    """The turns of a thread, told one after the other to one client, whose view is known or not."""
+    """The turns of a thread, one after the other, for one client, whose view is known or not."""
     for turn in translated(thread, version, known=known):
         telling = turn.telling
         yield Run(turn.recording.name, turn.begun, telling.events, list(cuts(telling, turn.views[:-1])), telling.view)
 
 
 def cuts(telling: Telling, views: list[ClientView]) -> Iterator[Cut]:
-    """The cuts after each call that told something."""
+    """The cuts after each call that emitted something."""
     before: list[Event] = []
     events = telling.events
     for feed, view in zip(telling.feeds, views, strict=False):
@@ -55,8 +55,8 @@ def cuts(telling: Telling, views: list[ClientView]) -> Iterator[Cut]:
             yield Cut(before, view, events[len(before) :])
 
 
-def held_after(begun: ClientView, *streams: list[Event]) -> ClientView:
-    """What a client that held this holds after these streams."""
+def view_after(begun: ClientView, *streams: list[Event]) -> ClientView:
+    """What a client that began with this has after these streams."""
     view = begun.copy()
     for events in streams:
         for event in events:
@@ -64,13 +64,13 @@ def held_after(begun: ClientView, *streams: list[Event]) -> ClientView:
     return view
 
 
-def anew(held: ClientView, *, version: str) -> ClientView:
-    """A client that opens a new stream, holding this."""
-    return view_for(version, held.messages, held.state)
+def anew(view: ClientView, *, version: str) -> ClientView:
+    """A client with these contents that opens a new stream."""
+    return view_for(version, view.messages, view.state)
 
 
-def holding(client: ClientView | Answer) -> dict[str, Any]:
-    """What a client holds, its order apart."""
+def contents(client: ClientView | Answer) -> dict[str, Any]:
+    """What a client has, its order apart."""
     messages = {message["id"]: message for message in client.messages}
     return {"messages": messages, "several": len(client.messages) != len(messages), "state": client.state}
 
@@ -80,19 +80,19 @@ def earlier(cuts: list[Cut], at: int) -> list[Cut]:
     return [cuts[number] for number in sorted({0, at // 2, at - 1}) if 0 <= number < at]
 
 
-EVERY = pytest.mark.parametrize("thread", TOLD)
+EVERY = pytest.mark.parametrize("thread", RECORDED)
 
 
 def an_empty_client_that_joins_at_any_cut(run: Run, version: str) -> None:
     for number, cut in enumerate(run.cuts):
-        joined = held_after(view_for(version, [], {}), cut.view.catch_up(), cut.after)
+        joined = view_after(view_for(version, [], {}), cut.view.catch_up(), cut.after)
         assert (run.name, number, joined.messages) == (run.name, number, run.end.messages)
         assert (run.name, number, joined.state) == (run.name, number, run.end.state)
 
 
 def an_up_to_date_client_that_joins_at_any_cut(run: Run, version: str) -> None:
     for number, cut in enumerate(run.cuts):
-        joined = held_after(anew(cut.view, version=version), cut.view.catch_up(), cut.after)
+        joined = view_after(anew(cut.view, version=version), cut.view.catch_up(), cut.after)
         assert (run.name, number, joined.messages) == (run.name, number, run.end.messages)
         assert (run.name, number, joined.state) == (run.name, number, run.end.state)
 
@@ -100,43 +100,43 @@ def an_up_to_date_client_that_joins_at_any_cut(run: Run, version: str) -> None:
 def a_stale_client_that_joins_at_any_later_cut(run: Run, version: str) -> None:
     for number, cut in enumerate(run.cuts):
         for known in earlier(run.cuts, number):
-            joined = held_after(anew(known.view, version=version), cut.view.catch_up(), cut.after)
-            assert (run.name, number, holding(joined)) == (run.name, number, holding(run.end))
+            joined = view_after(anew(known.view, version=version), cut.view.catch_up(), cut.after)
+            assert (run.name, number, contents(joined)) == (run.name, number, contents(run.end))
 
 
 def a_reader_whose_backlog_is_dropped_before_any_cut(run: Run, version: str) -> None:
     for number, cut in enumerate(run.cuts):
         for read in earlier(run.cuts, number):
-            joined = held_after(read.view, cut.view.catch_up(read.view.open), cut.after)
-            assert (run.name, number, holding(joined)) == (run.name, number, holding(run.end))
+            joined = view_after(read.view, cut.view.catch_up(read.view.open), cut.after)
+            assert (run.name, number, contents(joined)) == (run.name, number, contents(run.end))
             assert not joined.live
 
 
 @EVERY
-def test_an_empty_client_that_joins_a_run_whose_own_reader_nobody_knew(thread: str) -> None:
+def test_an_empty_client_that_joins_a_run_of_an_unknown_reader(thread: str) -> None:
     for run in runs(thread, "1.0.0", known=False):
-        told_all = run.end.outcome is not None and run.end.knows_messages and run.end.knows_state
-        for number, cut in enumerate(run.cuts if told_all else ()):
-            joined = held_after(view_for("1.0.0", [], {}), cut.view.catch_up(), cut.after)
-            assert (run.name, number, holding(joined)) == (run.name, number, holding(anew(run.end, version="1.0.0")))
+        is_complete = run.end.outcome is not None and run.end.knows_messages and run.end.knows_state
+        for number, cut in enumerate(run.cuts if is_complete else ()):
+            joined = view_after(view_for("1.0.0", [], {}), cut.view.catch_up(), cut.after)
+            assert (run.name, number, contents(joined)) == (run.name, number, contents(anew(run.end, version="1.0.0")))
 
 
 def streams(run: Run, version: str, at: int) -> Iterator[tuple[str, list[Event], ClientView]]:
-    """What the real clients are told at a cut: how, the whole stream, and what the client holds before it."""
+    """What the real clients get at a cut: how, the whole stream, and what the client has before it."""
     cut = run.cuts[at]
     yield "empty", [*cut.view.catch_up(), *cut.after], view_for(version, [], {})
     read = run.cuts[at // 2]
     yield "stale", [*cut.view.catch_up(), *cut.after], anew(read.view, version=version)
-    yield "resynced", [*read.before, *cut.view.catch_up(read.view.open), *cut.after], run.begun
+    yield "behind", [*read.before, *cut.view.catch_up(read.view.open), *cut.after], run.begun
 
 
 def the_real_client_joins_as_its_view_does(run: Run, version: str, client: AguiClient) -> None:
     for at in sorted({len(run.cuts) // 4, len(run.cuts) // 2, len(run.cuts) * 3 // 4}):
-        for how, events, held in streams(run, version, at):
-            said = client.play(events, version=version, messages=held.messages, state=held.state, mode="connect")
+        for how, events, begun in streams(run, version, at):
+            answer = client.play(events, version=version, messages=begun.messages, state=begun.state, mode="connect")
             where = (run.name, at, how)
-            assert (where, said.error, said.warnings) == (where, None, [])
-            assert (where, holding(said)) == (where, holding(run.end))
+            assert (where, answer.error, answer.warnings) == (where, None, [])
+            assert (where, contents(answer)) == (where, contents(run.end))
 
 
 @EVERY

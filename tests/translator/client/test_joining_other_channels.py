@@ -1,5 +1,5 @@
 """A reader that joins a run of this process whose conversation is not in a channel called `messages`: at every cut it
-is shown texts from their beginning."""
+gets texts from their beginning."""
 
 import asyncio
 import operator
@@ -24,7 +24,7 @@ from tests.locally import played
 from tests.paced import on
 
 FIRST, SECOND = "One two three four.", "Five six seven."
-SCRIPTS = {said: [*text(said), *end()] for said in (FIRST, SECOND)}
+SCRIPTS = {sofar: [*text(sofar), *end()] for sofar in (FIRST, SECOND)}
 
 
 class Joined(ScriptedModel):
@@ -34,12 +34,12 @@ class Joined(ScriptedModel):
     says: str
 
     async def before(self, messages: Sequence[BaseMessage], place: int) -> None:
-        """A reader joins, which sees what was said before this chunk."""
+        """A reader joins, which sees what streamed before this chunk."""
         await self.joins("".join(tokens(self.says)[:place]))
 
 
-def _says(said: str, channel: str, joins: Any) -> Any:
-    model = Joined(turns=[SCRIPTS[said]], turn_of=lambda _: 0, joins=joins, says=said)
+def _says(sofar: str, channel: str, joins: Any) -> Any:
+    model = Joined(turns=[SCRIPTS[sofar]], turn_of=lambda _: 0, joins=joins, says=sofar)
 
     async def node(state: Any) -> dict[str, Any]:
         answer = await model.ainvoke([HumanMessage("hi")])
@@ -66,18 +66,16 @@ CHANNELS: dict[str, tuple[str, Any, Options | None, list[str]]] = {
 
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("name", CHANNELS)
-async def test_at_every_cut_texts_are_shown_from_their_beginning(
-    name: str, version: str, agui_client: AguiClient
-) -> None:
+async def test_at_every_cut_texts_come_from_their_beginning(name: str, version: str, agui_client: AguiClient) -> None:
     channel, how, options, stays = CHANNELS[name]
     joined: list[asyncio.Task[Listener]] = []
 
-    async def joins(said: str) -> None:
-        await until(lambda: not said or any(message.get("content") == said for message in run.view.messages))
+    async def joins(sofar: str) -> None:
+        await until(lambda: not sofar or any(message.get("content") == sofar for message in run.view.messages))
         listener = Listener(version=protocol(version))
         batches = connect_local(source, "t", listener.reader, options)
         listener.take(await anext(batches))
-        assert not said or said in [message.get("content") for message in listener.view.messages]
+        assert not sofar or sofar in [message.get("content") for message in listener.view.messages]
         joined.append(asyncio.create_task(listener.hear(batches)))
 
     graph = _graph(channel, how, joins)

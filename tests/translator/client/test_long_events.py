@@ -1,4 +1,4 @@
-"""An event too large for a frame leaves the real client with the same when it is told in several."""
+"""An event too large for a frame leaves the real client with the same when it is split."""
 
 from collections.abc import Collection, Sequence
 from copy import deepcopy
@@ -105,14 +105,14 @@ def test_the_real_client_refuses_what_is_not_framed(agui_client: AguiClient) -> 
 def test_a_long_delta_is_several(kind: str, opening: Event) -> None:
     field = "toolCallId" if kind == "TOOL_CALL_ARGS" else "messageId"
     large: Event = {"type": kind, field: "m", "delta": "é\0\U0001f600" * 1_000_000, "metadata": {"once": 1}}
-    told = framed(large)
-    assert "".join(event["delta"] for event in told) == large["delta"]
-    assert max(len(encode(event)) for event in told) <= MAX_FRAME
-    assert [event for event in told if "metadata" in event] == told[:1]
+    parts = framed(large)
+    assert "".join(event["delta"] for event in parts) == large["delta"]
+    assert max(len(encode(event)) for event in parts) <= MAX_FRAME
+    assert [event for event in parts if "metadata" in event] == parts[:1]
 
 
 @pytest.mark.parametrize("first", [["open"], ["open", "c"]])
-def test_what_is_open_stays_in_the_snapshot_and_goes_on(agui_client: AguiClient, first: Collection[str]) -> None:
+def test_what_is_open_stays_in_the_snapshot_and_grows(agui_client: AguiClient, first: Collection[str]) -> None:
     large = snapshot(*CONVERSATION, {"id": "open", "role": "assistant", "content": "so far"})
     opening = [{"type": "TEXT_MESSAGE_START", "messageId": "open"}]
     rest = [{"type": "TEXT_MESSAGE_CONTENT", "messageId": "open", "delta": "!"}]
@@ -125,12 +125,12 @@ def test_what_is_open_stays_in_the_snapshot_and_goes_on(agui_client: AguiClient,
 
 def test_a_snapshot_with_an_open_message_is_split_around_it(agui_client: AguiClient) -> None:
     """The longest text of the snapshot is the open one; a second START for it would be refused."""
-    said = {"langgraph_node": "say", "langgraph_checkpoint_ns": "say:1", "ls_model_type": "chat"}
+    metadata = {"langgraph_node": "say", "langgraph_checkpoint_ns": "say:1", "ls_model_type": "chat"}
     asked, waits = HumanMessage("v" * 4_000_000, id="asked"), [Interrupt(value="Which?", id="i")]
     run = Translator("t", "r")
     played = run.start()
     for text in (BIG, "!"):
-        played += run.feed(("messages", (AIMessageChunk(content=text, id="m"), said)))
+        played += run.feed(("messages", (AIMessageChunk(content=text, id="m"), metadata)))
         if text == BIG:
             played += run.feed(("values", {"messages": [asked], "__interrupt__": waits}))
             assert list(run.view.open.texts) == ["m"]
@@ -139,7 +139,7 @@ def test_a_snapshot_with_an_open_message_is_split_around_it(agui_client: AguiCli
     assert {one["id"]: one["content"] for one in answer.messages} == {"asked": asked.content, "m": BIG + "!"}
 
 
-def test_more_messages_than_fit_are_told_one_by_one() -> None:
+def test_more_messages_than_fit_come_one_by_one() -> None:
     large = snapshot(*({"id": f"m{at}", "role": "user", "content": "w" * 200} for at in range(40_000)))
     view = ClientView([], {})
     for event in framed(large):
@@ -172,13 +172,13 @@ TRUNCATED: dict[str, Event] = {
 
 @pytest.mark.parametrize("name", TRUNCATED)
 def test_what_no_event_can_add_to_is_truncated_with_a_mark(agui_client: AguiClient, name: str) -> None:
-    told = framed(TRUNCATED[name])
-    frames = [encode(event) for event in told]
+    parts = framed(TRUNCATED[name])
+    frames = [encode(event) for event in parts]
     assert max(map(len, frames)) <= MAX_FRAME
     assert any(b"<truncated" in frame for frame in frames)
     steps = [{"type": "STEP_FINISHED", "stepName": "s"}] if name == "metadata" else []
-    end = [FINISHED] if told[0]["type"] not in ("RUN_ERROR", "RUN_FINISHED") else []
-    assert agui_client.play([STARTED, *told, *steps, *end], split=1 << 20).accepted
+    end = [FINISHED] if parts[0]["type"] not in ("RUN_ERROR", "RUN_FINISHED") else []
+    assert agui_client.play([STARTED, *parts, *steps, *end], split=1 << 20).accepted
 
 
 def test_what_is_small_beside_the_truncated_stays() -> None:
@@ -189,5 +189,5 @@ def test_what_is_small_beside_the_truncated_stays() -> None:
 
 @pytest.mark.parametrize("event", [STARTED, snapshot(message("user", "hi")), {"type": "STEP_STARTED", "stepName": "s"}])
 def test_a_small_event_is_itself(event: Event) -> None:
-    (told,) = framed(event)
-    assert told is event
+    (parts,) = framed(event)
+    assert parts is event

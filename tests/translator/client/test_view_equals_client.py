@@ -1,4 +1,4 @@
-"""The view holds what the real client holds, after every event, for both client versions."""
+"""The view has what the real client has, after every event, for both client versions."""
 
 import json
 from copy import deepcopy
@@ -25,10 +25,10 @@ def canonical(value: Any) -> str:
     return json.dumps(value, sort_keys=True)
 
 
-def assert_equal(client: AguiClient, version: str, events: list[Event], held: list[Event], state: Any) -> None:
-    answer = client.play(events, version=version, messages=held, state=state, trace=True)
+def assert_equal(client: AguiClient, version: str, events: list[Event], present: list[Event], state: Any) -> None:
+    answer = client.play(events, version=version, messages=present, state=state, trace=True)
     assert answer.error is None
-    view = ClientView(deepcopy(held), deepcopy(state), version=protocol(version))
+    view = ClientView(deepcopy(present), deepcopy(state), version=protocol(version))
     unchecked = view.copy()
     assert len(answer.trace) == len(events)
     for number, (event, seen) in enumerate(zip(events, answer.trace, strict=True)):
@@ -44,14 +44,14 @@ def assert_equal(client: AguiClient, version: str, events: list[Event], held: li
 
 @pytest.mark.parametrize("version", VERSIONS)
 @SETTINGS
-@given(events=streams(), held=messages(), state=st.dictionaries(st.sampled_from(["a", "b"]), st.integers(0, 2)))
+@given(events=streams(), present=messages(), state=st.dictionaries(st.sampled_from(["a", "b"]), st.integers(0, 2)))
 def test_random_streams(
-    agui_client: AguiClient, version: str, events: list[Event], held: list[Event], state: Any
+    agui_client: AguiClient, version: str, events: list[Event], present: list[Event], state: Any
 ) -> None:
-    assert_equal(agui_client, version, events, held, state)
+    assert_equal(agui_client, version, events, present, state)
 
 
-def said(name: str, role: str = "assistant", **more: Any) -> Event:
+def text(name: str, role: str = "assistant", **more: Any) -> Event:
     return {"id": name, "role": role, "content": "", **more}
 
 
@@ -68,8 +68,8 @@ def result(name: str, call: str, **more: Any) -> Event:
     return {"type": "TOOL_CALL_RESULT", "messageId": name, "toolCallId": call, "content": "", **more}
 
 
-def snapshot(*told: Event, **more: Any) -> Event:
-    return {"type": "MESSAGES_SNAPSHOT", "messages": list(told), **more}
+def snapshot(*contained: Event, **more: Any) -> Event:
+    return {"type": "MESSAGES_SNAPSHOT", "messages": list(contained), **more}
 
 
 def activity(name: str, kind: str = "x", **more: Any) -> Event:
@@ -84,54 +84,72 @@ THOUGHT = {"id": "r", "role": "reasoning", "content": "hm"}
 CONTENT = {"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "x"}
 TEXT = {"type": "TEXT_MESSAGE_START", "messageId": "m", "role": "assistant"}
 PARTS = [{"type": "text", "text": "hi"}]
-SHOWN = {"type": "ACTIVITY_SNAPSHOT", "messageId": "a", "activityType": "y", "content": {"n": 1}}
+CARD = {"type": "ACTIVITY_SNAPSHOT", "messageId": "a", "activityType": "y", "content": {"n": 1}}
 PATCH = {"type": "ACTIVITY_DELTA", "messageId": "a", "activityType": "z"}
 
 FALSE: list[Any] = [{"n": 1}, None, 0, "", False, [], {}]
 
 CASES: dict[str, tuple[list[Event], list[Event]]] = {
-    "text goes on in a message of the history": ([said("m")], [TEXT, CONTENT]),
-    "text goes on in a user's message": ([said("m", "user")], [TEXT, CONTENT]),
-    "text replaces content in parts": ([said("m", "user") | {"content": PARTS}], [TEXT, CONTENT]),
+    "text continues in a message of the history": ([text("m")], [TEXT, CONTENT]),
+    "text continues in a user's message": ([text("m", "user")], [TEXT, CONTENT]),
+    "text replaces content in parts": ([text("m", "user") | {"content": PARTS}], [TEXT, CONTENT]),
     "text joins a message made by a call": ([], [start("c", parentMessageId="m"), TEXT, CONTENT]),
     "text goes into no activity": ([activity("m")], [TEXT, CONTENT]),
     "an empty delta gives a message content": ([calling("m", "c")], [TEXT, CONTENT | {"delta": ""}]),
     "a call without a parent": ([], [start("c")]),
     "a call under an empty parent id": ([], [start("c", parentMessageId="")]),
     "a call under an unknown parent": ([], [start("c", parentMessageId="m", subagentRunId="s")]),
-    "a call under a user's message": ([said("m", "user")], [start("c", parentMessageId="m")]),
-    "a call of the id of a message": ([said("c")], [start("c", subagentRunId="s")]),
-    "a call held already goes on": ([calling("m", "c")], [start("c", metadata={"k": 1})]),
-    "a call held already under another name": ([calling("m", "c")], [start("c") | {"toolCallName": "g"}]),
+    "a call under a user's message": ([text("m", "user")], [start("c", parentMessageId="m")]),
+    "a call of the id of a message": ([text("c")], [start("c", subagentRunId="s")]),
+    "a call of the history continues": ([calling("m", "c")], [start("c", metadata={"k": 1})]),
+    "a call of the history under another name": ([calling("m", "c")], [start("c") | {"toolCallName": "g"}]),
     "a result behind its call and its siblings": (
-        [calling("m", "c", "d"), said("n")],
+        [calling("m", "c", "d"), text("n")],
         [result("t", "d"), result("u", "c"), result("v", "none")],
     ),
     "a result twice": ([calling("m", "c")], [result("t", "c"), result("t", "c")]),
-    "a result of a message's id, before it": ([calling("m", "c"), said("n")], [result("n", "c")]),
+    "a result of a message's id, before it": ([calling("m", "c"), text("n")], [result("n", "c")]),
     "a result in parts": ([calling("m", "c")], [result("t", "c", metadata={"status": "error"})]),
-    "a snapshot keeps the client's order": ([said("a"), said("b")], [snapshot(said("c"), said("b"), said("a"))]),
-    "an empty snapshot, then the full one": ([said("a"), said("b")], [snapshot(), snapshot(said("b"), said("a"))]),
-    "a snapshot in the middle of a message": ([], [TEXT, CONTENT, snapshot(said("m", content="yz")), CONTENT]),
+    "a snapshot keeps the client's order": (
+        [text("a"), text("b")],
+        [snapshot(text("c"), text("b"), text("a"))],
+    ),
+    "an empty snapshot, then the full one": (
+        [text("a"), text("b")],
+        [snapshot(), snapshot(text("b"), text("a"))],
+    ),
+    "a snapshot in the middle of a message": ([], [TEXT, CONTENT, snapshot(text("m", content="yz")), CONTENT]),
     "a snapshot that drops an open message": ([], [TEXT, CONTENT, snapshot(), CONTENT]),
-    "a snapshot without activities": ([activity("a"), said("b")], [snapshot()]),
+    "a snapshot without activities": ([activity("a"), text("b")], [snapshot()]),
     "a snapshot with an activity": ([activity("a"), activity("b")], [snapshot(activity("b"))]),
-    "a snapshot that tells all activities": ([activity("a")], [snapshot(**of_activities(None))]),
-    "a snapshot that tells those of a type": ([activity("a"), activity("b", "y")], [snapshot(**of_activities(["y"]))]),
-    "a snapshot that tells none": ([activity("a")], [snapshot(activity("b"), **of_activities([]))]),
+    "a snapshot that has all activities": ([activity("a")], [snapshot(**of_activities(None))]),
+    "a snapshot that has those of a type": ([activity("a"), activity("b", "y")], [snapshot(**of_activities(["y"]))]),
+    "a snapshot that has none": ([activity("a")], [snapshot(activity("b"), **of_activities([]))]),
     "a snapshot that says it oddly": ([activity("a")], [snapshot(activity("b"), **of_activities("y"))]),
-    "a snapshot without reasoning": ([THOUGHT, said("b")], [snapshot()]),
+    "a snapshot without reasoning": ([THOUGHT, text("b")], [snapshot()]),
     "a snapshot with reasoning": ([THOUGHT], [snapshot({**THOUGHT, "id": "q"})]),
-    "a snapshot with a preserved id in another role": ([THOUGHT, activity("a")], [snapshot(said("r"), said("a"))]),
-    "a snapshot with an id twice": ([], [snapshot(said("a"), said("a")), snapshot(said("a", content="x"))]),
-    "an activity replaced": ([activity("a", metadata={"k": 1}, subagentRunId="s")], [SHOWN | {"metadata": {"l": 2}}]),
-    "an activity not replaced": ([activity("a")], [SHOWN | {"replace": False, "metadata": {"l": 2}}]),
-    "an activity in a message's place": ([calling("a", "c")], [SHOWN, start("c")]),
-    "an activity kept from a message's place": ([said("a")], [SHOWN | {"replace": False, "metadata": {"l": 2}}]),
-    "an activity patched": ([], [SHOWN, PATCH | {"patch": [{"op": "add", "path": "/m", "value": 2}]}]),
+    "a snapshot with a preserved id in another role": (
+        [THOUGHT, activity("a")],
+        [snapshot(text("r"), text("a"))],
+    ),
+    "a snapshot with an id twice": (
+        [],
+        [snapshot(text("a"), text("a")), snapshot(text("a", content="x"))],
+    ),
+    "an activity replaced": (
+        [activity("a", metadata={"k": 1}, subagentRunId="s")],
+        [CARD | {"metadata": {"l": 2}}],
+    ),
+    "an activity not replaced": ([activity("a")], [CARD | {"replace": False, "metadata": {"l": 2}}]),
+    "an activity in a message's place": ([calling("a", "c")], [CARD, start("c")]),
+    "an activity kept from a message's place": (
+        [text("a")],
+        [CARD | {"replace": False, "metadata": {"l": 2}}],
+    ),
+    "an activity patched": ([], [CARD, PATCH | {"patch": [{"op": "add", "path": "/m", "value": 2}]}]),
     "an activity badly patched": (
         [],
-        [SHOWN, PATCH | {"patch": [{"op": "remove", "path": "/m"}], "metadata": {"k": 1}}],
+        [CARD, PATCH | {"patch": [{"op": "remove", "path": "/m"}], "metadata": {"k": 1}}],
     ),
     "an unknown activity patched": ([], [PATCH | {"patch": []}]),
     "reasoning into an activity": (
@@ -170,6 +188,6 @@ CASES: dict[str, tuple[list[Event], list[Event]]] = {
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-@pytest.mark.parametrize(("held", "events"), CASES.values(), ids=CASES)
-def test_named_cases(agui_client: AguiClient, version: str, held: list[Event], events: list[Event]) -> None:
-    assert_equal(agui_client, version, [RUN, *events, {"type": "RUN_ERROR", "message": "enough"}], held, {})
+@pytest.mark.parametrize(("present", "events"), CASES.values(), ids=CASES)
+def test_named_cases(agui_client: AguiClient, version: str, present: list[Event], events: list[Event]) -> None:
+    assert_equal(agui_client, version, [RUN, *events, {"type": "RUN_ERROR", "message": "enough"}], present, {})
