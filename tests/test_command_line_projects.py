@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langgraph_agui.connect.command_line.project import project_of
 from langgraph_sdk import get_client
 
 from .command import Serving, serving
@@ -113,3 +114,11 @@ async def test_both_answer_alike(ours: Serving, theirs: str, agent: str) -> None
     told = [message["content"] for message in ours.run(agent, thread_id=agent).messages]
     assert told == [message["content"] for message in values["messages"]]
     assert "Lisbon" in told[-1]
+
+
+def test_modules_are_found_from_here_and_beside_each_file_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    here = tmp_path.resolve()
+    monkeypatch.chdir(here)
+    (here / "apart").mkdir()
+    written = ["./apart/agent.py:graph", "other=./apart/agent.py:graph", "./here.py:graph", "package.module:graph"]
+    assert [*project_of(written).first] == [here, here / "apart"]
