@@ -23,7 +23,7 @@ from tests.expected import comparable
 from tests.random_streams import Scenario, scenarios
 from tests.told import Event, Telling, options_for, view_for
 from tests.translated import ending
-from tests.translator.client.test_joining import RECORDED
+from tests.translator.client.test_joining import TURNS
 
 SETTINGS = settings(max_examples=examples(60), deadline=None, suppress_health_check=list(HealthCheck))
 
@@ -309,11 +309,9 @@ def told_turn(recording: Recording, version: str) -> list[Telling]:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-@pytest.mark.parametrize(
-    "thread", [name for name, turns in RECORDED.items() if not FIXTURES[turns[0].fixture].composed]
-)
+@pytest.mark.parametrize("thread", [name for name, turns in TURNS.items() if not FIXTURES[turns[0].fixture].composed])
 def test_recorded_runs_lead_to_the_same_end(thread: str, version: str, agui_client: AguiClient) -> None:
-    for recording in RECORDED[thread]:
+    for recording in TURNS[thread]:
         tellings = told_turn(recording, version)
         for telling in tellings[:: max(1, len(tellings) // 3)]:
             answer = agui_client.play(telling.events, version=version)

@@ -15,7 +15,7 @@ from tests.agui_client import VERSIONS, AguiClient, Answer
 from tests.told import Event, Telling, view_for
 from tests.translated import BOUNDED, translated
 
-RECORDED = {name: turns for name, turns in BOUNDED.items() if turns[0].source in ("local", "platform")}
+TURNS = {name: turns for name, turns in BOUNDED.items() if turns[0].source in ("local", "platform")}
 
 
 @dataclass
@@ -80,7 +80,7 @@ def earlier(cuts: list[Cut], at: int) -> list[Cut]:
     return [cuts[number] for number in sorted({0, at // 2, at - 1}) if 0 <= number < at]
 
 
-EVERY = pytest.mark.parametrize("thread", RECORDED)
+EVERY = pytest.mark.parametrize("thread", TURNS)
 
 
 def an_empty_client_that_joins_at_any_cut(run: Run, version: str) -> None:
