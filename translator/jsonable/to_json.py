@@ -189,7 +189,7 @@ def _dumps(value: Any, depth: int = 0) -> bytes:
     """
     for _ in range(depth):
         value = [value]
-    around = [[[[[[[[[[[[[[value]]]]]]]]]]]]]]
+    around = [[[[[[[[[[[[[[value]]]]]]]]]]]]]]  # `_MARGIN` lists
     data = orjson.dumps(around, default=_known_to_orjson, option=_OPTIONS)
     return data[_MARGIN + depth : -_MARGIN - depth]
 
@@ -371,10 +371,6 @@ def _class(value: Any) -> str:
     return f"<class {_class_name(value)}>" if isinstance(value, type) else str(value)
 
 
-def _function(value: Any) -> str:
-    return f"<function {value.__module__}.{value.__qualname__}>"
-
-
 _FORMS: tuple[tuple[Any, Callable[[Any], Any]], ...] = (
     (Enum, lambda value: value.value),
     (str, str.__str__),
@@ -395,7 +391,7 @@ _FORMS: tuple[tuple[Any, Callable[[Any], Any]], ...] = (
     (_AS_TEXT, str),
     (re.Pattern, lambda value: value.pattern),
     (type | types.GenericAlias | types.UnionType, _class),
-    (_FUNCTIONS, _function),
+    (_FUNCTIONS, lambda value: f"<function {value.__module__}.{value.__qualname__}>"),
     (types.ModuleType, lambda value: f"<module {value.__name__}>"),
     (range, repr),
     (array, array.tolist),
