@@ -26,7 +26,7 @@ from .apply_patch import RefusedError, apply_patch
 from .event_fields import is_readable
 from .message_store import MessageStore
 from .open_items import OpenItems, owners
-from .reducer import APPENDS, REDUCES, append_text, complete_activity_types
+from .reducer import APPENDS, REDUCES, complete_activity_types
 
 __all__ = ["ClientContents"]
 
@@ -43,7 +43,7 @@ class ClientContents:
         "run_id": "The last run, live or ended; `None` before any.",
         "parent_run_id": "The run from which the last run was started; `None` if it named none.",
         "run_has_snapshot": "Whether a `STATE_SNAPSHOT` came since the last `RUN_STARTED`.",
-        "store": "The messages with their indexes, for this room. Not to be changed.",
+        "store": "The messages with their indexes; only events change them.",
         "_open": "",
         "_terminal": "",
         "_base": "",
@@ -98,10 +98,6 @@ class ClientContents:
             append(self.store, event)
         else:
             self._apply(event)
-
-    def append_text(self, event: Event) -> None:
-        """Fast path of `apply` for TEXT_MESSAGE_CONTENT."""
-        append_text(self.store, event)
 
     # --- messages and state ---------------------------------------------------------------------------------------
 
