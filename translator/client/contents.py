@@ -143,7 +143,11 @@ class ClientContents:
     def call(self, tool_call_id: str) -> dict[str, Any] | None:
         """The (first) tool call with this id, as its message carries it."""
         found = self.store.calls.get(tool_call_id)
-        return None if found is None else found[1].read()
+        if found is None:
+            return None
+        entry, call = found
+        entry.is_stale = entry.is_stale or bool(call.deltas)  # its message does not have them yet
+        return call.read()
 
     # --- the run --------------------------------------------------------------------------------------------------
 

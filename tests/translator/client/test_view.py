@@ -117,6 +117,16 @@ def test_a_call_that_starts_again_has_its_new_name_and_the_metadata_of_all_its_e
     )
 
 
+def test_a_call_that_was_read_is_in_its_message_as_it_is() -> None:
+    view = seen(RUN, TEXT, CALL)
+    for delta in ('{"a', '":', "1}"):
+        view.apply({"type": "TOOL_CALL_ARGS", "toolCallId": "c", "delta": delta})
+        call = view.call("c")
+        assert view.messages[0]["toolCalls"] == [call]
+    assert call is not None
+    assert call["function"]["arguments"] == '{"a":1}'
+
+
 def test_a_result_moves_what_stands_behind_it() -> None:
     later = {"type": "TEXT_MESSAGE_START", "messageId": "n"}
     result = {"type": "TOOL_CALL_RESULT", "messageId": "t", "toolCallId": "c", "content": ""}
