@@ -3,11 +3,18 @@ and the same answers."""
 
 import json
 from collections.abc import Iterator
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.store.memory import InMemoryStore
+from langgraph_agui.connect.command_line.graphs import built
 from langgraph_agui.connect.command_line.project import project_of
+from langgraph_agui.connect.command_line.targets import Target
+from langgraph_agui.connect.command_line.threads import Threads
 from langgraph_sdk import get_client
 
 from .command import Serving, serving
@@ -122,3 +129,20 @@ def test_modules_are_found_from_here_and_beside_each_file_once(tmp_path: Path, m
     (here / "apart").mkdir()
     written = ["./apart/agent.py:graph", "other=./apart/agent.py:graph", "./here.py:graph", "package.module:graph"]
     assert [*project_of(written).first] == [here, here / "apart"]
+
+
+async def test_a_graph_is_given_what_it_has_none_of() -> None:
+    saver, store = InMemorySaver(), InMemoryStore()
+    threads = Threads(InMemorySaver(), InMemoryStore())
+    target = Target("agent", "graphs.py", "graph", is_file=True, written="graphs.py:graph")
+    builder = StateGraph(MessagesState).add_node("node", lambda state: {}).add_edge(START, "node")
+    given: list[tuple[Any, Any]] = [
+        (builder, (threads.checkpointer, threads.store, "agent")),
+        (builder.compile(checkpointer=False), (False, threads.store, "agent")),
+        (builder.compile(checkpointer=True), (threads.checkpointer, threads.store, "agent")),
+        (builder.compile(checkpointer=saver, store=store, name="mine"), (saver, store, "mine")),
+    ]
+    for graph, kept in given:
+        async with AsyncExitStack() as lifetime:
+            made = await built(target, graph, threads, lifetime)
+            assert (made.checkpointer, made.store, made.name) == kept

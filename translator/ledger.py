@@ -353,11 +353,6 @@ class Calls:
         return self._view.call_owner(call_id) is not None or self._openers.get(call_id, owner.id) != owner.id
 
     def _of_earlier_run(self, call_id: str, subagent: str) -> str | None:
-        message_id = self._view.call_owner(call_id)
-        if message_id is None:
-            return None
-        if (self._view.message(message_id) or {}).get("subagentRunId") == subagent:
-            return call_id
         for message in reversed(self._view.messages):
             if message.get("subagentRunId") == subagent:
                 names = (call_id, f"{message['id']}-{call_id}")

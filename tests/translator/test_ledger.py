@@ -245,6 +245,8 @@ def test_a_result_of_a_suspended_subagent_answers_its_call_of_the_earlier_run() 
     calls = Calls(ClientView(earlier))
     assert calls.answered("call", SUBAGENT) == "m-call"
     assert calls.answered("call", Owner("task:3", "task:3", 1)) is None
+    latest = [call_of("m", "call", "task:1"), call_of("n", "n-call", "task:1"), call_of("o", "call-2", "task:1")]
+    assert Calls(ClientView(latest)).answered("call", SUBAGENT) == "n-call"
 
 
 FIELDS = frozenset(Record.__slots__)
