@@ -52,3 +52,16 @@ def test_a_shape_sees_another_kind_of_id() -> None:
     ns, mode, (message, metadata) = parts[1]
     named = (ns, mode, [{**message, "id": "chatcmpl-1"}, metadata])
     assert shape_of_stream([parts[0], named, *parts[2:]]) != shape_of_stream(parts)
+
+
+def test_a_shape_does_not_see_which_tool_call_ended_first() -> None:
+    def part(call_id: str, **data: str) -> Any:
+        return ("tools", {"tool_call_id": call_id, **data})
+
+    one, other = (
+        [part(call_id, event="started"), part(call_id, event="ended", output="done")]
+        for call_id in ("call_a", "call_b")
+    )
+    in_turns = [one[0], other[0], other[1], one[1]]
+    assert shape_of_stream(in_turns) == shape_of_stream([*one, *other])
+    assert shape_of_stream(in_turns[:-1]) != shape_of_stream(in_turns)
