@@ -22,6 +22,8 @@ from urllib.parse import parse_qs, urlsplit
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 
+from .accepting import stop_accepting
+
 WITHIN = 10.0
 """Seconds in which the client has to do what a test waits for."""
 
@@ -178,6 +180,7 @@ async def faulty(answers: Mapping[str, Iterable[Scripted]]) -> AsyncIterator[Fau
     try:
         yield faults
     finally:
+        await stop_accepting(server)
         server.close()
         await faults.stop()
         await server.wait_closed()

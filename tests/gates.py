@@ -18,6 +18,8 @@ from typing import Any
 from fixtures.fixture import user
 from fixtures.gated import GATED
 
+from .accepting import stop_accepting
+
 _WITHIN = 30.0
 
 
@@ -155,6 +157,7 @@ async def gates() -> AsyncIterator[Gates]:
     try:
         yield opened
     finally:
+        await stop_accepting(server)
         server.close()
         await opened._close()
         await server.wait_closed()

@@ -12,6 +12,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from urllib.parse import urlsplit
 
+from .accepting import stop_accepting
+
 
 class Way:
     """The proxy."""
@@ -92,6 +94,7 @@ async def proxied(url: str) -> AsyncIterator[Way]:
     try:
         yield way
     finally:
+        await stop_accepting(server)
         server.close()
         await way.stop()
         await server.wait_closed()

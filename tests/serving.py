@@ -18,14 +18,11 @@ from typing import Any
 import httpx
 import uvicorn
 
+from .accepting import stop_accepting
 from .server_process import ServerProcess, free_port
 
 WITHIN = 20.0
 """Seconds in which an answer has to come."""
-
-
-_ACCEPTED = 5
-"""Turns of the event loop after which a connection that was just accepted is one of the server's."""
 
 
 class Served(uvicorn.Server):
@@ -64,14 +61,13 @@ class Served(uvicorn.Server):
                 task.result()
             yield self
         finally:
+            await stop_accepting(*getattr(self, "servers", ()))
             self.should_exit = True
             await task
             await self._all_lost()
 
     async def _all_lost(self) -> None:
         """Cuts what uvicorn leaves open: the connections of those who do not read what was sent."""
-        for _ in range(_ACCEPTED):
-            await asyncio.sleep(0)
         while self.server_state.connections:
             for connection in list(self.server_state.connections):
                 connection.transport.abort()

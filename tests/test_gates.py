@@ -1,6 +1,8 @@
 """The gated graphs and their gates, in this process: the live tests stand on them."""
 
 import asyncio
+import gc
+import socket
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -123,3 +125,21 @@ async def test_a_point_not_reached_is_an_error_that_says_what_was(monkeypatch: p
             AssertionError, match="'first 1' was not reached 1 times; waiting at \\[\\], reached \\[\\]"
         ):
             await Gates.reached(gate, "first 1")
+
+
+@pytest.mark.parametrize("turns", range(5))
+def test_a_connection_that_comes_as_the_gates_close_is_closed(turns: int) -> None:
+    async def comes() -> bytes:
+        async with gates() as gate:
+            connection = socket.create_connection(("127.0.0.1", gate.port))
+            for _ in range(turns):
+                await asyncio.sleep(0)
+        with connection:
+            connection.settimeout(10)
+            try:
+                return connection.recv(1)
+            except ConnectionResetError:  # it was never accepted
+                return b""
+
+    assert asyncio.run(comes()) == b""
+    gc.collect()
