@@ -11,7 +11,7 @@
 
 from .client.open_items import OpenItems
 from .client.view import ClientView
-from .conversation import message_ids, unanswered_calls
+from .convert.conversation import message_ids, unanswered_calls
 from .convert.to_agui import to_agui_messages
 from .convert.to_langchain import to_langchain_messages
 from .endings import Cancelled, Ending, Failed, Finished, Lost

@@ -20,7 +20,6 @@ LAYERS = (
     ("parts",),
     ("content",),
     ("convert",),
-    ("conversation",),
     ("client",),
     ("ledger",),
     ("messages", "run", "checkpoint"),

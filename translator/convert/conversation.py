@@ -3,11 +3,13 @@ result. Functions on messages in any form that LangGraph knows: objects, their J
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from .convert.to_agui import id_of
-from .parts.message import fields, kind_of
+from ..content.blocks import ToolCallBlock
+from ..content.reader import read_content
+from ..parts.message import fields, kind_of
+from .to_agui import id_of
 
 
 def message_ids(messages: Iterable[Any]) -> list[str]:
@@ -20,7 +22,7 @@ def unanswered_calls(messages: Sequence[Any]) -> list[tuple[str, str]]:
 
     They are those of a thread's last assistant message that no result follows, unless a user message does: only there
     can a result still go in, right after its call. A call whose arguments are broken waits too, because some providers
-    send it to their model again, and then miss its result.
+    send it to their model again, and then miss its result. A tool that the provider runs needs no result.
     """
     results: set[str] = set()
     for message in reversed(messages):
@@ -31,23 +33,13 @@ def unanswered_calls(messages: Sequence[Any]) -> list[tuple[str, str]]:
             case "human":
                 return []
             case "ai":
-                return [(call_id, name) for call_id, name in _calls(view) if call_id not in results]
+                return [call for call in _calls(view) if call[0] not in results]
             case "chat" if view.get("role") in ("user", "human"):
                 return []
     return []
 
 
-def _calls(view: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """The calls of an assistant message that have an id and a name."""
-    kwargs = view.get("additional_kwargs")
-    given = [call for field in ("tool_calls", "invalid_tool_calls") for call in _listed(view.get(field))]
-    for call in given or (_listed(kwargs.get("tool_calls")) if isinstance(kwargs, Mapping) else ()):
-        if isinstance(call, Mapping):
-            function = call.get("function")
-            call_id, name = call.get("id"), (function if isinstance(function, Mapping) else call).get("name")
-            if isinstance(call_id, str) and isinstance(name, str) and call_id and name:
-                yield call_id, name
-
-
-def _listed(value: Any) -> Sequence[Any]:
-    return value if isinstance(value, list | tuple) else ()
+def _calls(view: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The calls of an assistant message that the provider does not run, and that have an id and a name."""
+    blocks = [block for block in read_content(view, whole=True) if isinstance(block, ToolCallBlock)]
+    return [(call.id, call.name) for call in blocks if call.id and call.name and not call.server]
