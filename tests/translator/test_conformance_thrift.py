@@ -45,7 +45,7 @@ SNAPSHOTS: dict[str, tuple[str, list[int]]] = {
     "self_reporting_model": (RENAMED, [1]),
     "speech_after_its_node": (UNSAVED, [1]),
     "subgraph_private_state": (UNSAVED, [1]),
-    "summarization_middleware": (REMOVED, [0, 0, 2]),
+    "summarization_middleware": (REMOVED, [0, 0, 1]),
     "summary_in_front": (REORDERED, [2, 2, 1]),
     "turned_around": (REORDERED, [2]),
     "user_without_id": (UNNAMED, [1]),

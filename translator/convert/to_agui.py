@@ -6,7 +6,8 @@ Rules
 1. One stored message becomes no, one or several wire messages, by that message and the options alone.
 2. Roles: human is user, ai is assistant, tool is tool. A chat message keeps the role user, assistant or system; any
    other role is an assistant of that name. A function message (OpenAI's calls before there were tools) belongs to no
-   call that a client could have, and becomes none. System and developer messages are never visible.
+   call that a client could have, and becomes none. System and developer messages are never visible, and user messages
+   that a middleware wrote for its model (a summary, say; it marks them `lc_source`) are not either.
 3. A user's content is text, or content parts where it is a list. What is neither text nor media is left out.
 4. A tool's content is its text; where it has media, content parts (as text for clients older than 1.0, which refuse
    parts there); anything else, compact JSON.
@@ -17,8 +18,9 @@ Rules
 7. A reasoning block with neither text nor an encrypted value becomes no message; its number counts all the same.
 8. A call without a name is left out: a client has no use for it. A message of hidden calls alone becomes none; one that
    has nothing at all becomes an empty one.
-9. `to_agui_messages` gives more than a front end displays: system and developer messages, results whole, errors also in
-   `error`, and under `metadata.langchain` what only LangChain has words for, so that it can be given back.
+9. `to_agui_messages` gives more than a front end displays: system and developer messages, user messages of
+   middlewares, results whole, errors also in `error`, and under `metadata.langchain` what only LangChain has words for,
+   so that it can be given back.
 """
 
 from __future__ import annotations
@@ -53,14 +55,14 @@ def to_agui(message: Any, position: int, options: Options, report: Report = log_
 
     Takes the message (an object or its JSON), its position in the list of messages, which names it if it has no id, the
     options that say what is visible, and `report`, which takes the errors of its content blocks. Gives [] for what is
-    not visible: system messages, removals, no messages at all.
+    not visible: system messages, a middleware's summaries, removals, no messages at all.
     """
     view = fields(message)
     kind, role = _kind_and_role(view)
     message_id = id_of(view, position)
     if kind == "ai":
         return _assistant(view, message_id, role, options, report)
-    if kind == "human":
+    if kind == "human" and _middleware(view) is None:
         return [_user(view, message_id, report)]
     if kind == "tool" and options.tool_results and not _is_hidden(view.get("name"), options):
         return [_tool(view, message_id, options)]
@@ -70,8 +72,8 @@ def to_agui(message: Any, position: int, options: Options, report: Report = log_
 def to_agui_messages(messages: Iterable[Any]) -> list[Message]:
     """AG-UI messages (`ag_ui.core` models) with all that the LangChain messages have.
 
-    That is more than a front end displays: system and developer messages, whole results, and under
-    `metadata.langchain` what AG-UI has no field for, so that `to_langchain_messages` can give it back.
+    That is more than a front end displays: system and developer messages, a middleware's summaries, whole results, and
+    under `metadata.langchain` what AG-UI has no field for, so that `to_langchain_messages` can give it back.
 
     Takes messages in any form that LangGraph takes. Nothing raises: what cannot be read, or AG-UI has no message for,
     is left out, with a warning in the log.
@@ -192,6 +194,12 @@ def _kind_and_role(view: Mapping[str, Any]) -> tuple[str, str | None]:
     return "ai", role if isinstance(role, str) and role not in ("assistant", "ai") else None
 
 
+def _middleware(view: Mapping[str, Any]) -> str | None:
+    """The middleware that wrote a user message, as LangChain's and deepagents' middlewares mark them."""
+    kwargs = view.get("additional_kwargs")
+    return as_name(kwargs.get("lc_source")) if isinstance(kwargs, Mapping) else None
+
+
 def _is_hidden(name: Any, options: Options) -> bool:
     return isinstance(name, str) and name in options.hidden_tools
 
@@ -265,8 +273,13 @@ def _complete(message: Any, position: int) -> list[Event]:
         if view.get("status") == "error":
             wire["error"] = wire["content"] if isinstance(wire["content"], str) else "error"
         return [wire]
+    if kind == "human":
+        wire = _user(view, message_id, log_unreadable)
+        if middleware := _middleware(view):
+            wire["metadata"] = {METADATA_KEY: {"lc_source": middleware}}
+        return [wire]
     if kind != "ai":
-        return to_agui(message, position, _EVERYTHING)
+        return []
     answer = _Answer(view, message_id)
     wires = []
     for block, form in zip(answer.reasoning, reasoning_forms(answer.blocks), strict=True):

@@ -73,7 +73,7 @@ class _Reader:
             raise TypeError(f"a message is an object, not {type(wire).__name__}")
         role = wire.get("role")
         if role == "user":
-            self._read.append(HumanMessage(_user_content(wire.get("content")), id=_id(wire), name=wire.get("name")))
+            self._user(wire)
         elif role in ("system", "developer"):
             more = {"additional_kwargs": {"__openai_role__": "developer"}} if role == "developer" else {}
             self._read.append(SystemMessage(_text(wire, "content"), id=_id(wire), name=wire.get("name"), **more))
@@ -100,6 +100,12 @@ class _Reader:
                 yield _ai_message(item)
             except Exception as error:
                 _log.warning("An AG-UI message is left out: %s", error)
+
+    def _user(self, wire: Wire) -> None:
+        message = HumanMessage(_user_content(wire.get("content")), id=_id(wire), name=wire.get("name"))
+        if middleware := _own(wire).get("lc_source"):
+            message.additional_kwargs["lc_source"] = middleware
+        self._read.append(message)
 
     def _assistant(self, wire: Wire) -> None:
         if wire.get("content") is not None:

@@ -65,6 +65,8 @@ def test_a_tool_message_is_the_tools() -> None:
         {"role": "developer", "content": "secret"},
         RemoveMessage(id="x"),
         FunctionMessage(content="1", name="f", id="x"),
+        HumanMessage("Here is a summary.", id="x", additional_kwargs={"lc_source": "summarization"}),
+        {"role": "user", "content": "Here is a summary.", "additional_kwargs": {"lc_source": "summarization"}},
         None,
         7,
         {},
@@ -73,6 +75,11 @@ def test_a_tool_message_is_the_tools() -> None:
 )
 def test_what_is_not_for_the_client_is_not_visible(message: Any) -> None:
     assert to_agui(message, 0, OPTIONS) == []
+
+
+@pytest.mark.parametrize("kwargs", [{}, {"lc_source": 7}, {"lc_source": ""}, None])
+def test_a_user_message_without_the_mark_of_a_middleware_is_visible(kwargs: Any) -> None:
+    assert one({"type": "human", "content": "hi", "id": "u", "additional_kwargs": kwargs})["content"] == "hi"
 
 
 def test_a_chat_message_of_another_role_is_an_assistant_of_that_name() -> None:

@@ -194,6 +194,11 @@ def test_content_comes_back_in_the_shape_of_its_provider(content: list[Any]) -> 
     assert to_langchain_messages(to_agui_messages([message])) == [message]
 
 
+def test_a_summary_comes_back_as_one() -> None:
+    message = HumanMessage("Here is a summary.", id="u", additional_kwargs={"lc_source": "summarization"})
+    assert to_langchain_messages(to_agui_messages([message])) == [message]
+
+
 def test_reasoning_beside_the_content_comes_back_beside_it() -> None:
     message = AIMessage("x", id="a", additional_kwargs={"reasoning_content": "hm"})
     assert to_langchain_messages(to_agui_messages([message])) == [message]
