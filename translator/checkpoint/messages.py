@@ -20,7 +20,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from ..client.reducer import with_activity_types
+from ..client.snapshots import with_activity_types
 from ..client.view import ClientView
 from ..convert.compare import by_id, common_length, count_calls, is_same_message, merge, same_order
 from ..convert.to_events import as_events

@@ -26,7 +26,8 @@ from .apply_patch import RefusedError, apply_patch
 from .event_fields import is_readable
 from .message_store import MessageStore
 from .open_items import OpenItems, owners
-from .reducer import APPENDS, REDUCES, complete_activity_types
+from .reducer import APPENDS, REDUCES
+from .snapshots import complete_activity_types
 
 __all__ = ["ClientContents"]
 

@@ -24,14 +24,14 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import orjson
 
-from ..convert.compare import by_id, common_length, same_order, with_json_arguments
+from ..convert.compare import with_json_arguments
 from ..convert.to_events import as_events, continuation
 from ..jsonable.same_json import same_json
 from ..wire import events
@@ -40,9 +40,10 @@ from .contents import ClientContents
 from .long_snapshots import framed
 from .message_store import MessageStore
 from .open_items import OpenItems, is_stored, owners, without_open
-from .reducer import APPENDS, REDUCES, after_snapshot, with_activity_types
+from .reducer import APPENDS, REDUCES, after_snapshot
+from .snapshots import ordered_snapshots, with_activity_types
 
-__all__ = ["Missing", "missing_messages", "ordered_snapshots"]
+__all__ = ["Missing", "missing_messages"]
 
 _FEW = 16  # events that no snapshot is worth, however small: it makes a client draw everything anew
 _EVENT = 1_000  # bytes that an event counts beside its own
@@ -98,13 +99,13 @@ class _Sides:
     @cached_property
     def snapshots(self) -> list[Event]:
         """What brings the reader to the view by snapshots: the last one is of all messages."""
-        view, present = self.view, self.messages if self.known.knows_messages else []
+        view, order = self.view, self.known.order if self.known.knows_messages else []
 
         def make(messages: list[Event]) -> Event:
             return with_activity_types(events.messages_snapshot(messages), view.version, known=view.knows_activities)
 
         messages = _messages(view, self.now, self.wanted)
-        return list(ordered_snapshots(present, messages, make, is_legacy=view.store.is_legacy))
+        return list(ordered_snapshots(order, messages, make))
 
     @cached_property
     def size(self) -> int:
@@ -226,23 +227,6 @@ def _begun(message: Event, begun: Collection[str]) -> Event | None:
 
 
 # --- by snapshots -----------------------------------------------------------------------------------------------------
-
-
-def ordered_snapshots(
-    present: list[Event], messages: list[Event], make: Callable[[list[Event]], Event], *, is_legacy: bool
-) -> Iterator[Event]:
-    """The one or two snapshots that leave a client, which has `present`, with `messages` in the order that counts.
-
-    `make` makes a snapshot of some messages. The first of two has those that are in order already: the client drops the
-    others, and gets them in the order of the second one.
-    """
-    whole, before = make(messages), [message["id"] for message in present]
-    if before != [message["id"] for message in messages[: len(before)]]:
-        wanted = by_id(messages)
-        after = [item["id"] for item in after_snapshot(present, whole, is_legacy=is_legacy) if item["id"] in wanted]
-        if not same_order(after, wanted):
-            yield make(messages[: common_length([item for item in before if item in wanted], list(wanted))])
-    yield whole
 
 
 def _messages(view: ClientContents, now: OpenItems, messages: list[Event]) -> list[Event]:

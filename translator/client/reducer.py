@@ -25,8 +25,9 @@ from typing import Any, TypeVar
 from ..wire.events import Event
 from .apply_patch import RefusedError, apply_patch
 from .message_store import MessageStore, StoredMessage
+from .snapshots import complete_activity_types
 
-__all__ = ["APPENDS", "REDUCES", "after_snapshot", "append_text", "complete_activity_types", "with_activity_types"]
+__all__ = ["APPENDS", "REDUCES", "after_snapshot", "append_text"]
 
 T = TypeVar("T")
 
@@ -277,47 +278,6 @@ def _merge_snapshot(
             first = fresh[message["id"]]
             merged.append(first if wire(first) is message else make(message))
     return merged
-
-
-# --- which activities a messages snapshot has -------------------------------------------------------------------------
-
-_NAMESPACE = "@ag-ui/client"
-"""The metadata key under which a messages snapshot declares which activities it has."""
-_TYPES = "authoritativeActivityTypes"
-"""Its member with the activity types that are complete: a list, or null for all types."""
-
-
-def with_activity_types(
-    snapshot: Event, version: str | None, *, known: bool, complete: tuple[str, ...] = (), drops: bool = False
-) -> Event:
-    """A messages snapshot that declares, to a client that reads this, of which types it has all activities.
-
-    `known`: all activities of the client are known, and the snapshot has those that stay; otherwise it has all of the
-    types `complete` only. `drops`: the client has some that are not in the snapshot. Without a declaration a client
-    concludes from the messages: all types are complete if there is any activity, none if there is none.
-    """
-    has_any = "activity" in [message["role"] for message in snapshot["messages"]]
-    if version is None or (known == has_any and (has_any or not drops)):
-        return snapshot
-    types = None if known else list(complete)
-    return {**snapshot, "metadata": {_NAMESPACE: {_TYPES: types}}}
-
-
-def complete_activity_types(event: Event, *, is_legacy: bool) -> frozenset[str] | None:
-    """The activity types of which a messages snapshot has all activities; `None` is every type."""
-    undeclared = None if any(message["role"] == "activity" for message in event["messages"]) else frozenset[str]()
-    metadata = event.get("metadata", {})
-    if is_legacy or _NAMESPACE not in metadata:
-        return undeclared
-    declared = metadata[_NAMESPACE]
-    if not isinstance(declared, dict):
-        return frozenset()
-    if _TYPES not in declared:
-        return undeclared
-    types = declared[_TYPES]
-    if types is None:
-        return None
-    return frozenset(types) if isinstance(types, list) and all(isinstance(t, str) for t in types) else frozenset()
 
 
 # --- metadata ---------------------------------------------------------------------------------------------------------

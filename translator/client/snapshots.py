@@ -1,0 +1,67 @@
+"""Messages snapshots as they are made: the order that a client ends with, and which activities they are complete for.
+
+Never here: what a client does with a snapshot (`reducer`), and which messages it should have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from ..convert.compare import by_id, common_length, same_order
+from ..wire.events import Event
+
+__all__ = ["complete_activity_types", "ordered_snapshots", "with_activity_types"]
+
+_NAMESPACE = "@ag-ui/client"
+"""The metadata key under which a messages snapshot declares which activities it has."""
+_TYPES = "authoritativeActivityTypes"
+"""Its member with the activity types that are complete: a list, or null for all types."""
+
+
+def ordered_snapshots(order: list[str], messages: list[Event], make: Callable[[list[Event]], Event]) -> Iterator[Event]:
+    """The one or two snapshots that leave a client with `messages` in the order that counts.
+
+    `order`: the ids of the client's messages, in its order; `make` makes a snapshot of some messages. A client keeps
+    its own order for ids it has. Where that would end wrong, a snapshot of the messages that are in order already comes
+    first: the client drops the others, and gets them in the order of the second one.
+    """
+    wanted = by_id(messages)
+    ids = list(wanted)
+    if order != ids[: len(order)]:
+        present, known = [item for item in order if item in wanted], set(order)
+        if not same_order([*present, *(item for item in ids if item not in known)], wanted):
+            yield make(messages[: common_length(present, ids)])
+    yield make(messages)
+
+
+def with_activity_types(
+    snapshot: Event, version: str | None, *, known: bool, complete: tuple[str, ...] = (), drops: bool = False
+) -> Event:
+    """A messages snapshot that declares, to a client that reads this, of which types it has all activities.
+
+    `known`: all activities of the client are known, and the snapshot has those that stay; otherwise it has all of the
+    types `complete` only. `drops`: the client has some that are not in the snapshot. Without a declaration a client
+    concludes from the messages: all types are complete if there is any activity, none if there is none.
+    """
+    has_any = "activity" in [message["role"] for message in snapshot["messages"]]
+    if version is None or (known == has_any and (has_any or not drops)):
+        return snapshot
+    types = None if known else list(complete)
+    return {**snapshot, "metadata": {_NAMESPACE: {_TYPES: types}}}
+
+
+def complete_activity_types(event: Event, *, is_legacy: bool) -> frozenset[str] | None:
+    """The activity types of which a messages snapshot has all activities; `None` is every type."""
+    undeclared = None if any(message["role"] == "activity" for message in event["messages"]) else frozenset[str]()
+    metadata = event.get("metadata", {})
+    if is_legacy or _NAMESPACE not in metadata:
+        return undeclared
+    declared = metadata[_NAMESPACE]
+    if not isinstance(declared, dict):
+        return frozenset()
+    if _TYPES not in declared:
+        return undeclared
+    types = declared[_TYPES]
+    if types is None:
+        return None
+    return frozenset(types) if isinstance(types, list) and all(isinstance(t, str) for t in types) else frozenset()
