@@ -1,7 +1,8 @@
 """Everything that touches a graph, a server or a socket; never how a part becomes an event.
 
 `connect` tells what a thread holds and what runs on it, `watch` every run that comes after; `start` makes a run of this
-process that outlives its readers, `cancel` stops one for real. See each for its rules.
+process that outlives its readers, `cancel` stops one for real; `outcome` asks a platform how a run ended, for
+`translate`. See each for its rules.
 """
 
 from .failures import InvalidIdError, InvalidInputError, InvalidRunIdError, InvalidThreadIdError, RunConflictError
@@ -11,6 +12,7 @@ from .patience import Policy
 from .process_run import Run
 from .public import cancel, connect, connect_sse, watch, watch_sse
 from .public_run import run, run_sse
+from .run_outcome import outcome
 from .runs import RunNotFoundError, Runs, start
 from .shown import options_for
 from .sources import Local, Platform
@@ -38,6 +40,7 @@ __all__ = [
     "connect",
     "connect_sse",
     "options_for",
+    "outcome",
     "run",
     "run_sse",
     "start",

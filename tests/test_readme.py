@@ -168,6 +168,13 @@ async def test_a_stream_is_translated(conversation: Conversation) -> None:
     assert [told[0].type.value, told[-1].type.value] == ["RUN_STARTED", "RUN_FINISHED"]
 
 
+@pytest.mark.parametrize(("graph", "outcome"), [("gated_chat", "success"), ("gated_asking", "interrupt")])
+async def test_a_platforms_stream_ends_as_its_run_did(platform: LangGraphClient, graph: str, outcome: str) -> None:
+    thread_id = (await platform.threads.create())["thread_id"]
+    events = [event async for event in block("platform_run").platform_run(platform, thread_id, asked(), graph)]
+    assert (events[-1].type.value, events[-1].outcome.type) == ("RUN_FINISHED", outcome)
+
+
 async def test_the_state_machine_is_used_by_hand(conversation: Conversation, agui_client: AguiClient) -> None:
     parts = [part async for part in conversation.stream(conversation.fixture.turns[0])]
     frames = block("frames").frames(parts, error=RuntimeError("cut"))
