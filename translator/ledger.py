@@ -1,6 +1,8 @@
 """Every fact about the messages and tool calls that one run emits: `Ledger`. Emits nothing itself.
 
-A `Record` is one message: what a model call says, the result of a tool, an activity of a node. It has two axes.
+A `Record` is one message: what a model call says, the result of a tool, an activity of a node. What a model call emits
+beside its message (reasoning, media, results of tools that the provider runs) are messages too, and records of their
+own. A record has two axes.
 
 - *Emission*: how far the message has been emitted. `EMISSION_MOVES` has the legal moves.
 - *Storage*: whether the checkpoint is known to have it. `STORAGE_MOVES` has the legal moves.
@@ -14,7 +16,8 @@ Rules
 4. What a subagent emits, and what a node shows itself, is kept: no checkpoint of the root graph has it. All else is
    pending until the next `values` of the root graph.
 5. When a superstep of the root graph has been reconciled, what has ended is saved or removed, and forgotten. What still
-   streams is pending until it has ended. What is kept is known to the end of the run.
+   streams is pending until it has ended, together with what was emitted beside it. What is kept is known to the end of
+   the run.
 6. What is open on the wire is not noted here: the view knows it.
 
 Tool calls are known to a client by their id alone, in whatever message. Some models number their calls anew in each
@@ -74,6 +77,7 @@ class Storage(Enum):
     SAVED = "the checkpoint has it"
     REMOVED = "the checkpoint does not have it, and the client was made to drop it"
     KEPT = "it stays with the client, whatever the checkpoint has"
+    UNCOMPARED = "its superstep has ended, and the values had no messages to compare it with"
 
 
 class Reason(Enum):
@@ -100,32 +104,44 @@ EMISSION_MOVES: Final[Mapping[tuple[Emission, str], Emission]] = {
 STORAGE_MOVES: Final[Mapping[tuple[Storage, str], Storage]] = {
     (Storage.UNSEEN, "emit"): Storage.PENDING,
     (Storage.UNSEEN, "keep"): Storage.KEPT,
-    (Storage.PENDING, "emit"): Storage.PENDING,
     (Storage.PENDING, "keep"): Storage.KEPT,
     (Storage.PENDING, "save"): Storage.SAVED,
     (Storage.PENDING, "remove"): Storage.REMOVED,
-    (Storage.KEPT, "emit"): Storage.KEPT,
-    (Storage.KEPT, "keep"): Storage.KEPT,
+    (Storage.PENDING, "pass"): Storage.UNCOMPARED,
 }
 
 
 class Record:
     """One message of the run. Its attributes are read only; `Ledger` assigns to them."""
 
-    __slots__ = ("answers", "beside", "call", "emission", "id", "owner", "provider_id", "reason", "run_id", "storage")
+    __slots__ = (
+        "answers",
+        "beside",
+        "call",
+        "emission",
+        "id",
+        "main",
+        "owner",
+        "provider_id",
+        "reason",
+        "run_id",
+        "storage",
+    )
 
-    def __init__(self, owner: Owner = RUN, call: object = None) -> None:
+    def __init__(self, owner: Owner = RUN, call: object = None, main: Record | None = None) -> None:
         self.owner = owner
         self.call = call
-        """The model call that says it; None for other messages."""
+        """The model call that says it, while it does; None for other messages."""
+        self.main = self if main is None else main
+        """The record beside which it is emitted; itself, if it is no such message."""
+        self.beside: tuple[Record, ...] = ()
+        """The messages emitted beside it."""
         self.id: str | None = None
         """The id it is emitted under; None: nothing has been emitted."""
         self.run_id: str | None = None
         """The id that LangChain made for it from the run of the model call."""
         self.provider_id: str | None = None
         """The id that the provider gave it."""
-        self.beside: list[str] = []
-        """The ids of messages emitted beside it: reasoning, media, results of tools that the provider runs."""
         self.emission = Emission.WAITING
         self.storage = Storage.UNSEEN
         self.reason: Reason | None = None
@@ -135,8 +151,8 @@ class Record:
 
     @property
     def ids(self) -> list[str]:
-        """The ids of all that was emitted of it."""
-        return self.beside if self.id is None else [*self.beside, self.id]
+        """The ids of all that was emitted of it and beside it."""
+        return [record.id for record in (*self.beside, self) if record.id is not None]
 
     @property
     def is_suppressed(self) -> bool:
@@ -148,6 +164,12 @@ class Record:
         """Whether the message has ended."""
         return self.emission is Emission.CLOSED
 
+    def is_among(self, stored: Set[object], answered: Set[object]) -> bool:
+        """Whether a checkpoint with these messages, and results for these calls, has it, under any of its ids."""
+        if self.answers is not None:
+            return self.answers in answered
+        return not stored.isdisjoint((self.id, self.provider_id, self.run_id))
+
 
 class Ledger:
     """The messages of one run, by the ids they are emitted under."""
@@ -156,9 +178,10 @@ class Ledger:
         self._view = view
         self._losses = losses
         self.calls = Calls(view)
-        self._pending: dict[Record, None] = {}
-        """What was emitted since the last reconciliation."""
-        self._kept: set[str] = set()
+        self._pending: dict[str, Record] = {}
+        """By id: the records whose storage is `PENDING`."""
+        self._kept: dict[str, Record] = {}
+        """By id: the records whose storage is `KEPT`."""
         self._streaming: dict[str, Record] = {}
         """By id: the record of the model call that says the message."""
         self._openers: dict[str, str | None] = {}
@@ -176,20 +199,12 @@ class Ledger:
 
     def pending(self) -> set[str]:
         """The ids emitted since the last reconciliation that the next values may have."""
-        return {message_id for record in self._pending for message_id in record.ids}
+        return set(self._pending)
 
     def not_stored(self, stored: Set[object], answered: Set[object]) -> set[str]:
         """The ids of pending messages that a checkpoint does not have, also not under other ids. `stored`: the ids of
         its messages; `answered`: the ids of the calls that its tool results answer."""
-        found: set[str] = set()
-        for record in self._pending:
-            if record.answers is not None:
-                is_stored = record.answers in answered
-            else:
-                is_stored = not stored.isdisjoint((record.id, record.provider_id, record.run_id))
-            if not is_stored:
-                found.update(record.ids)
-        return found
+        return {key for key, record in self._pending.items() if not record.main.is_among(stored, answered)}
 
     def streaming(self, message_id: str) -> Record | None:
         """The record of the model call that says this message, if it has not ended."""
@@ -217,16 +232,16 @@ class Ledger:
         """The first event of the message comes, under this id."""
         if self._move(record, "emit"):
             record.id = message_id
+            self._store(record, "emit" if record.owner.id is None else "keep")
             self._openers.setdefault(message_id, record.owner.tag)
             self._streaming[message_id] = record
-            self._emitted(record, message_id)
+            self._changed.add(message_id)
 
     def emit_beside(self, record: Record, message_id: str) -> None:
         """A message is emitted beside the record's: reasoning, media, the result of a tool that the provider runs."""
-        record.beside.append(message_id)
-        if record.storage is Storage.UNSEEN:
-            self._store(record, "keep" if record.owner.id is not None else "emit")
-        self._emitted(record, message_id)
+        beside = Record(record.owner, main=record)
+        record.beside += (beside,)
+        self.emit(beside, message_id)
 
     def emit_result(self, message_id: str, answers: str, owner: Owner) -> None:
         """A tool's result is emitted, whole; `answers` is the id of its call as the checkpoint has it."""
@@ -241,17 +256,19 @@ class Ledger:
             record.reason = record.reason or reason
 
     def close(self, record: Record) -> None:
-        """The message has ended."""
-        if not record.has_ended:
-            self._move(record, "close")
+        """The message has ended, and what was emitted beside it."""
+        for each in (*record.beside, record):
+            if not each.has_ended:
+                self._move(each, "close")
+                each.call = None
 
     def keep(self, ids: Iterable[str]) -> None:
         """Messages stay with the client, whatever the checkpoint has: of a node, or such as it cannot be made to
         drop."""
-        kept = set(ids)
-        self._kept |= kept
-        for record in self._pending:
-            if record.storage is Storage.PENDING and not kept.isdisjoint(record.ids):
+        for message_id in ids:
+            if message_id not in self._kept:
+                record = self._pending.get(message_id) or Record()
+                record.id = message_id
                 self._store(record, "keep")
 
     def read(self, ids: Collection[str]) -> None:
@@ -265,39 +282,32 @@ class Ledger:
 
     def reconciled(self, *, is_compared: bool) -> None:
         """A superstep of the root graph has ended (rule 5). `is_compared`: the client was given what the checkpoint
-        has, so that what it has now is stored. Otherwise what was emitted stays with the client."""
-        for record in [record for record in self._pending if record.has_ended]:
-            del self._pending[record]
-            if record.storage is Storage.PENDING:
-                is_stored = record.id is not None and self._view.has(record.id)
-                self._store(record, "keep" if not is_compared else "save" if is_stored else "remove")
+        has, so that what it has now is stored."""
+        for message_id, record in [(key, record) for key, record in self._pending.items() if record.has_ended]:
+            move = "save" if self._view.has(message_id) else "remove"
+            self._store(record, move if is_compared else "pass")
         self._read = set()
         self._streaming = {key: record for key, record in self._streaming.items() if not record.has_ended}
-
-    def _emitted(self, record: Record, message_id: str) -> None:
-        self._changed.add(message_id)
-        if record.owner.id is not None:
-            self._kept.add(message_id)
-        else:
-            self._pending[record] = None
 
     def _move(self, record: Record, move: str) -> bool:
         after = EMISSION_MOVES.get((record.emission, move))
         if after is None:
             self._refuse(record, move, record.emission.name)
             return False
-        if move == "emit" and not self._store(record, "keep" if record.owner.id is not None else "emit"):
-            return False
         record.emission = after
         return True
 
-    def _store(self, record: Record, move: str) -> bool:
+    def _store(self, record: Record, move: str) -> None:
         after = STORAGE_MOVES.get((record.storage, move))
-        if after is None:
+        if after is None or record.id is None:
             self._refuse(record, move, record.storage.name)
-            return False
+            return
         record.storage = after
-        return True
+        for storage, records in ((Storage.PENDING, self._pending), (Storage.KEPT, self._kept)):
+            if after is storage:
+                records[record.id] = record
+            elif records.get(record.id) is record:
+                del records[record.id]
 
     def _refuse(self, record: Record, move: str, state: str) -> None:
         self._changed.update(record.ids)

@@ -3,7 +3,6 @@
 import ast
 import logging
 from collections.abc import Callable
-from itertools import product
 from pathlib import Path
 
 import pytest
@@ -42,15 +41,13 @@ def text_on(view: ClientView, message_id: str) -> None:
 
 
 def reached(emission: Emission, storage: Storage, owner: Owner) -> tuple[Ledger, Record]:
-    """A ledger with a record in this state, reached by legal moves; skips what no moves reach."""
+    """A ledger with a record in this state, reached by legal moves."""
     view = ClientView([])
     ledger = Ledger(view, Losses("t", "r"))
     record = Record(owner)
     if storage is S.SAVED:
         text_on(view, "message")
-    if emission is E.WAITING and storage is not S.UNSEEN:
-        ledger.emit_beside(record, "message")
-    elif storage is not S.UNSEEN:
+    if storage is not S.UNSEEN:
         ledger.emit(record, "message")
     if emission is E.SUPPRESSED:
         ledger.suppress(record, Reason.HIDDEN)
@@ -58,25 +55,20 @@ def reached(emission: Emission, storage: Storage, owner: Owner) -> tuple[Ledger,
         ledger.close(record)
     if storage is S.KEPT:
         ledger.keep(["message"])
-    if storage in (S.SAVED, S.REMOVED):
-        ledger.reconciled(is_compared=True)
+    if storage in (S.SAVED, S.REMOVED, S.UNCOMPARED):
+        ledger.reconciled(is_compared=storage is not S.UNCOMPARED)
     return ledger, record
 
 
 def states() -> list[tuple[Emission, Storage]]:
     """Every state that moves reach: what has emitted is not unseen, and only what has ended is saved or removed."""
-    found = []
-    for emission, storage in product(Emission, Storage):
-        is_reached = {
-            S.UNSEEN: emission is not E.STREAMING,
-            S.PENDING: True,
-            S.KEPT: True,
-            S.SAVED: emission is E.CLOSED,
-            S.REMOVED: emission is E.CLOSED,
-        }[storage]
-        if is_reached:
-            found.append((emission, storage))
-    return found
+    reached = {
+        E.WAITING: (S.UNSEEN,),
+        E.STREAMING: (S.PENDING, S.KEPT),
+        E.SUPPRESSED: (S.UNSEEN, S.PENDING, S.KEPT),
+        E.CLOSED: tuple(Storage),
+    }
+    return [(emission, storage) for emission, storages in reached.items() for storage in storages]
 
 
 @pytest.mark.last_resort
@@ -102,8 +94,8 @@ def emitted(emission: Emission, storage: Storage) -> tuple[Emission, Storage] | 
     return (E.STREAMING, S.PENDING if storage is S.UNSEEN else storage) if emission is E.WAITING else None
 
 
-def emitted_beside(emission: Emission, storage: Storage) -> tuple[Emission, Storage] | None:
-    return (emission, S.PENDING if storage is S.UNSEEN else storage)
+def unchanged(emission: Emission, storage: Storage) -> tuple[Emission, Storage] | None:
+    return (emission, storage)
 
 
 def suppressed(emission: Emission, storage: Storage) -> tuple[Emission, Storage] | None:
@@ -127,12 +119,12 @@ def reconciled(after: Storage) -> Callable[[Emission, Storage], tuple[Emission, 
 
 EXPECTED: dict[str, Callable[[Emission, Storage], tuple[Emission, Storage] | None]] = {
     "emit": emitted,
-    "emit beside": emitted_beside,
+    "emit beside": unchanged,
     "suppress": suppressed,
     "close": closed,
     "keep": kept,
     "reconciled": reconciled(S.REMOVED),
-    "not compared": reconciled(S.KEPT),
+    "not compared": reconciled(S.UNCOMPARED),
 }
 """By input: the state after it; None: the move is illegal."""
 
@@ -162,6 +154,43 @@ def test_the_first_reason_stays() -> None:
     ledger, record = reached(E.SUPPRESSED, S.UNSEEN, Owner())
     ledger.suppress(record, Reason.RECONCILED)
     assert record.reason is Reason.HIDDEN
+
+
+@pytest.mark.parametrize(("emission", "storage"), states(), ids=lambda state: state.name)
+def test_what_is_kept_and_what_is_pending_is_what_the_records_say(emission: Emission, storage: Storage) -> None:
+    ledger, record = reached(emission, storage, Owner())
+    assert (ledger.is_kept("message"), ledger.pending()) == (
+        storage is S.KEPT,
+        {"message"} if storage is S.PENDING else set(),
+    )
+    ledger.emit_beside(record, "beside")
+    assert record.beside[0].storage is S.PENDING
+    ledger.keep(["beside"])
+    assert (record.storage, record.beside[0].storage, ledger.is_kept("beside")) == (storage, S.KEPT, True)
+
+
+def test_what_is_emitted_beside_a_message_ends_with_it() -> None:
+    ledger, record = reached(E.STREAMING, S.PENDING, Owner())
+    ledger.emit_beside(record, "beside")
+    ledger.reconciled(is_compared=True)
+    assert ledger.pending() == {"message", "beside"}
+    ledger.close(record)
+    ledger.reconciled(is_compared=True)
+    assert (ledger.pending(), record.beside[0].storage) == (set(), S.REMOVED)
+
+
+def test_messages_that_the_run_did_not_emit_are_kept_too() -> None:
+    ledger = Ledger(ClientView([]), Losses("t", "r"))
+    ledger.keep(["activity", "activity"])
+    assert (ledger.is_kept("activity"), ledger.is_kept("other"), ledger.take_changed()) == (True, False, set())
+
+
+def test_an_ended_record_does_not_keep_its_model_call() -> None:
+    ledger = Ledger(ClientView([]), Losses("t", "r"))
+    record = Record(SUBAGENT, call=object())
+    ledger.emit(record, "message")
+    ledger.close(record)
+    assert record.call is None
 
 
 def test_what_a_subagent_emits_is_kept_and_never_pending() -> None:

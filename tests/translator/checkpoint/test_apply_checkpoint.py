@@ -248,8 +248,8 @@ def with_shown(parts: list[Any], cut: int, data: Any, version: str, key: str | N
 
 def texts(view: ClientView) -> dict[str, str]:
     found = {m["id"]: m["content"] for m in view.messages if isinstance(m.get("content"), str)}
-    calls = [call for m in view.messages for call in m.get("toolCalls", ())]
-    return {**found, **{f"call {call['id']}": call["function"]["arguments"] for call in calls}}
+    calls = [(m["id"], call) for m in view.messages for call in m.get("toolCalls", ())]
+    return {**found, **{f"call {call['id']} of {item}": call["function"]["arguments"] for item, call in calls}}
 
 
 def told_on_the_way(events: list[Event], version: str) -> Iterator[dict[str, str]]:
@@ -279,7 +279,10 @@ def compared(telling: Telling, key: str | None) -> tuple[list[Any], Any]:
     return comparable(telling.own(telling.view.messages, ids)), telling.view.state
 
 
-def check(parts: list[Any], cuts: list[int], version: str, key: str | None, last: Any) -> list[Telling]:
+def check(
+    parts: list[Any], cuts: list[int], version: str, key: str | None, last: Any, *, repeats_ids: bool = False
+) -> list[Telling]:
+    """`repeats_ids`: several messages have the same id, so that a text may be the beginning of another one's."""
     every = root_values(parts)
     plain = uncut(parts, version, key, last)
     whole: dict[str, set[str]] = {}
@@ -294,7 +297,8 @@ def check(parts: list[Any], cuts: list[int], version: str, key: str | None, last
             mine, its = compared(telling, key), compared(plain, key)
             assert mine[0] == its[0], cut
             assert mine[1] == its[1] or its[1] is None, cut  # what the stream never told may be shown
-            assert_beginnings(telling, whole, version)
+            if not repeats_ids:
+                assert_beginnings(telling, whole, version)
             found.append(telling)
     return found
 
@@ -325,6 +329,6 @@ def test_random_runs_lead_to_the_same_end(
     agui_client: AguiClient, version: str, scenario: Scenario, part: float
 ) -> None:
     cut = int(part * len(scenario.parts))
-    for telling in check(scenario.parts, [cut], version, "messages", None):
+    for telling in check(scenario.parts, [cut], version, "messages", None, repeats_ids=scenario.repeats_ids):
         answer = agui_client.play(telling.events, version=version)
         assert (answer.error, answer.warnings) == (None, [])
