@@ -62,12 +62,10 @@ async def test_after_each_run_a_client_that_connects_holds_what_the_thread_does(
 
 
 def _end(listener: Listener) -> Any:
-    """The end, without the subagents that asked: who comes later is told none. Tasks that run at once ask in any order,
-    and a checkpoint has their interrupts in its own."""
+    """The end, without the subagents that asked: who comes later is told none."""
     last = listener.events[-1]
     outcome = dict(last.get("outcome", {}))
     asked = [{name: item[name] for name in item if name != "subagentRunId"} for item in outcome.get("interrupts", ())]
-    asked.sort(key=lambda item: str(item["id"]))
     return outcome.get("type"), asked, {name: last.get(name) for name in ("type", "code", "message", "result")}
 
 

@@ -50,7 +50,7 @@ from .parts.platform_messages import AccumulatedMessages
 from .run.custom import custom_event, written_state
 from .run.ending import counted, failure_of, result_of
 from .run.error_detail import NEUTRAL, Failure, failure_of_result
-from .run.interrupts import Interrupts, open_calls
+from .run.interrupts import Interrupts
 from .run.steps import Steps
 from .run.subagents import Subagent, Subagents
 from .wire import events
@@ -463,7 +463,8 @@ class Translator:
         usage = losses.attempt("The token usage", self._stream.usage.totals, otherwise=none)
         if isinstance(ending, Finished):
             if self._interrupts and self._options.interrupts != "outcome":
-                yield from losses.attempted("Legacy interrupts", self._interrupts.legacy, self._subagents.tag_at)
+                messages = self.view.messages
+                yield from losses.attempted("Legacy interrupts", self._interrupts.legacy, messages, self._owner)
             outcome, result = self._outcome(ending)
             terminal = events.run_finished(self._thread_id, self._run_id, outcome, result, usage)
         elif failure is None or (isinstance(ending, Cancelled) and not self._options.legacy):
@@ -486,11 +487,9 @@ class Translator:
             return {"type": "success"}, attempt("The result", result_of, ending, self._root.last, otherwise=None)
         if self._options.interrupts == "legacy":
             return None, None
-        items = attempt("The details of the interrupts", self._interrupt_items, otherwise=None)
+        given = self._run_id, self.view.messages, self._owner
+        items = attempt("The details of the interrupts", self._interrupts.items, *given, otherwise=None)
         return {"type": "interrupt", "interrupts": items or self._interrupts.bare(self._run_id)}, None
-
-    def _interrupt_items(self) -> list[Event]:
-        return self._interrupts.items(self._run_id, open_calls(self.view.messages), self._subagents.tag_at)
 
     def _close(self, failure: Failure | None) -> Iterator[Event]:
         """Closes what is open: messages, then steps, then subagents, innermost first."""

@@ -16,6 +16,10 @@ Rules:
    `response_schema`, which comes before the value's own, or that of an approval (`approvals`).
 5. The older custom event, `on_interrupt`, carries a string, as `ag-ui-langgraph` and its TypeScript twin send it:
    clients parse it as JSON, and take a string that is not JSON as it is.
+6. A stream and a checkpoint give the same order. A stream has interrupts as tasks raise them; a checkpoint has them by
+   task, those of a subgraph in any order, and does not always know the subgraph. Both have the open calls of the main
+   agent's messages, the values and the ids: this is the order. The calls of a subagent do not count, because a
+   checkpoint may not have them.
 """
 
 from __future__ import annotations
@@ -29,6 +33,7 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from ..jsonable.to_json import freeze, to_json, to_text
+from ..ledger import Owner
 from ..losses import Losses
 from ..parts.part import Namespace
 from ..wire.events import Event, custom
@@ -37,9 +42,9 @@ from .approvals import answer_schema
 BREAKPOINT = "-breakpoint"
 """What the id of a static breakpoint ends with, after the run's id."""
 OpenCalls = Mapping[str, tuple[str, Any]]
-"""Unanswered tool calls of the client's messages: id to name and arguments."""
-TagAt = Callable[[Namespace], str | None]
-"""Gives the `subagentRunId` of a namespace."""
+"""Unanswered tool calls of the client's messages, in their order: id to name and arguments."""
+OwnerAt = Callable[[Namespace], Owner]
+"""Gives the owner of what is emitted in a namespace."""
 
 _PLACEHOLDER: Final = "placeholder-id"
 """The id of every interrupt that LangGraph makes without one (`NodeInterrupt`)."""
@@ -66,6 +71,9 @@ class _Interrupt(NamedTuple):
     value: Any
     schema: Any
     has_own_id: bool
+
+
+_BREAKPOINT: Final = _Interrupt((), None, None, has_own_id=False)
 
 
 def is_breakpoint(interrupt_id: str) -> bool:
@@ -128,21 +136,34 @@ class Interrupts:
         if found:
             self.add((), found)
 
-    def legacy(self, tag_at: TagAt) -> list[Event]:
+    def legacy(self, messages: Iterable[Event], owner_at: OwnerAt) -> list[Event]:
         """The custom events of older clients: a text as it is, any other value as its JSON in a string; a breakpoint's
-        is null."""
-        found = [(_as_text(one.value), tag_at(one.ns)) for one in self._found.values()] or [("null", None)]
-        return [custom("on_interrupt", value, subagent) for value, subagent in found]
+        is null. `messages`: the client's."""
+        ordered = self._ordered(messages, owner_at) or [(_BREAKPOINT, {})]
+        return [custom("on_interrupt", _as_text(found.value), item.get("subagentRunId")) for found, item in ordered]
 
-    def items(self, run_id: str, calls: OpenCalls, tag_at: TagAt) -> list[Event]:
-        """AG-UI `Interrupt` items."""
+    def items(self, run_id: str, messages: Iterable[Event], owner_at: OwnerAt) -> list[Event]:
+        """AG-UI `Interrupt` items. `messages`: the client's."""
         if not self._found:
             return [{"id": f"{run_id}{BREAKPOINT}", "reason": "langgraph:breakpoint"}]
-        return [self._item(key, found, calls, tag_at(found.ns)) for key, found in self._found.items()]
+        return [item for _, item in self._ordered(messages, owner_at)]
 
     def bare(self, run_id: str) -> list[Event]:
         """The `Interrupt` items with their required fields alone."""
         return [{"id": key, "reason": "input_required"} for key in self._found or [f"{run_id}{BREAKPOINT}"]]
+
+    def _ordered(self, messages: Iterable[Event], owner_at: OwnerAt) -> list[tuple[_Interrupt, Event]]:
+        """The interrupts and their items, in the order of rule 6."""
+        calls = open_calls(messages)
+        positions = {call_id: position for position, call_id in enumerate(calls)}
+
+        def order(each: tuple[_Interrupt, Event]) -> tuple[int, bytes, str]:
+            found, item = each
+            call_id = None if owner_at(found.ns).id else item.get("toolCallId")
+            return positions.get(call_id or "", len(calls)), orjson.dumps(found.value), item["id"]
+
+        items = [(one, self._item(key, one, calls, owner_at(one.ns).tag)) for key, one in self._found.items()]
+        return sorted(items, key=order)
 
     def _key(self, name: str, ns: Namespace, value: Any, seen: set[str]) -> str:
         """The id of an interrupt that has none of its own: that of the same one at another level, or a new one."""
@@ -161,7 +182,7 @@ class Interrupts:
             "id": key,
             "reason": own.get("reason") or ("confirmation" if _asks_approval(value) else "input_required"),
             "message": _message(value) or None,
-            "toolCallId": own.get("toolCallId") or _call_id(value, calls),
+            "toolCallId": own.get("toolCallId") or _call_of_action(value, calls),
             "responseSchema": next((schema for schema in schemas if isinstance(schema, dict)), None),
             "expiresAt": own.get("expiresAt"),
             "metadata": {"value": value},
@@ -228,7 +249,7 @@ def _message(value: Any) -> str | None:
     return next((item for item in given if isinstance(item, str) and item), None)
 
 
-def _call_id(value: Any, calls: OpenCalls) -> str | None:
+def _call_of_action(value: Any, calls: OpenCalls) -> str | None:
     """The one open call whose action a value asks for."""
     requests = value.get("action_requests") if isinstance(value, dict) else None
     if not isinstance(requests, list) or len(requests) != 1 or not isinstance(requests[0], dict):

@@ -94,10 +94,6 @@ class Subagents:
         """The `subagentRunId` that events of `subagent` carry."""
         return subagent.id if subagent is not None and self._is_attributed else None
 
-    def tag_at(self, ns: Namespace) -> str | None:
-        """The `subagentRunId` that events of the graph at `ns` carry."""
-        return self.tag(self.of(ns))
-
     def is_visible(self, ns: Namespace) -> bool:
         """Whether events of the graph at `ns` are emitted: not inside a tool, nor of a hidden subagent."""
         if not ns:

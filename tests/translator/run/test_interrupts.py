@@ -451,7 +451,7 @@ def test_interrupts_without_an_id_are_distinguished_by_value_and_position(names:
         ("values", {"__interrupt__": (one, two, two)}),
     ]
     items = [(item["id"], item["message"]) for item in _items(*parts)]
-    assert items == [("interrupt-0", "two?"), ("interrupt-1", "one?"), ("interrupt-2", "two?")]
+    assert items == [("interrupt-1", "one?"), ("interrupt-0", "two?"), ("interrupt-2", "two?")]
 
 
 def test_an_interrupt_without_an_id_never_takes_that_of_another() -> None:
