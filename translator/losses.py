@@ -45,6 +45,10 @@ class Losses:
         """Translating `what` raised an exception that no rule foresees."""
         self._add(what, error, logging.ERROR)
 
+    def last_resort(self, what: str, error: BaseException) -> None:
+        """As `unforeseen`, for what comes again and again in a run (a part, say): numbered, so that each counts."""
+        self.unforeseen(f"{what} ({len(self) + 1})", error)
+
     def block(self, view: Mapping[str, Any], error: BaseException) -> None:
         """A content block of the message with these fields cannot be read; the rest of the message is emitted."""
         name = _named(view.get("id"))

@@ -23,6 +23,7 @@ LAYERS = (
     ("client",),
     ("ledger",),
     ("messages", "run", "checkpoint"),
+    ("procedures",),
     ("translator",),
     ("translate",),
     ("__init__",),
