@@ -204,6 +204,40 @@ async def test_an_answer_that_does_not_fit_langgraphs_own_schema_is_refused_befo
     assert sorted(await said(compiled)) == ["free anything", "go", "size 7"]
 
 
+@pytest.mark.parametrize("name", ["responseSchema", "response_schema"])
+@pytest.mark.parametrize(
+    ("asked", "wrong", "right", "taken"),
+    [
+        ({}, ("wide", {"width": "wide"}, {}), {"width": 7}, {"width": 7}),
+        ({}, ("wide",), ..., {"status": "cancelled"}),
+        ({"nullable": True}, (), ..., None),
+        ({"type": "tool_approval"}, (True, "approve"), {"width": 7}, {"width": 7}),
+    ],
+)
+async def test_an_answer_that_does_not_fit_the_schema_in_its_value_is_refused_before_anything_runs(
+    asked: Any, wrong: Any, right: Any, taken: Any, name: str, agui_client: AguiClient
+) -> None:
+    size = {"type": "object", "properties": {"width": {"type": "integer"}}, "required": ["width"]}
+    schema = {"anyOf": [size, {"type": "null"}]} if "nullable" in asked else size
+    done: list[Any] = []
+
+    def ask(state: MessagesState) -> dict[str, Any]:
+        done.append(interrupt({**asked, name: schema}))
+        return {"messages": [AIMessage("Taken.")]}
+
+    chat = Chat(agui_client, StateGraph(MessagesState).add_node(ask).add_edge(START, "ask").compile(InMemorySaver()))
+    await chat.says("go")
+    waiting = chat.interrupts
+    assert [item["responseSchema"] for item in waiting] == [schema]
+    for answer in wrong:
+        chat.interrupts = waiting
+        events = await chat.answers(answer)
+        assert ([event.get("code") for event in events], done) == (["invalid_input"], []), answer
+    chat.interrupts = waiting
+    await chat.answers(right)
+    assert (done, chat.texts[-1]) == ([taken], "Taken.")
+
+
 @pytest.mark.newest
 @pytest.mark.parametrize(
     ("answer", "called"), [(True, ["n0", "n1"]), (False, []), (..., []), ({"type": "approve"}, ["n0", "n1"])]

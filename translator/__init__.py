@@ -6,7 +6,8 @@
 - `ClientView`: what a client has after some events, as a value; `OpenItems`: what a stream has opened and not closed.
 - `to_agui_messages`, `to_langchain_messages`, `message_ids`, `unanswered_calls`: the messages of a thread.
 - `events`: constructors of AG-UI events as wire dicts; `encode`, `to_model`, `for_client_version` convert those.
-- `answer_schema`, `is_breakpoint`: interrupts. `read_part`, `to_json`, `same_json`: parts and values in any form.
+- `answer_schema`, `decision_schemas`, `is_breakpoint`: interrupts.
+- `read_part`, `to_json`, `same_json`: parts and values in any form.
 """
 
 from .client.open_items import OpenItems
@@ -20,9 +21,9 @@ from .jsonable.same_json import same_json
 from .jsonable.to_json import to_json
 from .options import CLIENT_CHANNELS, PROTOCOL_VERSION, InvalidOptionError, Options, Prediction, Visibility
 from .parts.part import PLATFORM_STREAM_MODES, STREAM_MODES, Part, read_part
-from .run.approvals import answer_schema
+from .run.approvals import decision_schemas
 from .run.error_detail import error_event
-from .run.interrupts import is_breakpoint
+from .run.interrupts import answer_schema, is_breakpoint
 from .translate import to_model, translate, translate_sse
 from .translator import Translator
 from .wire import events
@@ -50,6 +51,7 @@ __all__ = [
     "UnreadablePartError",
     "Visibility",
     "answer_schema",
+    "decision_schemas",
     "encode",
     "error_event",
     "events",

@@ -2,14 +2,16 @@
 
 Rules:
 
-1. An answer must fit the interrupt's schema: LangGraph's `response_schema`, or that of an approval. LangGraph stores
-   an answer before its node has seen it, and a node that fails on it meets the same answer on every later try. So one
-   that does not fit is refused, and the interrupt goes on waiting.
+1. An answer must fit the interrupt's schema, the one that it is emitted with: LangGraph's `response_schema`, its
+   value's own `responseSchema`, or that of an approval. LangGraph stores an answer before its node has seen it, and a
+   node that fails on it meets the same answer on every later try. So one that does not fit is refused, and the
+   interrupt goes on waiting.
 2. Of an approval `true` and `"approve"` approve every request, `false` and `"reject"` reject them, unless the schema
    takes them as they are.
 3. A cancelled approval is rejected, or responded to where only that is allowed. Any other interrupt that is cancelled
    is resumed with `CANCELLED`, so that a node can tell it from the answer null; or with None, if its schema allows
-   only None of the two.
+   only None of the two. If it allows neither: LangGraph's own schema refuses to cancel; the value's is one of answers
+   alone, and `CANCELLED` is no answer.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from ...translator import answer_schema, to_json
+from ...translator import answer_schema, decision_schemas, to_json
 from ..failures import InvalidInputError
 from .schemas import misfit
 
@@ -32,7 +34,7 @@ _DECLINED: Final = ({"type": "reject", "message": _LEFT}, {"type": "respond", "m
 def resumed_with(answer: Any, value: Any, response_schema: Any) -> Any:
     """What an interrupt with this value is resumed with. Raises `InvalidInputError` for an answer that does not fit."""
     value = to_json(value)
-    schema = _schema(value, response_schema)
+    schema = answer_schema(value, response_schema)
     wrong = misfit(answer, schema)
     if wrong is None:
         return answer
@@ -45,19 +47,14 @@ def resumed_with(answer: Any, value: Any, response_schema: Any) -> Any:
 def cancelled(value: Any, response_schema: Any) -> Any:
     """What a cancelled interrupt is resumed with. Raises `InvalidInputError` if nothing fits."""
     value = to_json(value)
-    schema = _schema(value, response_schema)
-    choices = _declined(value)
-    if choices is None:
-        choices = [dict(CANCELLED), None]
-    for choice in choices:
+    schema = answer_schema(value, response_schema)
+    declined = _declined(value)
+    for choice in [dict(CANCELLED), None] if declined is None else declined:
         if misfit(choice, schema) is None:
             return choice
+    if declined is None and not isinstance(to_json(response_schema), dict):
+        return dict(CANCELLED)
     raise InvalidInputError("resume: the interrupt can't be cancelled: its schema has no answer that says so")
-
-
-def _schema(value: Any, response_schema: Any) -> Schema | None:
-    given = to_json(response_schema)
-    return given if isinstance(given, dict) else answer_schema(value)
 
 
 def _decisions(answer: Any, value: Any) -> list[Any]:
@@ -68,34 +65,26 @@ def _decisions(answer: Any, value: Any) -> list[Any]:
         decision = {"type": "reject"}
     else:
         return []
-    approval = answer_schema(value)
-    if approval is None:
-        return []
-    requests = _requests(approval)
-    return [decision] if requests is None else [{"decisions": [decision] * len(requests)}]
-
-
-def _requests(approval: Schema) -> list[Schema] | None:
-    """The schema of the decision on each request, by that of the answer; None if it is one decision itself."""
-    decisions = approval.get("properties", {}).get("decisions")
-    if decisions is None:
-        return None
-    each: list[Schema] = decisions["prefixItems"] if "prefixItems" in decisions else [decisions["items"]]
-    return each if "prefixItems" in decisions else each * int(decisions["minItems"])
+    if _asks_for_one(value):
+        return [decision]
+    schemas = decision_schemas(value)
+    return [] if schemas is None else [{"decisions": [decision] * len(schemas)}]
 
 
 def _declined(value: Any) -> list[Any] | None:
     """The answers to an approval that say that the user gave none; None if the value asks for no approval."""
-    approval = answer_schema(value)
-    schemas: Sequence[Schema | None] | None
-    if approval is not None:
-        schemas = _requests(approval)
-        if schemas is None:
-            return list(_DECLINED)
-    else:
+    if _asks_for_one(value):
+        return list(_DECLINED)
+    schemas: Sequence[Schema | None] | None = decision_schemas(value)
+    if schemas is None:
         requests = value.get("action_requests") if isinstance(value, Mapping) else None
         if not isinstance(requests, list | tuple):
             return None
         schemas = [None] * len(requests)
     fitting = [next((each for each in _DECLINED if misfit(each, schema) is None), None) for schema in schemas]
     return [] if None in fitting else [{"decisions": fitting}]
+
+
+def _asks_for_one(value: Any) -> bool:
+    """Whether a value asks for the approval of one call."""
+    return isinstance(value, Mapping) and value.get("type") == "tool_approval"

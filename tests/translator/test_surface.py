@@ -33,6 +33,7 @@ NAMES = [
     "UnreadablePartError",
     "Visibility",
     "answer_schema",
+    "decision_schemas",
     "encode",
     "error_event",
     "events",

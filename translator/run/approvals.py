@@ -34,12 +34,9 @@ _FIELDS: Final[Mapping[str, tuple[Schema, tuple[str, ...]]]] = {
 _ANY: Final[Schema] = {"type": "object", "properties": {"type": _TEXT}, "required": ["type"]}
 
 
-def answer_schema(value: Any) -> Schema | None:
-    """The JSON schema of the answer to an interrupt that asks for the approval of tool calls.
-
-    `value`: the interrupt's value, as LangChain's `HumanInTheLoopMiddleware` makes it. None for any other value.
-    """
-    if asks_for_one(value):
+def approval_schema(value: Any) -> Schema | None:
+    """The schema of the answer to an interrupt that asks for the approval of tool calls; None for any other value."""
+    if isinstance(value, Mapping) and value.get("type") == "tool_approval":
         return _one_of(list(_FIELDS))
     decisions = decision_schemas(value)
     if decisions is None:
@@ -51,13 +48,9 @@ def answer_schema(value: Any) -> Schema | None:
     return {"type": "object", "properties": {"decisions": listed}, "required": ["decisions"]}
 
 
-def asks_for_one(value: Any) -> bool:
-    """Whether an interrupt's value asks for the approval of one call."""
-    return isinstance(value, Mapping) and value.get("type") == "tool_approval"
-
-
 def decision_schemas(value: Any) -> list[Schema] | None:
-    """The schema of each decision that a value with several requests asks for; None for any other value."""
+    """The JSON schema of each decision that an interrupt's value asks for, as LangChain's `HumanInTheLoopMiddleware`
+    makes it for several tool calls; None for any other value."""
     if not isinstance(value, Mapping):
         return None
     requests, configs = value.get("action_requests"), value.get("review_configs")

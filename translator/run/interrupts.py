@@ -37,7 +37,7 @@ from ..ledger import Owner
 from ..losses import Losses
 from ..parts.part import Namespace
 from ..wire.events import Event, custom
-from .approvals import answer_schema
+from .approvals import Schema, approval_schema
 
 BREAKPOINT = "-breakpoint"
 """What the id of a static breakpoint ends with, after the run's id."""
@@ -62,6 +62,16 @@ def open_calls(messages: Iterable[Event]) -> OpenCalls:
             functions = ((call["id"], call["function"]) for call in message.get("toolCalls") or ())
             unanswered |= {call_id: (function["name"], function["arguments"]) for call_id, function in functions}
     return {call_id: (name, _json(arguments)) for call_id, (name, arguments) in unanswered.items()}
+
+
+def answer_schema(value: Any, response_schema: Any = None) -> Schema | None:
+    """The JSON schema that the answer to an interrupt fits; None: none is known.
+
+    `value`: the interrupt's, as JSON; `response_schema`: what LangGraph has under this name, which comes first. Then
+    comes the value's own `responseSchema` or `response_schema`, then that of an approval by LangChain's middleware.
+    """
+    schemas = (to_json(response_schema), _own_field(value, "responseSchema"), approval_schema(value))
+    return next((schema for schema in schemas if isinstance(schema, dict)), None)
 
 
 class _Interrupt(NamedTuple):
@@ -177,13 +187,12 @@ class Interrupts:
     def _item(self, key: str, found: _Interrupt, calls: OpenCalls, subagent: str | None) -> Event:
         value = found.value
         own = self._own_fields(key, value)
-        schemas = (found.schema, own.get("responseSchema"), answer_schema(value))
         item: Event = {
             "id": key,
             "reason": own.get("reason") or ("confirmation" if _asks_approval(value) else "input_required"),
             "message": _message(value) or None,
             "toolCallId": own.get("toolCallId") or _call_of_action(value, calls),
-            "responseSchema": next((schema for schema in schemas if isinstance(schema, dict)), None),
+            "responseSchema": answer_schema(value, found.schema),
             "expiresAt": own.get("expiresAt"),
             "metadata": {"value": value},
             "subagentRunId": subagent,
@@ -193,14 +202,11 @@ class Interrupts:
     def _own_fields(self, key: str, value: Any) -> Event:
         """The fields of AG-UI that a value has (rule 3)."""
         fields: Event = {}
-        for name, (snake, is_valid) in _OWN_FIELDS.items() if isinstance(value, dict) else ():
-            given = value.get(name)
-            given = value.get(snake) if given is None else given
-            if given is None:
-                continue
-            if is_valid(given):
+        for name, (_, is_valid) in _OWN_FIELDS.items():
+            given = _own_field(value, name)
+            if given is not None and is_valid(given):
                 fields[name] = given
-            else:
+            elif given is not None:
                 self._losses.warn(f"The field {name!r} of the interrupt {key!r} is not valid in AG-UI and left out")
         return fields
 
@@ -230,6 +236,14 @@ _OWN_FIELDS: Final[Mapping[str, tuple[str, Callable[[Any], bool]]]] = {
     "expiresAt": ("expires_at", _is_instant),
 }
 """AG-UI's fields of an interrupt that a value may have: their snake case, and which values are valid."""
+
+
+def _own_field(value: Any, name: str) -> Any:
+    """AG-UI's field of this name that a value has, in camel or snake case; None: it has none."""
+    if not isinstance(value, dict):
+        return None
+    given = value.get(name)
+    return value.get(_OWN_FIELDS[name][0]) if given is None else given
 
 
 def _asks_approval(value: Any) -> bool:
