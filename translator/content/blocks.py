@@ -33,8 +33,6 @@ class Reasoning:
     """The provider's id of the block, where this fragment has it."""
     part: Key = None
     """The part of the block the text belongs to; parts are separated by an empty line."""
-    form: str = "reasoning"
-    """The shape it was read from (`reasoning_forms`); of no use in a stream."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +43,6 @@ class Encrypted:
     value: str
     redacted: bool = False
     """The block has nothing else: there is no text beside it (redacted thinking of Anthropic and Bedrock)."""
-    form: str = "reasoning"
 
 
 @dataclass(frozen=True, slots=True)

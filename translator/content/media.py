@@ -47,12 +47,13 @@ def is_media_block(kind: str) -> bool:
     return kind in _BLOCKS
 
 
-def part_of(block: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The AG-UI content part of a media block; None if it has no source that AG-UI has a form for."""
-    kind = _BLOCKS.get(str(block.get("type")), "document")
-    source = _source(block, kind)
-    if source is None:
-        return None
+def part_of(block: Mapping[str, Any]) -> dict[str, Any]:
+    """The AG-UI content part of a media block. Raises `ValueError` for any other block, and for media without a source
+    that AG-UI has a form for."""
+    kind = _BLOCKS.get(str(block.get("type")))
+    source = _source(block, kind) if kind else None
+    if kind is None or source is None:
+        raise ValueError(f"a content block of the type {block.get('type')!r} is no media with a source")
     mime = source.get("mimeType")
     if kind == "document" and isinstance(mime, str):
         family = mime.partition("/")[0]
@@ -65,11 +66,9 @@ def part_of(block: Mapping[str, Any]) -> dict[str, Any] | None:
     return part
 
 
-def block_of(part: Mapping[str, Any]) -> dict[str, Any] | None:
-    """LangChain's standard content block of an AG-UI content part; None if it has no source that can be read."""
+def block_of(part: Mapping[str, Any]) -> dict[str, Any]:
+    """LangChain's standard content block of an AG-UI content part. Raises as `part_of` does."""
     read = part_of(part)
-    if read is None:
-        return None
     source = read["source"]
     field = {"data": "base64", "url": "url", "file": "file_id"}[source["type"]]
     block: dict[str, Any] = {"type": _STANDARD_KIND[read["type"]], field: source["value"]}

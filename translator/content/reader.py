@@ -210,8 +210,8 @@ def _read_block(kind: str, block: Mapping[str, Any], position: int | None, chunk
             yield Text(block["refusal"])
     elif server_tools.is_server_block(kind):
         yield from server_tools.read(block, chunk=chunk)
-    elif media.is_media_block(kind) and (part := media.part_of(block)):
-        yield Media(part)
+    elif media.is_media_block(kind):
+        yield Media(media.part_of(block))
 
 
 def _text(block: Mapping[str, Any]) -> Iterator[Block]:
@@ -262,8 +262,8 @@ def _audio(audio: Any, chunk: bool) -> Iterator[Block]:
         if isinstance(audio.get("transcript"), str) and audio["transcript"]:
             yield Text(audio["transcript"])
         audio = audio.get("data")
-    if not chunk and (part := media.part_of({"type": "audio", "base64": audio, "mime_type": "audio/wav"})):
-        yield Media(part)
+    if audio and not chunk:
+        yield Media(media.part_of({"type": "audio", "base64": audio, "mime_type": "audio/wav"}))
 
 
 def _read_call_chunks(view: Mapping[str, Any], found: list[Block]) -> None:

@@ -8,7 +8,8 @@ Rules
    other role is an assistant of that name. A function message (OpenAI's calls before there were tools) belongs to no
    call that a client could have, and becomes none. System and developer messages are never visible, and user messages
    that a middleware wrote for its model (a summary, say; it marks them `lc_source`) are not either.
-3. A user's content is text, or content parts where it is a list. What is neither text nor media is left out.
+3. A user's content is text, or content parts where it is a list. What is neither text nor media is left out, as is
+   media without a source that AG-UI has a form for: `report` takes that.
 4. A tool's content is its text; where it has media, content parts (as text for clients older than 1.0, which refuse
    parts there); anything else, compact JSON.
 5. A tool result beyond the limit is truncated, with its true size in metadata; its media are left out.
@@ -19,23 +20,23 @@ Rules
 8. A call without a name is left out: a client has no use for it. A message of hidden calls alone becomes none; one that
    has nothing at all becomes an empty one.
 9. `to_agui_messages` gives more than a front end displays: system and developer messages, user messages of
-   middlewares, results whole, errors also in `error`, and under `metadata.langchain` what only LangChain has words for,
-   so that it can be given back.
+   middlewares, results whole, errors also in `error`, and under `metadata.langchain` fields of the LangChain message
+   that AG-UI has no equivalents of, so that `to_langchain_messages` gives them back.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Set
-from typing import Any, Final, NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
 
 from ag_ui.core import Message
 from pydantic import TypeAdapter
 
 from ..content.blocks import Block, Citation, Encrypted, Media, Reasoning, ServerResult, Signature, Text, ToolCallBlock
-from ..content.media import is_media_block, part_of
+from ..content.media import part_of
 from ..content.reader import Report, finish_reason, kind_of_block, log_unreadable, read_content, text_of
-from ..content.reasoning import METADATA_KEY, ReasoningBlocks, reasoning_forms
+from ..content.reasoning import ReasoningBlocks
 from ..content.server_tools import result_text
 from ..jsonable.to_json import to_json
 from ..options import Options
@@ -44,6 +45,10 @@ from ..wire import ids
 from ..wire.events import Event
 from ..wire.older_clients import parts_as_text
 
+METADATA_KEY: Final = "langchain"
+"""The key of an AG-UI message's metadata for what AG-UI has no fields for."""
+ORIGINAL_FIELDS: Final = ("content", "additional_kwargs", "response_metadata")
+"""What the metadata has of an assistant message, of each where it is not what AG-UI has."""
 _log = logging.getLogger(__name__)
 _MESSAGE: Final = TypeAdapter[Message](Message)
 _EVERYTHING: Final = Options(result_limit=None)
@@ -64,7 +69,7 @@ def to_agui(message: Any, position: int, options: Options, report: Report = log_
         return _assistant(view, message_id, role, options, report)
     if kind == "human" and _middleware(view) is None:
         return [_user(view, message_id, report)]
-    if kind == "tool" and options.tool_results and not _is_hidden(view.get("name"), options):
+    if kind == "tool" and options.tool_results and as_name(view.get("name")) not in options.hidden_tools:
         return [_tool(view, message_id, options)]
     return []
 
@@ -73,7 +78,7 @@ def to_agui_messages(messages: Iterable[Any]) -> list[Message]:
     """AG-UI messages (`ag_ui.core` models) with all that the LangChain messages have.
 
     That is more than a front end displays: system and developer messages, a middleware's summaries, whole results, and
-    under `metadata.langchain` what AG-UI has no field for, so that `to_langchain_messages` can give it back.
+    under `metadata.langchain` what AG-UI has no fields for, so that `to_langchain_messages` can give it back.
 
     Takes messages in any form that LangGraph takes. Nothing raises: what cannot be read, or AG-UI has no message for,
     is left out, with a warning in the log.
@@ -101,84 +106,56 @@ def result_message(message_id: str, result: ServerResult, options: Options) -> E
     return _tool(view, ids.result_id(message_id, result.call_id), options)
 
 
-class _ReasoningBlock(NamedTuple):
-    """A reasoning block of a stored message, whole."""
-
-    id: str
-    text: str
-    encrypted: str
-
-
 class _Answer:
     """The content of a stored assistant message, by kind."""
 
-    def __init__(self, view: Mapping[str, Any], message_id: str, report: Report = log_unreadable) -> None:
+    def __init__(self, message_id: str) -> None:
         self.message_id = message_id
         self.text = ""
         self.calls: list[Event] = []
-        self.server_calls: list[str] = []
+        self.reasoning: list[Event] = []
         self.results: list[ServerResult] = []
         self.media: list[Event] = []
-        self.metadata: Event = {}
-        self.signature: str | None = None
-        self.blocks = read_content(view, whole=True, report=report)
-        self.reasoning = _reasoning(self.blocks, message_id)
-        signatures: dict[str, str] = {}
-        for block in self.blocks:
-            match block:
-                case Text():
-                    self.text += block.text
-                case ToolCallBlock():
-                    self._call(block)
-                case ServerResult():
-                    call_id = block.call_id or (self.server_calls[-1] if self.server_calls else "")
-                    self.results.append(ServerResult(call_id, block.content, block.error))
-                case Media():
-                    self.media.append(block.part)
-                case Citation():
-                    self.metadata.setdefault("citations", []).append(block.citation)
-                case Signature(call_id=None):
-                    self.signature = block.value
-                case Signature(call_id=str(call_id)):
-                    signatures[call_id] = block.value
-                case _:
-                    pass
-        for call in self.calls:
-            if call["id"] in signatures:
-                call["encryptedValue"] = signatures[call["id"]]
-        if reason := finish_reason(view):
-            self.metadata["finishReason"] = reason
+        self.citations: list[Event] = []
+        self.signatures: dict[str | None, str] = {}
+        """By id of a call; that of the answer itself by None."""
+        self._placing = ReasoningBlocks()
+        self._server_call = ""
 
-    def _call(self, block: ToolCallBlock) -> None:
-        call_id = block.id or ids.call_id(self.message_id, len(self.calls))
-        function = {"name": block.name or "", "arguments": block.args or ""}
-        self.calls.append({"id": call_id, "type": "function", "function": function})
-        if block.server:
-            self.server_calls.append(call_id)
+    def add(self, block: Block) -> None:
+        """Take the next content block."""
+        match block:
+            case Text():
+                self.text += block.text
+            case Reasoning() | Encrypted():
+                self._add_reasoning(block)
+            case ToolCallBlock():
+                call_id = block.id or ids.call_id(self.message_id, len(self.calls))
+                function = {"name": block.name or "", "arguments": block.args or ""}
+                self.calls.append({"id": call_id, "type": "function", "function": function})
+                self._server_call = call_id if block.server else self._server_call
+            case ServerResult():
+                self.results.append(ServerResult(block.call_id or self._server_call, block.content, block.error))
+            case Media():
+                number = len(self.media)
+                media_id = ids.media_id(self.message_id, number)
+                media = {"id": media_id, "role": "activity", "activityType": "media", "content": block.part}
+                self.media.append(media)
+            case Citation():
+                self.citations.append(block.citation)
+            case Signature():
+                self.signatures[block.call_id] = block.value
 
-    def message(self, calls: list[Event], name: Any) -> Event:
-        """The assistant message itself, with those of its calls that are visible."""
-        message: Event = {"id": self.message_id, "role": "assistant"}
-        if self.text or not calls:
-            message["content"] = self.text
-        if calls:
-            message["toolCalls"] = calls
-        if isinstance(name, str) and name:
-            message["name"] = name
-        if self.signature is not None:
-            message["encryptedValue"] = self.signature
-        if self.metadata:
-            message["metadata"] = self.metadata
-        return message
-
-    def beside(self, options: Options, hidden: Set[str] = frozenset()) -> list[Event]:
-        """The messages that follow it: its media, and the results of visible calls that the provider ran."""
-        media = [
-            {"id": ids.media_id(self.message_id, number), "role": "activity", "activityType": "media", "content": part}
-            for number, part in enumerate(self.media)
-        ]
-        results = self.results if options.tool_results else ()
-        return media + [result_message(self.message_id, one, options) for one in results if one.call_id not in hidden]
+    def _add_reasoning(self, block: Reasoning | Encrypted) -> None:
+        placed = self._placing.place(block)
+        if placed.ordinal == len(self.reasoning):
+            own_id = ids.reasoning_id(self.message_id, placed.ordinal)
+            self.reasoning.append({"id": own_id, "role": "reasoning", "content": ""})
+        message = self.reasoning[placed.ordinal]
+        message["id"] = placed.id or message["id"]
+        message["content"] += placed.delta
+        if placed.encrypted:
+            message["encryptedValue"] = placed.encrypted
 
 
 def _kind_and_role(view: Mapping[str, Any]) -> tuple[str, str | None]:
@@ -200,95 +177,66 @@ def _middleware(view: Mapping[str, Any]) -> str | None:
     return as_name(kwargs.get("lc_source")) if isinstance(kwargs, Mapping) else None
 
 
-def _is_hidden(name: Any, options: Options) -> bool:
-    return isinstance(name, str) and name in options.hidden_tools
-
-
 def _assistant(
     view: Mapping[str, Any], message_id: str, role: str | None, options: Options, report: Report
 ) -> list[Event]:
-    name = view.get("name") or role
-    if _is_text(view):
-        return [_text_message(view, message_id, name)]
-    answer = _Answer(view, message_id, report)
+    answer = _Answer(message_id)
+    for block in read_content(view, whole=True, report=report):
+        answer.add(block)
     hidden = {call["id"] for call in answer.calls if call["function"]["name"] in options.hidden_tools}
     calls = [call for call in answer.calls if call["id"] not in hidden and call["function"]["name"]]
-    wires: list[Event] = []
-    if options.reasoning:
-        wires += [_reasoning_message(block) for block in answer.reasoning if block.text or block.encrypted]
+    wires = [one for one in answer.reasoning if one["content"] or "encryptedValue" in one] if options.reasoning else []
     if answer.text or calls or not hidden:
-        wires.append(answer.message(calls, name))
-    return wires + answer.beside(options, hidden)
+        wires.append(_answer_message(answer, calls, view, role))
+    wires += answer.media
+    if options.tool_results:
+        wires += [result_message(message_id, one, options) for one in answer.results if one.call_id not in hidden]
+    return wires
 
 
-def _is_text(view: Mapping[str, Any]) -> bool:
-    """Whether a message is a text and nothing else, as most are: these need not be read block by block."""
-    if type(view.get("content")) is not str or view.get("additional_kwargs"):
-        return False
-    if view.get("tool_calls") or view.get("invalid_tool_calls"):
-        return False
-    metadata = view.get("response_metadata")
-    return not metadata or (type(metadata) is dict and "grounding_metadata" not in metadata)
-
-
-def _text_message(view: Mapping[str, Any], message_id: str, name: Any) -> Event:
-    """The wire message of a message that is a text and nothing else."""
-    message: Event = {"id": message_id, "role": "assistant", "content": view["content"]}
-    if isinstance(name, str) and name:
+def _answer_message(answer: _Answer, calls: list[Event], view: Mapping[str, Any], role: str | None) -> Event:
+    """The assistant message itself, with those of its calls that are visible."""
+    message: Event = {"id": answer.message_id, "role": "assistant"}
+    if answer.text or not calls:
+        message["content"] = answer.text
+    if calls:
+        message["toolCalls"] = calls
+    for call in calls:
+        if call["id"] in answer.signatures:
+            call["encryptedValue"] = answer.signatures[call["id"]]
+    if name := as_name(view.get("name")) or role:
         message["name"] = name
+    if None in answer.signatures:
+        message["encryptedValue"] = answer.signatures[None]
+    metadata: Event = {"citations": answer.citations} if answer.citations else {}
     if reason := finish_reason(view):
-        message["metadata"] = {"finishReason": reason}
+        metadata["finishReason"] = reason
+    if metadata:
+        message["metadata"] = metadata
     return message
-
-
-def _reasoning(blocks: list[Block], message_id: str) -> list[_ReasoningBlock]:
-    """The reasoning among the blocks of a message, in order of appearance, blocks without content included."""
-    placing = ReasoningBlocks()
-    found: list[_ReasoningBlock] = []
-    for block in blocks:
-        if not isinstance(block, Reasoning | Encrypted):
-            continue
-        number, id_, delta, encrypted = placing.place(block)
-        if number == len(found):
-            found.append(_ReasoningBlock(ids.reasoning_id(message_id, number), "", ""))
-        before = found[number]
-        found[number] = _ReasoningBlock(id_ or before.id, before.text + delta, encrypted or before.encrypted)
-    return found
-
-
-def _reasoning_message(block: _ReasoningBlock) -> Event:
-    message = {"id": block.id, "role": "reasoning", "content": block.text}
-    return message | ({"encryptedValue": block.encrypted} if block.encrypted else {})
 
 
 def _complete(message: Any, position: int) -> list[Event]:
     """All that a message has, for `to_agui_messages`."""
     view = fields(message)
-    kind, role = _kind_and_role(view)
+    kind, _ = _kind_and_role(view)
     message_id = id_of(view, position)
     if kind == "system":
         return [_system(view, message_id)]
-    if kind == "tool":
-        wire = _tool(view, message_id, _EVERYTHING)
-        if view.get("status") == "error":
-            wire["error"] = wire["content"] if isinstance(wire["content"], str) else "error"
-        return [wire]
     if kind == "human":
         wire = _user(view, message_id, log_unreadable)
         if middleware := _middleware(view):
             wire["metadata"] = {METADATA_KEY: {"lc_source": middleware}}
         return [wire]
-    if kind != "ai":
-        return []
-    answer = _Answer(view, message_id)
-    wires = []
-    for block, form in zip(answer.reasoning, reasoning_forms(answer.blocks), strict=True):
-        if block.text or block.encrypted or not ids.is_reasoning_of(block.id, message_id):
-            wires.append({**_reasoning_message(block), "metadata": {METADATA_KEY: form}})
-    for call in answer.calls:
-        if call["id"] in answer.server_calls:
-            call["metadata"] = {METADATA_KEY: {"server": True}}
-    return [*wires, answer.message(answer.calls, view.get("name") or role), *answer.beside(_EVERYTHING)]
+    wires = to_agui(message, position, _EVERYTHING)
+    if kind == "tool" and view.get("status") == "error":
+        wires[0]["error"] = wires[0]["content"] if isinstance(wires[0]["content"], str) else "error"
+    if kind == "ai":
+        itself = next(wire for wire in wires if wire["id"] == message_id)
+        in_agui: tuple[Any, ...] = (None, {}, itself.get("content", ""))
+        if original := {name: view[name] for name in ORIGINAL_FIELDS if view.get(name) not in in_agui}:
+            itself["metadata"] = {**itself.get("metadata", {}), METADATA_KEY: original}
+    return wires
 
 
 def _system(view: Mapping[str, Any], message_id: str) -> Event:
@@ -303,8 +251,8 @@ def _user(view: Mapping[str, Any], message_id: str, report: Report) -> Event:
     content = view.get("content")
     message: Event = {"id": message_id, "role": "user"}
     message["content"] = content if issubclass(type(content), str) else _parts(content, view, report)
-    if isinstance(view.get("name"), str) and view["name"]:
-        message["name"] = view["name"]
+    if name := as_name(view.get("name")):
+        message["name"] = name
     return message
 
 
@@ -342,32 +290,25 @@ def _tool_parts(content: Any) -> str | list[Event]:
         parts = [_part(block) for block in content]
     except Exception:  # a block of no known form: the client gets the whole content as JSON
         return result_text(content)
-    if None in parts:
-        return result_text(content)
-    found = [part for part in parts if part is not None]
-    if all(part["type"] == "text" for part in found):
-        return "".join(part["text"] for part in found)
-    return found
+    if all(part["type"] == "text" for part in parts):
+        return "".join(part["text"] for part in parts)
+    return parts
 
 
 def _parts(content: Any, view: Mapping[str, Any], report: Report) -> list[Event]:
     parts: list[Event] = []
     for block in content if issubclass(type(content), list | tuple) else [content]:
         try:
-            part = _part(block)
+            parts.append(_part(block))
         except Exception as error:
             report(view, error)
-        else:
-            parts += [] if part is None else [part]
     return parts
 
 
-def _part(block: Any) -> Event | None:
-    """The content part of one block; None for what is neither text nor media."""
+def _part(block: Any) -> Event:
+    """The content part of one block; raises for what is neither text nor media."""
     if isinstance(block, str):
         return {"type": "text", "text": block}
-    kind = kind_of_block(block)
-    if kind in _TEXT_BLOCKS:
-        text = block.get("text")
-        return {"type": "text", "text": text} if isinstance(text, str) else None
-    return part_of(block) if is_media_block(kind) else None
+    if kind_of_block(block) in _TEXT_BLOCKS and isinstance(block.get("text"), str):
+        return {"type": "text", "text": block["text"]}
+    return part_of(block)

@@ -1,13 +1,14 @@
 """AG-UI messages as LangChain messages: `to_langchain_messages`. It makes no ids.
 
 Rules
-1. What AG-UI has beside an assistant message becomes part of it again: reasoning messages part of its content, in the
-   shape their provider gave them (`reasoning_forms`); media activities content blocks; calls and results of tools that
-   the provider ran standard content blocks. Other activities are a front end's own, and are left out.
-2. Reasoning belongs to the assistant message that its id names, if that came before it, and else to the next one: a
+1. An assistant message that has its original content in its metadata (`to_agui_messages`) gets that, if its text is
+   still the same. What AG-UI has beside the message is in it.
+2. To any other, what AG-UI has beside it is added, in LangChain's standard form: reasoning (as an item of the Responses
+   API if it has the id of one) and media. Other activities are a front end's own, and are left out.
+3. Reasoning belongs to the assistant message that its id names, if that came before it, and else to the next one: a
    client has reasoning from the middle of an answer after that answer.
-3. A call's arguments are parsed; what is no JSON object makes an invalid call, with its text as it is.
-4. An unknown or malformed item costs that item and one line in the log, never the list.
+4. A call's arguments are parsed; what is no JSON object makes an invalid call, with its text as it is.
+5. An unknown or malformed item costs that item and one line in the log, never the list.
 """
 
 from __future__ import annotations
@@ -21,11 +22,12 @@ import orjson
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from pydantic import BaseModel
 
+from ..content.blocks import Text, ToolCallBlock
 from ..content.media import block_of
-from ..content.reader import CALL_SIGNATURES
-from ..content.reasoning import KWARGS_FORMS, METADATA_KEY, reasoning_blocks
+from ..content.reader import CALL_SIGNATURES, read_content
 from ..parts.message import as_name
 from ..wire import ids
+from .to_agui import METADATA_KEY, ORIGINAL_FIELDS
 
 _log = logging.getLogger(__name__)
 _RESPONSES_ID: Final = "rs_"
@@ -54,9 +56,10 @@ class _Answer:
 
     wire: Wire
     calls: list[Wire]
-    reasoning: list[Wire] = field(default_factory=list)
+    original: Wire
+    """Its original content, as fields of a LangChain message; empty if it is not known."""
+    reasoning: list[Wire]
     media: list[Wire] = field(default_factory=list)
-    results: dict[str, Wire] = field(default_factory=dict)
 
 
 class _Reader:
@@ -65,7 +68,8 @@ class _Reader:
         self._reasoning: list[Wire] = []
         self._answers: dict[str, _Answer] = {}
         self._names: dict[str, str] = {}
-        self._server_calls: dict[str, _Answer] = {}
+        self._inside: set[str] = set()
+        """The calls of which call and result are in the original content of a message."""
 
     def read(self, wire: Any) -> None:
         """Take the next message; raises for what is none."""
@@ -110,15 +114,15 @@ class _Reader:
     def _assistant(self, wire: Wire) -> None:
         if wire.get("content") is not None:
             _text(wire, "content")
-        answer = _Answer(wire, list(_calls(wire)), self._reasoning)
+        original, inside = _original(wire)
+        self._inside |= inside
+        calls = [call for call in _calls(wire) if call["id"] not in inside]
+        answer = _Answer(wire, calls, original, self._reasoning)
         self._reasoning = []
         self._read.append(answer)
         if id_ := _id(wire):
             self._answers[id_] = answer
-        for call in answer.calls:
-            self._names[call["id"]] = call["function"]["name"]
-            if _own(call).get("server"):
-                self._server_calls[call["id"]] = answer
+        self._names.update((call["id"], call["function"]["name"]) for call in calls)
 
     def _thought(self, wire: Wire) -> None:
         _text(wire, "content")
@@ -128,8 +132,7 @@ class _Reader:
 
     def _tool(self, wire: Wire) -> None:
         call_id = _text(wire, "toolCallId")
-        if call_id in self._server_calls:
-            self._server_calls[call_id].results[call_id] = wire
+        if call_id in self._inside:
             return
         error = wire.get("error")
         failed = bool(error) or _metadata(wire).get("status") == "error"
@@ -144,72 +147,67 @@ class _Reader:
         )
 
     def _activity(self, wire: Wire) -> None:
-        if wire.get("activityType") != "media" or not isinstance(wire.get("content"), Mapping):
-            return
         answers = [item for item in self._read if isinstance(item, _Answer)]
-        if answers:
+        if answers and wire.get("activityType") == "media" and isinstance(wire.get("content"), Mapping):
             answers[-1].media.append(wire["content"])
+
+
+def _original(wire: Wire) -> tuple[Wire, set[str]]:
+    """The original content of an assistant message, and the ids of the calls in it, which its provider ran; ({}, set())
+    if it is not known, or no longer what the message says."""
+    text = wire.get("content") or ""
+    given = {name: value for name, value in _own(wire).items() if name in ORIGINAL_FIELDS}
+    original = {"content": text, **given}
+    blocks = read_content({"type": "ai", **original})
+    if not given or "".join(one.text for one in blocks if isinstance(one, Text)) != text:
+        return {}, set()
+    calls = [one for one in blocks if isinstance(one, ToolCallBlock)]
+    return original, {call.id or ids.call_id(_id(wire) or "", number) for number, call in enumerate(calls)}
 
 
 def _ai_message(answer: _Answer) -> AIMessage:
     wire = answer.wire
-    made: dict[str, Any] = {"tool_calls": [], "invalid_tool_calls": [], "additional_kwargs": {}}
-    signatures: dict[str, str] = {}
-    server: list[dict[str, Any]] = []
+    made: dict[str, Any] = {"tool_calls": [], "invalid_tool_calls": []}
     for call in answer.calls:
-        if isinstance(call.get("encryptedValue"), str):
-            signatures[call["id"]] = call["encryptedValue"]
-        if _own(call).get("server"):
-            server += _server_blocks(call, answer.results.get(call["id"]))
-        else:
-            kind, read = _call(call)
-            made[kind].append(read)
-    if signatures:
-        made["additional_kwargs"][CALL_SIGNATURES] = signatures
-    if reason := _metadata(wire).get("finishReason"):
+        kind, read = _call(call)
+        made[kind].append(read)
+    made |= answer.original or _standard(answer)
+    return AIMessage(id=_id(wire), name=wire.get("name"), **made)
+
+
+def _standard(answer: _Answer) -> dict[str, Any]:
+    """The fields of a LangChain message of which the original content is not known."""
+    made: dict[str, Any] = {"content": _content(answer)}
+    if signatures := {call["id"]: call["encryptedValue"] for call in answer.calls if call.get("encryptedValue")}:
+        made["additional_kwargs"] = {CALL_SIGNATURES: signatures}
+    if reason := _metadata(answer.wire).get("finishReason"):
         made["response_metadata"] = {"finish_reason": reason}
-    content = _content(answer, server, made["additional_kwargs"])
-    return AIMessage(content=content, id=_id(wire), name=wire.get("name"), **made)
+    return made
 
 
-def _content(answer: _Answer, server: list[dict[str, Any]], kwargs: dict[str, Any]) -> str | list[Any]:
-    """The content: text alone where there is nothing else, or blocks, with reasoning at its place in the text."""
+def _content(answer: _Answer) -> str | list[Any]:
+    """The content in standard blocks; text alone where there is nothing else."""
     text = answer.wire.get("content") or ""
-    blocks: list[Any] = []
-    start = 0
-    for wire in answer.reasoning:
-        form = _own(wire)
-        at = form.get("at")
-        if isinstance(at, int) and start < at <= len(text):
-            blocks.append({"type": "text", "text": text[start:at]})
-            start = at
-        thought = reasoning_blocks(
-            _provider_id(wire, answer.wire), wire["content"], wire.get("encryptedValue") or "", form
-        )
-        if form.get("form") == "kwargs-text":
-            kwargs["reasoning_content"] = kwargs.get("reasoning_content", "") + wire["content"]
-        elif form.get("form") in KWARGS_FORMS:
-            kwargs["reasoning"] = thought[0]
-        else:
-            blocks += thought
-    blocks += server
-    last: dict[str, Any] = {"type": "text", "text": text[start:]}
+    last: dict[str, Any] = {"type": "text", "text": text}
     if citations := _metadata(answer.wire).get("citations"):
         last["annotations"] = citations
     if isinstance(answer.wire.get("encryptedValue"), str):
         last["extras"] = {"signature": answer.wire["encryptedValue"]}
-    if last["text"] or len(last) > 2:
-        blocks.append(last)
-    blocks += [block for part in answer.media if (block := block_of(part)) is not None]
-    return text if not blocks or blocks == [{"type": "text", "text": text}] else blocks
+    blocks = [_reasoning_block(wire) for wire in answer.reasoning]
+    blocks += [last] if text or len(last) > 2 else []
+    blocks += [block_of(part) for part in answer.media]
+    return text if blocks in ([], [{"type": "text", "text": text}]) else blocks
 
 
-def _provider_id(wire: Wire, answer: Wire) -> str | None:
-    """The provider's id of a reasoning message; None if the provider did not assign its id."""
-    given = wire.get("id")
-    if not isinstance(given, str) or ids.is_reasoning_of(given, str(answer.get("id"))):
-        return None
-    return given if _own(wire) or given.startswith(_RESPONSES_ID) else None
+def _reasoning_block(wire: Wire) -> dict[str, Any]:
+    """The standard block of a reasoning message, or the item of the Responses API that it has the id of."""
+    id_, text, encrypted = _id(wire), wire["content"], wire.get("encryptedValue")
+    if id_ is not None and id_.startswith(_RESPONSES_ID):
+        summary = [{"type": "summary_text", "text": text}] if text else []
+        item = {"type": "reasoning", "id": id_, "summary": summary}
+        return {**item, "encrypted_content": encrypted} if encrypted else item
+    block = {"type": "reasoning", "reasoning": text}
+    return {**block, "extras": {"signature": encrypted}} if encrypted else block
 
 
 def _call(call: Wire) -> tuple[str, dict[str, Any]]:
@@ -225,29 +223,6 @@ def _call(call: Wire) -> tuple[str, dict[str, Any]]:
     return "invalid_tool_calls", read
 
 
-def _server_blocks(call: Wire, result: Wire | None) -> list[dict[str, Any]]:
-    """The standard blocks of a tool the provider ran."""
-    kind, read = _call(call)
-    args = read["args"] if kind == "tool_calls" else {}
-    blocks = [{"type": "server_tool_call", "id": call["id"], "name": call["function"]["name"], "args": args}]
-    if result is not None:
-        failed = bool(result.get("error")) or _metadata(result).get("status") == "error"
-        status = "error" if failed else "success"
-        output = _value(result.get("content"))
-        blocks.append({"type": "server_tool_result", "tool_call_id": call["id"], "status": status, "output": output})
-    return blocks
-
-
-def _value(text: Any) -> Any:
-    """The value of a result's text: the array or object that it is the JSON of, or the text itself."""
-    if not isinstance(text, str) or text[:1] not in ("[", "{"):
-        return text
-    try:
-        return orjson.loads(text)
-    except ValueError:
-        return text
-
-
 def _user_content(content: Any) -> str | list[str | dict[Any, Any]]:
     if isinstance(content, str):
         return content
@@ -257,10 +232,11 @@ def _user_content(content: Any) -> str | list[str | dict[Any, Any]]:
     for part in content:
         if isinstance(part, Mapping) and part.get("type") == "text" and isinstance(part.get("text"), str):
             blocks.append({"type": "text", "text": part["text"]})
-        elif isinstance(part, Mapping) and (block := block_of(part)) is not None:
-            blocks.append(block)
-        else:
-            _log.warning("A content part is left out: it is neither text nor media.")
+            continue
+        try:
+            blocks.append(block_of(part))
+        except Exception as error:
+            _log.warning("A content part is left out: %s", error)
     return blocks
 
 

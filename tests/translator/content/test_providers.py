@@ -92,6 +92,9 @@ async def test_a_stored_message_is_the_same_as_an_ag_ui_message_and_back(name: s
     _, stored = await streamed(name)
     (back,) = to_langchain_messages(to_agui_messages([stored]))
     assert to_agui(back, 0, WHOLE) == to_agui(stored, 0, WHOLE)
+    assert isinstance(back, AIMessage)
+    assert (back.content, back.additional_kwargs) == (stored.content, stored.additional_kwargs)
+    assert (back.tool_calls, back.invalid_tool_calls) == (stored.tool_calls, stored.invalid_tool_calls)
 
 
 @EVERY

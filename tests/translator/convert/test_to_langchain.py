@@ -187,6 +187,12 @@ def test_reasoning_that_follows_its_answer_is_put_into_it() -> None:
             {"type": "server_tool_result", "tool_call_id": "s", "status": "error", "output": {"error_code": "x"}},
             {"type": "text", "text": "x"},
         ],
+        [
+            {"type": "executable_code", "executable_code": "1+1", "language": "PYTHON"},
+            {"type": "code_execution_result", "code_execution_result": "2", "outcome": 1},
+            {"type": "thinking", "thinking": "hm", "index": 2},
+            {"type": "image", "base64": "AAAA", "mime_type": "image/png"},
+        ],
     ],
 )
 def test_content_comes_back_in_the_shape_of_its_provider(content: list[Any]) -> None:
@@ -221,7 +227,7 @@ def test_text_that_a_client_shortened_is_the_text() -> None:
     wires = [m.model_dump(by_alias=True) for m in to_agui_messages([AIMessage(content, id="a")])]
     wires[-1]["content"] = "lo"
     (back,) = to_langchain_messages(wires)
-    assert back.text == "lo"
+    assert back.content == [{"type": "reasoning", "reasoning": "hm"}, {"type": "text", "text": "lo"}]
 
 
 # --- oddities
