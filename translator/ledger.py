@@ -14,7 +14,7 @@ Rules
 2. A record without an id has emitted nothing. It gets its id with its first event, and keeps it.
 3. A suppressed record emits no more while it streams; `Reason` says why. The first reason stays.
 4. What a subagent emits, and what a node shows itself, is kept: no checkpoint of the root graph has it. All else is
-   pending until the next `values` of the root graph.
+   pending until the next `values` of the root graph; so is what a model says inside a tool, also a subagent's.
 5. When a superstep of the root graph has been reconciled, what has ended is saved or removed, and forgotten. What still
    streams is pending until it has ended, together with what was emitted beside it. What is kept is known to the end of
    the run.
@@ -46,6 +46,8 @@ class Owner(NamedTuple):
     """How many segments of a namespace lead to the subagent."""
     is_hidden: bool = False
     """Whether the option `subagents` hides what it emits."""
+    in_tool: bool = False
+    """Whether it is a model inside one of its tools that speaks."""
 
 
 RUN: Final = Owner()
@@ -155,6 +157,11 @@ class Record:
         return [record.id for record in (*self.beside, self) if record.id is not None]
 
     @property
+    def names(self) -> list[str]:
+        """The ids under which a checkpoint may have it."""
+        return [name for name in (self.id, self.provider_id, self.run_id) if name]
+
+    @property
     def is_suppressed(self) -> bool:
         """Whether nothing more of it is emitted."""
         return self.reason is not None
@@ -168,7 +175,7 @@ class Record:
         """Whether a checkpoint with these messages, and results for these calls, has it, under any of its ids."""
         if self.answers is not None:
             return self.answers in answered
-        return not stored.isdisjoint((self.id, self.provider_id, self.run_id))
+        return not stored.isdisjoint(self.names)
 
 
 class Ledger:
@@ -217,7 +224,7 @@ class Ledger:
 
     def is_read(self, record: Record) -> bool:
         """Whether a checkpoint that was read beside the stream has the message."""
-        return bool(self._read) and not self._read.isdisjoint((record.run_id, record.provider_id))
+        return bool(self._read) and not self._read.isdisjoint(record.names)
 
     # --- moves ----------------------------------------------------------------------------------------------------
 
@@ -232,7 +239,7 @@ class Ledger:
         """The first event of the message comes, under this id."""
         if self._move(record, "emit"):
             record.id = message_id
-            self._store(record, "emit" if record.owner.id is None else "keep")
+            self._store(record, "emit" if record.owner.id is None or record.owner.in_tool else "keep")
             self._openers.setdefault(message_id, record.owner.tag)
             self._streaming[message_id] = record
             self._changed.add(message_id)

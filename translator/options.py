@@ -113,10 +113,11 @@ class Options:
     )
     """Which model calls are emitted while they stream: `stream`, `hide` or `tool`, by a function of the call's
     LangGraph metadata, or by names of nodes and tags, where `*` is every other call. `tool`: what a model says inside a
-    tool is emitted with the id of the tool call, as `parentToolCallId` in the metadata of its message, until the step
-    of the tool ends. For calls that the option does not name (or for which the function returns None), the key
-    `agui_visibility` of the call's metadata says it; else all are emitted but those of models inside tools and
-    middlewares. A message that the checkpoint has is always emitted, at the latest with the checkpoint."""
+    tool is emitted with the id of the tool call, as `parentToolCallId` in the metadata of its message, and removed when
+    the root graph's step ends; also inside a tool of a subagent. For calls that the option does not name (or for which
+    the function returns None), the key `agui_visibility` of the call's metadata says it; else all are emitted but those
+    of models inside tools and middlewares. A message that the checkpoint has is always emitted, at the latest with the
+    checkpoint."""
     predict_state: tuple[Prediction, ...] = ()
     """Tool arguments that are emitted as state while they stream."""
     interrupts: InterruptMode = "outcome"

@@ -231,7 +231,9 @@ class Messages:
         if message_id in pending:
             return False
         message = self._view.message(message_id) or {}
-        if "subagentRunId" in message or (message.get("role") == "activity" and message_id not in self._equal):
+        if "subagentRunId" in message and "parentToolCallId" not in message.get("metadata", {}):
+            return True
+        if message.get("role") == "activity" and message_id not in self._equal:
             return True
         return self._options.history == "keep"
 

@@ -64,14 +64,14 @@ class ModelCall:
         "tools",
     )
 
-    def __init__(self, task: str, metadata: Mapping[str, Any], owner: Owner) -> None:
+    def __init__(self, task: str, metadata: Mapping[str, Any], owner: Owner, parent_call: str | None) -> None:
         self.task = task
         """The task that made the call (`langgraph_checkpoint_ns`)."""
         self.metadata = metadata
         name = metadata.get("lc_agent_name")
         self.name = name if isinstance(name, str) and name else None
         self.record = Record(owner, self)
-        self.parent_call: str | None = None
+        self.parent_call = parent_call
         """The id of the tool call, as the client knows it, as part of which the call is visible."""
         self.hides_text = is_hidden(metadata, "messages")
         self.hides_calls = is_hidden(metadata, "tool-calls")
@@ -155,9 +155,11 @@ class ModelCalls:
             self._by_id[task, message_id] = call
         return call
 
-    def begin(self, message_id: str, metadata: Mapping[str, Any], owner: Owner) -> ModelCall:
-        """A new call."""
-        call = ModelCall(task_of(metadata), metadata, owner)
+    def begin(
+        self, message_id: str, metadata: Mapping[str, Any], owner: Owner, parent_call: str | None = None
+    ) -> ModelCall:
+        """A new call. `parent_call`: the tool call that it is visible as a part of."""
+        call = ModelCall(task_of(metadata), metadata, owner, parent_call)
         self._by_task.setdefault(call.task, []).append(call)
         self._live.append(call)
         self._by_id[call.task, message_id] = call

@@ -159,7 +159,7 @@ class MessageStream:
             return
         stored = {fields(message).get("id") for message in written_messages(output, self._options.messages_key)}
         for call in self._calls:
-            if call.is_of(ns, node) and not stored.isdisjoint((call.record.provider_id, call.record.run_id)):
+            if call.is_of(ns, node) and not stored.isdisjoint(call.record.names):
                 self._visibility.on_own_message(ns, node)
                 return
 
@@ -171,8 +171,7 @@ class MessageStream:
         overlap = Overlap(set(), set())
         for call in [call for call in self._calls if call.record.id is not None and not call.record.is_suppressed]:
             record = call.record
-            names = (record.id, record.provider_id, record.run_id)
-            message = next((stored[name] for name in names if name and name in stored), self._copy(call, stored))
+            message = next((stored[name] for name in record.names if name in stored), self._copy(call, stored))
             if message is None:
                 continue
             if not call.begins(message, self._view):
@@ -243,12 +242,11 @@ class MessageStream:
             self._losses.attempt("The token usage", self.usage.add, usage, metadata, response, otherwise=None)
 
     def _begin(self, ns: Namespace, message_id: str, metadata: Mapping[str, Any], owner: Owner) -> ModelCall:
-        call = self._calls.begin(message_id, metadata, owner)
-        self._ledger.take_id(call.record, message_id, is_run_id=is_run_id(message_id))
         decision = self._visibility.decide(ns, metadata, owner.depth)
-        if decision.parent_call is not None:
-            call.parent_call = self._ledger.calls.answered(decision.parent_call, owner)
-        if owner.is_hidden or decision.is_hidden or (decision.parent_call is not None and call.parent_call is None):
+        parent = None if decision.parent_call is None else self._ledger.calls.answered(decision.parent_call, owner)
+        call = self._calls.begin(message_id, metadata, owner._replace(in_tool=parent is not None), parent)
+        self._ledger.take_id(call.record, message_id, is_run_id=is_run_id(message_id))
+        if owner.is_hidden or decision.is_hidden or (decision.parent_call is not None and parent is None):
             self._ledger.suppress(call.record, Reason.HIDDEN)
         self._predictions.begin(metadata)
         return call
