@@ -266,9 +266,12 @@ def test_a_call_that_was_hidden_from_a_client_makes_no_difference() -> None:
     assert same_content(stored, sent({"role": "assistant", "content": "x"}))
 
 
-def test_a_result_that_was_cut_for_a_client_is_the_same() -> None:
-    cut = result(content="do", metadata={"truncated": True, "size": 4})
-    assert same_content(ToolMessage("done", tool_call_id="c"), sent(cut))
+def test_a_message_that_was_truncated_for_a_client_is_the_same() -> None:
+    mark = {"metadata": {"truncated": True, "size": 4}}
+    assert same_content(ToolMessage("done", tool_call_id="c"), sent(result(content="do", **mark)))
+    user = {"role": "user", "content": "do<truncated: 6 bytes>"}
+    assert same_content(HumanMessage("done", id="m"), sent({**user, **mark}))
+    assert not same_content(HumanMessage("done", id="m"), sent(user))
 
 
 # --- left_unanswered

@@ -27,7 +27,6 @@ from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import Any, Concatenate, Literal, ParamSpec
 
-from .client.long_snapshots import framed
 from .client.view import ClientView
 from .endings import Ending, Failed, Finished, Lost
 from .errors import TranslatorMisuseError, UnreadablePartError
@@ -38,6 +37,7 @@ from .parts.part import IGNORED_MODES, Namespace, Part, is_platform_part, messag
 from .procedures import Procedures
 from .wire import events
 from .wire.events import Event
+from .wire.frame_limit import framed
 
 _Given = ParamSpec("_Given")
 
@@ -184,13 +184,12 @@ class Translator:
 
     def _applied(self, made: Iterable[Event], what: str) -> list[Event]:
         """The events of a procedure, each applied to the view before the next one is made. An event that is too large
-        for a frame is split."""
+        for a frame is split or truncated."""
         emitted: list[Event] = []
         apply = self.view.apply_emitted
         try:
             for event in made:
-                growing = self.view.growing if event["type"] == "MESSAGES_SNAPSHOT" else ()
-                for frame in framed(event, growing):
+                for frame in framed(event):
                     emitted.append(frame)
                     apply(frame)
         except Exception as error:  # the last resort: no known value does it, and none ends a stream

@@ -71,12 +71,15 @@ def same_content(stored: Any, sent: Message) -> bool:
 
     Ids, names and metadata do not count; nor does whether a text is one part or several, what white space is around it,
     how its lines end, or how media is written down.
-    Calls that a client does not hold may have been hidden from it; a result may have been cut.
+    Calls that a client does not hold may have been hidden from it. Of a message that was truncated for it, it has no
+    other content.
     """
     kinds = _SAME_ROLE.get(sent.role, ())
     held = next((message for message in to_agui_messages([stored]) if message.role in kinds), None)
     if held is None:
         return False
+    if _is_object(sent.metadata) and sent.metadata.get("truncated") is True:
+        return True
     if isinstance(sent, ToolResult):
         return _is_result(held.content, sent)
     if isinstance(sent, AssistantMessage) and isinstance(held, AssistantMessage):
@@ -168,12 +171,9 @@ def _as_stored(sent: Any) -> Any:
 
 
 def _is_result(held: Any, sent: ToolResult) -> bool:
-    """Whether a client sends a result that is held: whole, cut, or with its parts as text, as older clients hold it."""
-    mine, theirs = _said(held), _said(_as_stored(sent).content)
-    if mine == theirs or (isinstance(held, list) and mine == _said(_parsed(sent.content))):
-        return True
-    is_cut = _is_object(sent.metadata) and sent.metadata.get("truncated") is True
-    return is_cut and _text(mine).startswith(_text(theirs))
+    """Whether a client sends a result that is held: whole, or with its parts as text, as older clients hold it."""
+    mine = _said(held)
+    return mine == _said(_as_stored(sent).content) or (isinstance(held, list) and mine == _said(_parsed(sent.content)))
 
 
 def _said(content: Any) -> list[Any]:
@@ -200,10 +200,6 @@ def _parsed(text: Any) -> Any:
         return orjson.loads(text)
     except ValueError:
         return text
-
-
-def _text(said: list[Any]) -> str:
-    return "".join(item for item in said if isinstance(item, str))
 
 
 def _said_call(call: ToolCall) -> tuple[str, str, str]:

@@ -19,7 +19,7 @@ from ..jsonable.json_diff import diff
 from ..jsonable.same_json import same_json
 from ..wire import events
 from ..wire.events import Event
-from ..wire.frame_limit import bounded
+from ..wire.frame_limit import framed
 from .contents import ClientContents
 from .message_store import MessageStore
 from .missing_messages import missing_messages
@@ -81,11 +81,11 @@ def _state(view: ClientContents, known: ClientContents) -> list[Event]:
         return []
     operations = _operations(known.base, view.base) if known.knows_state else None
     if operations and operations[0]["path"]:
-        return bounded(events.state_delta(operations))
+        return framed(events.state_delta(operations))
     if view.base is view.state:
-        return bounded(events.state_snapshot(view.state))
+        return framed(events.state_snapshot(view.state))
     # 0.0.59 applies deltas to a falsy state, and shows the one before
-    before = [] if is_visible else bounded(events.state_snapshot(view.state))
+    before = [] if is_visible else framed(events.state_snapshot(view.state))
     return [*before, events.state_snapshot(view.base)]
 
 

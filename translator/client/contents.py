@@ -25,7 +25,7 @@ from ..wire.events import Event
 from .apply_patch import RefusedError, apply_patch
 from .event_fields import is_readable
 from .message_store import MessageStore
-from .open_items import OpenItems, owners
+from .open_items import OpenItems
 from .reducer import APPENDS, REDUCES
 from .snapshots import complete_activity_types
 
@@ -171,11 +171,6 @@ class ClientContents:
     def open_spans(self) -> Container[str]:
         """The message ids of the reasoning spans that are open now."""
         return self._open.spans
-
-    @property
-    def growing(self) -> set[str]:
-        """The ids of the messages that have, or whose tool calls have, open items."""
-        return {message_id for message_id, _ in owners(self.store, self._open)}
 
     @property
     def live(self) -> bool:

@@ -36,8 +36,8 @@ from ..convert.to_events import as_events, continuation
 from ..jsonable.same_json import same_json
 from ..wire import events
 from ..wire.events import Event
+from ..wire.frame_limit import framed
 from .contents import ClientContents
-from .long_snapshots import framed
 from .message_store import MessageStore
 from .open_items import OpenItems, is_stored, owners, without_open
 from .reducer import APPENDS, REDUCES, after_snapshot
@@ -75,7 +75,7 @@ def missing_messages(view: ClientContents, known: ClientContents, reader: OpenIt
         if emitted is not None:
             return Missing(emitted, [])
     *heads, whole = sides.snapshots
-    frames = [framed(head, view.growing) for head in heads] + [framed(whole, view.growing, sides.size)]
+    frames = [framed(head) for head in heads] + [framed(whole, sides.size)]
     return Missing([], [event for each in frames for event in each])
 
 

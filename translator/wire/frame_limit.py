@@ -1,23 +1,19 @@
-"""Events no larger than the client reads: one that is too large becomes several that leave the client with the same.
+"""Events no larger than the client reads: one that is too large becomes several, or is truncated.
 
-Here: which events can be large, how each kind is split, and what is left of a value that cannot be. Never here: a
-messages snapshot, whose split depends on the client's reducer (`client.long_snapshots`); bytes on a wire (`sse`).
+`@ag-ui/client` 1.0.0 refuses an SSE frame that has grown to 10 MiB in its buffer. Rules:
 
-Rules:
-- `@ag-ui/client` 1.0.0 refuses an SSE frame that has grown to 10 MiB in its buffer.
-- A state too large for one frame is a snapshot of what fits, and deltas that add the rest, each applicable in turn.
-- A long delta is several deltas.
-- What no other event can add to (a tool result, a custom value, a run's result, an error, one string longer than a
-  frame) is truncated, with a mark that has the size of what is gone. Nothing else is lost.
-- A truncated value keeps its kind (a text, a list, an object), since an event's field has a type. Small members of a
-  list or an object stay whole and the largest are truncated, each to an equal share of what is left; of too many
-  members the first ones stay.
+- A text, arguments or reasoning become several deltas, and the operations of a patch several patches: nothing is lost.
+- A state becomes a snapshot of the channels that fit, and patches that add the others one by one. A channel, or the
+  value of an operation, that is larger than a frame is truncated.
+- Any other event is truncated. A messages snapshot keeps all messages, with their ids and those of their tool calls;
+  a truncated one says so in its metadata, as a truncated tool result does (`truncated`, `size`).
+- A truncated value keeps its JSON type and has a mark with its size. Its longest members are truncated, and all others
+  stay whole; of more small members than fit the first stay.
 - The common case costs a look at the type and a len().
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from orjson import dumps
@@ -25,180 +21,44 @@ from orjson import dumps
 from ..jsonable.json_diff import escape
 from .events import Event
 
-__all__ = ["MAX_EVENT", "MAX_FRAME", "bounded", "truncated"]
+__all__ = ["MAX_FRAME", "framed", "truncated"]
 
 MAX_FRAME = 8_000_000
 """Bytes of the largest frame: clearly below the client's limit, since its buffer may have more than one frame."""
-MAX_EVENT = MAX_FRAME - 16
-"""Bytes of the largest event, without `data: ` and the blank line."""
 
-_FIELDS = 4096  # ids, names and paths beside a value in one event
-_LONGEST_ESCAPE = 6  # bytes JSON needs for one character at most: \u0000
-_DELTAS = frozenset({"TEXT_MESSAGE_CONTENT", "TOOL_CALL_ARGS", "REASONING_MESSAGE_CONTENT"})
+_MAX_EVENT = MAX_FRAME - 16  # without `data: ` and the blank line
+_MAX_PATCH = _MAX_EVENT - 4_096  # without the ids in an event
+_MAX_VALUE = _MAX_PATCH - 4_096  # without the rest of an operation
+_MAX_TEXT = _MAX_VALUE // 6  # characters; JSON needs six bytes for one at most: \u0000
+_MARK = 64  # bytes that a mark takes at most
+_SHORT = 2 * _MARK  # bytes of a member that is not worth truncating
+
+_TEXTS = frozenset({"TEXT_MESSAGE_CONTENT", "TOOL_CALL_ARGS", "REASONING_MESSAGE_CONTENT"})
+_PATCHES = {"STATE_DELTA": "delta", "ACTIVITY_DELTA": "patch"}
+_CONTENTS = ("content", "error", "encryptedValue", "metadata")
 
 
-def bounded(event: Event) -> list[Event]:
+def framed(event: Event, size: int | None = None) -> list[Event]:
     """`[event]`, or the events in its place if its frame would be larger than `MAX_FRAME`.
 
-    `event` is a wire dict of plain values, and no MESSAGES_SNAPSHOT. It is not changed, and the result may share parts
-    with it.
+    `event` is a wire dict of plain values, and `size` the length of its JSON, if that is known. It is not changed, and
+    the result may share parts with it.
     """
     kind = event["type"]
-    if kind in _DELTAS:
-        if len(event["delta"]) * _LONGEST_ESCAPE < MAX_FRAME - _FIELDS and "metadata" not in event:
+    if kind in _TEXTS:
+        text = event["delta"]
+        if len(text) <= _MAX_TEXT:
             return [event]
-    elif kind not in _SPLITS and "metadata" not in event:
+        return [{**event, "delta": text[start : start + _MAX_TEXT]} for start in range(0, len(text), _MAX_TEXT)]
+    if (len(dumps(event)) if size is None else size) <= _MAX_EVENT:
         return [event]
-    if len(dumps(event)) <= MAX_EVENT:
-        return [event]
-    return _SPLITS.get(kind, _truncated_event)(event)
-
-
-# --- the kinds of events ----------------------------------------------------------------------------------------------
-
-
-def _truncated_event(event: Event) -> list[Event]:
-    return [truncated(event, MAX_EVENT)]
-
-
-def _delta(event: Event) -> list[Event]:
-    rest, delta = {**event, "delta": ""}, event["delta"]
-    room = MAX_EVENT - len(dumps(rest))
-    if room < _FIELDS:
-        return _truncated_event(event)
-    step = room // _LONGEST_ESCAPE
-    parts = [delta[start : start + step] for start in range(0, len(delta), step)]
-    rest.pop("metadata", None)  # it merges into the message, and once is enough
-    return [{**event, "delta": parts[0]}, *({**rest, "delta": part} for part in parts[1:])]
-
-
-def _state_snapshot(event: Event) -> list[Event]:
-    value, additions = _split(event["snapshot"], "", _room({**event, "snapshot": None}))
-    return [{**event, "snapshot": value}, *_packed({"type": "STATE_DELTA", **_owner(event)}, "delta", additions)]
-
-
-def _state_delta(event: Event) -> list[Event]:
-    return _packed(event, "delta", _small(event["delta"]))
-
-
-def _activity_snapshot(event: Event) -> list[Event]:
-    if event.get("replace") is False:  # the client may have another one, which deltas would then change
-        return _truncated_event(event)
-    value, additions = _split(event["content"], "", _room({**event, "content": None}))
-    delta = {"type": "ACTIVITY_DELTA", "messageId": event["messageId"], "activityType": event["activityType"]}
-    return [{**event, "content": value}, *_packed({**delta, **_owner(event)}, "patch", additions)]
-
-
-def _activity_delta(event: Event) -> list[Event]:
-    return _packed(event, "patch", _small(event["patch"]))
-
-
-def _owner(event: Event) -> Event:
-    return {"subagentRunId": event["subagentRunId"]} if "subagentRunId" in event else {}
-
-
-def _room(rest: Event) -> int:
-    return max(MAX_EVENT - len(dumps(rest)), _FIELDS)
-
-
-# --- state: a value that fits, and operations that add the rest -------------------------------------------------------
-
-
-def _packed(event: Event, field: str, operations: list[Event]) -> list[Event]:
-    """The operations, in order, in as few events as have room for them."""
-    events: list[Event] = []
-    room = left = _room({**event, field: []})
-    pack: list[Event] = []
-    for operation in operations:
-        size = len(dumps(operation)) + 1
-        if pack and size > left:
-            events.append({**event, field: pack})
-            pack, left = [], room
-        pack.append(operation)
-        left -= size
-    return [*events, {**event, field: pack}] if pack else events
-
-
-def _small(operations: list[Event]) -> list[Event]:
-    """The operations, each small enough for a frame: an `add` or `replace` that is not is followed by further ones."""
-    small: list[Event] = []
-    for operation in operations:
-        if operation["op"] in ("add", "replace"):
-            path = operation["path"]
-            value, additions = _split(operation["value"], path, MAX_FRAME - _FIELDS - len(path) * _LONGEST_ESCAPE)
-            small += [{**operation, "value": value}, *additions]
-        else:
-            small.append(operation)
-    return small
-
-
-def _split(value: Any, path: str, room: int) -> tuple[Any, list[Event]]:
-    """What of a value fits in `room`, and the operations that then add the rest of it at `path`."""
-    kind = type(value)
-    if (kind is not dict and kind is not list) or len(dumps(value)) <= room:
-        return truncated(value, room), []
-    return _split_object(value, path, room) if kind is dict else _split_list(value, path, room)
-
-
-def _split_object(value: dict[str, Any], path: str, room: int) -> tuple[Any, list[Event]]:
-    fitting: dict[str, Any] = {}
-    additions: list[Event] = []
-    left = room - 2
-    for key in sorted(value, key=lambda key: not _is_pathless(path, key)):  # what cannot be added later goes first
-        is_pathless = _is_pathless(path, key)
-        inner = truncated(value[key], left - _FIELDS) if is_pathless else value[key]
-        size = len(dumps(inner)) + len(dumps(key)) + 2
-        if size > left and not is_pathless:
-            additions += _small([{"op": "add", "path": f"{path}/{escape(key)}", "value": inner}])
-            continue
-        fitting[key] = inner
-        left -= size
-    return fitting, additions
-
-
-def _split_list(value: list[Any], path: str, room: int) -> tuple[Any, list[Event]]:
-    count, left = 0, room - 2
-    for element in value:
-        left -= len(dumps(element)) + 1
-        if left < 0:
-            break
-        count += 1
-    rest = [{"op": "add", "path": f"{path}/{at}", "value": value[at]} for at in range(count, len(value))]
-    return value[:count], _small(rest)
-
-
-def _is_pathless(path: str, key: str) -> bool:
-    return key == "__proto__" or (key == "prototype" and path.endswith("/constructor"))
-
-
-_SPLITS: dict[str, Callable[[Event], list[Event]]] = {
-    **dict.fromkeys(_DELTAS, _delta),
-    "STATE_SNAPSHOT": _state_snapshot,
-    "STATE_DELTA": _state_delta,
-    "ACTIVITY_SNAPSHOT": _activity_snapshot,
-    "ACTIVITY_DELTA": _activity_delta,
-    **dict.fromkeys(
-        (
-            "TOOL_CALL_RESULT",
-            "REASONING_ENCRYPTED_VALUE",
-            "CUSTOM",
-            "RAW",
-            "RUN_STARTED",
-            "RUN_FINISHED",
-            "RUN_ERROR",
-            "SUBAGENT_STARTED",
-            "SUBAGENT_FINISHED",
-            "SUBAGENT_ERROR",
-        ),
-        _truncated_event,
-    ),
-}
-
-
-# --- truncation -------------------------------------------------------------------------------------------------------
-
-_MARK = 64  # bytes that a mark may take
-_LEAST = 128  # bytes below which a member is not worth keeping in part
+    if kind in _PATCHES:
+        return _patches(event, _PATCHES[kind])
+    if kind == "STATE_SNAPSHOT" and isinstance(event["snapshot"], dict):
+        return _state_events(event["snapshot"])
+    if kind == "MESSAGES_SNAPSHOT":
+        return [_messages_snapshot(event)]
+    return [truncated(event, _MAX_EVENT)]
 
 
 def truncated(value: Any, room: int) -> Any:
@@ -206,52 +66,90 @@ def truncated(value: Any, room: int) -> Any:
 
     `room` is at least some hundred bytes. The value is not changed; the result may share parts with it.
     """
-    if type(value) not in (str, list, dict) or len(dumps(value)) <= room:
+    size = len(dumps(value))
+    if size <= room or not isinstance(value, str | list | dict):
         return value
-    if type(value) is str:
-        return _text(value, room)
-    return _list(value, room) if type(value) is list else _object(value, room)
+    mark = f"<truncated: {size:,} bytes>"
+    if isinstance(value, str):
+        text = value[:room]
+        while text and len(dumps(text)) + len(mark) > room:
+            text = text[: len(text) * 3 // 4]
+        return text + mark
+    members: dict[Any, Any] = dict(value if isinstance(value, dict) else enumerate(value))
+    surplus = _truncate_longest(members, size - room + _MARK)
+    while surplus > 0 and members:
+        surplus -= len(dumps(members.popitem()[1]))
+    if isinstance(value, dict):
+        return members if len(members) == len(value) else {**members, "<truncated>": mark}
+    if len(members) == len(value):
+        return [*members.values()]
+    return [*members.values(), {"type": "text", "text": mark} if isinstance(value[0], dict) else mark]  # a content part
 
 
-def _text(value: str, room: int) -> str:
-    kept = value[: max(room - _MARK, 0)]
-    while kept and len(dumps(kept)) > room - _MARK:
-        kept = kept[: min(len(kept) - 1, len(kept) * (room - _MARK) // len(dumps(kept)))]
-    return f"{kept}... <truncated: {len(value) - len(kept)} characters>"
+def _truncate_longest(members: dict[Any, Any], surplus: int) -> int:
+    """Truncates the longest members until `surplus` bytes are gone; gives how many are left where that cannot be."""
+    sizes = {name: len(dumps(member)) for name, member in members.items()}
+    for name in sorted(sizes, key=lambda name: -sizes[name]):
+        if surplus <= 0 or sizes[name] <= _SHORT:
+            break
+        members[name] = truncated(members[name], max(sizes[name] - surplus - _MARK, _SHORT))
+        surplus -= sizes[name] - len(dumps(members[name])) - _MARK
+    return surplus
 
 
-def _list(value: list[Any], room: int) -> list[Any]:
-    sizes = [len(dumps(element)) + 1 for element in value]
-    shares = _shares(sizes, room - _MARK)
-    elements = [truncated(element, share) for element, share in zip(value, shares, strict=False)]
-    gone = len(value) - len(shares)
-    return [*elements, f"<truncated: {gone} elements>"] if gone else elements
+def _patches(event: Event, field: str) -> list[Event]:
+    packs: list[list[Event]] = []
+    room = 0
+    for operation in event[field]:
+        if "value" in operation:
+            value = truncated(operation["value"], _MAX_VALUE - len(dumps(operation["path"])))
+            operation = {**operation, "value": value}
+        size = len(dumps(operation)) + 1
+        if size > room:
+            packs.append([])
+            room = _MAX_PATCH
+        packs[-1].append(operation)
+        room -= size
+    return [{**event, field: pack} for pack in packs]
 
 
-def _object(value: dict[str, Any], room: int) -> dict[str, Any]:
-    names = [len(dumps(name)) + 2 for name in value]
-    sizes = [taken + len(dumps(inner)) for taken, inner in zip(names, value.values(), strict=True)]
-    shares = _shares(sizes, room - _MARK, names)
-    members = zip(value.items(), names, shares, strict=False)
-    result = {name: truncated(inner, share - taken) for (name, inner), taken, share in members}
-    gone = len(value) - len(shares)
-    if gone:
-        result["<truncated>"] = f"{gone} keys"
-    return result
+def _state_events(state: dict[str, Any]) -> list[Event]:
+    fitting: dict[str, Any] = {}
+    additions: list[Event] = []
+    room = _MAX_PATCH
+    for name, value in state.items():
+        size = len(dumps({name: value}))
+        if size <= room:
+            fitting[name] = value
+            room -= size
+        else:
+            additions.append({"op": "add", "path": f"/{escape(name)}", "value": value})
+    return [
+        {"type": "STATE_SNAPSHOT", "snapshot": fitting},
+        *_patches({"type": "STATE_DELTA", "delta": additions}, "delta"),
+    ]
 
 
-def _shares(sizes: list[int], room: int, fixed: list[int] | None = None) -> list[int]:
-    """What each member may take, as far as there is room: its size, or an equal share of what smaller ones leave."""
-    least = [min(size, _LEAST + (fixed[at] if fixed else 0)) for at, size in enumerate(sizes)]
-    count = taken = 0
-    while count < len(sizes) and taken + least[count] <= room:
-        taken += least[count]
-        count += 1
-    shares = least[:count]
-    spare = room - taken
-    wanting = sorted((at for at in range(count) if sizes[at] > least[at]), key=lambda at: sizes[at] - least[at])
-    for done, at in enumerate(wanting):
-        more = min(sizes[at] - least[at], spare // (len(wanting) - done))
-        shares[at] += more
-        spare -= more
-    return shares
+def _messages_snapshot(event: Event) -> Event:
+    messages: list[Event] = event["messages"]
+    values: dict[Any, Any] = {}
+    for at, message in enumerate(messages):
+        values |= {(at, name): message[name] for name in _CONTENTS if name in message}
+        calls = message.get("toolCalls", ())
+        values |= {(at, number): call["function"]["arguments"] for number, call in enumerate(calls)}
+    if _truncate_longest(values, len(dumps(event)) - _MAX_EVENT) > 0:  # the ids alone are too much: the last ones stay
+        return framed({**event, "messages": messages[len(messages) // 4 + 1 :]})[0]
+    return {**event, "messages": [_with_values(message, at, values) for at, message in enumerate(messages)]}
+
+
+def _with_values(message: Event, at: int, values: dict[Any, Any]) -> Event:
+    fields = {name: values[at, name] for name in _CONTENTS if name in message}
+    if "toolCalls" in message:
+        fields["toolCalls"] = [
+            {**call, "function": {**call["function"], "arguments": values[at, number]}}
+            for number, call in enumerate(message["toolCalls"])
+        ]
+    if all(message[name] == value for name, value in fields.items()):
+        return message
+    mark = {"truncated": True, "size": len(dumps(message))}
+    return {**message, **fields, "metadata": {**fields.get("metadata", {}), **mark}}
