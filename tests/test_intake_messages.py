@@ -267,7 +267,7 @@ def test_a_call_that_was_hidden_from_a_client_makes_no_difference() -> None:
 
 
 def test_a_message_that_was_truncated_for_a_client_is_the_same() -> None:
-    mark = {"metadata": {"truncated": True, "size": 4}}
+    mark: Wire = {"metadata": {"truncated": True, "size": 4}}
     assert same_content(ToolMessage("done", tool_call_id="c"), sent(result(content="do", **mark)))
     user = {"role": "user", "content": "do<truncated: 6 bytes>"}
     assert same_content(HumanMessage("done", id="m"), sent({**user, **mark}))

@@ -221,7 +221,10 @@ def test_a_large_history_comes_in_frames_that_the_client_reads(agui_client: Agui
                 version=protocol(version))  # fmt: skip
     answer = agui_client.play([*view.catch_up(), MORE, TEXT_END, FINISHED], version=version)
     assert answer.accepted
-    assert answer.messages == [*history, {"id": "m", "role": "assistant", "content": "abab"}]
+    assert answer.messages[2:] == [*history[2:], {"id": "m", "role": "assistant", "content": "abab"}]
+    for message in answer.messages[:2]:
+        assert message["content"].endswith("x<truncated: 3,000,002 bytes>")
+        assert message["metadata"] == {"truncated": True, "size": 3_000_043}
     assert answer.state == view.state
 
 
