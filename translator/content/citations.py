@@ -32,30 +32,15 @@ def read(annotations: Any) -> Iterator[Citation]:
                 yield Citation(_standard(annotation))
 
 
-def read_grounding(metadata: Any) -> Iterator[Citation]:
-    """Citations of Gemini's `grounding_metadata`: one for each source of each stretch of the answer."""
-    if not isinstance(metadata, Mapping):
-        return
-    sources = metadata.get("grounding_chunks")
-    supports = metadata.get("grounding_supports")
-    if not isinstance(sources, list) or not isinstance(supports, list):
-        return
-    for support in supports:
-        if not isinstance(support, Mapping):
-            continue
-        segment = support.get("segment")
-        segment = segment if isinstance(segment, Mapping) else {}
+def read_grounding(metadata: Mapping[str, Any]) -> Iterator[Citation]:
+    """Citations of Gemini's `grounding_metadata`: one for each source of each stretch of the answer. Raises for what is
+    none."""
+    for support in metadata.get("grounding_supports") or ():
+        segment = support.get("segment") or {}
         for number in support.get("grounding_chunk_indices") or ():
-            if isinstance(number, int) and 0 <= number < len(sources) and isinstance(sources[number], Mapping):
-                yield _grounded(sources[number], segment)
-
-
-def _grounded(source: Mapping[str, Any], segment: Mapping[str, Any]) -> Citation:
-    web = source.get("web")
-    citation: dict[str, Any] = dict(web) if isinstance(web, Mapping) else {}
-    citation["cited_text"] = segment.get("text")
-    citation["start_index"], citation["end_index"] = segment.get("start_index"), segment.get("end_index")
-    return Citation(_standard({name: value for name, value in citation.items() if value is not None}))
+            source = metadata["grounding_chunks"][number].get("web") or {}
+            where = {name: segment.get(name) for name in ("start_index", "end_index")}
+            yield Citation(_standard({**source, **where, "cited_text": segment.get("text")}))
 
 
 def _standard(annotation: Mapping[str, Any]) -> dict[str, Any]:

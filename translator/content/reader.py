@@ -33,7 +33,6 @@ CALL_SIGNATURES: Final = "__gemini_function_call_thought_signatures__"
 """Where `langchain-google-genai` keeps the thought signatures of calls, by call id, in `additional_kwargs`."""
 _BARE_TEXT: Final = frozenset({"type", "text", "index", "id"})
 _PROVIDER_ONLY: Final = frozenset({"model_provider"})
-_NO_KWARGS: Final[Mapping[str, Any]] = {}
 _FINISH_FIELDS: Final = (
     "finish_reason",
     "stop_reason",
@@ -88,26 +87,22 @@ def read_content(view: Mapping[str, Any], *, whole: bool | None = None, report: 
     """
     chunk = is_chunk(view) if whole is None else not whole
     content = view.get("content")
-    kwargs = view.get("additional_kwargs")
-    if not isinstance(kwargs, Mapping):
-        kwargs = _NO_KWARGS
+    calls = _calls(view, chunk)
+    found: list[Block] = []
     if issubclass(type(content), str):  # `isinstance` would read an attribute, which may raise
-        found: list[Block] = [Text(content)] if content else []
-        pending: list[ToolCallBlock | None] | None = None if chunk else [*_calls(view)]
-    else:
-        found = []
-        pending = None if chunk else [*_calls(view)]
-        _read_content(content, view, chunk, pending, found, report)
-    if kwargs:
+        found += [Text(content)] if content else []
+    elif content is not None:
+        blocks = content if issubclass(type(content), list | tuple) else [content]
+        for position, block in enumerate(blocks):
+            found += _safely(view, report, _read_block, block, position, chunk, calls)
+    kwargs = view.get("additional_kwargs")
+    if isinstance(kwargs, Mapping) and kwargs:
         _read_kwargs(kwargs, view, chunk, found, report)
-    if pending is None:
-        _read_call_chunks(view, found)
+        found += [*calls.values(), *_signatures(kwargs.get(CALL_SIGNATURES))]
     else:
-        found.extend(block for block in pending if block is not None)
-    if CALL_SIGNATURES in kwargs:  # after the calls that they belong to
-        found.extend(_signatures(kwargs[CALL_SIGNATURES]))
+        found += calls.values()
     metadata = view.get("response_metadata")
-    if isinstance(metadata, Mapping) and "grounding_metadata" in metadata:
+    if isinstance(metadata, Mapping) and metadata.get("grounding_metadata"):
         found += _safely(view, report, citations.read_grounding, metadata["grounding_metadata"])
     return found
 
@@ -128,7 +123,7 @@ def finish_reason(view: Mapping[str, Any]) -> str | None:
     if isinstance(kwargs, Mapping) and kwargs.get("refusal"):
         return "refusal"
     content = view.get("content")
-    return "refusal" if isinstance(content, list) and any(map(_is_refusal, content)) else None
+    return "refusal" if type(content) is list and any(map(_is_refusal, content)) else None
 
 
 def text_delta(view: Mapping[str, Any]) -> str:
@@ -164,50 +159,26 @@ def _lone_text(content: Any) -> str:
     return ""
 
 
-def _read_content(
-    content: Any,
-    view: Mapping[str, Any],
-    chunk: bool,
-    calls: list[ToolCallBlock | None] | None,
-    found: list[Block],
-    report: Report,
-) -> None:
-    blocks = content if issubclass(type(content), list | tuple) else [content]
-    has_call_chunks = bool(view.get("tool_call_chunks"))
-    for position, block in enumerate(blocks):
-        try:
-            if isinstance(block, str):
-                if block:
-                    found.append(Text(block))
-                continue
-            if type(block) is dict and block.get("type") == "text" and block.keys() <= _BARE_TEXT:
-                if (text := block.get("text")) and isinstance(text, str):  # a streamed token: by far the most there are
-                    found.append(Text(text))
-                continue
-            block = _unwrapped(block)
-            kind = kind_of_block(block)
-            if kind == "":
-                continue
-            if kind in _CALL_BLOCKS:
-                if calls is not None:
-                    _take(calls, block, found)
-            elif kind == "input_json_delta":
-                if chunk and not has_call_chunks:
-                    found += server_tools.read_arguments(block)
-            else:
-                found += list(_read_block(kind, block, None if chunk else position, chunk))
-        except Exception as error:
-            report(view, error)
-
-
-def _read_block(kind: str, block: Mapping[str, Any], position: int | None, chunk: bool) -> Iterator[Block]:
-    if kind in ("text", "output_text", "input_text"):
+def _read_block(block: Any, position: int, chunk: bool, calls: dict[Any, ToolCallBlock]) -> Iterator[Block]:
+    """The blocks of one block of a content list; a call that it mentions is taken out of `calls`."""
+    if isinstance(block, str):
+        yield from [Text(block)] if block else ()
+        return
+    block = _unwrapped(block)
+    kind = kind_of_block(block)
+    if kind in _CALL_BLOCKS:
+        call_id = as_name(block.get("call_id")) or as_name(block.get("id"))
+        if not chunk and call_id in calls:
+            yield calls.pop(call_id)
+    elif kind == "input_json_delta":
+        if chunk and not calls:
+            yield from server_tools.read_arguments(block)
+    elif kind in ("text", "output_text", "input_text"):
         yield from _text(block)
     elif kind in reasoning.BLOCK_TYPES:
-        yield from reasoning.read(block, position)
+        yield from reasoning.read(block, None if chunk else position)
     elif kind == "refusal":
-        if isinstance(block.get("refusal"), str):
-            yield Text(block["refusal"])
+        yield from [Text(block["refusal"])] if isinstance(block.get("refusal"), str) else ()
     elif server_tools.is_server_block(kind):
         yield from server_tools.read(block, chunk=chunk)
     elif media.is_media_block(kind):
@@ -233,18 +204,12 @@ def _read_kwargs(
         found[:0] = _safely(view, report, reasoning.read_kwargs, kwargs)
     outputs = kwargs.get("tool_outputs")
     for block in outputs if isinstance(outputs, list) else ():
-        found += _safely(view, report, _read_output, block, chunk)
+        found += _safely(view, report, _read_block, block, 0, chunk, {})
     refusal = kwargs.get("refusal")
     if isinstance(refusal, str) and refusal:
         found.append(Text(refusal))
     if audio := kwargs.get("audio"):
         found += _safely(view, report, _audio, audio, chunk)
-
-
-def _read_output(block: Any, chunk: bool) -> Iterator[Block]:
-    kind = kind_of_block(block)
-    if server_tools.is_server_block(kind):
-        yield from _read_block(kind, block, None, chunk)
 
 
 def _signatures(by_call: Any) -> Iterator[Block]:
@@ -266,56 +231,25 @@ def _audio(audio: Any, chunk: bool) -> Iterator[Block]:
         yield Media(media.part_of({"type": "audio", "base64": audio, "mime_type": "audio/wav"}))
 
 
-def _read_call_chunks(view: Mapping[str, Any], found: list[Block]) -> None:
-    chunks = view.get("tool_call_chunks")
-    if not isinstance(chunks, list) or not chunks:
-        if view.get("tool_calls") or view.get("invalid_tool_calls"):
-            found.extend(block for block in _calls(view) if block.name or block.id)
-        return
-    for call in chunks:
-        if not isinstance(call, Mapping):
-            continue
-        index, id_, name, args = call.get("index"), call.get("id"), call.get("name"), call.get("args")
-        found.append(
-            ToolCallBlock(
-                index if isinstance(index, int | str) else None,
-                as_name(id_),
-                as_name(name),
-                args if isinstance(args, str) or args is None else server_tools.json_text(args),
-            )
-        )
-
-
-def _calls(view: Mapping[str, Any]) -> list[ToolCallBlock]:
-    """The calls of a whole message."""
-    found: list[ToolCallBlock] = []
-    for field in ("tool_calls", "invalid_tool_calls"):
+def _calls(view: Mapping[str, Any], chunk: bool) -> dict[Any, ToolCallBlock]:
+    """The calls of a message (rule 3), by id; one without an id of its own by its number."""
+    found: dict[Any, ToolCallBlock] = {}
+    for field in (
+        ("tool_call_chunks",) if chunk and view.get("tool_call_chunks") else ("tool_calls", "invalid_tool_calls")
+    ):
         calls = view.get(field)
-        if not isinstance(calls, list | tuple):
-            continue
-        for call in calls:
-            if isinstance(call, Mapping):
-                id_, name, args = call.get("id"), call.get("name"), call.get("args")
-                raw = field == "invalid_tool_calls" and (args is None or isinstance(args, str))
-                found.append(
-                    ToolCallBlock(
-                        None,
-                        as_name(id_),
-                        as_name(name),
-                        (args or "") if raw else server_tools.json_text({} if args is None else args),
-                    )
-                )
+        for call in calls if isinstance(calls, list | tuple) else ():
+            if not isinstance(call, Mapping):
+                continue
+            id_, name, args = as_name(call.get("id")), as_name(call.get("name")), call.get("args")
+            if args is None and field == "tool_calls":
+                args = {}
+            if not (args is None or isinstance(args, str)):
+                args = server_tools.json_text(args)
+            if field == "tool_call_chunks" or not chunk or id_ or name:
+                key = id_ if id_ and id_ not in found else len(found)
+                found[key] = ToolCallBlock(server_tools.index_of(call), id_, name, args)
     return found
-
-
-def _take(calls: list[ToolCallBlock | None], block: Mapping[str, Any], found: list[Block]) -> None:
-    """Moves the call that a content block mentions to the place of the block."""
-    id_ = block.get("call_id") or block.get("id")
-    for number, call in enumerate(calls):
-        if call is not None and call.id is not None and call.id == id_:
-            found.append(call)
-            calls[number] = None
-            return
 
 
 def _unwrapped(block: Any) -> Any:
@@ -327,22 +261,16 @@ def _unwrapped(block: Any) -> Any:
 
 
 def kind_of_block(block: Any) -> str:
-    """The type of a content block; a block without one is text if it has text, and nothing otherwise.
+    """The type of a content block; a block without one is text if it has text, and nothing ("") otherwise.
 
     Raises `TypeError` for what is no content block.
     """
-    if block is None:
-        return ""
-    if not isinstance(block, Mapping):
-        raise TypeError(f"a content block is a mapping or a text, not {type(block).__name__}")
-    kind = block.get("type")
-    if isinstance(kind, str):
-        return kind
-    if isinstance(block.get("text"), str):
-        return "text"
+    kind = block.get("type") if isinstance(block, Mapping) else block
     if kind is None:
-        return ""
-    raise TypeError(f"the type of a content block is a text, not {type(kind).__name__}")
+        return "text" if block is not None and isinstance(block.get("text"), str) else ""
+    if block is kind or not isinstance(kind, str):
+        raise TypeError(f"a content block is a text or a mapping with a type, not {type(kind).__name__}")
+    return kind
 
 
 def _is_refusal(block: Any) -> bool:
@@ -364,15 +292,10 @@ def _finish_reason(metadata: Any) -> str | None:
     """The finish reason of a message's `response_metadata`."""
     if not isinstance(metadata, Mapping) or not metadata:
         return None
-    for field in _FINISH_FIELDS:
-        if field in metadata and (found := _known_reason(metadata[field])):
-            return found
     details = metadata.get("incomplete_details")
-    return _known_reason(details.get("reason")) if isinstance(details, Mapping) else None
-
-
-def _known_reason(reason: Any) -> str | None:
-    if not isinstance(reason, str):
-        return None
-    word = reason.lower().rpartition(".")[2]  # an enum's text: "FinishReason.MAX_TOKENS"
-    return _FINISH_REASONS.get(word)
+    given = [metadata.get(field) for field in _FINISH_FIELDS]
+    if isinstance(details, Mapping):
+        given.append(details.get("reason"))
+    # the last word of an enum's text: "FinishReason.MAX_TOKENS"
+    words = [reason.lower().rpartition(".")[2] for reason in given if isinstance(reason, str)]
+    return next((_FINISH_REASONS[word] for word in words if word in _FINISH_REASONS), None)

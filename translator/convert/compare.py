@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
 import orjson
 
 from ..wire.events import Event
+
+_FIELDS: Final = ("role", "name", "toolCallId", "metadata", "encryptedValue", "activityType")
 
 
 def by_id(wires: Iterable[Event]) -> dict[str, Event]:
@@ -28,26 +30,19 @@ def is_same_message(mine: Mapping[str, Any], wire: Mapping[str, Any]) -> bool:
     """Whether the client's copy of a message equals the checkpoint's: arguments as JSON, empty content as none."""
     if mine is wire:
         return True
-    for key in ("role", "name", "toolCallId", "metadata", "encryptedValue", "activityType"):
-        if mine.get(key) != wire.get(key):
-            return False
+    if any(mine.get(field) != wire.get(field) for field in _FIELDS):
+        return False
     if (mine.get("content") or "") != (wire.get("content") or ""):
         return False
     if mine.get("role") != "assistant":
         return True  # other roles have no calls: what a client puts there can be anything
-    calls, others = mine.get("toolCalls") or (), wire.get("toolCalls") or ()
-    return len(calls) == len(others) and all(map(_same_call, calls, others))
+    return [*map(_call, mine.get("toolCalls") or ())] == [*map(_call, wire.get("toolCalls") or ())]
 
 
-def _same_call(mine: Mapping[str, Any], wire: Mapping[str, Any]) -> bool:
-    function, other = mine["function"], wire["function"]
-    if mine["id"] != wire["id"] or function["name"] != other["name"]:
-        return False
-    if mine.get("encryptedValue") != wire.get("encryptedValue"):
-        return False
-    return bool(
-        function["arguments"] == other["arguments"] or same_arguments(function["arguments"], other["arguments"])
-    )
+def _call(call: Mapping[str, Any]) -> tuple[Any, ...]:
+    """What of a tool call is compared."""
+    function = call["function"]
+    return call["id"], function["name"], json_arguments(function["arguments"]), call.get("encryptedValue")
 
 
 def same_arguments(mine: Any, its: Any) -> bool:

@@ -242,7 +242,6 @@ WHOLE: list[tuple[Any, list[Any]]] = [
 ]
 MESSAGES: list[tuple[dict[str, Any], list[Any]]] = [
     ({"content": "a", "response_metadata": {"x": 1}}, [Text("a")]),
-    (grounded(grounding_supports=7), []),
     # additional_kwargs
     ({"content": "hi", "additional_kwargs": "reasoning"}, [Text("hi")]),
     (
@@ -260,7 +259,7 @@ MESSAGES: list[tuple[dict[str, Any], list[Any]]] = [
     ({"content": "a", "additional_kwargs": {"refusal": ""}}, [Text("a")]),
     ({"content": "", "additional_kwargs": {"tool_outputs": {"type": "mcp_call"}}}, []),
     (
-        {"content": "", "additional_kwargs": {"tool_outputs": [{"type": "mcp_call", "id": "s"}, HI]}},
+        {"content": "", "additional_kwargs": {"tool_outputs": [{"type": "mcp_call", "id": "s"}]}},
         [server("remote_mcp", "{}"), ServerResult("s", "", False)],
     ),
     ({"content": "", "additional_kwargs": {"audio": {"transcript": "a"}}}, [Text("a")]),
@@ -273,24 +272,22 @@ MESSAGES: list[tuple[dict[str, Any], list[Any]]] = [
     ({"content": "", "additional_kwargs": {CALL_SIGNATURES: "c"}}, []),
     # grounding
     (grounded(), [cited(url="u", title="t", cited_text="x", end_index=1)]),
-    (grounded(grounding_chunks={"web": 1}), []),
-    (grounded(grounding_supports={"segment": 1}), []),
-    (grounded(grounding_supports=[7, {"segment": 7, "grounding_chunk_indices": None}]), []),
-    (
-        grounded(grounding_supports=[{"segment": 7, "grounding_chunk_indices": ["0", -1, 1, 0]}]),
-        [cited(url="u", title="t")],
-    ),
-    (grounded(grounding_chunks=[7, {"web": 7}], grounding_supports=[{"grounding_chunk_indices": [0, 1]}]), [cited()]),
     ({"content": "a", "response_metadata": "grounding_metadata"}, [Text("a")]),
-    ({"content": "a", "response_metadata": {"grounding_metadata": 7}}, [Text("a")]),
+    (grounded(grounding_supports=[{"grounding_chunk_indices": [0]}]), [cited(url="u", title="t")]),
+    (grounded(grounding_supports=[{"segment": None, "grounding_chunk_indices": None}]), []),
+    (
+        grounded(grounding_chunks=[{"retrieved_context": {}}], grounding_supports=[{"grounding_chunk_indices": [0]}]),
+        [cited()],
+    ),
+    (grounded(grounding_supports=None), []),
     # calls
     (
         {"content": "", "tool_calls": [7, {"id": 7, "name": "", "args": None}, {"id": "", "name": 7, "args": "x"}]},
-        [ToolCallBlock(None, None, None, "{}"), ToolCallBlock(None, None, None, '"x"')],
+        [ToolCallBlock(None, None, None, "{}"), ToolCallBlock(None, None, None, "x")],
     ),
     (
         {"content": "", "invalid_tool_calls": [{"id": "c", "name": "n", "args": None}]},
-        [ToolCallBlock(None, "c", "n", "")],
+        [ToolCallBlock(None, "c", "n", None)],
     ),
     (
         {"content": "", "invalid_tool_calls": [{"id": "c", "name": "n", "args": {}}]},
@@ -344,10 +341,6 @@ CHUNKS: list[tuple[dict[str, Any], list[Any]]] = [
         [ToolCallBlock("i", None, None, None)],
     ),
     (
-        {"content": "", "tool_call_chunks": {"id": "c"}, "tool_calls": [{"id": "c", "args": {}}]},
-        [ToolCallBlock(None, "c", None, "{}")],
-    ),
-    (
         {"content": "", "tool_call_chunks": [], "tool_calls": [{"name": "n"}, {"args": {"a": 1}}]},
         [ToolCallBlock(None, None, "n", "{}")],
     ),
@@ -377,6 +370,14 @@ def test_a_whole_message_is_read_as_far_as_it_can_be(
 ) -> None:
     assert read_content({"type": "ai", **message}) == read
     assert not caplog.records
+
+
+@pytest.mark.parametrize("more", [{"grounding_supports": 7}, {"grounding_chunks": []}, {"grounding_supports": [7]}])
+def test_grounding_that_cannot_be_read_costs_itself_and_one_log_line(
+    more: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    assert read_content({"type": "ai", **grounded(**more), "content": "a"}) == [Text("a")]
+    assert len(caplog.records) == 1
 
 
 @pytest.mark.parametrize(("message", "read"), CHUNKS)
