@@ -63,10 +63,6 @@ class Losses:
             self._warned.add(what)
             _log.warning("%s (thread %r, run %r).", what, *self._names, exc_info=error)
 
-    def value(self, replacement: str, error: BaseException | None) -> None:
-        """A value inside a message, a channel or an event cannot be read, and is replaced by the text `replacement`."""
-        self.warn(f"A value cannot be read and is replaced by {replacement!r}", error)
-
     def illegal_move(self, what: str) -> None:
         """The ledger was asked for a move that its tables do not have; nothing was changed."""
         _log.error("%s is no legal move (thread %r, run %r).", what, *self._names)

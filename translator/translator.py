@@ -30,7 +30,7 @@ from typing import Any, Concatenate, Literal, ParamSpec
 from .client.view import ClientView
 from .endings import Ending, Failed, Finished, Lost
 from .errors import TranslatorMisuseError, UnreadablePartError
-from .jsonable.to_json import ON_UNREADABLE, to_json, to_text
+from .jsonable.to_json import WARN, to_json, to_text
 from .losses import Losses
 from .options import PROTOCOL_VERSION, Options
 from .parts.part import IGNORED_MODES, Namespace, Part, is_platform_part, message_chunk, read_part
@@ -49,11 +49,11 @@ def _logging_values(
 
     @wraps(translate)
     def logging_values(self: Translator, /, *args: _Given.args, **given: _Given.kwargs) -> list[Event]:
-        before = ON_UNREADABLE.set(self._losses.value)
+        before = WARN.set(self._losses.warn)
         try:
             return translate(self, *args, **given)
         finally:
-            ON_UNREADABLE.reset(before)
+            WARN.reset(before)
 
     return logging_values
 

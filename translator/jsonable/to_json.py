@@ -2,16 +2,16 @@
 
 Nothing here raises, whatever it is given, and nothing depends on memory addresses, hash order or a clock: equal values
 give equal bytes. The forms are those that LangGraph Platform sends, so that a graph looks the same here and there;
-where the platform has no form (it sends null, or fails) a short text says what was there. A value that cannot be read
-is also logged: in a run by the function in `ON_UNREADABLE`, elsewhere by this module. What a channel, a message or an
-event is, is not known here.
+where the platform has no form (it sends null, or fails) a short text names the class. A value that cannot be read is
+also logged, by the function in `WARN`. What a channel, a message or an event is, is not known here.
 
 ==========================================  ======================================================================
 a value                                     its JSON
 ==========================================  ======================================================================
 None, bool, str, float                      itself; NaN and infinities are null; a lone surrogate is U+FFFD, a pair
                                             of surrogates the character it spells
-int                                         itself; beyond +-(2**53 - 1), where JavaScript rounds, its decimal text
+int                                         itself; beyond +-(2**53 - 1), where JavaScript rounds, its decimal text,
+                                            or hexadecimal where CPython has no decimal
 subclasses of str, int, float, list, tuple  as their base
 Enum                                        its value
 dict, any Mapping                           an object; see keys below
@@ -24,11 +24,10 @@ exception                                   {"error": class name, "message": tex
 bytes, bytearray, memoryview                base64 text
 datetime, date, time                        ISO 8601 text
 timedelta                                   seconds
-Decimal                                     a number; its text if it is whole and beyond 2**53 - 1, or beyond 1e308
+Decimal                                     a number; its text if it is beyond 1e308
 UUID, path, IP address, time zone, complex  text
 compiled pattern                            its pattern
-numpy scalar, numpy array                   `tolist()`
-class, function, module                     "<class a.B>", "<function a.f>", "<module a>"
+numpy scalar, numpy array, tensor           `tolist()`
 anything else (iterators are not consumed)  "<a.B>": module and class
 an object that raises when it is read       "<a.B: cannot be read>"
 a container inside itself                   "<cycle>"
@@ -36,8 +35,8 @@ containers nested deeper than `MAX_DEPTH`   "<too deep>"
 ==========================================  ======================================================================
 
 Keys are text: a str is itself, True "true", None "null", 1 "1", any other key its JSON (without the quotes if that is
-a string). Where two keys of one mapping become the same, str keys keep theirs and the others get " (2)", " (3)" .. in
-order. A key "__proto__" stays: JSON and the client keep it as data (only patch paths avoid it).
+a string). Where two keys of one mapping become the same, the last one counts, and a line is logged. A key "__proto__"
+stays: JSON and the client keep it as data (only patch paths avoid it).
 
 How: orjson does all the work in C and calls `_converted` for what it does not know. What it refuses (odd keys, large
 integers, surrogates, cycles, depth) is walked in Python with the same `_converted`: slower, and the same JSON. Two
@@ -51,8 +50,6 @@ import ipaddress
 import logging
 import math
 import re
-import types
-from array import array
 from base64 import b64encode
 from collections import UserString
 from collections.abc import Callable, Mapping, MappingView, Sequence, Set
@@ -69,19 +66,23 @@ import orjson
 from langgraph.types import Send
 from pydantic import BaseModel
 
-ON_UNREADABLE: Final[ContextVar[Callable[[str, Exception | None], None] | None]] = ContextVar(
-    "ON_UNREADABLE", default=None
-)
-"""Takes the text that replaces a value that cannot be read, and the error; it may be called for every such value. Set
-during calls that know their run."""
+_log = logging.getLogger(__name__)
+
+
+def _logged(what: str, error: Exception | None = None) -> None:
+    _log.warning("%s.", what, exc_info=error)
+
+
+WARN: Final[ContextVar[Callable[[str, Exception | None], None]]] = ContextVar("WARN", default=_logged)
+"""Takes what is wrong with a value, and the error; it may be called for every such value. Set during calls that know
+their run; else this module logs."""
 
 MAX_DEPTH: Final = 240
 """Containers nested in one value. orjson writes 254 levels; an event and a patch around the value need some of them."""
 
-_log = logging.getLogger(__name__)
 _MARGIN: Final = 254 - MAX_DEPTH
 _SAFE_INTEGER: Final = 2**53 - 1
-_LONGEST_INTEGER_BITS: Final = 4096  # CPython refuses to write integers of more than 4300 digits
+_LONGEST_DECIMAL_BITS: Final = 4096  # CPython refuses to write integers of more than 4300 digits
 _CYCLE: Final = "<cycle>"
 _TOO_DEEP: Final = "<too deep>"
 _MOST_FORMS: Final = 8  # an Enum of a pydantic root model of a numpy scalar has three forms before JSON; more is a loop
@@ -106,7 +107,6 @@ _AS_TEXT: Final = (
     ipaddress.IPv6Address,
     ipaddress.IPv6Network,
 )
-_FUNCTIONS: Final = (types.FunctionType, types.BuiltinFunctionType, types.MethodType)
 
 
 class Frozen(NamedTuple):
@@ -160,11 +160,11 @@ def json_bytes(value: Any) -> bytes:
 
 def json_bytes_unlogged(value: Any) -> bytes:
     """`json_bytes` of what is compared and not sent: an unreadable value costs no log line."""
-    before = ON_UNREADABLE.set(_not_logged)
+    before = WARN.set(lambda what, error: None)
     try:
         return json_bytes(value)
     finally:
-        ON_UNREADABLE.reset(before)
+        WARN.reset(before)
 
 
 def to_text(value: Any) -> str:
@@ -213,22 +213,14 @@ def _converted(value: Any) -> Any:
                 return form
     except Exception as error:
         raised = error
-    return _replaced(value, raised)
+    return _unreadable(value, raised)
 
 
-def _replaced(value: Any, error: Exception | None) -> str:
+def _unreadable(value: Any, error: Exception | None) -> str:
     """The text for a value that cannot be read."""
-    text, log = _unreadable(value), ON_UNREADABLE.get() or _logged
-    log(text, error)
+    text = f"<{_class_name(type(value))}: cannot be read>"
+    WARN.get()(f"A value cannot be read and is replaced by {text!r}", error)
     return text
-
-
-def _not_logged(_text: str, _error: Exception | None) -> None:
-    pass
-
-
-def _logged(text: str, error: Exception | None) -> None:
-    _log.warning("A value cannot be read and is replaced by %r.", text, exc_info=error)
 
 
 def _walk(value: Any, above: set[int], depth: int) -> Any:
@@ -238,7 +230,7 @@ def _walk(value: Any, above: set[int], depth: int) -> Any:
         return _basic(form)
     if id(value) in above:
         return _CYCLE
-    if depth >= MAX_DEPTH and (form or kind is not tuple):  # orjson lets an empty tuple pass
+    if depth >= MAX_DEPTH:
         return _TOO_DEEP
     if 0 < depth <= _RETRIED:
         try:
@@ -254,7 +246,7 @@ def _walk(value: Any, above: set[int], depth: int) -> Any:
             elements.append(_walk(element, above, depth + 1))  # noqa: PERF401 (a comprehension is one frame more)
         return elements if kind is list or kind is tuple else sorted(elements, key=orjson.dumps)
     except Exception as error:  # another thread changed it meanwhile, or the stack is used up
-        return _replaced(value, error)
+        return _unreadable(value, error)
     finally:
         above.discard(id(value))
 
@@ -266,34 +258,18 @@ def _basic(value: Any) -> Any:
     if kind is float:
         return value if math.isfinite(value) else None
     if kind is int and not -_SAFE_INTEGER <= value <= _SAFE_INTEGER:
-        bits = value.bit_length()
-        return str(value) if bits <= _LONGEST_INTEGER_BITS else f"<int of {bits} bits>"
+        return str(value) if value.bit_length() <= _LONGEST_DECIMAL_BITS else hex(value)
     return value
 
 
 def _object(value: dict[Any, Any], above: set[int], depth: int) -> dict[str, Any]:
     named: dict[str, Any] = {}
-    own = {key for key in value if type(key) is str}
-    uses: dict[str, int] = {}
     for key, inner in value.items():
-        name = to_text(key) if type(key) is str else _name(key, above, depth)
-        if type(key) is not str or name != key:  # made here, so it yields to a str key of the mapping
-            name = _free(name, own, named, uses)
-        named[name] = _walk(inner, above, depth)
+        name = to_text(key) if type(key) is str else _walk(key, above, depth)
+        named[name if type(name) is str else orjson.dumps(name).decode()] = _walk(inner, above, depth)
+    if len(named) < len(value):
+        WARN.get()("Keys of an object are the same text, and the last one counts", None)
     return named
-
-
-def _name(key: Any, above: set[int], depth: int) -> str:
-    name = _walk(key, above, depth)
-    return name if type(name) is str else orjson.dumps(name).decode()
-
-
-def _free(name: str, own: set[str], named: dict[str, Any], uses: dict[str, int]) -> str:
-    candidate = name
-    while candidate in own or candidate in named:
-        uses[name] = uses.get(name, 1) + 1
-        candidate = f"{name} ({uses[name]})"
-    return candidate
 
 
 def _step(value: Any) -> Any:
@@ -305,22 +281,15 @@ def _step(value: Any) -> Any:
         if isinstance(value, kinds):
             return form(value)
     cls = type(value)
-    if hasattr(cls, "__attrs_attrs__"):
-        return _public(value, [attribute.name for attribute in cls.__attrs_attrs__])
-    if is_dataclass(cls):
-        return _public(value, [field.name for field in fields(cls)])
-    if cls.__module__.partition(".")[0] == "numpy":
-        return _numpy(value)
-    for name in ("model_dump", "dict"):  # pydantic 2 and 1, and what imitates them
-        dump = getattr(cls, name, None)
-        if callable(dump):
-            return dump(value)
+    described = fields(cls) if is_dataclass(cls) else getattr(cls, "__attrs_attrs__", None)
+    if described is not None:
+        names = [field.name for field in described]
+        return {name: getattr(value, name) for name in names if not name.startswith("_") and hasattr(value, name)}
+    for name in ("model_dump", "dict", "tolist"):  # pydantic 2 and 1, and what imitates them; numpy and tensors
+        read = getattr(cls, name, None)
+        if callable(read):
+            return read(value)
     return f"<{_class_name(cls)}>"
-
-
-def _unreadable(value: Any) -> str:
-    """The text in place of an object that raised when it was read."""
-    return f"<{_class_name(type(value))}: cannot be read>"
 
 
 def _class_name(cls: type) -> str:
@@ -329,10 +298,6 @@ def _class_name(cls: type) -> str:
     except Exception:
         return "object"
     return name if module == "builtins" else f"{module}.{name}"
-
-
-def _public(value: Any, names: Sequence[str]) -> dict[str, Any]:
-    return {name: getattr(value, name) for name in names if not name.startswith("_") and hasattr(value, name)}
 
 
 def _model(value: BaseModel) -> Any:
@@ -348,27 +313,10 @@ def _tuple(value: tuple[Any, ...]) -> Any:
 
 
 def _decimal(value: Decimal) -> Any:
-    if not value.is_finite():
-        return None
     if value.adjusted() > 308:
         return str(value)
-    whole = value.as_tuple().exponent
-    if isinstance(whole, int) and whole < 0:
-        return float(value)
-    return int(value) if abs(value) <= _SAFE_INTEGER else str(value)
-
-
-def _numpy(value: Any) -> Any:
-    if not hasattr(value, "tolist"):
-        return f"<{_class_name(type(value))}>"
-    form = value.tolist()
-    if type(form) is type(value):  # wider than Python's own numbers
-        return complex(form) if form.dtype.kind == "c" else float(form)
-    return form
-
-
-def _class(value: Any) -> str:
-    return f"<class {_class_name(value)}>" if isinstance(value, type) else str(value)
+    exponent = value.as_tuple().exponent
+    return int(value) if isinstance(exponent, int) and exponent >= 0 else float(value)
 
 
 _FORMS: tuple[tuple[Any, Callable[[Any], Any]], ...] = (
@@ -378,8 +326,7 @@ _FORMS: tuple[tuple[Any, Callable[[Any], Any]], ...] = (
     (float, float.__float__),
     (BaseModel, _model),
     (tuple, _tuple),
-    (dict, lambda value: dict(value.items())),
-    (list, list),
+    (Mapping, lambda value: dict(value.items())),
     (MappingView, list),
     (Set, set),
     (Send, lambda value: {"node": value.node, "args": value.arg}),
@@ -390,11 +337,5 @@ _FORMS: tuple[tuple[Any, Callable[[Any], Any]], ...] = (
     (BaseException, lambda value: {"error": type(value).__name__, "message": str(value)}),
     (_AS_TEXT, str),
     (re.Pattern, lambda value: value.pattern),
-    (type | types.GenericAlias | types.UnionType, _class),
-    (_FUNCTIONS, lambda value: f"<function {value.__module__}.{value.__qualname__}>"),
-    (types.ModuleType, lambda value: f"<module {value.__name__}>"),
-    (range, repr),
-    (array, array.tolist),
-    (Mapping, lambda value: dict(value.items())),
     (Sequence, list),
 )

@@ -42,7 +42,7 @@ class Stubborn(BaseModel):
         (2**53 - 1, 2**53 - 1),
         (2**53, "9007199254740992"),
         (-(2**53), "-9007199254740992"),
-        (10**5000, "<int of 16610 bits>"),
+        (10**5000, hex(10**5000)),
         ("\ud83d\ude00", "\U0001f600"),
         ("a\ud800", "a\ufffd"),
         (Word("w"), "w"),
@@ -56,7 +56,7 @@ class Stubborn(BaseModel):
         ({3, 1, "a", 2}, ["a", 1, 2, 3]),
         (frozenset({(2,), (1,)}), [[1], [2]]),
         ({1: 2}.items(), [[1, 2]]),
-        (range(3), "range(0, 3)"),
+        (range(3), [0, 1, 2]),
         (b"\xff\x00", "/wA="),
         (bytearray(b"ab"), "YWI="),
         (memoryview(b"ab"), "YWI="),
@@ -81,11 +81,10 @@ class Stubborn(BaseModel):
         (ValueError("bad"), {"error": "ValueError", "message": "bad"}),
         (np.float32(0.5), 0.5),
         (np.array([[1, 2]]), [[1, 2]]),
-        (np.longdouble(1.5), 1.5),
         (np.array([{1}], dtype=object), [[1]]),
-        (dict, "<class dict>"),
-        (_function, "<function tests.translator.jsonable.test_to_json._function>"),
-        (enum, "<module enum>"),
+        (dict, "<type>"),
+        (_function, "<function>"),
+        (enum, "<module>"),
         (object(), "<object>"),
         (SecretStr("secret"), "<pydantic.types.SecretStr>"),
         (Raises(), "<tests.odd_values.Raises: cannot be read>"),
@@ -122,22 +121,9 @@ def test_keys_become_text() -> None:
     assert list(to_json(keys)) == ["true", "null", "1.5", '[1,"a"]', "eA==", "red", "\ufffd", "2026-01-02", "2"]
 
 
-def test_keys_that_become_the_same_lose_nothing_and_str_keys_keep_theirs() -> None:
-    keys = {1: "int", Word("2"): "word", b"": "bytes", 2: "int", "1": "str", "1 (2)": "other str", "\ud800": 3, "": 4}
-    assert to_json(keys) == {
-        "1 (3)": "int",
-        "2": "word",
-        " (2)": "bytes",
-        "2 (2)": "int",
-        "1": "str",
-        "1 (2)": "other str",
-        "\ufffd": 3,
-        "": 4,
-    }
-
-
-def test_ten_thousand_colliding_keys_take_no_quadratic_time() -> None:
-    assert len(to_json({object(): at for at in range(10_000)})) == 10_000
+def test_the_last_of_keys_that_become_the_same_counts_and_a_line_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    assert to_json({1: "int", "1": "str", Word("2"): "word", 2: "int"}) == {"1": "str", "2": "int"}
+    assert caplog.messages == ["Keys of an object are the same text, and the last one counts."]
 
 
 def test_a_key_named_proto_stays() -> None:
