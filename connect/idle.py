@@ -85,7 +85,7 @@ def _undone(run: Translator, ended: Ended, options: Options) -> list[Event]:
     before.finish(ended.ending)
     events = caught_up(before.view, run.view, options)
     for event in events:
-        run.view.apply(event)
+        run.view.apply_emitted(event)
     return events
 
 

@@ -15,21 +15,23 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping
-from typing import Any, Self
+from typing import Any, Final, Self
 
 import orjson
 from ag_ui.core import BaseEvent
-from pydantic import BaseModel
+from ag_ui.core import Event as EventModel
+from pydantic import BaseModel, TypeAdapter
 
 from ..wire.events import Event
 from .apply_patch import RefusedError, apply_patch
-from .event_fields import is_readable
 from .message_store import MessageStore
 from .open_items import OpenItems
 from .reducer import APPENDS, REDUCES
 from .snapshots import complete_activity_types
 
 __all__ = ["ClientContents"]
+
+_EVENTS: Final = TypeAdapter[BaseEvent](EventModel)
 
 
 class ClientContents:
@@ -79,21 +81,17 @@ class ClientContents:
         self.run_has_snapshot = False
 
     def apply(self, event: Event | BaseEvent) -> None:
-        """Applies one event of any origin, a wire dict or a model. Never raises: what a client ignores, or what ends
-        its stream, is passed over."""
+        """Applies one event of any origin, a wire dict or a model. Never raises: what is no event of the protocol is
+        ignored, for it ends a client's stream."""
         try:
-            append = APPENDS.get(event["type"])  # type: ignore[index]
-        except (KeyError, TypeError):
-            append = None
-        if append is not None:
-            append(self.store, event)  # type: ignore[arg-type]
-        elif not isinstance(event, dict):
-            self.apply(_wire(event))
-        elif is_readable(event):
-            self._apply(event)
+            given = event.model_dump(by_alias=True, warnings=False) if isinstance(event, BaseModel) else event
+            wire = _wire(_EVENTS.validate_python(given))
+        except (ValueError, TypeError, RecursionError):
+            return
+        self.apply_emitted(wire)
 
     def apply_emitted(self, event: Event) -> None:
-        """Applies a wire event that this package made: as `apply`, without checking its fields."""
+        """Applies a wire event of which its maker knows that it is one of the protocol: as `apply`, unchecked."""
         append = APPENDS.get(event["type"])
         if append is not None:
             append(self.store, event)
@@ -240,21 +238,17 @@ class ClientContents:
             self._state = state
 
 
-def _message(value: Any) -> dict[str, Any]:
-    wire = _wire(value)
+def _message(value: Mapping[str, Any] | BaseModel) -> dict[str, Any]:
+    message = _wire(value) if isinstance(value, BaseModel) else dict(value)
     for name in ("id", "role"):
-        if not isinstance(wire.get(name), str):
-            kind = f"whose {name} is a {type(wire[name]).__name__}" if name in wire else f"without {name}"
+        if not isinstance(message.get(name), str):
+            kind = f"whose {name} is a {type(message[name]).__name__}" if name in message else f"without {name}"
             raise ValueError(f"expected a message with an id and a role, both strings; got one {kind}")
-    return wire
+    return message
 
 
-def _wire(value: Any) -> dict[str, Any]:
+def _wire(model: BaseModel) -> dict[str, Any]:
     """A model as its wire dict, without fields that its type does not declare: a client of protocol 1.0 does not take
-    them back. A mapping as it is."""
-    if isinstance(value, BaseModel):
-        undeclared = set(value.model_extra or ())
-        text = value.model_dump_json(by_alias=True, exclude_none=True, exclude=undeclared)
-        wire: dict[str, Any] = orjson.loads(text)
-        return wire
-    return value if isinstance(value, dict) else dict(value)
+    them back."""
+    wire: dict[str, Any] = orjson.loads(model.model_dump_json(by_alias=True, exclude=set(model.model_extra or ())))
+    return wire

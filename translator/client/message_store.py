@@ -16,8 +16,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from .event_fields import is_readable_call
-
 __all__ = ["MessageStore", "StoredCall", "StoredMessage"]
 
 Message = dict[str, Any]
@@ -65,7 +63,7 @@ class StoredMessage:
         calls = message.get("toolCalls") if message["role"] == "assistant" else None
         self.calls: list[StoredCall] | None = None
         if calls is not None and isinstance(calls, list):
-            self.calls = [StoredCall(call) for call in calls if is_readable_call(call)]
+            self.calls = [StoredCall(call) for call in calls if _can_grow(call)]
 
     def read(self) -> Message:
         """The message as the client has it now."""
@@ -184,3 +182,12 @@ class MessageStore:
         self.entries.setdefault(entry.id, entry)
         for call in entry.calls or ():
             self.calls.setdefault(call.wire["id"], (entry, call))
+
+
+def _can_grow(call: Any) -> bool:
+    """Whether a tool call has an id, a name and arguments: a client may have anything."""
+    try:
+        fields = call["id"], call["function"]["name"], call["function"]["arguments"]
+    except (TypeError, KeyError):
+        return False
+    return all(isinstance(field, str) for field in fields)

@@ -60,7 +60,7 @@ def test_the_snapshot_has_what_is_half_streamed() -> None:
 
 
 def test_the_start_names_the_live_run() -> None:
-    start = seen({**RUN, "parentRunId": "p", "input": {"messages": []}}).catch_up()[0]
+    start = seen({**RUN, "parentRunId": "p", "input": {"threadId": "t", "runId": "r", "messages": []}}).catch_up()[0]
     assert start == {**RUN, "protocolVersion": "1.0", "parentRunId": "p"}
 
 
