@@ -28,7 +28,7 @@ def options_for(graph: Pregel[Any, Any, Any, Any], **choices: Any) -> Options:
     `copilotkit` and `ag-ui`, a front end's own, are shown only where `state_include` names them.
 
     The conversation is found by its reducer. `choices` are fields of `Options`, which win. Raises `TypeError` for what
-    is no compiled graph, `InvalidOptionError` as `Options` does. (A platform's graphs are asked by `connect` itself.)
+    is no compiled graph, and what `Options` raises. (A platform's graphs are asked by `connect` itself.)
     """
     if not isinstance(graph, Pregel):
         raise TypeError(f"expected a compiled graph, got {type(graph).__name__}")

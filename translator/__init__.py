@@ -19,7 +19,7 @@ from .endings import Cancelled, Ending, Failed, Finished, Lost
 from .errors import TranslatorMisuseError, UnreadablePartError
 from .jsonable.same_json import same_json
 from .jsonable.to_json import to_json
-from .options import CLIENT_CHANNELS, PROTOCOL_VERSION, InvalidOptionError, Options, Prediction, Visibility
+from .options import CLIENT_CHANNELS, PROTOCOL_VERSION, Options, Prediction, Visibility
 from .parts.part import PLATFORM_STREAM_MODES, STREAM_MODES, Part, read_part
 from .run.approvals import decision_schemas
 from .run.error_detail import error_event
@@ -40,7 +40,6 @@ __all__ = [
     "Ending",
     "Failed",
     "Finished",
-    "InvalidOptionError",
     "Lost",
     "OpenItems",
     "Options",

@@ -13,7 +13,6 @@ from langgraph_agui import translator
 
 ROOT = Path(__file__).parent.parent.parent
 LAYERS = (
-    ("field_docs",),
     ("options", "endings", "errors", "losses"),
     ("jsonable",),
     ("wire",),

@@ -22,7 +22,6 @@ NAMES = [
     "Ending",
     "Failed",
     "Finished",
-    "InvalidOptionError",
     "Lost",
     "OpenItems",
     "Options",

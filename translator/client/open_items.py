@@ -19,7 +19,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..field_docs import with_field_docs
 from ..wire import events
 from ..wire.events import Event
 from .message_store import MessageStore
@@ -50,27 +49,28 @@ _FIELDS = tuple(dict.fromkeys(name for name, _, _ in _ITEMS.values()))
 _ENDS = {kind: row[:2] for kind, row in _ITEMS.items() if not row[2]}
 
 
-@with_field_docs
 @dataclass(slots=True)
 class OpenItems:
-    """What is open at one moment of a stream: the keys of items with the events that opened them, in that order."""
+    """What is open at one moment of a stream: the keys of items with the events that opened them, in that order.
+
+    `run_id`: the live run, `None` between runs.
+    `texts`: text messages by message id.
+    `calls`: tool calls by tool call id.
+    `spans`: reasoning spans by message id.
+    `reasonings`: reasoning messages by message id.
+    `steps`: steps by owner (a subagent's run id, `None` for the run itself) and name.
+    `started`: all subagents of the run so far, by their run id.
+    `ended`: those of them that ended, with the events that ended them.
+    """
 
     run_id: str | None = None
-    """The live run, `None` between runs."""
     texts: dict[str, Event] = field(default_factory=dict)
-    """Text messages by message id."""
     calls: dict[str, Event] = field(default_factory=dict)
-    """Tool calls by tool call id."""
     spans: dict[str, Event] = field(default_factory=dict)
-    """Reasoning spans by message id."""
     reasonings: dict[str, Event] = field(default_factory=dict)
-    """Reasoning messages by message id."""
     steps: dict[tuple[str | None, str], Event] = field(default_factory=dict)
-    """Steps by owner (a subagent's run id, `None` for the run itself) and name."""
     started: dict[str, Event] = field(default_factory=dict)
-    """All subagents of the run so far, by their run id."""
     ended: dict[str, Event] = field(default_factory=dict)
-    """Those of them that ended, with the events that ended them."""
 
     @property
     def subagents(self) -> dict[str, Event]:

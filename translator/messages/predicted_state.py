@@ -17,14 +17,17 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, Final
 
+from pydantic import TypeAdapter
+
 from ..client.view import ClientView
 from ..jsonable.partial_json import read_partial
 from ..jsonable.to_json import to_json
-from ..options import Options, Prediction, prediction
+from ..options import Options, Prediction
 from ..wire import events
 from ..wire.events import Event
 from .tool_calls import ToolCall
 
+_PREDICTION: Final = TypeAdapter(Prediction)
 _FIRST: Final = 16
 _GROWTH: Final = 1.5
 
@@ -54,7 +57,7 @@ class Predictions:
         asked = metadata.get("predict_state")
         for item in asked if isinstance(asked, list | tuple) else ():
             try:
-                found = prediction(item)
+                found = _PREDICTION.validate_python(item)
             except Exception:  # not a prediction: whatever stands in a call's metadata must not end a stream
                 continue
             if found not in self._known:

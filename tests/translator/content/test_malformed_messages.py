@@ -23,7 +23,6 @@ from langgraph_agui.translator.content.reader import CALL_SIGNATURES, finish_rea
 from langgraph_agui.translator.content.reasoning import ReasoningBlocks
 from langgraph_agui.translator.convert.to_agui import to_agui
 from langgraph_agui.translator.messages.usage import Usage
-from langgraph_agui.translator.options import InvalidOptionError
 from langgraph_agui.translator.parts.message import fields, is_chunk
 from langgraph_agui.translator.run.custom import custom_event
 
@@ -890,11 +889,6 @@ def test_a_payload_of_a_node_is_itself_only_if_it_is_valid(payload: Any, got: An
     event = custom_event(payload, ClientView([{"id": "u", "role": "user", "content": "hi"}, ACTIVITY], {}), None)
     name, value = got if isinstance(got, tuple) else ("custom", payload)
     assert event == (got if isinstance(got, dict) else {"type": "CUSTOM", "name": name, "value": value})
-
-
-def test_an_option_that_is_a_collection_of_names_is_not_none() -> None:
-    with pytest.raises(InvalidOptionError, match="state_exclude"):
-        Options(state_exclude=None)  # type: ignore[arg-type]
 
 
 ANSWER = {"id": "a", "role": "assistant", "content": "hi"}
