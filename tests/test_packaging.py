@@ -25,10 +25,11 @@ RUNTIME = {
     "langgraph",
     "langgraph-sdk",
     "orjson",
+    "pydantic",
     "tenacity",
 }
-PROVIDED = {name.replace("-", "_") for name in RUNTIME} - {"ag_ui_protocol"} | {"ag_ui", "pydantic"}
-"""What may be imported for it; pydantic is what ag-ui-protocol's models are made of."""
+PROVIDED = {name.replace("-", "_") for name in RUNTIME} - {"ag_ui_protocol"} | {"ag_ui"}
+"""What may be imported for it."""
 EXTRA = {"connect/serve": {"starlette"}, "connect/command_line": {"typer", "rich", "uvicorn", "dotenv"}}
 """What may be imported in one folder alone: the extra `serve` brings it."""
 FOLDERS = sorted(
@@ -129,7 +130,7 @@ def test_python_3_11_is_enough(metadata: Message) -> None:
     assert metadata["Requires-Python"] == ">=3.11"
 
 
-def test_nine_distributions_are_required_and_no_other(metadata: Message) -> None:
+def test_these_distributions_are_required_and_no_other(metadata: Message) -> None:
     assert {name_of(each) for each in runtime_requirements(metadata)} == RUNTIME
 
 
