@@ -45,12 +45,13 @@ from ..wire import ids
 from ..wire.events import Event
 from ..wire.older_clients import parts_as_text
 
+AG_UI_MESSAGE: Final = TypeAdapter[Message](Message)
+"""Checks and builds the protocol's messages."""
 METADATA_KEY: Final = "langchain"
 """The key of an AG-UI message's metadata for what AG-UI has no fields for."""
 ORIGINAL_FIELDS: Final = ("content", "additional_kwargs", "response_metadata")
 """What the metadata has of an assistant message, of each where it is not what AG-UI has."""
 _log = logging.getLogger(__name__)
-_MESSAGE: Final = TypeAdapter[Message](Message)
 _EVERYTHING: Final = Options(result_limit=None)
 _TEXT_BLOCKS: Final = frozenset({"text", "output_text", "input_text"})
 
@@ -89,7 +90,7 @@ def to_agui_messages(messages: Iterable[Any]) -> list[Message]:
             wires = _complete(message, position)
             if not wires:
                 _log.warning("A %s message is left out: AG-UI has none like it.", kind_of(fields(message)) or "non-")
-            found += [_MESSAGE.validate_python(to_json(wire)) for wire in wires]
+            found += [AG_UI_MESSAGE.validate_python(to_json(wire)) for wire in wires]
         except Exception as error:
             _log.warning("A message is left out: %s", error)
     return found

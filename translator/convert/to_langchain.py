@@ -8,7 +8,8 @@ Rules
 3. Reasoning belongs to the assistant message that its id names, if that came before it, and else to the next one: a
    client has reasoning from the middle of an answer after that answer.
 4. A call's arguments are parsed; what is no JSON object makes an invalid call, with its text as it is.
-5. An unknown or malformed item costs that item and one line in the log, never the list.
+5. What is no AG-UI message, or has media that LangChain has no block for, costs itself and one line in the log, never
+   the list.
 """
 
 from __future__ import annotations
@@ -20,14 +21,13 @@ from typing import Any, Final
 
 import orjson
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
-from pydantic import BaseModel
 
 from ..content.blocks import Text, ToolCallBlock
 from ..content.media import block_of
 from ..content.reader import CALL_SIGNATURES, read_content
 from ..parts.message import as_name
 from ..wire import ids
-from .to_agui import METADATA_KEY, ORIGINAL_FIELDS
+from .to_agui import AG_UI_MESSAGE, METADATA_KEY, ORIGINAL_FIELDS
 
 _log = logging.getLogger(__name__)
 _RESPONSES_ID: Final = "rs_"
@@ -44,7 +44,7 @@ def to_langchain_messages(messages: Iterable[Any]) -> list[BaseMessage]:
     reader = _Reader()
     for message in messages:
         try:
-            reader.read(message.model_dump(by_alias=True) if isinstance(message, BaseModel) else message)
+            reader.read(AG_UI_MESSAGE.validate_python(message).model_dump(by_alias=True))
         except Exception as error:
             _log.warning("An AG-UI message is left out: %s", error)
     return list(reader.messages())
@@ -59,7 +59,8 @@ class _Answer:
     original: Wire
     """Its original content, as fields of a LangChain message; empty if it is not known."""
     reasoning: list[Wire]
-    media: list[Wire] = field(default_factory=list)
+    media: list[dict[str, Any]] = field(default_factory=list)
+    """Content blocks."""
 
 
 class _Reader:
@@ -67,35 +68,34 @@ class _Reader:
         self._read: list[BaseMessage | _Answer] = []
         self._reasoning: list[Wire] = []
         self._answers: dict[str, _Answer] = {}
+        self._last: _Answer | None = None
         self._names: dict[str, str] = {}
         self._inside: set[str] = set()
         """The calls of which call and result are in the original content of a message."""
 
-    def read(self, wire: Any) -> None:
-        """Take the next message; raises for what is none."""
-        if not isinstance(wire, Mapping):
-            raise TypeError(f"a message is an object, not {type(wire).__name__}")
-        role = wire.get("role")
+    def read(self, wire: Wire) -> None:
+        """Take the next message."""
+        role = wire["role"]
         if role == "user":
             self._user(wire)
         elif role in ("system", "developer"):
-            more = {"additional_kwargs": {"__openai_role__": "developer"}} if role == "developer" else {}
-            self._read.append(SystemMessage(_text(wire, "content"), id=_id(wire), name=wire.get("name"), **more))
+            kwargs = {"__openai_role__": "developer"} if role == "developer" else {}
+            message = SystemMessage(wire["content"], id=_id(wire), name=wire.get("name"), additional_kwargs=kwargs)
+            self._read.append(message)
         elif role == "assistant":
             self._assistant(wire)
         elif role == "tool":
             self._tool(wire)
         elif role == "reasoning":
-            self._thought(wire)
-        elif role == "activity":
-            self._activity(wire)
-        else:
-            raise ValueError(f"no message has the role {role!r}")
+            owner = ids.message_of_reasoning(wire["id"])
+            (self._answers[owner].reasoning if owner in self._answers else self._reasoning).append(wire)
+        elif wire["activityType"] == "media" and self._last is not None:
+            self._last.media.append(block_of(wire["content"]))
 
     def messages(self) -> Iterator[BaseMessage]:
         """What was read, in order."""
         for wire in self._reasoning:
-            _log.warning("A reasoning message is left out: no answer follows it (id %r).", wire.get("id"))
+            _log.warning("A reasoning message is left out: no answer follows it (id %r).", wire["id"])
         for item in self._read:
             if isinstance(item, BaseMessage):
                 yield item
@@ -106,50 +106,34 @@ class _Reader:
                 _log.warning("An AG-UI message is left out: %s", error)
 
     def _user(self, wire: Wire) -> None:
-        message = HumanMessage(_user_content(wire.get("content")), id=_id(wire), name=wire.get("name"))
+        message = HumanMessage(_blocks(wire["content"]), id=_id(wire), name=wire.get("name"))
         if middleware := _own(wire).get("lc_source"):
             message.additional_kwargs["lc_source"] = middleware
         self._read.append(message)
 
     def _assistant(self, wire: Wire) -> None:
-        if wire.get("content") is not None:
-            _text(wire, "content")
         original, inside = _original(wire)
         self._inside |= inside
-        calls = [call for call in _calls(wire) if call["id"] not in inside]
-        answer = _Answer(wire, calls, original, self._reasoning)
+        calls = [call for call in wire.get("toolCalls") or () if call["id"] not in inside]
+        self._last = self._answers[wire["id"]] = _Answer(wire, calls, original, self._reasoning)
         self._reasoning = []
-        self._read.append(answer)
-        if id_ := _id(wire):
-            self._answers[id_] = answer
+        self._read.append(self._last)
         self._names.update((call["id"], call["function"]["name"]) for call in calls)
 
-    def _thought(self, wire: Wire) -> None:
-        _text(wire, "content")
-        owner = ids.message_of_reasoning(_id(wire) or "")
-        named = self._answers.get(owner) if owner else None
-        (self._reasoning if named is None else named.reasoning).append(wire)
-
     def _tool(self, wire: Wire) -> None:
-        call_id = _text(wire, "toolCallId")
+        call_id, error = wire["toolCallId"], wire.get("error")
         if call_id in self._inside:
             return
-        error = wire.get("error")
-        failed = bool(error) or _metadata(wire).get("status") == "error"
+        failed = error or _metadata(wire).get("status") == "error"
         self._read.append(
             ToolMessage(
-                content=_user_content(wire.get("content")) or (error if isinstance(error, str) else ""),
+                content=_blocks(wire["content"]) or error or "",
                 tool_call_id=call_id,
                 id=_id(wire),
                 name=self._names.get(call_id) or None,
                 status="error" if failed else "success",
             )
         )
-
-    def _activity(self, wire: Wire) -> None:
-        answers = [item for item in self._read if isinstance(item, _Answer)]
-        if answers and wire.get("activityType") == "media" and isinstance(wire.get("content"), Mapping):
-            answers[-1].media.append(wire["content"])
 
 
 def _original(wire: Wire) -> tuple[Wire, set[str]]:
@@ -162,7 +146,7 @@ def _original(wire: Wire) -> tuple[Wire, set[str]]:
     if not given or "".join(one.text for one in blocks if isinstance(one, Text)) != text:
         return {}, set()
     calls = [one for one in blocks if isinstance(one, ToolCallBlock)]
-    return original, {call.id or ids.call_id(_id(wire) or "", number) for number, call in enumerate(calls)}
+    return original, {call.id or ids.call_id(wire["id"], number) for number, call in enumerate(calls)}
 
 
 def _ai_message(answer: _Answer) -> AIMessage:
@@ -178,7 +162,7 @@ def _ai_message(answer: _Answer) -> AIMessage:
 def _standard(answer: _Answer) -> dict[str, Any]:
     """The fields of a LangChain message of which the original content is not known."""
     made: dict[str, Any] = {"content": _content(answer)}
-    if signatures := {call["id"]: call["encryptedValue"] for call in answer.calls if call.get("encryptedValue")}:
+    if signatures := {call["id"]: call.get("encryptedValue") for call in answer.calls if call.get("encryptedValue")}:
         made["additional_kwargs"] = {CALL_SIGNATURES: signatures}
     if reason := _metadata(answer.wire).get("finishReason"):
         made["response_metadata"] = {"finish_reason": reason}
@@ -191,18 +175,18 @@ def _content(answer: _Answer) -> str | list[Any]:
     last: dict[str, Any] = {"type": "text", "text": text}
     if citations := _metadata(answer.wire).get("citations"):
         last["annotations"] = citations
-    if isinstance(answer.wire.get("encryptedValue"), str):
-        last["extras"] = {"signature": answer.wire["encryptedValue"]}
+    if signature := answer.wire.get("encryptedValue"):
+        last["extras"] = {"signature": signature}
     blocks = [_reasoning_block(wire) for wire in answer.reasoning]
     blocks += [last] if text or len(last) > 2 else []
-    blocks += [block_of(part) for part in answer.media]
+    blocks += answer.media
     return text if blocks in ([], [{"type": "text", "text": text}]) else blocks
 
 
 def _reasoning_block(wire: Wire) -> dict[str, Any]:
     """The standard block of a reasoning message, or the item of the Responses API that it has the id of."""
-    id_, text, encrypted = _id(wire), wire["content"], wire.get("encryptedValue")
-    if id_ is not None and id_.startswith(_RESPONSES_ID):
+    id_, text, encrypted = wire["id"], wire["content"], wire.get("encryptedValue")
+    if id_.startswith(_RESPONSES_ID):
         summary = [{"type": "summary_text", "text": text}] if text else []
         item = {"type": "reasoning", "id": id_, "summary": summary}
         return {**item, "encrypted_content": encrypted} if encrypted else item
@@ -223,56 +207,22 @@ def _call(call: Wire) -> tuple[str, dict[str, Any]]:
     return "invalid_tool_calls", read
 
 
-def _user_content(content: Any) -> str | list[str | dict[Any, Any]]:
+def _blocks(content: str | list[Wire]) -> str | list[str | dict[Any, Any]]:
+    """The content of a user's message or a tool's result."""
     if isinstance(content, str):
         return content
-    if not isinstance(content, list):
-        raise TypeError(f"content is text or a list of parts, not {type(content).__name__}")
-    blocks: list[str | dict[Any, Any]] = []
-    for part in content:
-        if isinstance(part, Mapping) and part.get("type") == "text" and isinstance(part.get("text"), str):
-            blocks.append({"type": "text", "text": part["text"]})
-            continue
-        try:
-            blocks.append(block_of(part))
-        except Exception as error:
-            _log.warning("A content part is left out: %s", error)
-    return blocks
-
-
-def _calls(wire: Wire) -> Iterator[Wire]:
-    calls = wire.get("toolCalls")
-    for call in calls if isinstance(calls, list) else ():
-        if _is_call(call):
-            yield call
-        else:
-            _log.warning("A call of the AG-UI message %r is left out: it has no id, name or arguments.", _id(wire))
-
-
-def _is_call(call: Any) -> bool:
-    function = call.get("function") if isinstance(call, Mapping) else None
-    if not isinstance(function, Mapping):
-        return False
-    return all(isinstance(value, str) for value in (call.get("id"), function.get("name"), function.get("arguments")))
-
-
-def _text(wire: Wire, name: str) -> str:
-    value = wire.get(name)
-    if not isinstance(value, str):
-        raise TypeError(f"{name!r} is text, not {type(value).__name__}")
-    return value
+    return [{"type": "text", "text": part["text"]} if part["type"] == "text" else block_of(part) for part in content]
 
 
 def _id(wire: Wire) -> str | None:
-    return as_name(wire.get("id"))
+    return as_name(wire["id"])
 
 
 def _metadata(wire: Wire) -> Wire:
-    value = wire.get("metadata")
-    return value if isinstance(value, Mapping) else {}
+    return wire.get("metadata") or {}
 
 
 def _own(wire: Wire) -> Wire:
-    """What only LangChain has words for, as `to_agui_messages` puts it in the metadata."""
+    """What AG-UI has no fields for, as `to_agui_messages` puts it into the metadata."""
     value = _metadata(wire).get(METADATA_KEY)
     return value if isinstance(value, Mapping) else {}

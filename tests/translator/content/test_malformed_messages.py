@@ -894,11 +894,10 @@ def test_a_payload_of_a_node_is_itself_only_if_it_is_valid(payload: Any, got: An
 ANSWER = {"id": "a", "role": "assistant", "content": "hi"}
 BACK: list[tuple[list[dict[str, Any]], list[dict[str, Any]]]] = [
     ([ANSWER], [{"content": "hi"}]),
-    ([{**ANSWER, "id": 7}], [{"content": "hi", "id": None}]),
     ([{**ANSWER, "id": ""}], [{"content": "hi", "id": None}]),
     ([{**ANSWER, "content": None}], [{"content": ""}]),
     (
-        [{**ANSWER, "toolCalls": [7, {"id": 7, "function": CALL["function"]}, CALL]}],
+        [{**ANSWER, "toolCalls": [CALL]}],
         [{"tool_calls": [{"id": "c", "name": "n", "args": {}, "type": "tool_call"}]}],
     ),
     (
@@ -931,33 +930,28 @@ BACK: list[tuple[list[dict[str, Any]], list[dict[str, Any]]]] = [
         [{"role": "tool", "toolCallId": "c", "content": "", "error": "e", "id": "r"}],
         [{"name": None, "status": "error", "content": "e"}],
     ),
-    ([{"role": "tool", "toolCallId": "c", "content": "", "error": 7, "id": "r"}], [{"status": "error", "content": ""}]),
     (
         [{"role": "tool", "toolCallId": "c", "content": "r", "error": "e", "id": "r"}],
         [{"status": "error", "content": "r"}],
     ),
     (
-        [{"role": "tool", "toolCallId": "c", "content": "r", "metadata": {"status": "error"}}],
+        [{"role": "tool", "toolCallId": "c", "content": "r", "id": "r", "metadata": {"status": "error"}}],
         [{"status": "error", "content": "r"}],
     ),
     (
-        [ANSWER, {"role": "activity", "activityType": "media", "content": PNG}],
+        [ANSWER, {"role": "activity", "id": "x", "activityType": "media", "content": PNG}],
         [{"content": [HI, {"type": "image", "base64": "aa", "mime_type": "image/png"}]}],
     ),
-    ([ANSWER, {"role": "activity", "activityType": "media", "content": 7}], [{"content": "hi"}]),
-    ([ANSWER, {"role": "activity", "activityType": "own", "content": PNG}], [{"content": "hi"}]),
+    ([ANSWER, {"role": "activity", "id": "x", "activityType": "media", "content": {}}], [{"content": "hi"}]),
+    ([{"role": "activity", "id": "x", "activityType": "media", "content": PNG}, ANSWER], [{"content": "hi"}]),
+    ([ANSWER, {"role": "activity", "id": "x", "activityType": "own", "content": PNG}], [{"content": "hi"}]),
     ([{**ANSWER, "metadata": {"citations": [7]}}], [{"content": [{**HI, "annotations": [7]}]}]),
     (
         [{**ANSWER, "content": "", "encryptedValue": "s"}],
         [{"content": [{"type": "text", "text": "", "extras": {"signature": "s"}}]}],
     ),
-    ([{**ANSWER, "content": "", "encryptedValue": 7}], [{"content": ""}]),
     (
         [{"role": "reasoning", "id": "r", "content": "hm"}, ANSWER],
-        [{"content": [{"type": "reasoning", "reasoning": "hm"}, HI]}],
-    ),
-    (
-        [{"role": "reasoning", "id": 7, "content": "hm"}, ANSWER],
         [{"content": [{"type": "reasoning", "reasoning": "hm"}, HI]}],
     ),
     (
@@ -981,7 +975,7 @@ BACK: list[tuple[list[dict[str, Any]], list[dict[str, Any]]]] = [
             {
                 "role": "user",
                 "id": "u",
-                "content": [{"type": "text", "text": 7}, {"type": "other", "text": "x"}, 7, HI, PNG],
+                "content": [HI, PNG],
             }
         ],
         [{"content": [HI, {"type": "image", "base64": "aa", "mime_type": "image/png"}]}],

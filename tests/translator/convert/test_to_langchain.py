@@ -98,14 +98,6 @@ def test_a_result_takes_the_name_of_its_call() -> None:
             {"type": "document", "source": {"type": "file", "value": "file_1", "provider": "openai"}},
             {"type": "file", "file_id": "file_1", "extras": {"provider": "openai"}},
         ),
-        (
-            {"type": "binary", "mimeType": "application/pdf", "data": "AAAA", "filename": "a.pdf"},
-            {"type": "file", "base64": "AAAA", "mime_type": "application/pdf", "extras": {"filename": "a.pdf"}},
-        ),
-        (
-            {"type": "binary", "mimeType": "image/png", "url": "https://x.org/a.png"},
-            {"type": "image", "url": "https://x.org/a.png", "mime_type": "image/png"},
-        ),
     ],
 )
 def test_a_part_is_a_standard_block(part: dict[str, Any], block: dict[str, Any]) -> None:
