@@ -15,8 +15,11 @@ import logging
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
+from .jsonable.to_json import to_json
+
 _log = logging.getLogger(__name__)
-_LONGEST = 10**18  # CPython refuses to write the longest integers
+_LONGEST = 200
+"""Characters of an id or a name in a log line."""
 _Made = TypeVar("_Made")
 Event = dict[str, Any]
 
@@ -27,7 +30,6 @@ class Losses:
     def __init__(self, thread_id: str, run_id: str) -> None:
         self._names = (thread_id, run_id)
         self._lost: set[str] = set()
-        self._blocks: set[str] = set()
         self._warned: set[str] = set()
 
     def __len__(self) -> int:
@@ -51,11 +53,7 @@ class Losses:
 
     def block(self, view: Mapping[str, Any], error: BaseException) -> None:
         """A content block of the message with these fields cannot be read; the rest of the message is emitted."""
-        name = _named(view.get("id"))
-        if name not in self._blocks:
-            self._blocks.add(name)
-            line = "A content block of the message %s is left out of the events of thread %r, run %r."
-            _log.warning(line, name, *self._names, exc_info=error)
+        self.warn(f"A content block of the message {_named(view.get('id'))} is left out of the events", error)
 
     def warn(self, what: str, error: BaseException | None = None) -> None:
         """Logs, once, what is no loss by itself but may explain that something is missing."""
@@ -97,11 +95,5 @@ class Losses:
 
 
 def _named(value: Any) -> str:
-    """What a log line calls an id or a name; of one that is neither text nor a number, its type: its text may raise."""
-    if type(value) is bytes:
-        value = value.decode(errors="replace")
-    if issubclass(type(value), str):
-        return repr(str.__str__(value))
-    if type(value) is int and abs(value) < _LONGEST:
-        return str(value)
-    return f"of the type {type(value).__name__}"
+    """What a log line calls an id or a name, which may be of any type."""
+    return repr(to_json(value))[:_LONGEST]

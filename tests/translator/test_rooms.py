@@ -13,8 +13,9 @@ from langgraph_agui import translator
 
 ROOT = Path(__file__).parent.parent.parent
 LAYERS = (
-    ("options", "endings", "errors", "losses"),
+    ("options", "endings", "errors"),
     ("jsonable",),
+    ("losses",),
     ("wire",),
     ("parts",),
     ("content",),
