@@ -24,11 +24,11 @@ from .parts.part import PLATFORM_STREAM_MODES, STREAM_MODES, Part, read_part
 from .run.approvals import decision_schemas
 from .run.error_detail import error_event
 from .run.interrupts import answer_schema, is_breakpoint
-from .translate import to_model, translate, translate_sse
+from .translate import translate, translate_sse
 from .translator import Translator
 from .wire import events
 from .wire.older_clients import for_client_version
-from .wire.sse import encode
+from .wire.sse import encode, to_model
 
 __all__ = [
     "CLIENT_CHANNELS",

@@ -1,26 +1,25 @@
-"""The asynchronous shells around `Translator`: a stream of parts in, models or SSE frames out. They hold no rule of the
-translation: they order the calls, and turn an exception of the stream into an ending."""
+"""The asynchronous shells around `Translator`: a stream of parts in, models or SSE frames out.
+
+No rule of the translation is here: the shells order the calls, and turn an exception of the stream into an ending.
+"""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import Any, Final, TypeVar, get_args
+from typing import Any, TypeVar
 
-from ag_ui.core import BaseEvent, Event
+from ag_ui.core import BaseEvent
 
 from .client.view import ClientView
 from .endings import Ending, Failed
 from .errors import UnreadablePartError
 from .options import Options
 from .translator import Translator
-from .wire.sse import encode
+from .wire.sse import encode, to_model
 
 AtEnd = Callable[[], Awaitable[Ending | None]]
 _Output = TypeVar("_Output")
-_MODELS: Final[Mapping[str, type[BaseEvent]]] = {
-    model.model_fields["type"].default: model for model in get_args(get_args(Event)[0])
-}
 
 
 def translate(
@@ -40,7 +39,8 @@ def translate(
     `thread_id`, `run_id`: as `RUN_STARTED` names them. `parent_run_id`: the run that this one continues, if any.
     `view`: what the client is known to have; None is unknown. The events are applied to it.
     `at_end`: called when the stream has stopped without an error, for the ending that the stream itself cannot show;
-    without it, or if it returns None, see `Translator.finish`.
+    of a platform's run that is `langgraph_agui.connect.outcome`. Without it, or if it returns None, see
+    `Translator.finish`.
 
     An exception of the stream or of `at_end` becomes `RUN_ERROR`, which ends the events. A part that cannot be read
     does so too, and is then raised as `UnreadablePartError`. Cancellation passes through. Raises `TypeError` at once
@@ -75,12 +75,6 @@ def _expect_stream(stream: Any) -> None:
         return
     advice = "await it first" if isinstance(stream, Awaitable) else "use graph.astream(), which is asynchronous"
     raise TypeError(f"expected a stream of parts, an async iterable, got {type(stream).__name__}; {advice}")
-
-
-def to_model(event: dict[str, Any]) -> BaseEvent:
-    """A wire event as a new `ag_ui.core` model. Raises `KeyError` for an unknown type, and pydantic's `ValidationError`
-    for fields that its type does not take."""
-    return _MODELS[event["type"]].model_validate(event)
 
 
 async def _translated(

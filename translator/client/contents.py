@@ -15,14 +15,14 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping
-from typing import Any, Final, Self
+from typing import Any, Self
 
 import orjson
 from ag_ui.core import BaseEvent
-from ag_ui.core import Event as EventModel
-from pydantic import BaseModel, TypeAdapter
+from pydantic import BaseModel
 
 from ..wire.events import Event
+from ..wire.sse import to_model
 from .apply_patch import RefusedError, apply_patch
 from .message_store import MessageStore
 from .open_items import OpenItems
@@ -30,8 +30,6 @@ from .reducer import APPENDS, REDUCES
 from .snapshots import complete_activity_types
 
 __all__ = ["ClientContents"]
-
-_EVENTS: Final = TypeAdapter[BaseEvent](EventModel)
 
 
 class ClientContents:
@@ -85,7 +83,7 @@ class ClientContents:
         ignored, for it ends a client's stream."""
         try:
             given = event.model_dump(by_alias=True, warnings=False) if isinstance(event, BaseModel) else event
-            wire = _wire(_EVENTS.validate_python(given))
+            wire = _wire(to_model(given))
         except (ValueError, TypeError, RecursionError):
             return
         self.apply_emitted(wire)

@@ -1,4 +1,4 @@
-"""One event as the bytes of one SSE frame.
+"""The two forms in which one event leaves: the bytes of an SSE frame (`encode`), or a model of `ag_ui.core`.
 
 The client splits only on a blank line of LF, reads only `data:` lines, and takes no null for an absent field: models
 are written by alias without those, wire dicts as they are, since they have none.
@@ -7,12 +7,16 @@ are written by alias without those, wire dicts as they are, since they have none
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from ag_ui.core import BaseEvent
+from ag_ui.core import Event as EventModel
 from orjson import dumps
+from pydantic import TypeAdapter
 
 from ..jsonable.to_json import json_bytes
+
+_MODELS: Final = TypeAdapter[BaseEvent](EventModel)
 
 
 def encode(event: Mapping[str, Any] | BaseEvent) -> bytes:
@@ -39,3 +43,9 @@ def _wire(event: BaseEvent) -> Mapping[str, Any]:
             if value is not None:
                 wire[field.alias or name] = value
         return wire
+
+
+def to_model(event: Any) -> BaseEvent:
+    """A wire event as a new `ag_ui.core` model. Raises pydantic's `ValidationError` for what is no event: an unknown
+    type, or fields that its type does not take."""
+    return _MODELS.validate_python(event)
