@@ -34,6 +34,9 @@ _BLOCKS: Final[Mapping[str, str]] = {
     "media": "document",
     "binary": "document",
 }
+_MIME_FIELDS: Final = ("mimeType", "media_type", "mime_type")
+_AG_UI_FIELDS: Final = {"data": "data", "url": "url", "file": "file_id"}
+"""By the type of an AG-UI source: the field that has the same elsewhere."""
 _DEFAULT_MIME: Final = {
     "image": "image/png",
     "audio": "audio/wav",
@@ -70,7 +73,7 @@ def block_of(part: Mapping[str, Any]) -> dict[str, Any]:
     """LangChain's standard content block of an AG-UI content part. Raises as `part_of` does."""
     read = part_of(part)
     source = read["source"]
-    field = {"data": "base64", "url": "url", "file": "file_id"}[source["type"]]
+    field = "base64" if source["type"] == "data" else _AG_UI_FIELDS[source["type"]]
     block: dict[str, Any] = {"type": _STANDARD_KIND[read["type"]], field: source["value"]}
     if "mimeType" in source:
         block["mime_type"] = source["mimeType"]
@@ -95,44 +98,30 @@ def _metadata(block: Mapping[str, Any], source: dict[str, Any]) -> dict[str, Any
 
 
 def _source(block: Mapping[str, Any], kind: str) -> dict[str, Any] | None:
-    given = block.get("source")
-    if isinstance(given, Mapping):
-        return _nested_source(given, block)
-    nested = block.get(str(block.get("type")))
-    holder = nested if isinstance(nested, Mapping) else block
-    mime = _first(block, "mime_type", "mimeType", "media_type")
-    if isinstance(nested, str):
-        return _url(nested, mime)
-    if "format" in holder and mime is None and isinstance(holder["format"], str):
-        mime = f"{kind}/{holder['format']}"
-    data = _first(holder, "base64", "data", "file_data")
-    if block.get("type") == "text-plain" and isinstance(block.get("text"), str):
-        return _data(b64encode(block["text"].encode("utf-8", "replace")).decode(), mime or "text/plain")
+    """The source of a media block: in the block itself, under `source`, or under the name of the block's type."""
+    given = block.get("source") or block.get(str(block.get("type")))
+    fields = given if isinstance(given, Mapping) else block
+    mime = _first(fields, *_MIME_FIELDS) or _first(block, *_MIME_FIELDS)
+    if isinstance(given, str):
+        return _url(given, mime)
+    if mime is None and isinstance(fields.get("format"), str):
+        mime = f"{kind}/{fields['format']}"
+    if "value" in fields:  # AG-UI's
+        fields = {**fields, _AG_UI_FIELDS.get(fields.get("type", ""), ""): fields["value"]}
+    text = fields.get("data") if fields.get("type") == "text" else fields.get("text")
+    if isinstance(text, str) and fields.get("type") in ("text", "text-plain"):
+        return _data(text.encode("utf-8", "replace"), mime or "text/plain")
+    data = _first(fields, "base64", "data", "file_data", "bytes")
     if isinstance(data, str | bytes | bytearray) and data:
         return _data(data, mime)
-    url = _first(holder, "url", "file_uri", "file_url", "image_url")
+    url = _first(fields, "url", "file_uri", "file_url", "image_url")
     if isinstance(url, str) and url:
         return _url(url, mime)
-    file_id = _first(holder, "file_id", "id")
-    if isinstance(file_id, str) and file_id:
-        return _with_mime({"type": "file", "value": file_id}, mime)
-    return None
-
-
-def _nested_source(source: Mapping[str, Any], block: Mapping[str, Any]) -> dict[str, Any] | None:
-    mime = _first(source, "mimeType", "media_type", "mime_type") or _first(block, "mime_type")
-    kind = source.get("type")
-    if kind == "text" and isinstance(source.get("data"), str):
-        return _data(b64encode(source["data"].encode("utf-8", "replace")).decode(), mime or "text/plain")
-    if kind == "file" and isinstance(value := _first(source, "value", "file_id", "id"), str):
-        file = _with_mime({"type": "file", "value": value}, mime)
-        if isinstance(source.get("provider"), str):
-            file["provider"] = source["provider"]
-        return file
-    if kind == "url" and isinstance(value := _first(source, "value", "url"), str):
-        return _url(value, mime)
-    data = _first(source, "value", "data", "bytes")
-    return _data(data, mime) if isinstance(data, str | bytes | bytearray) else None
+    file_id = _first(fields, "file_id", "id")
+    if not isinstance(file_id, str) or not file_id:
+        return None
+    provider = {"provider": fields["provider"]} if isinstance(fields.get("provider"), str) else {}
+    return {**_with_mime({"type": "file", "value": file_id}, mime), **provider}
 
 
 def _data(value: str | bytes | bytearray, mime: Any) -> dict[str, Any]:

@@ -139,12 +139,14 @@ def _standard(block: Mapping[str, Any], key: Key, part: Key) -> Iterator[Block]:
     text = block.get("reasoning")
     if not isinstance(text, str):
         text = block.get("text")
-    parts = [(field, block[field]) for field in ("summary", "content") if isinstance(block.get(field), list | tuple)]
-    if text or id_ is not None or not any(items for _, items in parts):
+    items = {field: block[field] for field in ("summary", "content") if isinstance(block.get(field), list | tuple)}
+    if text or id_ is not None or not any(items.values()):
         yield Reasoning(key, text if isinstance(text, str) else "", id_, part)
-    for field, items in parts:
-        for number, item in enumerate(items):
-            yield from _part(key, field, number, item)
+    for field, parts in items.items():
+        for number, item in enumerate(parts):
+            item = {"text": item} if isinstance(item, str) else item
+            index = item.get("index", number)
+            yield Reasoning(key, item["text"], None, f"{field}-{index}")
     extras = block.get("extras")
     extras = extras if isinstance(extras, Mapping) else {}
     for field in ("encrypted_content", "signature"):
@@ -152,24 +154,12 @@ def _standard(block: Mapping[str, Any], key: Key, part: Key) -> Iterator[Block]:
     yield from _encrypted(key, extras.get("redacted_content") or extras.get("data"), redacted=True)
 
 
-def _part(key: Key, field: str, number: int, item: Any) -> Iterator[Block]:
-    if isinstance(item, Mapping) and isinstance(item.get("text"), str):
-        index = item.get("index")
-        yield Reasoning(key, item["text"], None, f"{field}-{index if isinstance(index, int | str) else number}")
-    elif isinstance(item, str):
-        yield Reasoning(key, item, None, f"{field}-{number}")
-
-
 def _bedrock(key: Key, value: Any) -> Iterator[Block]:
-    if isinstance(value, Mapping):
-        text = value.get("text")
-        redacted = value.get("redacted_content")
-        if redacted is None or text:
-            yield Reasoning(key, text if isinstance(text, str) else "")
-        yield from _encrypted(key, value.get("signature"))
-        yield from _encrypted(key, redacted, redacted=True)
-    elif isinstance(value, str):
-        yield Reasoning(key, value)
+    text, redacted = value.get("text"), value.get("redacted_content")
+    if redacted is None or text:
+        yield Reasoning(key, text if isinstance(text, str) else "")
+    yield from _encrypted(key, value.get("signature"))
+    yield from _encrypted(key, redacted, redacted=True)
 
 
 def _encrypted(key: Key, value: Any, *, redacted: bool = False) -> Iterator[Block]:
@@ -180,12 +170,10 @@ def _encrypted(key: Key, value: Any, *, redacted: bool = False) -> Iterator[Bloc
 
 
 def _joined(value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    if not isinstance(value, list | tuple):
-        return ""
-    texts = (item.get("text") if isinstance(item, Mapping) else item for item in value)
-    return "".join(text for text in texts if isinstance(text, str))
+    """The text of a `thinking` block, which is a list of texts for some providers."""
+    if isinstance(value, list | tuple):
+        return "".join(item if isinstance(item, str) else item["text"] for item in value)
+    return value if isinstance(value, str) else ""
 
 
 def _key(index: Any) -> tuple[Key, Key]:

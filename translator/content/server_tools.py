@@ -12,6 +12,7 @@ Rules
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any, Final
 
 import orjson
@@ -20,14 +21,14 @@ from ..jsonable.to_json import json_bytes
 from ..parts.message import as_name
 from .blocks import Block, Key, Media, ServerResult, ToolCallBlock
 
-RESPONSES_ITEMS: Final[Mapping[str, tuple[str, str]]] = {
-    # item type: (tool name, field of the result)
-    "web_search_call": ("web_search", "sources"),
-    "file_search_call": ("file_search", "results"),
-    "code_interpreter_call": ("code_interpreter", "outputs"),
-    "mcp_call": ("remote_mcp", "output"),
-    "mcp_list_tools": ("mcp_list_tools", "tools"),
-    "tool_search_call": ("tool_search", ""),
+RESPONSES_ITEMS: Final[Mapping[str, tuple[str, str, str]]] = {
+    # item type: (tool name, field of the arguments, field of the result)
+    "web_search_call": ("web_search", "action", "sources"),
+    "file_search_call": ("file_search", "queries", "results"),
+    "code_interpreter_call": ("code_interpreter", "code", "outputs"),
+    "mcp_call": ("remote_mcp", "arguments", "output"),
+    "mcp_list_tools": ("mcp_list_tools", "", "tools"),
+    "tool_search_call": ("tool_search", "arguments", ""),
 }
 _STREAMED: Final = frozenset({"server_tool_use", "mcp_tool_use", "server_tool_call", "server_tool_call_chunk"})
 _OTHER: Final = frozenset({"server_tool_result", "executable_code", "code_execution_result", "tool_search_output"})
@@ -99,26 +100,13 @@ def _call(block: Mapping[str, Any], chunk: bool) -> ToolCallBlock:
         name = as_name(extras.get("tool_name")) or name
     if name == "code_execution":
         name = "code_interpreter"
-    arguments = _arguments(block, chunk)
-    return ToolCallBlock(index_of(block), as_name(block.get("id")), name, arguments, server=True)
-
-
-def _arguments(block: Mapping[str, Any], chunk: bool) -> str | None:
-    given = block.get("input", block.get("args"))
-    if isinstance(given, str):
-        return given or None
-    streamed = block.get("partial_json")
-    if not given and isinstance(streamed, str) and streamed:
-        return streamed if chunk else _compact(streamed)
-    return None if chunk and not given else json_text(given or {})
-
-
-def _compact(text: str) -> str:
-    """JSON text as compact as that of other calls; what is no JSON, as it is."""
-    try:
-        return json_text(orjson.loads(text))
-    except ValueError:
-        return text
+    given = block.get("input") or block.get("args") or block.get("partial_json") or None
+    if not chunk and isinstance(given, str):
+        with suppress(ValueError):  # what is no JSON stays as it is
+            given = orjson.loads(given)
+    if not isinstance(given, str):
+        given = None if chunk and given is None else json_text(given or {})
+    return ToolCallBlock(index_of(block), as_name(block.get("id")), name, given, server=True)
 
 
 def _result(block: Mapping[str, Any]) -> Iterator[Block]:
@@ -136,24 +124,16 @@ def _responses_item(kind: str, block: Mapping[str, Any]) -> Iterator[Block]:
     call_id = as_name(block.get("id"))
     if call_id is None:
         return
-    name, field = RESPONSES_ITEMS[kind]
-    output = block.get(field)
-    arguments: Any = {}
-    if kind == "web_search_call":
-        action = block.get("action")
-        if isinstance(action, Mapping):
-            output = {"sources": action["sources"]} if action.get("sources") else None
-            arguments = {key: value for key, value in action.items() if key != "sources"}
-    elif kind == "file_search_call":
-        arguments = {"queries": block.get("queries") or []}
-    elif kind == "code_interpreter_call":
-        arguments = {"code": block["code"]} if "code" in block else {}
-    elif kind in ("mcp_call", "tool_search_call"):
-        arguments = block.get("arguments") or {}
-        name = as_name(block.get("name")) or name
+    name, given, result = RESPONSES_ITEMS[kind]
+    arguments, output = block.get(given) or {}, block.get(result)
+    if given in ("queries", "code"):
+        arguments = {given: block.get(given)}
+    elif given == "action" and "sources" in arguments:
+        arguments, output = {**arguments}, {"sources": arguments["sources"]}
+        del arguments["sources"]
     text = arguments if isinstance(arguments, str) else json_text(arguments)
-    yield ToolCallBlock(index_of(block), call_id, name, text, server=True)
-    if kind != "tool_search_call":
+    yield ToolCallBlock(index_of(block), call_id, as_name(block.get("name")) or name, text, server=True)
+    if result:
         error = block.get("error")
         yield ServerResult(call_id, result_text(error or output), bool(error) or block.get("status") == "failed")
 
