@@ -85,7 +85,7 @@ class Storage(Enum):
 class Reason(Enum):
     """Why a message is suppressed."""
 
-    HIDDEN = "the model call is not visible (`visibility.py`, or the option `subagents`)"
+    HIDDEN = "the model call is not visible (`messages/visibility.py`, or the option `subagents`)"
     OTHER_AGENT = "another agent's message has its id, and the client lets no agent open what another opened"
     ON_CLIENT = "the client has a message of its id that it cannot be made to drop"
     SUPERSEDED = "another model call says a message of the same id"

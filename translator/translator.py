@@ -19,6 +19,21 @@ How a part becomes events
    (`_applied`), so that a handler always sees the client as it is.
 4. Where a handler raises, which no known value causes, the events made before count, the loss is counted and logged,
    and the stream continues.
+
+Where it is decided
+
+==================================================  ==================================================
+what of a model call is visible                     `messages/visibility.py`
+whether a chunk is emitted, a late one too          `messages/stream.py`, rules 1, 5 and 6
+why a message is suppressed                         `ledger.py`, `Reason`
+under which id a message is emitted                 `messages/model_calls.py`, rule 4
+under which id a tool call is, and what answers it  `ledger.py`, `Calls`; the result's own id is the stored one
+whether the client has a stored message             `checkpoint/messages.py`
+which values are older, and wait or are ignored     `checkpoint/values.py`
+what begins a step, and what ends it                `run/steps.py`
+what a late joiner is missing                       `client/catch_up.py`, and `client/missing_messages.py`
+how the run ends                                    `procedures.py`, and `run/ending.py`
+==================================================  ==================================================
 """
 
 from __future__ import annotations

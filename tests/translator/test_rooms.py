@@ -5,6 +5,7 @@ off the list, and no other may come.
 """
 
 import ast
+import re
 from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -87,3 +88,11 @@ def test_connect_imports_no_name_that_is_not_published() -> None:
 
 def test_connect_imports_public_names_only() -> None:
     assert {pair for pair in imported(ROOT / "connect") if pair[1] != "translator.__init__"} == set()
+
+
+def test_files_that_docstrings_and_comments_name_exist() -> None:
+    """Beside the file that names them, or by their path in the translator."""
+    paths = sorted((ROOT / "translator").rglob("*.py"))
+    named = [(path, name) for path in paths for name in re.findall(r"`([a-z_/]+\.py)`", path.read_text("utf-8"))]
+    places = [(path, name, (path.parent / name, ROOT / "translator" / name)) for path, name in named]
+    assert [(path.name, name) for path, name, at in places if not any(place.is_file() for place in at)] == []

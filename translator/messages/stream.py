@@ -9,9 +9,12 @@ Rules
    call that fails has no such chunk, and is closed from outside.
 2. A message that came whole is emitted whole, unless the client has it or a call of the same task has streamed just
    that: nodes copy and rename what a model streamed.
-3. A tool result is emitted when it comes, unless the client has it or cannot know which message's call it answers.
+3. A tool result is emitted when it comes, under the id that it is stored under, unless the client has it or cannot
+   know which message's call it answers (`ledger.Calls`).
 4. Nothing is emitted twice: a whole message with a call that the client already has is left to the reconciliation.
 5. Of a message that a checkpoint has whole, read beside the stream, no chunk is emitted.
+6. A chunk is late if the superstep in which its model call began has ended and been reconciled. No more of that call is
+   emitted: its record is suppressed (`on_superstep_end`), and `blocks.py` emits nothing of a suppressed record.
 """
 
 from __future__ import annotations

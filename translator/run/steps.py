@@ -33,7 +33,7 @@ class Steps:
     def __init__(self, options: Options, subagents: Subagents) -> None:
         self._on = options.steps
         self._has_owners = not options.legacy
-        """Whether the client knows whose a step is: if not, subagents have none (`wire/older_clients`)."""
+        """Whether the client knows whose a step is: if not, subagents have none (`wire/older_clients.py`)."""
         self._subagents = subagents
         self._running: dict[_Step, dict[_Task, None]] = {}
         """By step: the tasks that are known to run."""

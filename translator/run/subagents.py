@@ -11,7 +11,7 @@ Rules:
    its run, if that fails or is cancelled.
 4. `attributed`: `SUBAGENT_*` events, and the events of its graph are tagged. `inline`: the events of its graph are the
    main agent's. `hidden`: there are none. Clients that declare no version may not know subagents: they get no
-   `SUBAGENT_*` events and no steps of subagents (`wire/older_clients`).
+   `SUBAGENT_*` events and no steps of subagents (`wire/older_clients.py`).
 """
 
 from __future__ import annotations
