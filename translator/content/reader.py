@@ -16,7 +16,7 @@ Rules
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from ..jsonable.to_json import to_text
@@ -98,9 +98,9 @@ def read_content(view: Mapping[str, Any], *, whole: bool | None = None, report: 
     kwargs = view.get("additional_kwargs")
     if isinstance(kwargs, Mapping) and kwargs:
         _read_kwargs(kwargs, view, chunk, found, report)
-        found += [*calls.values(), *_signatures(kwargs.get(CALL_SIGNATURES))]
-    else:
-        found += calls.values()
+    found += calls.values()
+    if isinstance(kwargs, Mapping) and CALL_SIGNATURES in kwargs:  # after the calls that they belong to
+        found += _safely(view, report, _signatures, kwargs[CALL_SIGNATURES])
     metadata = view.get("response_metadata")
     if isinstance(metadata, Mapping) and metadata.get("grounding_metadata"):
         found += _safely(view, report, citations.read_grounding, metadata["grounding_metadata"])
@@ -212,10 +212,9 @@ def _read_kwargs(
         found += _safely(view, report, _audio, audio, chunk)
 
 
-def _signatures(by_call: Any) -> Iterator[Block]:
-    for call_id, value in by_call.items() if isinstance(by_call, Mapping) else ():
-        if isinstance(call_id, str) and isinstance(value, str):
-            yield Signature(call_id, value)
+def _signatures(by_call: Mapping[Any, Any]) -> list[Block]:
+    pairs = [(call_id, value) for call_id, value in by_call.items() if isinstance(call_id, str)]
+    return [Signature(call_id, value) for call_id, value in pairs if isinstance(value, str)]
 
 
 def _audio(audio: Any, chunk: bool) -> Iterator[Block]:
@@ -280,7 +279,7 @@ def _is_refusal(block: Any) -> bool:
         return False
 
 
-def _safely(view: Mapping[str, Any], report: Report, read: Callable[..., Iterator[Block]], *args: Any) -> list[Block]:
+def _safely(view: Mapping[str, Any], report: Report, read: Callable[..., Iterable[Block]], *args: Any) -> list[Block]:
     try:
         return list(read(*args))
     except Exception as error:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from ..parts.message import as_name
@@ -40,16 +41,14 @@ class Placed(NamedTuple):
     """The block's encrypted value so far, when this fragment changed it."""
 
 
+@dataclass(slots=True)
 class _Block:
-    __slots__ = ("encrypted", "gap", "has_text", "id", "ordinal", "part")
-
-    def __init__(self, ordinal: int, id: str | None) -> None:  # noqa: A002
-        self.ordinal = ordinal
-        self.id = id
-        self.part: Key = None
-        self.has_text = False
-        self.gap = False
-        self.encrypted = ""
+    ordinal: int
+    id: str | None
+    part: Key = None
+    has_text: bool = False
+    gap: bool = False
+    encrypted: str = ""
 
 
 class ReasoningBlocks:

@@ -8,8 +8,8 @@ from typing import Any
 
 from ..content.blocks import ToolCallBlock
 from ..content.reader import read_content
-from ..parts.message import fields, kind_of
-from .to_agui import id_of
+from ..parts.message import fields
+from .to_agui import id_of, kind_and_role
 
 
 def message_ids(messages: Iterable[Any]) -> list[str]:
@@ -27,15 +27,13 @@ def unanswered_calls(messages: Sequence[Any]) -> list[tuple[str, str]]:
     results: set[str] = set()
     for message in reversed(messages):
         view = fields(message)
-        match kind_of(view):
+        match kind_and_role(view)[0]:
             case "tool":
                 results.add(str(view.get("tool_call_id")))
             case "human":
                 return []
             case "ai":
                 return [call for call in _calls(view) if call[0] not in results]
-            case "chat" if view.get("role") in ("user", "human"):
-                return []
     return []
 
 

@@ -53,6 +53,7 @@ ORIGINAL_FIELDS: Final = ("content", "additional_kwargs", "response_metadata")
 """What the metadata has of an assistant message, of each where it is not what AG-UI has."""
 _log = logging.getLogger(__name__)
 _EVERYTHING: Final = Options(result_limit=None)
+_KIND_OF_ROLE: Final = {"user": "human", "human": "human", "system": "system", "developer": "system"}
 _TEXT_BLOCKS: Final = frozenset({"text", "output_text", "input_text"})
 
 
@@ -64,7 +65,7 @@ def to_agui(message: Any, position: int, options: Options, report: Report = log_
     not visible: system messages, a middleware's summaries, removals, no messages at all.
     """
     view = fields(message)
-    kind, role = _kind_and_role(view)
+    kind, role = kind_and_role(view)
     message_id = id_of(view, position)
     if kind == "ai":
         return _assistant(view, message_id, role, options, report)
@@ -105,6 +106,16 @@ def result_message(message_id: str, result: ServerResult, options: Options) -> E
     """The wire message of a result of a tool that the provider ran."""
     view = {"content": result.content, "tool_call_id": result.call_id, "status": "error" if result.error else "success"}
     return _tool(view, ids.result_id(message_id, result.call_id), options)
+
+
+def kind_and_role(view: Mapping[str, Any]) -> tuple[str, str | None]:
+    """A message's kind, as `kind_of` has it but for chat messages, and the name that a role of its own gives it
+    (rule 2)."""
+    kind, role = kind_of(view), as_name(view.get("role"))
+    if kind != "chat":
+        return kind, None
+    kind = _KIND_OF_ROLE.get(role or "", "ai")
+    return kind, role if kind == "ai" and role not in ("assistant", "ai") else None
 
 
 class _Answer:
@@ -159,19 +170,6 @@ class _Answer:
             message["encryptedValue"] = placed.encrypted
 
 
-def _kind_and_role(view: Mapping[str, Any]) -> tuple[str, str | None]:
-    """A message's kind, and the name that a role of its own gives it (rule 2)."""
-    kind = kind_of(view)
-    if kind != "chat":
-        return kind, None
-    role = view.get("role")
-    if role in ("user", "human"):
-        return "human", None
-    if role in ("system", "developer"):
-        return "system", None
-    return "ai", role if isinstance(role, str) and role not in ("assistant", "ai") else None
-
-
 def _middleware(view: Mapping[str, Any]) -> str | None:
     """The middleware that wrote a user message, as LangChain's and deepagents' middlewares mark them."""
     kwargs = view.get("additional_kwargs")
@@ -220,7 +218,7 @@ def _answer_message(answer: _Answer, calls: list[Event], view: Mapping[str, Any]
 def _complete(message: Any, position: int) -> list[Event]:
     """All that a message has, for `to_agui_messages`."""
     view = fields(message)
-    kind, _ = _kind_and_role(view)
+    kind, _ = kind_and_role(view)
     message_id = id_of(view, position)
     if kind == "system":
         return [_system(view, message_id)]

@@ -269,7 +269,6 @@ MESSAGES: list[tuple[dict[str, Any], list[Any]]] = [
     ),
     ({"content": "", "additional_kwargs": {"audio": {"transcript": ""}}}, []),
     ({"content": "", "additional_kwargs": {CALL_SIGNATURES: {"c": "s", "d": 7, 7: "s"}}}, [Signature("c", "s")]),
-    ({"content": "", "additional_kwargs": {CALL_SIGNATURES: "c"}}, []),
     # grounding
     (grounded(), [cited(url="u", title="t", cited_text="x", end_index=1)]),
     ({"content": "a", "response_metadata": "grounding_metadata"}, [Text("a")]),

@@ -37,6 +37,7 @@ OLD_CALL = {"id": "c1", "type": "function", "function": {"name": "f", "arguments
         ([ASKED, HumanMessage("x")], []),
         ([ASKED, {"type": "chat", "role": "user", "content": "x"}], []),
         ([ASKED, AIMessage("x")], []),
+        ([ASKED, {"type": "chat", "role": "critic", "content": "x"}], []),
         ([ToolMessage("y", tool_call_id="c1"), ASKED], [("c1", "f"), ("c2", "g")]),
         ([AIMessage("", tool_calls=[{"id": None, "name": "f", "args": {}}])], []),
         ([AIMessage([{"type": "server_tool_call", "id": "s", "name": "web_search", "args": {}}])], []),
