@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from ..jsonable.to_json import to_json
 from .blocks import Citation
+from .media import first_of
 
 _FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
     # field of the standard form: where providers have it, best first
@@ -46,14 +47,8 @@ def read_grounding(metadata: Mapping[str, Any]) -> Iterator[Citation]:
 def _standard(annotation: Mapping[str, Any]) -> dict[str, Any]:
     if annotation.get("type") == "non_standard_annotation" and isinstance(annotation.get("value"), Mapping):
         annotation = annotation["value"]
-    citation: dict[str, Any] = {"type": "citation"}
-    for field, names in _FIELDS.items():
-        value = next((annotation[name] for name in names if annotation.get(name) is not None), None)
-        if value is not None:
-            citation[field] = to_json(value)
     given = annotation.get("extras")
     extras = dict(given) if isinstance(given, Mapping) else {}
     extras |= {name: value for name, value in annotation.items() if name not in _KNOWN and value is not None}
-    if extras:
-        citation["extras"] = to_json(extras)
-    return citation
+    citation = {field: first_of(annotation, *names) for field, names in _FIELDS.items()} | {"extras": extras or None}
+    return to_json({"type": "citation"} | {field: value for field, value in citation.items() if value is not None})  # type: ignore[no-any-return]

@@ -57,10 +57,9 @@ def part_of(block: Mapping[str, Any]) -> dict[str, Any]:
     source = _source(block, kind) if kind else None
     if kind is None or source is None:
         raise ValueError(f"a content block of the type {block.get('type')!r} is no media with a source")
-    mime = source.get("mimeType")
-    if kind == "document" and isinstance(mime, str):
-        family = mime.partition("/")[0]
-        kind = family if family in KINDS else kind
+    family = source.get("mimeType", "").partition("/")[0]
+    if kind == "document" and family in KINDS:
+        kind = family
     if source["type"] == "data":
         source.setdefault("mimeType", _DEFAULT_MIME[kind])
     part: dict[str, Any] = {"type": kind, "source": source}
@@ -101,7 +100,7 @@ def _source(block: Mapping[str, Any], kind: str) -> dict[str, Any] | None:
     """The source of a media block: in the block itself, under `source`, or under the name of the block's type."""
     given = block.get("source") or block.get(str(block.get("type")))
     fields = given if isinstance(given, Mapping) else block
-    mime = _first(fields, *_MIME_FIELDS) or _first(block, *_MIME_FIELDS)
+    mime = first_of(fields, *_MIME_FIELDS) or first_of(block, *_MIME_FIELDS)
     if isinstance(given, str):
         return _url(given, mime)
     if mime is None and isinstance(fields.get("format"), str):
@@ -111,13 +110,13 @@ def _source(block: Mapping[str, Any], kind: str) -> dict[str, Any] | None:
     text = fields.get("data") if fields.get("type") == "text" else fields.get("text")
     if isinstance(text, str) and fields.get("type") in ("text", "text-plain"):
         return _data(text.encode("utf-8", "replace"), mime or "text/plain")
-    data = _first(fields, "base64", "data", "file_data", "bytes")
+    data = first_of(fields, "base64", "data", "file_data", "bytes")
     if isinstance(data, str | bytes | bytearray) and data:
         return _data(data, mime)
-    url = _first(fields, "url", "file_uri", "file_url", "image_url")
+    url = first_of(fields, "url", "file_uri", "file_url", "image_url")
     if isinstance(url, str) and url:
         return _url(url, mime)
-    file_id = _first(fields, "file_id", "id")
+    file_id = first_of(fields, "file_id", "id")
     if not isinstance(file_id, str) or not file_id:
         return None
     provider = {"provider": fields["provider"]} if isinstance(fields.get("provider"), str) else {}
@@ -145,5 +144,6 @@ def _with_mime(source: dict[str, Any], mime: Any) -> dict[str, Any]:
     return source
 
 
-def _first(mapping: Mapping[str, Any], *names: str) -> Any:
+def first_of(mapping: Mapping[str, Any], *names: str) -> Any:
+    """The first of these fields that is there and not None."""
     return next((mapping[name] for name in names if mapping.get(name) is not None), None)

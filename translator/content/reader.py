@@ -109,9 +109,6 @@ def read_content(view: Mapping[str, Any], *, whole: bool | None = None, report: 
 
 def text_of(view: Mapping[str, Any]) -> str:
     """The text of all blocks of a message, without reasoning."""
-    content = view.get("content")
-    if type(content) is str and not view.get("additional_kwargs"):
-        return content
     return "".join(block.text for block in read_content(view) if type(block) is Text)
 
 

@@ -15,8 +15,7 @@ Rules
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import orjson
@@ -47,28 +46,17 @@ def to_langchain_messages(messages: Iterable[Any]) -> list[BaseMessage]:
             reader.read(AG_UI_MESSAGE.validate_python(message).model_dump(by_alias=True))
         except Exception as error:
             _log.warning("An AG-UI message is left out: %s", error)
-    return list(reader.messages())
-
-
-@dataclass(slots=True)
-class _Answer:
-    """An assistant message and all that AG-UI has beside it."""
-
-    wire: Wire
-    calls: list[Wire]
-    original: Wire
-    """Its original content, as fields of a LangChain message; empty if it is not known."""
-    reasoning: list[Wire]
-    media: list[dict[str, Any]] = field(default_factory=list)
-    """Content blocks."""
+    return reader.messages()
 
 
 class _Reader:
     def __init__(self) -> None:
-        self._read: list[BaseMessage | _Answer] = []
+        self._read: list[BaseMessage] = []
         self._reasoning: list[Wire] = []
-        self._answers: dict[str, _Answer] = {}
-        self._last: _Answer | None = None
+        """Reasoning messages that belong to the next answer."""
+        self._answers: dict[str, AIMessage] = {}
+        """By id of an answer: the message that takes what AG-UI has beside it."""
+        self._last: AIMessage | None = None
         self._names: dict[str, str] = {}
         self._inside: set[str] = set()
         """The calls of which call and result are in the original content of a message."""
@@ -87,23 +75,16 @@ class _Reader:
         elif role == "tool":
             self._tool(wire)
         elif role == "reasoning":
-            owner = ids.message_of_reasoning(wire["id"])
-            (self._answers[owner].reasoning if owner in self._answers else self._reasoning).append(wire)
+            self._thought(wire)
         elif wire["activityType"] == "media" and self._last is not None:
-            self._last.media.append(block_of(wire["content"]))
+            block = block_of(wire["content"])
+            _blocks_of(self._last).append(block)
 
-    def messages(self) -> Iterator[BaseMessage]:
+    def messages(self) -> list[BaseMessage]:
         """What was read, in order."""
         for wire in self._reasoning:
             _log.warning("A reasoning message is left out: no answer follows it (id %r).", wire["id"])
-        for item in self._read:
-            if isinstance(item, BaseMessage):
-                yield item
-                continue
-            try:
-                yield _ai_message(item)
-            except Exception as error:
-                _log.warning("An AG-UI message is left out: %s", error)
+        return self._read
 
     def _user(self, wire: Wire) -> None:
         message = HumanMessage(_blocks(wire["content"]), id=_id(wire), name=wire.get("name"))
@@ -115,10 +96,19 @@ class _Reader:
         original, inside = _original(wire)
         self._inside |= inside
         calls = [call for call in wire.get("toolCalls") or () if call["id"] not in inside]
-        self._last = self._answers[wire["id"]] = _Answer(wire, calls, original, self._reasoning)
+        message = _ai_message(wire, calls, original or _standard(wire, calls, self._reasoning))
         self._reasoning = []
-        self._read.append(self._last)
+        self._read.append(message)
+        self._last = self._answers[wire["id"]] = AIMessage("") if original else message  # the original has it all
         self._names.update((call["id"], call["function"]["name"]) for call in calls)
+
+    def _thought(self, wire: Wire) -> None:
+        answer = self._answers.get(ids.message_of_reasoning(wire["id"]))
+        if answer is None:
+            self._reasoning.append(wire)
+            return
+        blocks = _blocks_of(answer)
+        blocks.insert(sum(block["type"] == "reasoning" for block in blocks), _reasoning_block(wire))
 
     def _tool(self, wire: Wire) -> None:
         call_id, error = wire["toolCallId"], wire.get("error")
@@ -149,38 +139,36 @@ def _original(wire: Wire) -> tuple[Wire, set[str]]:
     return original, {call.id or ids.call_id(wire["id"], number) for number, call in enumerate(calls)}
 
 
-def _ai_message(answer: _Answer) -> AIMessage:
-    wire = answer.wire
+def _ai_message(wire: Wire, calls: list[Wire], content: Wire) -> AIMessage:
     made: dict[str, Any] = {"tool_calls": [], "invalid_tool_calls": []}
-    for call in answer.calls:
+    for call in calls:
         kind, read = _call(call)
         made[kind].append(read)
-    made |= answer.original or _standard(answer)
-    return AIMessage(id=_id(wire), name=wire.get("name"), **made)
+    return AIMessage(id=_id(wire), name=wire.get("name"), **made, **content)
 
 
-def _standard(answer: _Answer) -> dict[str, Any]:
-    """The fields of a LangChain message of which the original content is not known."""
-    made: dict[str, Any] = {"content": _content(answer)}
-    if signatures := {call["id"]: call.get("encryptedValue") for call in answer.calls if call.get("encryptedValue")}:
+def _standard(wire: Wire, calls: list[Wire], reasoning: list[Wire]) -> Wire:
+    """The content of an answer in standard blocks, as fields of a LangChain message; text where it is all."""
+    text = wire.get("content") or ""
+    last: dict[str, Any] = {"type": "text", "text": text}
+    if citations := _metadata(wire).get("citations"):
+        last["annotations"] = citations
+    if signature := wire.get("encryptedValue"):
+        last["extras"] = {"signature": signature}
+    blocks = [_reasoning_block(each) for each in reasoning] + ([last] if text or len(last) > 2 else [])
+    made: dict[str, Any] = {"content": blocks if reasoning or len(last) > 2 else text}
+    if signatures := {call["id"]: call["encryptedValue"] for call in calls if call.get("encryptedValue")}:
         made["additional_kwargs"] = {CALL_SIGNATURES: signatures}
-    if reason := _metadata(answer.wire).get("finishReason"):
+    if reason := _metadata(wire).get("finishReason"):
         made["response_metadata"] = {"finish_reason": reason}
     return made
 
 
-def _content(answer: _Answer) -> str | list[Any]:
-    """The content in standard blocks; text alone where there is nothing else."""
-    text = answer.wire.get("content") or ""
-    last: dict[str, Any] = {"type": "text", "text": text}
-    if citations := _metadata(answer.wire).get("citations"):
-        last["annotations"] = citations
-    if signature := answer.wire.get("encryptedValue"):
-        last["extras"] = {"signature": signature}
-    blocks = [_reasoning_block(wire) for wire in answer.reasoning]
-    blocks += [last] if text or len(last) > 2 else []
-    blocks += answer.media
-    return text if blocks in ([], [{"type": "text", "text": text}]) else blocks
+def _blocks_of(message: AIMessage) -> list[Any]:
+    """The content of a message as blocks, to add others."""
+    if isinstance(message.content, str):
+        message.content = [{"type": "text", "text": message.content}] if message.content else []
+    return message.content
 
 
 def _reasoning_block(wire: Wire) -> dict[str, Any]:
