@@ -28,8 +28,6 @@ APPLIED: list[tuple[str, Any, list[dict[str, Any]], Any]] = [
     ("copy", {"a": {"b": 1}}, [{"op": "copy", "from": "/a", "path": "/c"}], {"a": {"b": 1}, "c": {"b": 1}}),
     ("escaped keys", {"x/y": 1, "t~": 2}, [{"op": "remove", "path": "/x~1y"}, {"op": "remove", "path": "/t~0"}], {}),
     ("an empty key", {}, [{"op": "add", "path": "/", "value": 1}], {"": 1}),
-    ("copy beyond the end", [1], [{"op": "copy", "from": "/0", "path": "/7"}], [1, 1]),
-    ("move beyond the end", [1, 2], [{"op": "move", "from": "/0", "path": "/7"}], [2, 1]),
     ("move to where it is", {"a": 1}, [{"op": "move", "from": "/a", "path": "/a"}], {"a": 1}),
     ("move up", {"a": {"b": 1}}, [{"op": "move", "from": "/a/b", "path": "/a"}], {"a": 1}),
 ]
@@ -67,6 +65,8 @@ APART: list[tuple[str, Any, list[Any]]] = [
     ("an index with zeros on the way to", [[1], 2], [{"op": "copy", "path": "/00/0", "from": "/1"}]),
     ("the replacement of an inherited name", {}, [{"op": "replace", "path": "/constructor", "value": 1}]),
     ("the removal of an inherited name", {"a": 1}, [{"op": "remove", "path": "/toString"}]),
+    ("copy beyond the end", [1], [{"op": "copy", "from": "/0", "path": "/7"}]),
+    ("move beyond the end", [1, 2], [{"op": "move", "from": "/0", "path": "/7"}]),
     ("a member of a number", 5, [{"op": "add", "path": "/a", "value": 1}]),
     ("a whole moved into itself", {}, [{"op": "move", "from": "", "path": "/a"}]),
     ("a whole replaced by nothing", {}, [{"op": "copy", "from": "/a", "path": ""}]),
