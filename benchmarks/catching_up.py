@@ -1,7 +1,7 @@
 """Bringing a late joiner up to date on a thread of 3,000 messages, against encoding the same messages once.
 
 The yardstick is one `orjson.dumps` of all messages. The run has a message open. The reader is *new* (its view is not
-known), or it is known to have the first *half* of the messages, or *all* but the open one.
+known), or it is known to have the first *half* of the messages, or *all* but the open one, or these in *another order*.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ def rows() -> Iterator[Row]:
         "new": ClientView(version=view.version),
         "half": _view(messages[: MESSAGES // 2]),
         "all": _view(messages),
+        "another order": _view([*messages[1:], messages[0]]),
     }
     encoded, *spent = timed(
         [lambda: dumps(messages), *(_caught_up(view, reader) for reader in readers.values())], _ROUNDS

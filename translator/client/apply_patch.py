@@ -117,7 +117,7 @@ def _keys(path: str) -> list[str]:
 def _place(node: Any, key: str) -> Any:
     """`key` as a subscript of `node`, which has a member there."""
     place = _index(key) if isinstance(node, list) else key
-    node[place]  # noqa: B018 (raises if there is none)
+    node[place]
     return place
 
 

@@ -9,7 +9,7 @@ Rules:
   and nothing here emits them.
 - Unknown is not empty. Messages or state that nothing described are unknown until a snapshot brings them.
 - Nothing handed in is changed and nothing handed out changes, so both may share structure with events.
-- The cost of an event is that of its change; the three events that come per token cost one append.
+- The cost of an event is that of its change; the three events that come per token append a delta.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ..wire.sse import to_model
 from .apply_patch import RefusedError, apply_patch
 from .message_store import MessageStore
 from .open_items import OpenItems
-from .reducer import APPENDS, REDUCES
+from .reducer import REDUCES
 from .snapshots import complete_activity_types
 
 __all__ = ["ClientContents"]
@@ -45,10 +45,10 @@ class ClientContents:
         "parent_run_id": "The run from which the last run was started; `None` if it named none.",
         "run_has_snapshot": "Whether a `STATE_SNAPSHOT` came since the last `RUN_STARTED`.",
         "store": "The messages with their indexes; only events change them.",
+        "state": "The state, plain JSON. Must not be changed; later events leave this value as it is.",
+        "base": "The state the next delta applies to: `state`, unless 0.0.59 still has the one before a falsy one.",
+        "terminal": "The event that ended the last run; `None` in a live run and before any.",
         "_open": "",
-        "_terminal": "",
-        "_base": "",
-        "_state": "",
     }
 
     def __init__(
@@ -68,8 +68,8 @@ class ClientContents:
         self.version = version
         self.store = MessageStore(map(_message, messages or ()), is_legacy=version is None)
         self._open = OpenItems() if open_items is None else open_items.copy()
-        self._terminal: Event | None = None
-        self._base = self._state = state
+        self.terminal: Event | None = None
+        self.base = self.state = state
         self.knows_messages = messages is not None
         self.knows_state = state is not None
         self.knows_activities = False
@@ -90,11 +90,29 @@ class ClientContents:
 
     def apply_emitted(self, event: Event) -> None:
         """Applies a wire event of which its maker knows that it is one of the protocol: as `apply`, unchecked."""
-        append = APPENDS.get(event["type"])
-        if append is not None:
-            append(self.store, event)
-        else:
-            self._apply(event)
+        kind = event["type"]
+        if (reduce := REDUCES.get(kind)) is not None:
+            reduce(self.store, event)
+        self._open.apply(event)
+        if kind == "STATE_SNAPSHOT":
+            self.run_has_snapshot = True
+            self._set_state(event["snapshot"])
+        elif kind == "STATE_DELTA":
+            self._patch_state(event["delta"])
+        elif kind == "MESSAGES_SNAPSHOT":
+            self.knows_messages = True
+            if complete_activity_types(event, is_legacy=self.store.is_legacy) is None:
+                self.knows_activities = True
+        elif kind == "RUN_STARTED":
+            self.thread_id, self.run_id, self.parent_run_id = (
+                event["threadId"],
+                event["runId"],
+                event.get("parentRunId"),
+            )
+            self.terminal = None
+            self.run_has_snapshot = False
+        elif kind in ("RUN_FINISHED", "RUN_ERROR"):
+            self.terminal = event
 
     # --- messages and state ---------------------------------------------------------------------------------------
 
@@ -102,16 +120,6 @@ class ClientContents:
     def messages(self) -> list[dict[str, Any]]:
         """The messages, wire dicts in the client's order. Made on each read; the dicts must not be changed."""
         return self.store.read()
-
-    @property
-    def state(self) -> Any:
-        """The state, plain JSON. Must not be changed; later events leave this value as it is."""
-        return self._state
-
-    @property
-    def base(self) -> Any:
-        """The state the next delta applies to: `state`, unless 0.0.59 still has the one before a falsy one."""
-        return self._base
 
     @property
     def order(self) -> list[str]:
@@ -127,11 +135,6 @@ class ClientContents:
         entry = self.store.entries.get(message_id)
         return None if entry is None else entry.read()
 
-    def position(self, message_id: str) -> int | None:
-        """The position of the (first) message with this id."""
-        entry = self.store.entries.get(message_id)
-        return None if entry is None else entry.position
-
     def call_owner(self, tool_call_id: str) -> str | None:
         """The id of the (first) message with this tool call."""
         found = self.store.calls.get(tool_call_id)
@@ -140,11 +143,7 @@ class ClientContents:
     def call(self, tool_call_id: str) -> dict[str, Any] | None:
         """The (first) tool call with this id, as its message carries it."""
         found = self.store.calls.get(tool_call_id)
-        if found is None:
-            return None
-        entry, call = found
-        entry.is_stale = entry.is_stale or bool(call.deltas)  # its message does not have them yet
-        return call.read()
+        return None if found is None else found[1].read()
 
     # --- the run --------------------------------------------------------------------------------------------------
 
@@ -174,16 +173,11 @@ class ClientContents:
         return self._open.run_id is not None
 
     @property
-    def terminal(self) -> Event | None:
-        """The event that ended the last run; `None` in a live run and before any."""
-        return self._terminal
-
-    @property
     def outcome(self) -> dict[str, Any] | None:
         """The outcome of the finished run (success where it named none); `None` in a live run and after an error."""
-        if self._terminal is None or self._terminal["type"] != "RUN_FINISHED":
+        if self.terminal is None or self.terminal["type"] != "RUN_FINISHED":
             return None
-        outcome: dict[str, Any] = self._terminal.get("outcome", {"type": "success"})
+        outcome: dict[str, Any] = self.terminal.get("outcome", {"type": "success"})
         return outcome
 
     def copy(self) -> Self:
@@ -195,49 +189,24 @@ class ClientContents:
         twin._open = self._open.copy()
         return twin
 
-    # --- one event ------------------------------------------------------------------------------------------------
-
-    def _apply(self, event: Event) -> None:
-        kind = event["type"]
-        reduce = REDUCES.get(kind)
-        if reduce is not None:
-            reduce(self.store, event)
-        self._open.apply(event)
-        if kind == "STATE_SNAPSHOT":
-            self.run_has_snapshot = True
-            self._set_state(event["snapshot"])
-        elif kind == "STATE_DELTA":
-            self._patch_state(event["delta"])
-        elif kind == "MESSAGES_SNAPSHOT":
-            self.knows_messages = True
-            if complete_activity_types(event, is_legacy=self.store.is_legacy) is None:
-                self.knows_activities = True
-        elif kind == "RUN_STARTED":
-            self.thread_id, self.run_id = event["threadId"], event["runId"]
-            self.parent_run_id = event.get("parentRunId")
-            self._terminal = None
-            self.run_has_snapshot = False
-        elif kind in ("RUN_FINISHED", "RUN_ERROR"):
-            self._terminal = event
-
     def _patch_state(self, delta: list[Any]) -> None:
         if not self.knows_state:
             return  # the client may or may not have been able to apply it
         try:
-            self._set_state(apply_patch(self._base, delta))
+            self._set_state(apply_patch(self.base, delta))
         except RefusedError:
             return
 
     def _set_state(self, state: Any) -> None:
         self.knows_state = True
-        self._base = state
+        self.base = state
         # 0.0.59 applies further deltas to a falsy state but shows its user the one before
         if not self.store.is_legacy or state or isinstance(state, (dict, list)):
-            self._state = state
+            self.state = state
 
 
 def _message(value: Mapping[str, Any] | BaseModel) -> dict[str, Any]:
-    message = _wire(value) if isinstance(value, BaseModel) else dict(value)
+    message = _wire(value) if isinstance(value, BaseModel) else value if isinstance(value, dict) else dict(value)
     for name in ("id", "role"):
         if not isinstance(message.get(name), str):
             kind = f"whose {name} is a {type(message[name]).__name__}" if name in message else f"without {name}"

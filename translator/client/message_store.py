@@ -40,10 +40,6 @@ class StoredCall:
             self.deltas = []
         return self.wire
 
-    def rename(self, name: str) -> None:
-        """Gives the tool call another name; its arguments stay."""
-        self.wire = {**self.wire, "function": {**self.wire["function"], "name": name}}
-
 
 class StoredMessage:
     """A message: its wire dict, the deltas not yet joined into it, its tool calls and its position."""
@@ -57,24 +53,24 @@ class StoredMessage:
         self.deltas: list[str] = []
         self.is_activity: bool = message["role"] == "activity"
         self.is_stale = False
-        """Whether `calls` changed otherwise than by arguments since the last read."""
-        self.results = (0, 0)
-        """How many results follow (see `MessageStore.after_results`), and at which reordering that was counted."""
+        """Whether `deltas` or `calls` changed since the last read."""
+        self.results = 0
+        """How many tool results are known to follow."""
         calls = message.get("toolCalls") if message["role"] == "assistant" else None
         self.calls: list[StoredCall] | None = None
-        if calls is not None and isinstance(calls, list):
+        if isinstance(calls, list):
             self.calls = [StoredCall(call) for call in calls if _can_grow(call)]
 
     def read(self) -> Message:
         """The message as the client has it now."""
-        if self.deltas:
-            content = self.message.get("content")
-            text = "".join(self.deltas)
-            self.message = {**self.message, "content": content + text if isinstance(content, str) else text}
-            self.deltas = []
-        if self.calls is not None and (self.is_stale or any(call.deltas for call in self.calls)):
-            self.message = {**self.message, "toolCalls": [call.read() for call in self.calls]}
+        if self.is_stale:
             self.is_stale = False
+            if self.deltas:
+                content, text = self.message.get("content"), "".join(self.deltas)
+                self.set(content=content + text if isinstance(content, str) else text)
+                self.deltas = []
+            if self.calls is not None:
+                self.set(toolCalls=[call.read() for call in self.calls])
         return self.message
 
     def set(self, **fields: Any) -> None:
@@ -88,7 +84,7 @@ class MessageStore:
     `is_legacy`: whether the client is 0.0.59, whose reducer differs in a few rules (see `reducer`).
     """
 
-    __slots__ = ("_reorderings", "calls", "entries", "is_legacy", "order")
+    __slots__ = ("calls", "entries", "is_legacy", "order")
 
     def __init__(self, messages: Iterable[Message] = (), *, is_legacy: bool = False) -> None:
         self.is_legacy = is_legacy
@@ -98,13 +94,12 @@ class MessageStore:
         """The first message of each id."""
         self.calls: dict[str, tuple[StoredMessage, StoredCall]] = {}
         """The first tool call of each id, with its message."""
-        self._reorderings = 0  # how often messages were moved, or replaced by others
         for message in messages:
             self.append(message)
 
     def read(self) -> list[Message]:
         """All messages as the client has them, in its order."""
-        return [entry.message if not entry.deltas and entry.calls is None else entry.read() for entry in self.order]
+        return [entry.read() if entry.is_stale else entry.message for entry in self.order]
 
     def append(self, message: Message) -> StoredMessage:
         """Adds a message at the end."""
@@ -117,27 +112,12 @@ class MessageStore:
         """Adds a message before the one at `position`; the cost is that of the messages after it."""
         entry = StoredMessage(message, position)
         self.order.insert(position, entry)
-        for place in range(len(self.order) - 1, position, -1):
-            later = self.order[place]
-            if later.position >= position:  # an entry that is in `order` twice keeps its first position
-                later.position = place
+        for later in self.order[position + 1 :]:
+            later.position += 1
         first = self.entries.get(entry.id)
         if first is None or first.position > position:
             self.entries[entry.id] = entry
         return entry
-
-    def after_results(self, entry: StoredMessage) -> int:
-        """The position behind the tool results that follow a message.
-
-        Results come one by one, so the count continues from the last one: between reorderings a row of results only
-        grows, since what is inserted before its end is a result.
-        """
-        reorderings, count = entry.results
-        position = entry.position + 1 + (count if reorderings == self._reorderings else 0)
-        while position < len(self.order) and self.order[position].message["role"] == "tool":
-            position += 1
-        entry.results = (self._reorderings, position - entry.position - 1)
-        return position
 
     def add_call(self, entry: StoredMessage, wire: dict[str, Any]) -> StoredCall:
         """Adds a tool call, which no message has yet, at the end of a message's tool calls."""
@@ -150,33 +130,25 @@ class MessageStore:
         return call
 
     def replace(self, entry: StoredMessage, message: Message) -> StoredMessage:
-        """Puts a message in the place of one with the same id, the first place where that has two."""
+        """Puts a message in the place of the first one with the same id."""
         fresh = StoredMessage(message, entry.position)
-        self._reorderings += 1
-        self.order[entry.position] = fresh
-        if len(self.entries) == len(self.order) and entry.calls is None:
-            self.entries[entry.id] = fresh
-        else:
+        self.order[entry.position] = self.entries[entry.id] = fresh
+        if not entry.is_activity:
+            for each in self.order:
+                each.results = 0
             self.set_order(self.order)
         return fresh
 
     def set_order(self, order: list[StoredMessage]) -> None:
         """Makes these the messages."""
-        self.order = order
-        self._reorderings += 1
-        self.entries = {}
-        self.calls = {}
-        for place in range(len(order) - 1, -1, -1):
-            order[place].position = place
-        for entry in order:
+        self.order, self.entries, self.calls = order, {}, {}
+        for position, entry in enumerate(order):
+            entry.position = position
             self._index(entry)
 
     def copy(self) -> MessageStore:
         """The same messages; later events change one of the two only."""
-        twin = MessageStore(is_legacy=self.is_legacy)
-        twins = {id(entry): StoredMessage(entry.read(), entry.position) for entry in self.order}
-        twin.set_order([twins[id(entry)] for entry in self.order])
-        return twin
+        return MessageStore(self.read(), is_legacy=self.is_legacy)
 
     def _index(self, entry: StoredMessage) -> None:
         self.entries.setdefault(entry.id, entry)

@@ -27,9 +27,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from operator import is_
+from typing import NamedTuple
 
-import orjson
+from orjson import dumps
 
 from ..convert.compare import with_json_arguments
 from ..convert.to_events import as_events, continuation
@@ -40,13 +41,13 @@ from ..wire.frame_limit import framed
 from .contents import ClientContents
 from .message_store import MessageStore
 from .open_items import OpenItems, is_stored, owners, without_open
-from .reducer import APPENDS, REDUCES, after_snapshot
-from .snapshots import ordered_snapshots, with_activity_types
+from .reducer import REDUCES
+from .snapshots import ordered_snapshots, staying, with_activity_types
 
 __all__ = ["Missing", "missing_messages"]
 
-_FEW = 16  # events that no snapshot is worth, however small: it makes a client draw everything anew
-_EVENT = 1_000  # bytes that an event counts beside its own
+_FEW = 16  # messages that no snapshot is worth, however small: it makes a client draw everything anew
+_MESSAGE = 1_000  # bytes that the events of a message count beside its own
 _AT_ONCE = 32  # messages compared by one call: C compares many faster than Python calls it for each
 _ODD = (AttributeError, KeyError, TypeError, ValueError)  # what a caller says that a client has may be no messages
 
@@ -74,23 +75,18 @@ def missing_messages(view: ClientContents, known: ClientContents, reader: OpenIt
             emitted = None
         if emitted is not None:
             return Missing(emitted, [])
-    *heads, whole = sides.snapshots
-    frames = [framed(head) for head in heads] + [framed(whole, sides.size)]
-    return Missing([], [event for each in frames for event in each])
+    size = sides.size  # of all messages: a snapshot of some is no larger
+    return Missing([], [frame for snapshot in sides.snapshots for frame in framed(snapshot, size)])
 
 
 @dataclass
 class _Sides:
-    """A view and its reader; the snapshot of the view and its size are made if they are asked for."""
+    """A view and its reader; the snapshots of the view and their size are made if they are asked for."""
 
     view: ClientContents
     known: ClientContents
     reader: OpenItems
     now: OpenItems
-
-    @cached_property
-    def messages(self) -> list[Event]:
-        return self.known.messages
 
     @cached_property
     def wanted(self) -> list[Event]:
@@ -99,17 +95,23 @@ class _Sides:
     @cached_property
     def snapshots(self) -> list[Event]:
         """What brings the reader to the view by snapshots: the last one is of all messages."""
-        view, order = self.view, self.known.order if self.known.knows_messages else []
+        view = self.view
 
         def make(messages: list[Event]) -> Event:
             return with_activity_types(events.messages_snapshot(messages), view.version, known=view.knows_activities)
 
-        messages = _messages(view, self.now, self.wanted)
-        return list(ordered_snapshots(order, messages, make))
+        messages = list(self.wanted)
+        for message_id, owner in owners(view.store, self.now):
+            if owner is not None and view.has(message_id):
+                position = view.store.entries[message_id].position
+                messages[position] = {**messages[position], "subagentRunId": owner}
+        # A patch can leave an activity with no object for content; no client would read a snapshot with that in it.
+        messages = [each for each in messages if each["role"] != "activity" or isinstance(each.get("content"), dict)]
+        return list(ordered_snapshots(self.known.order if self.known.knows_messages else [], messages, make))
 
     @cached_property
     def size(self) -> int:
-        return _size(self.snapshots[-1])
+        return len(dumps(self.snapshots[-1]))
 
 
 # --- by events --------------------------------------------------------------------------------------------------------
@@ -117,50 +119,48 @@ class _Sides:
 
 def _by_events(sides: _Sides) -> list[Event] | None:
     """The events that bring the reader's messages to those of the view; None if it takes a snapshot."""
-    store, messages, wanted = sides.known.store, sides.messages, sides.wanted
+    messages, wanted = sides.known.messages, sides.wanted
     start = _in_common(messages, wanted)
-    if start == len(messages) == len(wanted):
-        return []
-    least = len({message["id"] for message in wanted[start:]} - store.entries.keys())
-    if least > _FEW and _EVENT * least > sides.size:
+    present, missing = messages[start:], wanted[start:]
+    ids = iter([message["id"] for message in missing])
+    if any(message["id"] not in ids for message in present):  # events remove nothing, and change no order
+        return [] if _stays_beside(sides, present, missing) else None
+    if len(missing) > _FEW and len(dumps(missing)) + _MESSAGE * len(missing) > sides.size:
         return None
-    emitted = _whole_or_grown(sides, wanted[start:])
-    if emitted is None:
-        return None
-    if not emitted:  # what is left may be what the reader cannot be made to drop
-        kept = messages
-        for snapshot in sides.snapshots:
-            kept = after_snapshot(kept, snapshot, is_legacy=store.is_legacy)
-        return [] if _are_same(kept, messages) else None
-    if len(emitted) > _FEW and _size(emitted) + _EVENT * len(emitted) > sides.size:
-        return None
-    return emitted if _leads_to(wanted, store, messages, start, emitted) else None
+    emitted = _whole_or_grown(sides, missing)
+    return emitted if emitted is not None and _leads_to(wanted, sides.known.store, messages, start, emitted) else None
 
 
 def _in_common(messages: list[Event], wanted: list[Event]) -> int:
     """How many messages two conversations begin with in common."""
-    at, shorter = 0, min(len(messages), len(wanted))
-    while at < shorter:
-        if messages[at] is wanted[at]:
-            at += 1
+    shorter = min(len(messages), len(wanted))
+    for start in range(0, shorter, _AT_ONCE):
+        mine, its = messages[start : start + _AT_ONCE], wanted[start : start + _AT_ONCE]
+        if all(map(is_, mine, its)) or same_json(mine, its):
             continue
-        end = min(at + _AT_ONCE, shorter)
-        if not same_json(messages[at:end], wanted[at:end]):
-            for mine, its in zip(messages[at:end], wanted[at:end], strict=True):
-                if not _is_same(mine, its):
-                    return at
-                at += 1
-        at = end
-    return at
+        for at, pair in enumerate(zip(mine, its, strict=False), start):
+            if not _is_same(*pair):
+                return at
+    return shorter
+
+
+def _stays_beside(sides: _Sides, present: list[Event], missing: list[Event]) -> bool:
+    """Whether the reader's messages are those of the view and others, of which no snapshot makes it drop one."""
+    ids = {message["id"] for message in missing}
+    others = [message for message in present if message["id"] not in ids]
+    return (
+        bool(others)
+        and all(map(staying(sides.snapshots[-1], is_legacy=sides.known.store.is_legacy), others))
+        and _are_same([message for message in present if message["id"] in ids], missing)
+    )
 
 
 def _whole_or_grown(sides: _Sides, wanted: Iterable[Event]) -> list[Event] | None:
     """Events for each message that the reader misses, whole or as far as it misses it; None if events cannot."""
-    known = sides.known
     emitted: list[Event] = []
-    opened = {**dict(owners(known.store, sides.reader)), **dict(owners(sides.view.store, sides.now))}
+    opened = {**dict(owners(sides.known.store, sides.reader)), **dict(owners(sides.view.store, sides.now))}
     for message in wanted:
-        mine = known.message(message["id"])
+        mine = sides.known.message(message["id"])
         if mine is not None and same_json(mine, message):
             continue
         owner = message.get("subagentRunId")
@@ -184,8 +184,7 @@ def _leads_to(
     start = min([start, *_positions(store, emitted)])
     tried = MessageStore(messages[start:], is_legacy=store.is_legacy)
     for event in emitted:
-        reduce = APPENDS.get(event["type"]) or REDUCES[event["type"]]
-        reduce(tried, event)
+        REDUCES[event["type"]](tried, event)
     return _are_same(tried.read(), wanted[start:])
 
 
@@ -226,22 +225,6 @@ def _begun(message: Event, begun: Collection[str]) -> Event | None:
     return {"id": message["id"], "role": message["role"], "toolCalls": calls} if calls else None
 
 
-# --- by snapshots -----------------------------------------------------------------------------------------------------
-
-
-def _messages(view: ClientContents, now: OpenItems, messages: list[Event]) -> list[Event]:
-    """The messages of the view as a snapshot has them."""
-    messages = list(messages)
-    for message_id, owner in owners(view.store, now):
-        position = view.position(message_id)
-        if owner is not None and position is not None and messages[position].get("subagentRunId") != owner:
-            messages[position] = {**messages[position], "subagentRunId": owner}
-    if "activity" in [message["role"] for message in messages]:
-        # A patch can leave an activity with no object for content; no client would read a snapshot with that in it.
-        messages = [each for each in messages if each["role"] != "activity" or isinstance(each.get("content"), dict)]
-    return messages
-
-
 # --- comparing --------------------------------------------------------------------------------------------------------
 
 
@@ -257,7 +240,3 @@ def _is_same(message: Event, wanted: Event) -> bool:
         return bool(wanted.get("toolCalls")) and same_json(with_json_arguments(message), with_json_arguments(wanted))
     except _ODD:
         return False
-
-
-def _size(emitted: Any) -> int:
-    return len(orjson.dumps(emitted))

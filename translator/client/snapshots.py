@@ -5,12 +5,12 @@ Never here: what a client does with a snapshot (`reducer`), and which messages i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 from ..convert.compare import by_id, common_length, same_order
 from ..wire.events import Event
 
-__all__ = ["complete_activity_types", "ordered_snapshots", "with_activity_types"]
+__all__ = ["complete_activity_types", "ordered_snapshots", "staying", "with_activity_types"]
 
 _NAMESPACE = "@ag-ui/client"
 """The metadata key under which a messages snapshot declares which activities it has."""
@@ -50,18 +50,24 @@ def with_activity_types(
     return {**snapshot, "metadata": {_NAMESPACE: {_TYPES: types}}}
 
 
-def complete_activity_types(event: Event, *, is_legacy: bool) -> frozenset[str] | None:
+def complete_activity_types(snapshot: Event, *, is_legacy: bool) -> Collection[str] | None:
     """The activity types of which a messages snapshot has all activities; `None` is every type."""
-    undeclared = None if any(message["role"] == "activity" for message in event["messages"]) else frozenset[str]()
-    metadata = event.get("metadata", {})
-    if is_legacy or _NAMESPACE not in metadata:
-        return undeclared
-    declared = metadata[_NAMESPACE]
-    if not isinstance(declared, dict):
-        return frozenset()
-    if _TYPES not in declared:
-        return undeclared
-    types = declared[_TYPES]
-    if types is None:
-        return None
-    return frozenset(types) if isinstance(types, list) and all(isinstance(t, str) for t in types) else frozenset()
+    declared = {} if is_legacy else snapshot.get("metadata", {}).get(_NAMESPACE, {})
+    if isinstance(declared, dict) and _TYPES not in declared:
+        return None if any(message["role"] == "activity" for message in snapshot["messages"]) else ()
+    types = declared[_TYPES] if isinstance(declared, dict) else ()
+    return types if types is None or isinstance(types, list) else ()
+
+
+def staying(snapshot: Event, *, is_legacy: bool) -> Callable[[Event], bool]:
+    """Gives whether a client keeps a message that is not in a messages snapshot: reasoning if the snapshot has none, an
+    activity unless the snapshot has all of its type."""
+    drops_reasoning = any(message["role"] == "reasoning" for message in snapshot["messages"])
+    complete = complete_activity_types(snapshot, is_legacy=is_legacy)
+
+    def stays(message: Event) -> bool:
+        if message["role"] == "activity":
+            return complete is not None and message.get("activityType") not in complete
+        return message["role"] == "reasoning" and not drops_reasoning
+
+    return stays

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import zip_longest
 from typing import Any, Final
 
 import orjson
@@ -74,21 +75,22 @@ def with_json_arguments(message: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def same_order(ids: list[str], wanted: Mapping[str, Event]) -> bool:
     """Whether ids have the order of the wanted messages, as far as order counts."""
-    return ids == list(wanted) or _sequence(ids, wanted) == _sequence(wanted, wanted)
+    pairs = zip_longest(_sequence(ids, wanted), _sequence(wanted, wanted))
+    return ids == list(wanted) or all(mine == its for mine, its in pairs)
 
 
-def _sequence(ids: Iterable[str], wanted: Mapping[str, Event]) -> list[Any]:
-    """The order that counts: users' and assistants' messages, and after each, unordered, the results that follow it."""
-    sequence: list[Any] = []
+def _sequence(ids: Iterable[str], wanted: Mapping[str, Event]) -> Iterator[Any]:
+    """The order that counts: users' and assistants' messages, and before each, unordered, the results in between."""
+    results: set[str] = set()
     for message_id in ids:
         role = wanted[message_id]["role"]
         if role == "tool":
-            if not sequence or not isinstance(sequence[-1], set):
-                sequence.append(set())
-            sequence[-1].add(message_id)
+            results.add(message_id)
         elif role not in ("reasoning", "activity"):
-            sequence.append(message_id)
-    return sequence
+            yield results
+            yield message_id
+            results = set()
+    yield results
 
 
 def common_length(left: list[str], right: list[str]) -> int:

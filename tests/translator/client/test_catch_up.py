@@ -216,8 +216,8 @@ READERS: dict[str, tuple[Callable[[list[Event]], list[Event]], float]] = {
     "all but what is open": (lambda history: history, 10),
     "copies of all": (deepcopy, 10),
     "one message otherwise": (lambda history: [*history[:50], CHANGED, *history[51:]], 10),
-    "reasoning that the view has not": (lambda history: [*history[:50], THOUGHT, *history[50:]], 60),
-    "another order": (lambda history: [history[1], history[0], *history[2:]], 80),
+    "reasoning that the view has not": (lambda history: [*history[:50], THOUGHT, *history[50:]], 20),
+    "another order": (lambda history: [history[1], history[0], *history[2:]], 20),
 }
 """What a reader has of a history, and how many lines a message may cost."""
 
