@@ -15,7 +15,7 @@ from langgraph_agui.translator.parts.part import Part, read_part
 
 from fixtures.recordings import Recording
 
-from .told import Telling, options_for, view_for
+from .translator_runs import TranslatorRun, options_for, view_for
 
 _ESCAPED = re.compile(r"\\u([0-9a-fA-F]{4})")
 
@@ -69,7 +69,7 @@ class Told:
                 self.texts.setdefault(name, set()).add(text)
 
     def _told(self) -> Iterator[ClientView]:
-        telling = Telling(self.options, view_for("1.0.0", (), {}))
+        telling = TranslatorRun(self.options, view_for("1.0.0", (), {}))
         for part in self.parts:
             telling.feed(part)
             yield telling.view
@@ -111,7 +111,7 @@ class Told:
 class Late:
     """What a latecomer was told."""
 
-    telling: Telling
+    telling: TranslatorRun
     start: int
     """The places of the parts that were missed: from here,"""
     stop: int
@@ -125,7 +125,7 @@ class Late:
 def cut(run: Told, start: int, stop: int, read: int | None = None) -> Late:
     """The run as it is told to who missed the parts from `start` to `stop`, and read the thread's state then; or later,
     at `read`, while the parts since `stop` were on their way."""
-    late, latecomer = Late(Telling(run.options, view_for("1.0.0", (), {})), start, stop), Latecomer()
+    late, latecomer = Late(TranslatorRun(run.options, view_for("1.0.0", (), {})), start, stop), Latecomer()
     for place, part in enumerate(run.parts):
         if place == stop:
             latecomer.gap()

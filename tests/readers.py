@@ -13,7 +13,7 @@ from langgraph_agui.translator.convert.to_agui import to_agui_messages
 
 from .agui_client import AguiClient, Answer
 from .expected import comparable, expected
-from .told import Telling, left_open, needless, options_for, view_for
+from .translator_runs import TranslatorRun, left_open, needless, options_for, view_for
 
 KNOWN = ("unknown", "carried over", "empty", "with the input")
 """What is known of a client's view when a turn begins."""
@@ -44,7 +44,7 @@ class Reader:
         self.messages: list[dict[str, Any]] = []
         self.state: Any = {}
         self.view: ClientView | None = None
-        self.telling = Telling()
+        self.telling = TranslatorRun()
         self.begun = ClientView()
         """What the client was known to hold when the turn began."""
 
@@ -66,7 +66,7 @@ class Reader:
         if view is None and self.known != "unknown":
             view = view_for(self.version, self.messages, self.state)
         self.begun = view.copy() if view is not None else ClientView(version=self.options.protocol_version)
-        self.telling = Telling(self.options, view, run_id)
+        self.telling = TranslatorRun(self.options, view, run_id)
 
     def end(self, client: AguiClient) -> Answer:
         """What the real client holds after the turn, having held what this reader did."""

@@ -14,7 +14,7 @@ from .agui_client import AguiClient, protocol
 from .fault_server import FaultServer, faulty
 from .guests import Guest, assert_holds, played
 from .scripted_platform import ScriptedPlatform
-from .told import left_open
+from .translator_runs import left_open
 
 AT_ONCE = Policy(first=0)
 """As patient as ever, without the pauses."""

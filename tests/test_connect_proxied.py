@@ -17,7 +17,7 @@ from .guests import Guest, Guests, assert_holds
 from .platform_runs import FULL, Started, started
 from .proxy import Way, proxied
 from .scripted_connects import shrunk
-from .told import left_open
+from .translator_runs import left_open
 
 PATIENT = Policy(first=0.01, most=0.05, tries=500)
 GRAPHS = ["gated_chat", "gated_agent", "gated_parallel", "gated_subgraph"]

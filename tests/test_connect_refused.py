@@ -13,7 +13,7 @@ from .guests import Guest, played
 from .recorded_run import Recorded
 from .scripted_connects import AT_ONCE, Desk, assert_refused, assert_whole, desk
 from .scripted_platform import Broken, ScriptedPlatform
-from .told import left_open
+from .translator_runs import left_open
 
 SOON = Policy(first=0, tries=3, stall=0.1)
 QUESTIONS = ["thread", "state", "runs", "run", "schemas", "stream"]

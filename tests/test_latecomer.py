@@ -10,7 +10,7 @@ from fixtures.recordings import Source, recordings
 
 from .expected import comparable, expected
 from .latecomers import Late, Told, cut, is_root_values
-from .told import Telling
+from .translator_runs import TranslatorRun
 
 INTERRUPT = {"__interrupt__": [{"value": "Really?", "id": "i-1"}]}
 BEGINS = Part((), "metadata", {"run_id": "run-1", "attempt": 1})
@@ -213,7 +213,7 @@ class Found:
         clear = next((place for place in range(late.stop, len(run.parts)) if is_root_values(run.parts[place])), None)
         self.muted_late += [f"{name}: {place}" for place in late.muted if clear is not None and place > clear]
 
-    def _compare(self, run: Told, telling: Telling, name: str) -> None:
+    def _compare(self, run: Told, telling: TranslatorRun, name: str) -> None:
         values, options, view = run.recording.state["values"], run.options, telling.view
         has_messages = isinstance(values, dict) and options.messages_key in values
         stored = expected(values, options).messages

@@ -14,7 +14,7 @@ from fixtures.fixture import says
 from fixtures.graphs.history import chain
 from fixtures.graphs.speech import said, speaker
 
-from .in_words import Event, tell_one
+from .event_lines import Event, run_turn
 
 NODE: dict[str, Any] = {"langgraph_node": "n", "langgraph_checkpoint_ns": "n:1", "ls_model_type": "chat"}
 CALL: Any = {"name": "f", "args": {"a": [1]}, "id": "c", "type": "tool_call"}
@@ -115,7 +115,7 @@ def test_interrupts_are_told_as_they_were_when_fed() -> None:
 
 
 async def test_a_message_that_a_later_node_edits_in_place_streams_as_it_was_and_ends_as_it_is() -> None:
-    told = await tell_one("guardrail_in_place")
+    told = await run_turn("guardrail_in_place")
     assert list(told.texts.values()) == ["My secret is 1234."]
     assert told.view.messages[-1]["content"] == "My secret is ****."
 
@@ -126,7 +126,7 @@ async def test_an_edit_that_no_node_returns_is_told_with_the_next_values() -> No
         return {"messages": [AIMessage("Next.", id="next")]}
 
     graph = chain(answer=speaker(said("As it was.")), edit=edit, after=speaker(said("Done.")))
-    told = await tell_one(Fixture("editing", graph, (says("go"),)))
+    told = await run_turn(Fixture("editing", graph, (says("go"),)))
     contents = [message["content"] for message in told.view.messages]
     assert contents == [message.content for message in told.values["messages"]]
 

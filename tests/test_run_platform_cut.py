@@ -17,7 +17,7 @@ from .guests import assert_holds
 from .platform_chats import Asker, Room, asking
 from .proxy import Way, proxied
 from .scripted_connects import assert_refused, shrunk
-from .told import left_open
+from .translator_runs import left_open
 
 PATIENT = Policy(first=0.05, most=0.3, tries=200)
 ONCE_ONLY = Policy(tries=1)

@@ -14,7 +14,7 @@ from langgraph_agui.translator import ClientView, Failed, Finished
 from fixtures import FIXTURES
 from fixtures.recordings import Recording, recordings
 
-from .told import Event, Telling, options_for, view_for
+from .translator_runs import Event, TranslatorRun, options_for, view_for
 
 THREADS = {
     "/".join(name): list(turns)
@@ -37,7 +37,7 @@ class Translated:
     recording: Recording
     begun: ClientView
     """What the client held when the turn began."""
-    telling: Telling
+    telling: TranslatorRun
     """The translator, and the events of each call."""
     views: list[ClientView]
     """The translator's view after each call."""
@@ -51,7 +51,7 @@ def translated(thread: str, version: str, *, known: bool = True, **options: Any)
     for recording in THREADS[thread]:
         view = view_for(version, messages, state) if known else None
         chosen = options_for(version, recording.about["messages_key"], **options)
-        telling = Telling(chosen, view, recording.name)
+        telling = TranslatorRun(chosen, view, recording.name)
         views = [telling.view.copy()]
         for part in recording.parts:
             views.append(telling.view.copy() if telling.feed(part) else views[-1])

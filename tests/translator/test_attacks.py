@@ -7,7 +7,7 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langgraph_agui.translator import ClientView, to_agui_messages
 
 from tests.agui_client import VERSIONS, AguiClient
-from tests.told import options_for, told, view_for
+from tests.translator_runs import options_for, run_parts, view_for
 
 RESUMED: list[Any] = [((), "values", None), ((), "updates", {"flow": {"ok": "y"}}), ((), "values", {"ok": "y"})]
 """A function of the functional API that asked before it ever returned a value, and returns now."""
@@ -30,7 +30,7 @@ BOTH_DONE: list[Any] = [
 def test_a_state_that_follows_null_is_told_so_that_the_client_can_apply_it(
     agui_client: AguiClient, version: str
 ) -> None:
-    telling = told(RESUMED, options=options_for(version), view=view_for(version, [], {}))
+    telling = run_parts(RESUMED, options=options_for(version), view=view_for(version, [], {}))
     answer = agui_client.play(telling.events, version=version)
     assert (answer.warnings, answer.state) == ([], {"ok": "y"})
 
@@ -39,5 +39,5 @@ def test_what_was_kept_and_is_stored_later_is_no_reason_for_a_snapshot() -> None
     options = options_for("1.0.0", history="keep")
     held = [QUESTION, CALLS, RESULTS[1]]
     view = ClientView(to_agui_messages(held), {})
-    kinds = [event["type"] for event in told(BOTH_DONE, options=options, view=view).events]
+    kinds = [event["type"] for event in run_parts(BOTH_DONE, options=options, view=view).events]
     assert "MESSAGES_SNAPSHOT" not in kinds

@@ -19,8 +19,8 @@ from tests.composed_graphs import Agent, Ask, HandOff, Loop, Plan, Speak, Sub, T
 from tests.examples import LONG
 from tests.expected import comparable, expected
 from tests.on_the_way import Items, Run, faults, in_view, stored_items
-from tests.told import Telling, left_open, needless, options_for, view_for
 from tests.translator.client.test_joining import anew, contents, view_after
+from tests.translator_runs import TranslatorRun, left_open, needless, options_for, view_for
 
 pytestmark = pytest.mark.newest
 ANSWERS = 8
@@ -40,7 +40,7 @@ class Ran:
     """One run: its parts as a platform has them, its events as they came, and the thread after it."""
 
     parts: list[Any]
-    telling: Telling
+    telling: TranslatorRun
     begun: Any
     state: StateSnapshot
     waiting: list[Any] = field(default_factory=list)
@@ -67,7 +67,7 @@ async def one(graph: Any, given: Any, config: Any, before: list[Ran]) -> Ran:
     begun = before[-1].telling.view if before else view_for("1.0.0", [], {})
     if isinstance(given, dict):
         begun = view_for("1.0.0", [*begun.messages, {**given["messages"][0]}], begun.state)
-    telling = Telling(options_for("1.0.0"), view_for("1.0.0", begun.messages, begun.state), f"run-{len(before)}")
+    telling = TranslatorRun(options_for("1.0.0"), view_for("1.0.0", begun.messages, begun.state), f"run-{len(before)}")
     parts = []
     async for part in graph.astream(given, config, stream_mode=[*MODES, "tasks"], subgraphs=True):
         parts.append(part_of(row_of(part)))
@@ -114,7 +114,7 @@ def judge_way(run: Ran, stored: Items) -> None:
 
 def judge_again(run: Ran, cuts: tuple[float, float]) -> None:
     """The same from JSON parts, twice, and for clients that join at two cuts."""
-    first, second = (Telling(run.telling.options, run.begun.copy(), "run") for _ in range(2))
+    first, second = (TranslatorRun(run.telling.options, run.begun.copy(), "run") for _ in range(2))
     views = [(first.view.copy(), len(first.events))]
     for part in run.parts:
         first.feed(part)

@@ -18,7 +18,7 @@ from fixtures.providers import provider_models
 from fixtures.recordings import part_of, row_of
 from tests.agui_client import VERSIONS, AguiClient
 from tests.expected import comparable, expected
-from tests.told import Event, Telling, left_open, options_for, view_for
+from tests.translator_runs import Event, TranslatorRun, left_open, options_for, view_for
 
 MODELS = provider_models()
 QUESTION: Event = {"id": "user-1", "role": "user", "content": "hi"}
@@ -46,7 +46,7 @@ class Case:
 
     values: Any
     renamed: bool
-    tellings: dict[tuple[str, str, str], Telling]
+    tellings: dict[tuple[str, str, str], TranslatorRun]
     """By client version, shape of the parts, and what was known."""
 
 
@@ -74,7 +74,7 @@ _cases: dict[tuple[str, str], Case] = {}
 
 async def told(graph: str, name: str) -> Case:
     tellings = {
-        (version, shape, known): Telling(
+        (version, shape, known): TranslatorRun(
             options_for(version), view_for(version, [QUESTION], {}) if known == "known" else None
         )
         for version in VERSIONS

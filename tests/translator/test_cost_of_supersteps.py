@@ -12,7 +12,7 @@ from langchain_core.messages.tool import tool_call_chunk
 from langgraph_agui.translator import ClientView
 from langgraph_agui.translator.messages.model_calls import ModelCall
 
-from tests.told import Telling
+from tests.translator_runs import TranslatorRun
 
 EARLY, LATE = 20, 120
 
@@ -34,7 +34,7 @@ def superstep(number: int, ns: tuple[str, ...], *, answered: bool) -> list[Any]:
     return [*parts, (ns, "updates", {"work": {"count": number}}), (ns, "values", {"count": number})]
 
 
-def work(run: Telling, parts: list[Any]) -> int:
+def work(run: TranslatorRun, parts: list[Any]) -> int:
     """How many function calls the translator makes for these parts."""
     calls = 0
 
@@ -60,7 +60,7 @@ def model_calls() -> int:
 @pytest.mark.parametrize("answered", [True, False], ids=["answered", "unanswered"])
 @pytest.mark.parametrize("ns", [(), ("agent:1",)], ids=["root", "subgraph"])
 def test_a_superstep_costs_the_same_however_many_came_before(ns: tuple[str, ...], answered: bool) -> None:
-    run = Telling(view=ClientView([], {}))
+    run = TranslatorRun(view=ClientView([], {}))
     before = model_calls()
     run.feed(((), "values", {"count": 0}))
     costs = [work(run, superstep(number, ns, answered=answered)) for number in range(1, LATE + 1)]

@@ -10,8 +10,8 @@ import pytest
 from langgraph_agui.translator import ClientView, encode
 
 from fixtures.recordings import SOURCES, Recording, Source, recordings
-from tests.told import options_for, told
 from tests.translated import ending
+from tests.translator_runs import options_for, run_parts
 
 ROOT = Path(__file__).parent.parent.parent
 ANOTHER_PROCESS = f"from {__name__} import digest; import sys; print(*map(digest, sys.argv[1:]), sep='\\n')"
@@ -20,7 +20,7 @@ ANOTHER_PROCESS = f"from {__name__} import digest; import sys; print(*map(digest
 def wire(recording: Recording) -> bytes:
     """All frames of a recording."""
     options = options_for("1.0.0", recording.about["messages_key"], interrupts="both", error_detail="full")
-    return b"".join(map(encode, told(recording.parts, ending(recording), options, ClientView([], {})).events))
+    return b"".join(map(encode, run_parts(recording.parts, ending(recording), options, ClientView([], {})).events))
 
 
 def digest(source: Source) -> str:

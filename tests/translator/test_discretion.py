@@ -12,8 +12,8 @@ from fixtures import FIXTURES, Fixture
 from fixtures.fixture import Checkpointer, Graph, says
 from fixtures.graphs.speech import said
 from tests.agui_client import VERSIONS, AguiClient, protocol
-from tests.in_words import tell
-from tests.told import told
+from tests.event_lines import run_fixture
+from tests.translator_runs import run_parts
 
 _SECRET = "sk-secret-1234"
 
@@ -41,7 +41,7 @@ _FIXTURE = Fixture(
 @pytest.mark.parametrize("known", [True, False])
 @pytest.mark.parametrize("history", ["mirror", "keep"])
 async def test_no_secret_of_a_run_leaves_it(history: Any, known: bool) -> None:
-    (telling,) = await tell(_FIXTURE, Options(history=history), known=known)
+    (telling,) = await run_fixture(_FIXTURE, Options(history=history), known=known)
     assert _SECRET not in b"".join(encode(event) for event in telling.events).decode()
 
 
@@ -49,20 +49,20 @@ async def test_no_secret_of_a_run_leaves_it(history: Any, known: bool) -> None:
 async def test_no_raw_event_is_told_unless_asked_for(name: str) -> None:
     if not FIXTURES[name].recorded:
         return
-    for telling in await tell(name):
+    for telling in await run_fixture(name):
         assert telling.kinds("RAW") == []
         assert not any("rawEvent" in event or "input" in event for event in telling.events)
 
 
 def test_a_system_message_in_the_conversation_is_not_told() -> None:
     messages = [SystemMessage("secret", id="s"), HumanMessage("hi", id="u"), AIMessage("ho", id="a")]
-    assert told([("values", {"messages": messages})]).view.order == ["u", "a"]
+    assert run_parts([("values", {"messages": messages})]).view.order == ["u", "a"]
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 async def test_raw_events_hold_every_part_if_asked_for(version: str, agui_client: AguiClient) -> None:
     options = Options(raw_events=True, protocol_version=protocol(version))
-    (telling,) = await tell("agent_one_tool", options, known=False)
+    (telling,) = await run_fixture("agent_one_tool", options, known=False)
     modes = {event["event"]["mode"] for event in telling.kinds("RAW")}
     assert modes == {"messages", "updates", "values"}
     answer = agui_client.play(telling.events, version=version)
@@ -70,20 +70,20 @@ async def test_raw_events_hold_every_part_if_asked_for(version: str, agui_client
 
 
 async def test_raw_events_change_no_other_event() -> None:
-    (plain,) = await tell("agent_one_tool", None, version="v2")
-    (raw,) = await tell("agent_one_tool", Options(raw_events=True), version="v2")
+    (plain,) = await run_fixture("agent_one_tool", None, version="v2")
+    (raw,) = await run_fixture("agent_one_tool", Options(raw_events=True), version="v2")
     kinds = [[event["type"] for event in one.events if event["type"] != "RAW"] for one in (plain, raw)]
     assert kinds[0] == kinds[1]
 
 
 def test_a_raw_event_comes_before_what_it_became() -> None:
-    feed = told([("values", {"n": 1})], options=Options(raw_events=True)).feeds[1]
+    feed = run_parts([("values", {"n": 1})], options=Options(raw_events=True)).feeds[1]
     assert [event["type"] for event in feed] == ["RAW", "STATE_SNAPSHOT"]
     assert feed[0]["event"] == {"ns": [], "mode": "values", "data": {"n": 1}, "id": None, "interrupts": []}
 
 
 def test_an_error_says_nothing_of_itself_if_told_not_to() -> None:
     error = ("error", {"error": "KeyError", "message": _SECRET})
-    events = told([error], options=Options(error_detail="none")).events
+    events = run_parts([error], options=Options(error_detail="none")).events
     assert _SECRET not in orjson.dumps(events).decode()
     assert "KeyError" not in orjson.dumps(events).decode()

@@ -7,9 +7,9 @@ from langgraph_agui.translator import Failed, Lost, Options
 
 from fixtures import FIXTURES
 from tests.agui_client import AguiClient
-from tests.in_words import tell_one
+from tests.event_lines import run_turn
 from tests.odd_values import Raises
-from tests.told import Event, told
+from tests.translator_runs import Event, run_parts
 
 _REMOTE = {"error": "ValueError", "message": "the key is sk-1234"}
 
@@ -22,7 +22,7 @@ def _raised() -> ValueError:
 
 
 def _error(detail: Any, error: Any) -> Event:
-    event = told([], Failed(error), Options(error_detail=detail)).events[-1]
+    event = run_parts([], Failed(error), Options(error_detail=detail)).events[-1]
     return {key: value for key, value in event.items() if key != "type"}
 
 
@@ -58,7 +58,7 @@ def test_full_tells_of_a_platforms_error_what_there_is() -> None:
 
 @pytest.mark.parametrize("detail", ["none", "code"])
 def test_a_lost_sources_reason_is_told_by_level_too(detail: Any) -> None:
-    event = told([], Lost("host 10.0.0.7 refused"), Options(error_detail=detail)).events[-1]
+    event = run_parts([], Lost("host 10.0.0.7 refused"), Options(error_detail=detail)).events[-1]
     assert (event["message"], event["code"]) == ("The run failed.", "lost")
 
 
@@ -97,13 +97,13 @@ ODD: dict[str, Any] = {
 @pytest.mark.parametrize("detail", ["none", "code", "message", "full"])
 @pytest.mark.parametrize("what", ODD)
 def test_every_error_is_told(what: str, detail: Any, agui_client: AguiClient) -> None:
-    events = told([], Failed(ODD[what]), Options(error_detail=detail)).events
+    events = run_parts([], Failed(ODD[what]), Options(error_detail=detail)).events
     answer = agui_client.play(events)
     assert (events[-1]["type"], answer.error, answer.warnings) == ("RUN_ERROR", None, [])
 
 
 def test_a_message_beyond_a_frame_is_cut(agui_client: AguiClient) -> None:
-    events = told([], Failed(ValueError("x" * 12_000_000))).events
+    events = run_parts([], Failed(ValueError("x" * 12_000_000))).events
     assert agui_client.play(events).error is None
     assert len(events[-1]["message"]) < 10_000_000
 
@@ -113,6 +113,6 @@ def test_a_message_beyond_a_frame_is_cut(agui_client: AguiClient) -> None:
     [("node_raises", "LookupError"), ("recursion_limit", "GraphRecursionError"), ("tool_raises", None)],
 )
 async def test_an_exception_of_a_graph_is_told_by_its_class(name: str, code: str | None) -> None:
-    telling = await tell_one(name)
+    telling = await run_turn(name)
     assert telling.events[-1]["type"] == "RUN_ERROR"
     assert telling.events[-1]["code"] == (code or FIXTURES[name].turns[0].error)

@@ -31,7 +31,7 @@ from langgraph_agui.translator.run.subagents import Subagents
 
 from fixtures.recordings import recordings
 from tests.agui_client import VERSIONS, AguiClient, protocol
-from tests.told import Telling, left_open, told
+from tests.translator_runs import TranslatorRun, left_open, run_parts
 
 
 class Raises:
@@ -98,7 +98,7 @@ def test_a_bad_content_block_costs_itself_and_one_log_line(
     user = {"type": "human", "id": "user", "content": [block, TEXT]}
     answer = AIMessage.model_construct(id="answer", content=[block, TEXT], type="ai")
     values = {"messages": [user, answer, GOOD], "count": 1}
-    telling = Telling()
+    telling = TranslatorRun()
     if place == "stream":
         chunk = AIMessageChunk.model_construct(id="answer", content=[block, TEXT], type="AIMessageChunk")
         telling.feed(("messages", (chunk, STREAMED)))
@@ -138,7 +138,7 @@ def test_a_lost_message_or_channel_is_counted_in_the_terminal_event(
     what: str, ending: Ending | None, version: str, agui_client: AguiClient, caplog: pytest.LogCaptureFixture
 ) -> None:
     values, line = LOST[what]
-    run = told([("values", values)] * 2, ending, Options(protocol_version=protocol(version)))
+    run = run_parts([("values", values)] * 2, ending, Options(protocol_version=protocol(version)))
     played = agui_client.play(run.events, version=version)
     assert (played.state, [message["content"] for message in played.messages]) == ({"good": 1}, ["good"])
     assert run.events[-1]["metadata"] == {"lost": 1}
@@ -152,7 +152,7 @@ def test_a_lost_message_or_channel_is_counted_in_the_terminal_event(
 @pytest.mark.parametrize("what", ["an item", "the list"])
 def test_an_interrupt_that_cannot_be_read_is_an_interrupt(what: str, agui_client: AguiClient) -> None:
     interrupts: Any = (Raises(),) if what == "an item" else Raises()
-    run = told([("values", {"messages": [GOOD]})], Finished(interrupts=interrupts))
+    run = run_parts([("values", {"messages": [GOOD]})], Finished(interrupts=interrupts))
     played = agui_client.play(run.events)
     assert played.accepted
     assert (run.end, len(played.pending_interrupts)) == ("interrupt", 1)
@@ -207,7 +207,7 @@ def test_a_fault_anywhere_is_counted_and_ends_no_stream(
         faulty = Faulty(getattr(kind, method), number)
         with monkeypatch.context() as patch:
             patch.setattr(kind, method, faulty.bound())
-            run = told(recording.parts, Finished(state=recording.state["values"]), view=ClientView([], {}))
+            run = run_parts(recording.parts, Finished(state=recording.state["values"]), view=ClientView([], {}))
         if faulty.raised:
             raised += 1
             played = agui_client.play(run.events)
@@ -220,7 +220,7 @@ def test_a_fault_anywhere_is_counted_and_ends_no_stream(
 @pytest.mark.parametrize("calls", [7, True, {"a": 1}, [7], "ab", [{"id": ["x"]}], [{"id": "c", "function": 7}]])
 def test_tool_calls_of_a_users_message_cost_nothing(calls: Any) -> None:
     held = {"id": "u", "role": "user", "content": "hi", "toolCalls": calls}
-    telling = Telling(view=ClientView([held], {}))
+    telling = TranslatorRun(view=ClientView([held], {}))
     telling.feed(((), "values", {"messages": [HumanMessage("hi", id="u")]}))
     telling.feed(((), "values", {"messages": [HumanMessage("hi", id="u"), AIMessage("yes", id="a")]}))
     ending = telling.finish()[-1]

@@ -10,8 +10,8 @@ from langgraph_agui.translator.parts.message import fields
 from langgraph_agui.translator.parts.part import read_part
 
 from fixtures.recordings import Recording, recordings
-from tests.told import Event, Telling, options_for
 from tests.translated import ending
+from tests.translator_runs import Event, TranslatorRun, options_for
 
 SAID = {"TEXT_MESSAGE_CONTENT": "text", "REASONING_MESSAGE_CONTENT": "reasoning", "TOOL_CALL_ARGS": "args"}
 EXCEPTIONS = {
@@ -73,7 +73,7 @@ def of_events(events: list[Event]) -> Fragments:
 
 def late(recording: Recording) -> list[tuple[Fragments, Fragments]]:
     """Chunks whose fragments were not in the events of their feed."""
-    telling = Telling(options_for("1.0.0", recording.about["messages_key"]))
+    telling = TranslatorRun(options_for("1.0.0", recording.about["messages_key"]))
     found = []
     for part in recording.parts:
         events = telling.feed(part)

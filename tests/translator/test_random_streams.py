@@ -17,8 +17,8 @@ from tests.examples import examples
 from tests.expected import comparable, expected
 from tests.on_the_way import Run, faults, in_client, in_view, items
 from tests.random_streams import Scenario, scenarios
-from tests.told import Event, Telling, left_open, needless, options_for, told, view_for
 from tests.translator.client.test_joining import anew, contents, view_after
+from tests.translator_runs import Event, TranslatorRun, left_open, needless, options_for, run_parts, view_for
 
 SETTINGS = settings(max_examples=examples(200), deadline=None, suppress_health_check=list(HealthCheck))
 ENDINGS: list[Ending | None] = [None, Failed(ValueError("no")), Cancelled(), Lost("gone")]
@@ -44,7 +44,7 @@ def test_a_run_that_ends_well_leaves_the_checkpoint(
     held = held_before(scenario) if known == "exact" else []
     view = None if known == "unknown" else view_for(version, held, {})
     begun = ClientView(version=options_for(version).protocol_version) if view is None else view.copy()
-    telling = told(scenario.parts, None, options_for(version), view)
+    telling = run_parts(scenario.parts, None, options_for(version), view)
     said = agui_client.play(telling.events, version=version, messages=held)
     assert (said.error, said.warnings) == (None, [])
     stored = [wire["id"] for wire in wires(scenario.values["messages"])]
@@ -63,7 +63,9 @@ def test_a_stream_that_is_cut_anywhere_and_ends_in_any_way_is_accepted(
     agui_client: AguiClient, version: str, scenario: Scenario, ending: Ending | None, part: float
 ) -> None:
     cut = int(part * len(scenario.parts))
-    telling = told(scenario.parts[:cut], ending, options_for(version), view_for(version, held_before(scenario), {}))
+    telling = run_parts(
+        scenario.parts[:cut], ending, options_for(version), view_for(version, held_before(scenario), {})
+    )
     said = agui_client.play(telling.events, version=version, messages=held_before(scenario))
     assert (said.error, said.warnings) == (None, [])
     assert left_open(telling.events) == []
@@ -77,7 +79,7 @@ def test_whoever_joins_at_a_cut_ends_as_the_uncut_stream(
     version: str, scenario: Scenario, part: float, earlier: float
 ) -> None:
     held = held_before(scenario)
-    telling = Telling(options_for(version), view_for(version, held, {}))
+    telling = TranslatorRun(options_for(version), view_for(version, held, {}))
     cut = int(part * len(scenario.parts))
     known = int(earlier * cut)
     views: dict[int, Any] = {}
@@ -101,7 +103,7 @@ def test_whoever_joins_at_a_cut_ends_as_the_uncut_stream(
 def test_nothing_is_wrong_on_the_way(agui_client: AguiClient, version: str, scenario: Scenario, known: str) -> None:
     assume(not scenario.repeats_ids and not scenario.mixes_calls)
     begun = view_for(version, held_before(scenario) if known == "exact" else [], {})
-    telling = told(scenario.parts, None, options_for(version), begun.copy())
+    telling = run_parts(scenario.parts, None, options_for(version), begun.copy())
     _, shown = in_client(agui_client, version, begun, telling.feeds)
     assert shown == in_view(begun.copy(), telling.feeds)
     stored = items(held_before(scenario))

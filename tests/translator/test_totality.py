@@ -14,7 +14,7 @@ from langgraph_agui.translator.endings import Ending
 from tests.agui_client import VERSIONS, AguiClient
 from tests.examples import examples
 from tests.odd_values import json_values, values
-from tests.told import Telling, options_for
+from tests.translator_runs import TranslatorRun, options_for
 
 SETTINGS = settings(max_examples=examples(150), deadline=None, suppress_health_check=list(HealthCheck))
 FREE_FIELDS = ["additional_kwargs", "response_metadata", "artifact", "example"]
@@ -98,7 +98,7 @@ def test_no_value_raises_or_makes_a_frame_the_client_refuses(
 ) -> None:
     options = options_for(version, interrupts="both", error_detail="full", raw_events=True)
     view = ClientView([], {}, version=options.protocol_version) if known else None
-    telling = Telling(options, view)
+    telling = TranslatorRun(options, view)
     for part in stream:
         telling.feed(part)
     telling.finish(ending)

@@ -25,7 +25,7 @@ from langgraph_sdk.schema import StreamPart
 
 from fixtures import FIXTURES
 from fixtures.run import Conversation
-from tests.told import left_open, told
+from tests.translator_runs import left_open, run_parts
 
 _METADATA = {"langgraph_node": "talk", "langgraph_checkpoint_ns": "talk:1", "ls_provider": "scripted"}
 _VALUES: Any = ("values", {"messages": []})
@@ -309,14 +309,14 @@ def test_nothing_is_fed_before_the_start() -> None:
 
 @pytest.mark.parametrize("part", [_VALUES, _token("more")])
 def test_nothing_is_fed_after_the_end(part: Any) -> None:
-    run = told([_VALUES, _token("Hello")]).translator
+    run = run_parts([_VALUES, _token("Hello")]).translator
     with pytest.raises(TranslatorMisuseError, match="this translator is over"):
         run.feed(part)
 
 
 def test_a_run_ends_once() -> None:
     with pytest.raises(TranslatorMisuseError, match="this translator is over"):
-        told([_VALUES]).translator.finish()
+        run_parts([_VALUES]).translator.finish()
 
 
 def test_a_misuse_changes_nothing() -> None:

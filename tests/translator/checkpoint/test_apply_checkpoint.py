@@ -21,9 +21,9 @@ from tests.agui_client import VERSIONS, AguiClient
 from tests.examples import examples
 from tests.expected import comparable
 from tests.random_streams import Scenario, scenarios
-from tests.told import Event, Telling, options_for, view_for
 from tests.translated import ending
 from tests.translator.client.test_joining import TURNS
+from tests.translator_runs import Event, TranslatorRun, options_for, view_for
 
 SETTINGS = settings(max_examples=examples(60), deadline=None, suppress_health_check=list(HealthCheck))
 
@@ -226,16 +226,16 @@ def known_at(cut: int, every: list[tuple[int, Any]]) -> Iterator[Any]:
     yield from before[-1:] + before[-2:-1] + after[:1]
 
 
-def uncut(parts: list[Any], version: str, key: str | None, last: Any) -> Telling:
-    telling = Telling(options_for(version, key))
+def uncut(parts: list[Any], version: str, key: str | None, last: Any) -> TranslatorRun:
+    telling = TranslatorRun(options_for(version, key))
     for part in parts:
         telling.feed(part)
     telling.finish(last)
     return telling
 
 
-def with_shown(parts: list[Any], cut: int, data: Any, version: str, key: str | None, last: Any) -> Telling:
-    telling = Telling(options_for(version, key))
+def with_shown(parts: list[Any], cut: int, data: Any, version: str, key: str | None, last: Any) -> TranslatorRun:
+    telling = TranslatorRun(options_for(version, key))
     for position, part in enumerate(parts):
         if position == cut:
             telling.feeds.append(telling.translator.apply_checkpoint(data))
@@ -260,7 +260,7 @@ def told_on_the_way(events: list[Event], version: str) -> Iterator[dict[str, str
         yield texts(view)
 
 
-def assert_beginnings(telling: Telling, whole: dict[str, set[str]], version: str) -> None:
+def assert_beginnings(telling: TranslatorRun, whole: dict[str, set[str]], version: str) -> None:
     """All that is ever held under an id is the beginning of a text that the uncut stream, or what was shown, has."""
     for held in told_on_the_way(telling.events, version):
         for name, text in held.items():
@@ -273,7 +273,7 @@ def ever(events: list[Event], version: str, into: dict[str, set[str]]) -> None:
             into.setdefault(name, set()).add(text)
 
 
-def compared(telling: Telling, key: str | None) -> tuple[list[Any], Any]:
+def compared(telling: TranslatorRun, key: str | None) -> tuple[list[Any], Any]:
     stored = (channels(telling.translator.values) or {}).get(key or "messages")
     ids = {wire["id"] for m in stored or () for wire in to_agui(m, 0, telling.options)}
     return comparable(telling.own(telling.view.messages, ids)), telling.view.state
@@ -281,14 +281,14 @@ def compared(telling: Telling, key: str | None) -> tuple[list[Any], Any]:
 
 def check(
     parts: list[Any], cuts: list[int], version: str, key: str | None, last: Any, *, is_ambiguous: bool = False
-) -> list[Telling]:
+) -> list[TranslatorRun]:
     """`is_ambiguous`: which chunk is whose may not be known before the messages are stored."""
     every = root_values(parts)
     plain = uncut(parts, version, key, last)
     whole: dict[str, set[str]] = {}
     ever(plain.events, version, whole)
     for _, data in every:
-        only = Telling(options_for(version, key))
+        only = TranslatorRun(options_for(version, key))
         ever([*only.events, *only.translator.apply_checkpoint(data)], version, whole)
     found = []
     for cut in cuts:
@@ -307,7 +307,7 @@ def some_cuts(count: int) -> list[int]:
     return sorted({*range(0, count, max(1, count // 12)), count})
 
 
-def told_turn(recording: Recording, version: str) -> list[Telling]:
+def told_turn(recording: Recording, version: str) -> list[TranslatorRun]:
     parts = list(recording.parts)
     return check(parts, some_cuts(len(parts)), version, recording.about["messages_key"], ending(recording))
 

@@ -13,7 +13,7 @@ from langgraph_agui.translator import ClientView, Options
 
 from tests.examples import examples
 from tests.expected import comparable, expected
-from tests.told import Telling, left_open
+from tests.translator_runs import TranslatorRun, left_open
 
 SETTINGS = settings(max_examples=examples(150), deadline=None, suppress_health_check=list(HealthCheck))
 FIRST = HumanMessage("the question", id="question")
@@ -24,7 +24,7 @@ FIRST = HumanMessage("the question", id="question")
 @given(chance=st.randoms(use_true_random=False), steps=st.integers(1, 8))
 def test_the_client_holds_the_checkpoint_after_every_step(version: str | None, chance: Random, steps: int) -> None:
     options = Options(protocol_version=version)
-    run = Telling(options, chance.choice(VIEWS)(version))
+    run = TranslatorRun(options, chance.choice(VIEWS)(version))
     messages: list[BaseMessage] = [FIRST]
     run.feed(("values", {"messages": messages}))
     for step in range(1, steps + 1):
@@ -38,7 +38,7 @@ def test_the_client_holds_the_checkpoint_after_every_step(version: str | None, c
     assert left_open(run.events) == []
 
 
-def stream(run: Telling, messages: list[BaseMessage], step: int, chance: Random) -> None:
+def stream(run: TranslatorRun, messages: list[BaseMessage], step: int, chance: Random) -> None:
     """Some of the new messages come before the values, in chunks or whole, ended or not; and some that are not kept."""
     if chance.random() < 0.2:
         messages = [*messages, AIMessage("not kept", id=f"ghost-{step}")]

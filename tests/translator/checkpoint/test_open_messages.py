@@ -10,7 +10,7 @@ from langgraph.types import Interrupt
 from langgraph_agui.translator import ClientView, Translator
 
 from tests.agui_client import AguiClient
-from tests.told import Event, Telling, left_open
+from tests.translator_runs import Event, TranslatorRun, left_open
 
 ASKED, OLD = HumanMessage("hi", id="asked"), AIMessage("Old.", id="old")
 WIRE = [{"id": "asked", "role": "user", "content": "hi"}, {"id": "old", "role": "assistant", "content": "Old."}]
@@ -31,11 +31,11 @@ BETWEEN: dict[str, list[Any]] = {"nothing": [], "a custom part": [("custom", {"x
 CASES = [*product(VIEWS, BETWEEN, [True, False], [True, False])]
 
 
-def run_of(view: str, between: str, *, waits: bool, ends: bool) -> Telling:
+def run_of(view: str, between: str, *, waits: bool, ends: bool) -> TranslatorRun:
     """A stream that was joined when the message `m1` was half said; another task may ask a person meanwhile. Without
     `ends` the model gives no last chunk."""
     held = VIEWS[view]
-    run = Telling(view=None if held is None else ClientView(held, {}))
+    run = TranslatorRun(view=None if held is None else ClientView(held, {}))
     streamed = ""
     last = {"chunk_position": "last"} if ends else {}
     parts = [chunk("One "), values(ASKED, waits=waits), chunk("two "), *BETWEEN[between], chunk("three ")]
@@ -80,7 +80,7 @@ def test_the_client_takes_each_of_these_streams(agui_client: AguiClient) -> None
 
 def test_the_state_of_an_opening_in_mid_run_is_shown_though_a_task_waits() -> None:
     for view in (None, ClientView(WIRE[:1], {})):
-        run = Telling(view=view)
+        run = TranslatorRun(view=view)
         for part in (chunk("One "), values(ASKED, waits=True), chunk("two.")):
             run.feed(part)
         run.finish()

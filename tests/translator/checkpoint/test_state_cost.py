@@ -11,8 +11,8 @@ from typing_extensions import TypedDict
 
 from fixtures import Fixture
 from fixtures.fixture import Checkpointer, Graph, says
-from tests.in_words import tell
-from tests.told import Event, Telling
+from tests.event_lines import run_fixture
+from tests.translator_runs import Event, TranslatorRun
 
 _ENVELOPE = 80
 """Bytes of a delta's frame without its operations, generously."""
@@ -20,7 +20,7 @@ _ENVELOPE = 80
 
 def _told(before: Any, after: Any) -> tuple[list[Event], int]:
     """The events of a write that leads from one value of a channel to another, and their bytes."""
-    run = Telling()
+    run = TranslatorRun()
     run.feed(("values", {"channel": before, "other": ["x" * 100] * 1000}))
     run.feed(("updates", {"node": {"channel": after}}))
     events = run.feed(("values", {"channel": after, "other": ["x" * 100] * 1000}))
@@ -87,7 +87,7 @@ def test_a_channel_that_was_not_written_is_not_read_again() -> None:
             return super().items()
 
     table = Counted(a=1)
-    run = Telling()
+    run = TranslatorRun()
     run.feed(("values", {"table": table, "n": 0}))
     read = Counted.reads
     assert read
@@ -121,7 +121,7 @@ def _ten_nodes(checkpointer: Checkpointer) -> Graph:
 async def test_ten_nodes_that_change_one_integer_each_in_one_megabyte_cost_the_megabyte_once() -> None:
     table = {f"row {at}": {"text": "x" * 1000, "count": 0} for at in range(1000)}
     fixture = Fixture("ten_nodes", _ten_nodes, (says("hi", table=table),), messages_key=None)
-    (telling,) = await tell(fixture, known=False)
+    (telling,) = await run_fixture(fixture, known=False)
     assert telling.view.state == telling.values
     assert 1_000_000 < sum(len(encode(event)) for event in telling.events) < 1_200_000
 
@@ -129,7 +129,7 @@ async def test_ten_nodes_that_change_one_integer_each_in_one_megabyte_cost_the_m
 @pytest.mark.parametrize("state", [0, 1_000_000])
 def test_a_token_costs_the_same_whatever_the_state(state: int) -> None:
 
-    run = Telling()
+    run = TranslatorRun()
     run.feed(("values", {"messages": [], "table": "x" * state}))
     metadata = {"langgraph_node": "talk", "langgraph_checkpoint_ns": "talk:1", "ls_provider": "scripted"}
     run.feed(("messages", (AIMessageChunk(content="Hello", id="lc_run--1"), metadata)))
@@ -138,6 +138,6 @@ def test_a_token_costs_the_same_whatever_the_state(state: int) -> None:
 
 
 def test_what_the_client_holds_already_costs_nothing() -> None:
-    run = Telling(view=ClientView([], {"table": "x" * 10_000}))
+    run = TranslatorRun(view=ClientView([], {"table": "x" * 10_000}))
     run.feed(("values", {"table": "x" * 10_000}))
     assert [event["type"] for event in run.finish()] == ["RUN_FINISHED"]

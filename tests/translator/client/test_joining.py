@@ -12,8 +12,8 @@ import pytest
 from langgraph_agui.translator import ClientView
 
 from tests.agui_client import VERSIONS, AguiClient, Answer
-from tests.told import Event, Telling, view_for
 from tests.translated import BOUNDED, translated
+from tests.translator_runs import Event, TranslatorRun, view_for
 
 TURNS = {name: turns for name, turns in BOUNDED.items() if turns[0].source in ("local", "platform")}
 
@@ -45,7 +45,7 @@ def runs(thread: str, version: str, *, known: bool = True) -> Iterator[Run]:
         yield Run(turn.recording.name, turn.begun, telling.events, list(cuts(telling, turn.views[:-1])), telling.view)
 
 
-def cuts(telling: Telling, views: list[ClientView]) -> Iterator[Cut]:
+def cuts(telling: TranslatorRun, views: list[ClientView]) -> Iterator[Cut]:
     """The cuts after each call that emitted something."""
     before: list[Event] = []
     events = telling.events

@@ -7,12 +7,12 @@ import pytest
 from langchain_core.messages import AIMessageChunk
 from langgraph_agui.translator import Options, Translator
 
-from tests.in_words import Event, Told, is_subsequence, tell, tell_one
+from tests.event_lines import Event, Translated, is_subsequence, run_fixture, run_turn
 from tests.translator.messages.test_reasoning import tell_model
 
 
 async def test_media_are_activities_with_ids_of_their_message() -> None:
-    assert (await tell_one("media_from_assistant")).lines == [
+    assert (await run_turn("media_from_assistant")).lines == [
         *("lc_run--#1 begins", "lc_run--#1: A picture: "),
         *("lc_run--#1-media-0 shows media", "lc_run--#1-media-1 shows media", "lc_run--#1-media-2 shows media"),
         "lc_run--#1 ends",
@@ -20,12 +20,12 @@ async def test_media_are_activities_with_ids_of_their_message() -> None:
 
 
 async def test_media_are_content_parts_by_data_url_and_file() -> None:
-    sources = [event["content"]["source"]["type"] for event in activities(await tell_one("media_from_assistant"))]
+    sources = [event["content"]["source"]["type"] for event in activities(await run_turn("media_from_assistant"))]
     assert sources == ["data", "url", "file"]
 
 
 async def test_media_are_not_emitted_again_in_the_next_turn() -> None:
-    _, second = await tell("media_from_assistant")
+    _, second = await run_fixture("media_from_assistant")
     assert activities(second) == []
 
 
@@ -34,7 +34,7 @@ async def test_media_are_not_emitted_again_in_the_next_turn() -> None:
     [("citations_anthropic", "https://example.org/cats"), ("citations_standard", "https://example.org/dogs")],
 )
 async def test_citations_come_once_in_the_end_of_their_message(fixture: str, url: str) -> None:
-    ends = (await tell_one(fixture)).kinds("TEXT_MESSAGE_END")
+    ends = (await run_turn(fixture)).kinds("TEXT_MESSAGE_END")
     assert [[one["url"] for one in event["metadata"]["citations"]] for event in ends] == [[url]]
 
 
@@ -47,7 +47,7 @@ SERVER_TOOLS = {
 @pytest.mark.parametrize("fixture", SERVER_TOOLS)
 async def test_a_tool_the_provider_runs_is_a_call_with_its_result_before_the_answer(fixture: str) -> None:
     call_id, name, args = SERVER_TOOLS[fixture]
-    lines = (await tell_one(fixture)).lines
+    lines = (await run_turn(fixture)).lines
     assert lines[:3] == [f"{call_id} calls {name} in lc_run--#1", f"{call_id}: {args}", f"{call_id} ends"]
     assert lines[3].startswith(f"lc_run--#1-result-{call_id} answers {call_id}: ")
     assert lines[4] == "lc_run--#1 begins"
@@ -55,18 +55,18 @@ async def test_a_tool_the_provider_runs_is_a_call_with_its_result_before_the_ans
 
 @pytest.mark.parametrize("fixture", SERVER_TOOLS)
 async def test_a_tool_the_provider_runs_needs_no_snapshot(fixture: str) -> None:
-    assert [run.kinds("MESSAGES_SNAPSHOT") for run in await tell(fixture)] == [[], []]
+    assert [run.kinds("MESSAGES_SNAPSHOT") for run in await run_fixture(fixture)] == [[], []]
 
 
 @pytest.mark.parametrize("fixture", SERVER_TOOLS)
 async def test_results_of_provider_run_tools_can_be_left_out(fixture: str) -> None:
-    got = await tell_one(fixture, Options(tool_results=False))
+    got = await run_turn(fixture, Options(tool_results=False))
     assert got.kinds("TOOL_CALL_RESULT") == []
     assert got.kinds("MESSAGES_SNAPSHOT") == []
 
 
 async def test_a_hidden_provider_run_tool_has_neither_call_nor_result() -> None:
-    got = await tell_one("server_tool_anthropic", Options(hidden_tools=frozenset({"web_search"})))
+    got = await run_turn("server_tool_anthropic", Options(hidden_tools=frozenset({"web_search"})))
     assert got.lines == ["lc_run--#1 begins", "lc_run--#1: I searched for cats.", "lc_run--#1 ends"]
 
 
@@ -113,5 +113,5 @@ def tell_live(blocks: list[dict[str, Any]], *, change: bool) -> list[Event]:
     return got + run.view.messages + run.finish()
 
 
-def activities(got: Told) -> list[Event]:
+def activities(got: Translated) -> list[Event]:
     return got.kinds("ACTIVITY_SNAPSHOT")

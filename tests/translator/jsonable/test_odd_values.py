@@ -32,7 +32,7 @@ from pydantic import BaseModel
 from tests.agui_client import AguiClient
 from tests.examples import examples
 from tests.odd_values import Raises, refusals, values
-from tests.told import Event, left_open
+from tests.translator_runs import Event, left_open
 
 
 class _Mood(Enum):

@@ -9,8 +9,8 @@ from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, Too
 from langgraph_agui.translator import ClientView
 
 from tests.agui_client import AguiClient
-from tests.in_words import lines
-from tests.told import Telling
+from tests.event_lines import lines
+from tests.translator_runs import TranslatorRun
 
 ASKED = HumanMessage("go", id="u")
 
@@ -39,9 +39,9 @@ def answers(call_id: str, result_id: str) -> ToolMessage:
     return ToolMessage("found", tool_call_id=call_id, id=result_id, name="look")
 
 
-def begun(*tasks: str, view: ClientView | None = None) -> Telling:
+def begun(*tasks: str, view: ClientView | None = None) -> TranslatorRun:
     """A run whose main agent has called a helper for each of `tasks`."""
-    run = Telling(view=view or ClientView([{"id": "u", "role": "user", "content": "go"}], {}))
+    run = TranslatorRun(view=view or ClientView([{"id": "u", "role": "user", "content": "go"}], {}))
     made = [task(f"task-{number}", what) for number, what in enumerate(tasks, 1)]
     run.feed(((), "values", {"messages": [ASKED, AIMessage("", id="main", tool_calls=made)]}))
     for number, what in enumerate(tasks, 1):
@@ -49,7 +49,7 @@ def begun(*tasks: str, view: ClientView | None = None) -> Telling:
     return run
 
 
-def of_look(run: Telling) -> list[str]:
+def of_look(run: TranslatorRun) -> list[str]:
     """The calls of the tool `look` and the results, in words, as they were emitted."""
     return [line for line in lines(run.events) if " calls look " in line or " answers " in line]
 
@@ -83,7 +83,7 @@ def test_subagents_that_use_one_id_have_a_call_each(agui_client: AguiClient) -> 
 
 def test_an_id_of_a_call_that_was_removed_again_stays_that_of_its_agent(agui_client: AguiClient) -> None:
     """A scratch model called under the id; its message is not stored, and then a subagent uses the id."""
-    run = Telling(view=ClientView([{"id": "u", "role": "user", "content": "go"}], {}))
+    run = TranslatorRun(view=ClientView([{"id": "u", "role": "user", "content": "go"}], {}))
     node = {"langgraph_node": "plan", "langgraph_checkpoint_ns": "plan:1", "ls_model_type": "chat"}
     run.feed(((), "values", {"messages": [ASKED]}))
     run.feed(((), "messages", (calls("scratch", "c"), node)))

@@ -4,7 +4,7 @@ import pytest
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
 from langgraph_agui.translator import ClientView
 
-from tests.in_words import Event, Told, tell, tell_one, tell_parts
+from tests.event_lines import Event, Translated, run_fixture, run_made, run_turn
 
 USER = HumanMessage("hi", id="user-1")
 TOLD_UNDER = {
@@ -18,16 +18,16 @@ TOLD_UNDER = {
 @pytest.mark.parametrize("fixture", TOLD_UNDER)
 async def test_the_id_of_the_checkpoint_is_told_from_the_start(fixture: str) -> None:
     name = TOLD_UNDER[fixture]
-    assert (await tell_one(fixture)).lines == [f"{name} begins", f"{name}: One two three four.", f"{name} ends"]
+    assert (await run_turn(fixture)).lines == [f"{name} begins", f"{name}: One two three four.", f"{name} ends"]
 
 
 async def test_the_responses_api_is_told_under_the_id_of_its_empty_first_chunk() -> None:
-    told = await tell_one("ids_responses")
+    told = await run_turn("ids_responses")
     assert told.lines == ["resp_1 begins", "resp_1: Said by Responses.", "resp_1 ends"]
 
 
 async def test_a_responses_agent_keeps_both_responses_apart() -> None:
-    assert (await tell_one("ids_responses_agent")).lines == [
+    assert (await run_turn("ids_responses_agent")).lines == [
         *("resp_1 begins", "resp_1: Let me add. "),
         *("call_1 calls add in resp_1", 'call_1: {"a": 1, "b": 2}', "call_1 ends", "resp_1 ends"),
         "#1 answers call_1: 3",
@@ -45,26 +45,26 @@ LATE_IDS = {
 @pytest.mark.parametrize("fixture", LATE_IDS)
 async def test_an_id_known_too_late_is_mended_by_one_snapshot(fixture: str) -> None:
     text, final = LATE_IDS[fixture]
-    assert (await tell_one(fixture)).lines == [
+    assert (await run_turn(fixture)).lines == [
         *("lc_run--#1 begins", f"lc_run--#1: {text}", "lc_run--#1 ends"),
         f"snapshot user-1 {final}",
     ]
 
 
 async def test_a_model_that_reports_its_own_tokens_says_one_message() -> None:
-    told = await tell_one("self_reporting_model")
+    told = await run_turn("self_reporting_model")
     assert list(told.texts.values()) == ["One two three four."]
     assert ids(told)[1:] == [told.values["messages"][-1].id]
 
 
 @pytest.mark.parametrize("fixture", [*TOLD_UNDER, *LATE_IDS, "self_reporting_model", "ids_one_for_two_calls"])
 async def test_the_client_ends_with_the_ids_of_the_checkpoint(fixture: str) -> None:
-    told = await tell_one(fixture)
+    told = await run_turn(fixture)
     assert ids(told) == [message.id for message in told.values["messages"]]
 
 
 async def test_an_id_used_for_a_second_call_is_told_anew_not_appended_to() -> None:
-    assert (await tell_one("ids_one_for_two_calls")).lines == [
+    assert (await run_turn("ids_one_for_two_calls")).lines == [
         *("same-1 begins", "same-1: This is replaced.", "same-1 ends"),
         "snapshot user-1",
         *("same-1 begins", "same-1: This replaces it.", "same-1 ends"),
@@ -72,7 +72,7 @@ async def test_an_id_used_for_a_second_call_is_told_anew_not_appended_to() -> No
 
 
 async def test_an_id_used_again_in_the_next_turn_is_told_anew_and_put_where_the_graph_has_it() -> None:
-    _, second = await tell("ids_repeated_in_next_turn")
+    _, second = await run_fixture("ids_repeated_in_next_turn")
     assert second.texts == {"final-1": "Three."}
     assert ids(second) == [message.id for message in second.values["messages"]]
 
@@ -80,7 +80,7 @@ async def test_an_id_used_again_in_the_next_turn_is_told_anew_and_put_where_the_
 async def test_two_calls_at_once_under_one_id_never_share_a_message() -> None:
     left, right = ({"langgraph_checkpoint_ns": "n:1", "langgraph_node": "n", "ls_model_type": "chat"} for _ in "lr")
     said = [(left, "A1 "), (right, "B1 "), (left, "A2"), (right, "B2")]
-    told = tell_parts(
+    told = run_made(
         [
             ("values", {"messages": [USER]}),
             *(("messages", (AIMessageChunk(content=text, id="same"), metadata)) for metadata, text in said),
@@ -97,17 +97,17 @@ async def test_two_calls_at_once_under_one_id_never_share_a_message() -> None:
 
 async def test_chunks_of_one_id_go_on_after_json() -> None:
     """A platform's chunks have no metadata object in common: the id alone says what belongs together."""
-    told = tell_parts([chunk("lc_run--1", "One "), chunk("lc_run--2", "Two "), chunk("lc_run--1", "one.")])
+    told = run_made([chunk("lc_run--1", "One "), chunk("lc_run--2", "Two "), chunk("lc_run--1", "one.")])
     assert told.texts == {"lc_run--1": "One one.", "lc_run--2": "Two "}
 
 
 async def test_after_json_an_empty_chunk_with_a_provider_id_names_the_lone_call_that_follows() -> None:
-    told = tell_parts([chunk("resp_1", ""), chunk("lc_run--1", "Hello "), chunk("lc_run--1", "you.")])
+    told = run_made([chunk("resp_1", ""), chunk("lc_run--1", "Hello "), chunk("lc_run--1", "you.")])
     assert told.texts == {"resp_1": "Hello you."}
 
 
 async def test_after_json_a_provider_id_in_the_middle_is_the_same_call() -> None:
-    told = tell_parts([chunk("lc_run--1", "Hello "), chunk("msg_1", "dear "), chunk("lc_run--1", "you.")])
+    told = run_made([chunk("lc_run--1", "Hello "), chunk("msg_1", "dear "), chunk("lc_run--1", "you.")])
     assert told.texts == {"lc_run--1": "Hello dear you."}
 
 
@@ -117,5 +117,5 @@ def chunk(message_id: str, content: str) -> Event:
     return {"event": "messages", "data": [message, metadata]}
 
 
-def ids(told: Told) -> list[str]:
+def ids(told: Translated) -> list[str]:
     return [message["id"] for message in told.view.messages]

@@ -9,7 +9,7 @@ import pytest
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
 from langgraph_agui.translator import ClientView, Translator
 
-from tests.in_words import lines, tell_parts
+from tests.event_lines import lines, run_made
 
 Part = Any
 METADATA = {"langgraph_node": "n", "langgraph_checkpoint_ns": "n:1", "ls_model_type": "chat"}
@@ -72,7 +72,7 @@ STREAMS: dict[str, tuple[list[Part], dict[str, str]]] = {
 
 @pytest.mark.parametrize(("parts", "texts"), STREAMS.values(), ids=STREAMS)
 def test_which_chunks_are_one_message(parts: list[Part], texts: dict[str, str]) -> None:
-    assert tell_parts(parts).texts == texts
+    assert run_made(parts).texts == texts
 
 
 def test_a_run_id_continues_no_call_whose_text_is_hidden() -> None:
@@ -81,17 +81,17 @@ def test_a_run_id_continues_no_call_whose_text_is_hidden() -> None:
         {"event": "messages", "data": [{"type": "AIMessageChunk", "id": "p1", "content": "Hidden."}, hidden]},
         chunk("lc_run--2", "", "c1"),
     ]
-    assert tell_parts(parts).lines == ["c1 calls look in lc_run--2", "c1: {}", "c1 ends"]
+    assert run_made(parts).lines == ["c1 calls look in lc_run--2", "c1: {}", "c1 ends"]
 
 
 def test_an_id_that_comes_again_after_its_call_has_ended_is_another_call() -> None:
-    told = tell_parts([chunk("m", "One."), chunk("m", chunk_position="last"), chunk("m", "Two.")])
+    told = run_made([chunk("m", "One."), chunk("m", chunk_position="last"), chunk("m", "Two.")])
     assert [message["content"] for message in told.view.messages if message["id"] == "m"] == ["Two."]
 
 
 @pytest.mark.parametrize(("name", "shown"), [("writer", " as writer"), ("", ""), (7, ""), (None, "")])
 def test_a_message_has_the_name_of_its_agent(name: Any, shown: str) -> None:
-    assert tell_parts([live("m", "Hi", lc_agent_name=name)]).lines[0] == f"m begins{shown}"
+    assert run_made([live("m", "Hi", lc_agent_name=name)]).lines[0] == f"m begins{shown}"
 
 
 COPIES: dict[str, tuple[list[Part], Part, list[str]]] = {
@@ -133,19 +133,19 @@ def test_a_whole_message_is_emitted_unless_one_call_of_its_task_has_just_that(
 def test_a_copy_of_calls_alone_leaves_their_results_to_be_emitted() -> None:
     result = {"type": "tool", "id": "t", "tool_call_id": "c1", "content": "Found."}
     streamed = [chunk("a", "", "c1"), chunk("a", chunk_position="last")]
-    told = tell_parts([*streamed, whole("b", "", "c1"), ("messages", (result, WHOLE))])
+    told = run_made([*streamed, whole("b", "", "c1"), ("messages", (result, WHOLE))])
     assert told.lines == ["c1 calls look in a", "c1: {}", "c1 ends", "t answers c1: Found."]
 
 
 def test_a_message_that_repeats_a_hidden_call_is_emitted() -> None:
     hidden = METADATA | {"agui_visibility": "hide"}
     message = {"type": "AIMessageChunk", "id": "a", "content": "", "tool_call_chunks": [fragment("c1")]}
-    told = tell_parts([{"event": "messages", "data": [message, hidden]}, whole("b", "", "c1")])
+    told = run_made([{"event": "messages", "data": [message, hidden]}, whole("b", "", "c1")])
     assert told.lines == ["c1 calls look in b", "c1: {}", "c1 ends"]
 
 
 def test_a_message_keeps_the_id_of_its_first_event() -> None:
-    told = tell_parts([chunk("lc_run--1", "A"), chunk("p1", "", "c1")])
+    told = run_made([chunk("lc_run--1", "A"), chunk("p1", "", "c1")])
     assert told.lines[:3] == ["lc_run--1 begins", "lc_run--1: A", "c1 calls look in lc_run--1"]
 
 

@@ -30,8 +30,8 @@ from fixtures.models import ScriptedModel
 from fixtures.scripts import call
 from fixtures.scripts import end as ends
 from tests.agui_client import AguiClient
-from tests.in_words import tell
-from tests.told import Event, Telling
+from tests.event_lines import run_fixture
+from tests.translator_runs import Event, TranslatorRun
 
 _TASK = {"langgraph_node": "write", "langgraph_checkpoint_ns": "write:1", "ls_provider": "p"}
 _DOCUMENT = Prediction("document", "write_document", "document")
@@ -51,8 +51,8 @@ def _chunk(task: dict[str, Any], **fields: Any) -> Any:
     return ("messages", ({"type": "AIMessageChunk", "id": "lc_run--1", "content": "", **fields}, task))
 
 
-def _run(parts: list[Any], *predictions: Prediction, **options: Any) -> Telling:
-    run = Telling(Options(predict_state=predictions, **options), ClientView([], {}))
+def _run(parts: list[Any], *predictions: Prediction, **options: Any) -> TranslatorRun:
+    run = TranslatorRun(Options(predict_state=predictions, **options), ClientView([], {}))
     run.feed(("values", {"messages": [], "other": 1}))
     for part in parts:
         run.feed(part)
@@ -155,7 +155,7 @@ _ANSWERED = ("messages", (_RESULT, {**_TASK, "langgraph_node": "tools", "langgra
 _WHOLE = json.loads(_ARGS)["document"]
 
 
-def _document(run: Telling) -> Any:
+def _document(run: TranslatorRun) -> Any:
     return run.view.state.get("document")
 
 
@@ -211,7 +211,7 @@ def test_the_last_call_that_predicted_a_value_decides_how_long_it_holds() -> Non
 @pytest.mark.parametrize("written", [False, True])
 def test_a_prediction_over_a_value_that_stays_is_taken_back(written: bool) -> None:
     document = ["the same object"]
-    run = Telling(Options(predict_state=(_DOCUMENT,)), ClientView([], {}))
+    run = TranslatorRun(Options(predict_state=(_DOCUMENT,)), ClientView([], {}))
     after = ("updates", {"write": {"document": document}}) if written else _ANSWERED
     for part in [("values", {"document": document}), *_call(_ARGS), after, ("values", {"document": document})]:
         run.feed(part)
@@ -257,7 +257,7 @@ async def test_a_document_only_grows_until_its_tool_has_written_it() -> None:
     model = ScriptedModel(turns=[call("write_document", {"document": text}, "call_1", pieces=12) + ends("tool_calls"),
                                  said("There it is.").turns[0]])  # fmt: skip
     graph: Any = create_agent(model, [write_document], middleware=[Passing()], state_schema=State)
-    run = Telling(Options(predict_state=(_DOCUMENT,)), ClientView([], {}))
+    run = TranslatorRun(Options(predict_state=(_DOCUMENT,)), ClientView([], {}))
     lengths = []
     given = {"messages": [{"role": "user", "content": "write", "id": "user-1"}], "document": ""}
     async for part in graph.astream(given, stream_mode=STREAM_MODES, subgraphs=True):
@@ -270,7 +270,7 @@ async def test_a_document_only_grows_until_its_tool_has_written_it() -> None:
 
 
 async def test_a_graph_that_predicts_ends_with_its_own_state(agui_client: AguiClient) -> None:
-    (telling,) = await tell("predict_state", known=False)
+    (telling,) = await run_fixture("predict_state", known=False)
     answer = agui_client.play(telling.events)
     assert answer.accepted
     assert answer.state == {"document": telling.values["document"]}

@@ -10,7 +10,7 @@ from fixtures import Fixture
 from fixtures.fixture import says
 from fixtures.graphs.speech import one_node, speaker
 from fixtures.providers import provider_models
-from tests.in_words import Told, is_subsequence, tell, tell_one, tell_parts
+from tests.event_lines import Translated, is_subsequence, run_fixture, run_made, run_turn
 
 SHAPES = {
     "reasoning_anthropic": [
@@ -59,12 +59,12 @@ SHAPES = {
 
 @pytest.mark.parametrize("fixture", SHAPES)
 async def test_a_block_is_one_message_before_its_answer(fixture: str) -> None:
-    assert (await tell_one(fixture)).lines == SHAPES[fixture]
+    assert (await run_turn(fixture)).lines == SHAPES[fixture]
 
 
 @pytest.mark.parametrize("fixture", SHAPES)
 async def test_a_span_holds_just_its_message(fixture: str) -> None:
-    told = await tell_one(fixture)
+    told = await run_turn(fixture)
     spans = [(event["type"], event["messageId"]) for event in told.kinds(*SPAN)]
     for place in range(0, len(spans), 4):
         assert spans[place : place + 4] == [(kind, spans[place][1]) for kind in SPAN]
@@ -160,32 +160,32 @@ async def test_a_block_without_text_or_seal_is_not_told() -> None:
 async def test_reasoning_between_calls_belongs_to_the_message_that_calls() -> None:
     assert is_subsequence(
         ["lc_run--#1-reasoning-0 ends", "toolu_1 calls add in lc_run--#1", "#2 answers toolu_1: 3"],
-        (await tell_one("reasoning_between_calls")).lines,
+        (await run_turn("reasoning_between_calls")).lines,
     )
 
 
 async def test_reasoning_can_be_left_out() -> None:
-    told = await tell_one("reasoning_anthropic", Options(reasoning=False))
+    told = await run_turn("reasoning_anthropic", Options(reasoning=False))
     assert told.lines == ["lc_run--#1 begins", "lc_run--#1: The answer is 42.", "lc_run--#1 ends"]
 
 
 async def test_reasoning_is_not_told_again_in_the_next_turn() -> None:
-    _, second = await tell("reasoning_anthropic")
+    _, second = await run_fixture("reasoning_anthropic")
     assert second.lines == ["lc_run--#1 begins", "lc_run--#1: And more.", "lc_run--#1 ends"]
 
 
 async def test_a_model_that_fails_while_it_thinks_closes_the_span_first() -> None:
-    told = await tell_one("model_raises_mid_reasoning")
+    told = await run_turn("model_raises_mid_reasoning")
     assert [event["type"] for event in told.events[-3:]] == ["REASONING_END", "STEP_FINISHED", "RUN_ERROR"]
 
 
-async def tell_model(name: str) -> Told:
+async def tell_model(name: str) -> Translated:
     """One answer of a real adapter, on canned HTTP."""
     with provider_models()[name]() as model:
-        return await tell_one(Fixture(name, one_node(speaker(model)), (says("hi"),)))
+        return await run_turn(Fixture(name, one_node(speaker(model)), (says("hi"),)))
 
 
-def tell_blocks(*blocks: dict[str, Any]) -> Told:
+def tell_blocks(*blocks: dict[str, Any]) -> Translated:
     """One content block a chunk."""
     metadata = {"langgraph_node": "n", "langgraph_checkpoint_ns": "n:1", "ls_model_type": "chat"}
-    return tell_parts([("messages", (AIMessageChunk(content=[block], id="m"), metadata)) for block in blocks])
+    return run_made([("messages", (AIMessageChunk(content=[block], id="m"), metadata)) for block in blocks])

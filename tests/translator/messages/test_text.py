@@ -12,7 +12,7 @@ from fixtures.fixture import says
 from fixtures.graphs.speech import one_node, said, speaker
 from fixtures.models import ScriptedModel
 from fixtures.scripts import call, end, text
-from tests.in_words import Told, tell_one
+from tests.event_lines import Translated, run_turn
 
 ONE_MESSAGE = {
     "plain_text": ["lc_run--#1 begins", "lc_run--#1: Hello there, how are you?", "lc_run--#1 ends"],
@@ -48,33 +48,33 @@ ONE_MESSAGE = {
 
 @pytest.mark.parametrize("fixture", ONE_MESSAGE)
 async def test_a_message_is_told_once_and_whole(fixture: str) -> None:
-    assert (await tell_one(fixture)).lines == ONE_MESSAGE[fixture]
+    assert (await run_turn(fixture)).lines == ONE_MESSAGE[fixture]
 
 
 @pytest.mark.parametrize("version", ["v1", "v2"])
 @pytest.mark.parametrize("subgraphs", [True, False])
 async def test_every_form_of_parts_tells_the_same(version: Any, subgraphs: bool) -> None:
-    told = await tell_one("plain_text", version=version, subgraphs=subgraphs)
+    told = await run_turn("plain_text", version=version, subgraphs=subgraphs)
     assert told.lines == ONE_MESSAGE["plain_text"]
 
 
 async def test_each_token_is_an_event_of_its_own() -> None:
-    told = await tell_one("plain_text")
+    told = await run_turn("plain_text")
     deltas = [event["delta"] for event in told.kinds("TEXT_MESSAGE_CONTENT")]
     assert deltas == ["Hello ", "there, ", "how ", "are ", "you?"]
 
 
 async def test_several_text_blocks_of_one_chunk_are_all_told_in_order() -> None:
-    told = await tell_one("reasoning_and_text_in_one_chunk")
+    told = await run_turn("reasoning_and_text_in_one_chunk")
     assert list(told.texts.values()) == ["First block. Second block."]
 
 
 async def test_bare_strings_among_blocks_are_text() -> None:
-    assert list((await tell_one("content_with_bare_strings")).texts.values()) == ["Bare strings."]
+    assert list((await run_turn("content_with_bare_strings")).texts.values()) == ["Bare strings."]
 
 
 async def test_sequential_calls_in_one_node_are_two_messages() -> None:
-    told = await tell_one("two_calls_in_sequence")
+    told = await run_turn("two_calls_in_sequence")
     assert told.lines == [
         *("lc_run--#1 begins", "lc_run--#1: The first answer.", "lc_run--#1 ends"),
         *("lc_run--#2 begins", "lc_run--#2: The second answer.", "lc_run--#2 ends"),
@@ -92,24 +92,24 @@ LANES = {
 
 @pytest.mark.parametrize("fixture", LANES)
 async def test_speech_at_the_same_time_stays_apart(fixture: str) -> None:
-    assert sorted((await tell_one(fixture)).texts.values()) == sorted(LANES[fixture])
+    assert sorted((await run_turn(fixture)).texts.values()) == sorted(LANES[fixture])
 
 
 @pytest.mark.parametrize("fixture", LANES)
 async def test_speech_at_the_same_time_interleaves(fixture: str) -> None:
-    told = await tell_one(fixture)
+    told = await run_turn(fixture)
     kinds = [event["type"] for event in told.kinds("TEXT_MESSAGE_START", "TEXT_MESSAGE_END")]
     assert kinds[:2] == ["TEXT_MESSAGE_START"] * 2
 
 
 @pytest.mark.parametrize("fixture", [*LANES, "two_calls_in_sequence", "subgraph_two_levels", "subgraph_called_twice"])
 async def test_messages_told_as_they_are_stored_need_no_snapshot(fixture: str) -> None:
-    assert (await tell_one(fixture)).kinds("MESSAGES_SNAPSHOT") == []
+    assert (await run_turn(fixture)).kinds("MESSAGES_SNAPSHOT") == []
 
 
 async def test_a_graph_that_ends_closes_nothing_of_the_one_called_beside_it() -> None:
     """Both are called by one task: the second's namespace begins with the first's."""
-    told = await tell_one(Fixture("beside", one_node(_short_beside_long), (says("hi"),)))
+    told = await run_turn(Fixture("beside", one_node(_short_beside_long), (says("hi"),)))
     assert told.lines[-4:] == [
         *("call_x calls look in lc_run--#2", 'call_x: {"at": "the tree in the garden"}', "call_x ends"),
         "lc_run--#2 ends",
@@ -139,39 +139,39 @@ def _child(model: Any) -> Any:
 )
 @pytest.mark.parametrize("subgraphs", [True, False])
 async def test_a_subgraph_speaks_once_per_call(fixture: str, texts: list[str], subgraphs: bool) -> None:
-    assert list((await tell_one(fixture, subgraphs=subgraphs)).texts.values()) == texts
+    assert list((await run_turn(fixture, subgraphs=subgraphs)).texts.values()) == texts
 
 
 @pytest.mark.parametrize(
     ("fixture", "reason"), [("finish_length", "length"), ("finish_content_filter", "content_filter")]
 )
 async def test_an_abnormal_finish_is_in_the_end_of_the_message_once(fixture: str, reason: str) -> None:
-    ends = (await tell_one(fixture)).kinds("TEXT_MESSAGE_END")
+    ends = (await run_turn(fixture)).kinds("TEXT_MESSAGE_END")
     assert [event.get("metadata") for event in ends] == [{"finishReason": reason}]
 
 
 async def test_an_ordinary_finish_is_not_told() -> None:
-    assert "metadata" not in (await tell_one("plain_text")).kinds("TEXT_MESSAGE_END")[0]
+    assert "metadata" not in (await run_turn("plain_text")).kinds("TEXT_MESSAGE_END")[0]
 
 
 async def test_a_named_agent_speaks_under_its_name_from_the_start() -> None:
-    starts = (await tell_one("named_agents")).kinds("TEXT_MESSAGE_START")
+    starts = (await run_turn("named_agents")).kinds("TEXT_MESSAGE_START")
     assert [event["name"] for event in starts] == ["alice", "bob", "bob"]
 
 
 async def test_a_named_agent_that_only_calls_a_tool_is_named_too() -> None:
-    told = await tell_one("named_agents")
+    told = await run_turn("named_agents")
     assert _lines_of(told, "#2")[:2] == ["lc_run--#2 begins as bob", "call_bob calls add in lc_run--#2"]
 
 
 async def test_without_a_known_view_the_question_is_told_before_the_answer() -> None:
-    told = await tell_one("plain_text", known=False)
+    told = await run_turn("plain_text", known=False)
     assert told.lines == ["snapshot user-1", *ONE_MESSAGE["plain_text"]]
 
 
 async def test_a_client_without_a_version_is_told_the_same_text() -> None:
-    assert (await tell_one("plain_text", Options(protocol_version=None))).lines == ONE_MESSAGE["plain_text"]
+    assert (await run_turn("plain_text", Options(protocol_version=None))).lines == ONE_MESSAGE["plain_text"]
 
 
-def _lines_of(told: Told, number: str) -> list[str]:
+def _lines_of(told: Translated, number: str) -> list[str]:
     return [line for line in told.lines if number in line]

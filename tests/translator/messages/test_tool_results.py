@@ -15,7 +15,7 @@ from fixtures.graphs.history import chain
 from fixtures.graphs.speech import said, speaker
 from fixtures.graphs.toolbox import agent
 from fixtures.scripts import call, end, text
-from tests.in_words import Event, Told, tell, tell_one, tell_parts
+from tests.event_lines import Event, Translated, run_fixture, run_made, run_turn
 
 WITH_RESULTS = [
     "agent_one_tool",
@@ -34,7 +34,7 @@ WITH_RESULTS = [
 
 @pytest.mark.parametrize("fixture", WITH_RESULTS)
 async def test_every_result_is_told_once_under_the_id_of_the_checkpoint(fixture: str) -> None:
-    told = await tell_one(fixture)
+    told = await run_turn(fixture)
     stored = {message.id: message.tool_call_id for message in told.values["messages"] if message.type == "tool"}
     assert {event["messageId"]: event["toolCallId"] for event in results(told)} == stored
     assert len(results(told)) == len(stored)
@@ -42,13 +42,13 @@ async def test_every_result_is_told_once_under_the_id_of_the_checkpoint(fixture:
 
 @pytest.mark.parametrize("fixture", WITH_RESULTS)
 async def test_the_client_ends_in_the_order_of_the_checkpoint_without_a_snapshot(fixture: str) -> None:
-    told = await tell_one(fixture)
+    told = await run_turn(fixture)
     assert told.kinds("MESSAGES_SNAPSHOT") == []
     assert [message["role"] for message in told.view.messages] == [role(one) for one in told.values["messages"]]
 
 
 async def test_a_result_stands_between_its_call_and_the_answer_in_every_turn() -> None:
-    _, second = await tell("stock_tool_node")
+    _, second = await run_fixture("stock_tool_node")
     assert [message["role"] for message in second.view.messages] == [
         *("user", "assistant", "tool", "tool", "assistant"),
         *("user", "assistant"),
@@ -56,22 +56,22 @@ async def test_a_result_stands_between_its_call_and_the_answer_in_every_turn() -
 
 
 async def test_a_result_is_told_before_the_next_model_speaks() -> None:
-    lines = (await tell_one("agent_one_tool")).lines
+    lines = (await run_turn("agent_one_tool")).lines
     assert lines.index("#2 answers call_add: 3") < lines.index("lc_run--#3 begins")
 
 
 @pytest.mark.parametrize("fixture", ["tool_error_handled", "agent_unknown_tool", "args_empty"])
 async def test_a_tool_that_failed_has_a_result_marked_as_an_error(fixture: str) -> None:
-    told = await tell_one(fixture)
+    told = await run_turn(fixture)
     assert [event["metadata"] for event in results(told)] == [{"status": "error"}]
 
 
 async def test_a_tool_that_succeeded_is_not_marked() -> None:
-    assert ["metadata" in event for event in results(await tell_one("agent_one_tool"))] == [False]
+    assert ["metadata" in event for event in results(await run_turn("agent_one_tool"))] == [False]
 
 
 async def test_a_result_beyond_the_limit_is_cut_and_its_size_told() -> None:
-    told = await tell_one("tool_gives_60_kb")
+    told = await run_turn("tool_gives_60_kb")
     [event] = results(told)
     whole = told.values["messages"][2].content
     assert event["content"] == whole[:50_000]
@@ -79,34 +79,34 @@ async def test_a_result_beyond_the_limit_is_cut_and_its_size_told() -> None:
 
 
 async def test_a_result_is_cut_where_the_option_says() -> None:
-    [event] = results(await tell_one("tool_gives_60_kb", Options(result_limit=10)))
+    [event] = results(await run_turn("tool_gives_60_kb", Options(result_limit=10)))
     assert event["content"] == "All that i"
 
 
 async def test_without_a_limit_a_result_is_whole() -> None:
-    [event] = results(await tell_one("tool_gives_60_kb", Options(result_limit=None)))
+    [event] = results(await run_turn("tool_gives_60_kb", Options(result_limit=None)))
     assert len(event["content"]) > 60_000
     assert "metadata" not in event
 
 
 async def test_an_artifact_is_not_told() -> None:
-    told = await tell_one("tool_gives_artifact")
+    told = await run_turn("tool_gives_artifact")
     assert b"metres" not in b"".join(map(encode, told.events))
 
 
 async def test_a_picture_from_a_tool_is_a_content_part() -> None:
-    [event] = results(await tell_one("tool_gives_picture"))
+    [event] = results(await run_turn("tool_gives_picture"))
     assert [part["type"] for part in event["content"]] == ["text", "image"]
 
 
 async def test_a_client_without_a_version_gets_a_picture_as_text() -> None:
-    [event] = results(await tell_one("tool_gives_picture", Options(protocol_version=None)))
+    [event] = results(await run_turn("tool_gives_picture", Options(protocol_version=None)))
     assert isinstance(event["content"], str)
 
 
 async def test_a_picture_from_a_tool_can_be_made_text_after_it_was_told() -> None:
     """For readers of an older version in a run that is told once for all."""
-    telling = await tell_one("tool_gives_picture")
+    telling = await run_turn("tool_gives_picture")
     [event] = results(telling)
     [snapshot] = [event for event in telling.view.catch_up() if event["type"] == "MESSAGES_SNAPSHOT"]
     as_text = orjson.dumps(event["content"]).decode()
@@ -118,7 +118,7 @@ async def test_a_picture_from_a_tool_can_be_made_text_after_it_was_told() -> Non
 
 
 async def test_results_can_be_left_out() -> None:
-    told = await tell_one("agent_parallel_tools", Options(tool_results=False))
+    told = await run_turn("agent_parallel_tools", Options(tool_results=False))
     assert results(told) == []
     assert [message["role"] for message in told.view.messages] == ["user", "assistant", "assistant"]
 
@@ -138,7 +138,7 @@ def dumping(*more: Any) -> Fixture:
 
 
 async def test_a_34_kb_result_is_on_the_wire_once() -> None:
-    told = await tell_one(dumping())
+    told = await run_turn(dumping())
     wire = b"".join(map(encode, told.events))
     assert wire.count(LARGE.encode()) == 2  # of two results, one each
 
@@ -151,7 +151,7 @@ async def test_a_34_kb_result_is_on_the_wire_twice_where_a_snapshot_follows() ->
     async def copied(state: Any) -> Any:
         return {"messages": [AIMessage((await said("Copied.").ainvoke("go")).text, id="kept-1")]}
 
-    told = await tell_one(Fixture("copied", chain(give=give, copy=copied, after=speaker(said("Done."))), (says("go"),)))
+    told = await run_turn(Fixture("copied", chain(give=give, copy=copied, after=speaker(said("Done."))), (says("go"),)))
     wire = b"".join(map(encode, told.events))
     assert len(told.kinds("MESSAGES_SNAPSHOT")) == 1
     assert wire.count(LARGE.encode()) == 2
@@ -159,7 +159,7 @@ async def test_a_34_kb_result_is_on_the_wire_twice_where_a_snapshot_follows() ->
 
 async def test_a_result_of_a_call_that_two_messages_have_is_left_to_the_snapshot() -> None:
     """An event would put it behind the first of the two."""
-    _, second = await tell("agent_repeated_call_ids")
+    _, second = await run_fixture("agent_repeated_call_ids")
     assert results(second) == []
     assert [message["role"] for message in second.view.messages] == [
         *("user", "assistant", "tool", "assistant"),
@@ -171,7 +171,7 @@ async def test_a_result_for_a_call_nobody_holds_is_told_where_the_graph_has_it()
     user, answer = HumanMessage("hi", id="u"), AIMessage("Done.", id="a")
     result = ToolMessage("r", tool_call_id="nobodys", id="t")
     view = ClientView([{"id": "u", "role": "user", "content": "hi"}], {})
-    told = tell_parts(
+    told = run_made(
         [
             ("values", {"messages": [user]}),
             ("messages", (result, {"langgraph_node": "n", "langgraph_checkpoint_ns": "n:1"})),
@@ -184,18 +184,18 @@ async def test_a_result_for_a_call_nobody_holds_is_told_where_the_graph_has_it()
 
 async def test_a_result_that_is_no_text_is_compact_json() -> None:
     message = ToolMessage([{"rows": [1, 2]}], tool_call_id="c", id="t")
-    told = tell_parts([("messages", (message, {"langgraph_node": "tools", "langgraph_checkpoint_ns": "tools:1"}))])
+    told = run_made([("messages", (message, {"langgraph_node": "tools", "langgraph_checkpoint_ns": "tools:1"}))])
     [event] = results(told)
     assert orjson.loads(event["content"]) == [{"rows": [1, 2]}]
 
 
 async def test_a_run_that_fails_leaves_the_results_that_came() -> None:
-    told = await tell_one("tool_raises")
+    told = await run_turn("tool_raises")
     assert [event["content"] for event in results(told)] == ["3"]
     assert told.events[-1]["type"] == "RUN_ERROR"
 
 
-def results(told: Told) -> list[Event]:
+def results(told: Translated) -> list[Event]:
     return told.kinds("TOOL_CALL_RESULT")
 
 

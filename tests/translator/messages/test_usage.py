@@ -8,8 +8,8 @@ from langgraph_agui.translator import Cancelled, Failed, Finished, Lost, Options
 from langgraph_agui.translator.endings import Ending
 
 from fixtures.recordings import recordings
-from tests.in_words import tell
-from tests.told import told
+from tests.event_lines import run_fixture
+from tests.translator_runs import run_parts
 
 _TASK = {"langgraph_node": "talk", "langgraph_checkpoint_ns": "talk:1"}
 
@@ -26,37 +26,37 @@ def _chunk(
 
 
 def _usage(*parts: Any, ending: Ending | None = None, options: Options | None = None) -> Any:
-    return told(parts, ending, options).events[-1].get("usage")
+    return run_parts(parts, ending, options).events[-1].get("usage")
 
 
 async def test_a_streamed_call_is_counted_once() -> None:
-    (telling,) = await tell("plain_text")
+    (telling,) = await run_fixture("plain_text")
     (item,) = telling.events[-1]["usage"]
     assert (item["inputTokens"], item["outputTokens"], item["totalTokens"]) == (10, 5, 15)
 
 
 async def test_a_call_that_did_not_stream_is_counted_once() -> None:
-    (telling,) = await tell("whole_model")
+    (telling,) = await run_fixture("whole_model")
     (item,) = telling.events[-1]["usage"]
     assert (item["inputTokens"], item["outputTokens"], item["totalTokens"]) == (10, 5, 15)
 
 
 async def test_calls_of_two_models_are_counted_apart() -> None:
-    (telling,) = await tell("two_models")
+    (telling,) = await run_fixture("two_models")
     assert {item["model"]: item["totalTokens"] for item in telling.events[-1]["usage"]} == {"small-1": 7, "large-1": 11}
 
 
 @pytest.mark.parametrize("name", ["router_not_saved", "tool_calls_model", "emit_messages_off"])
 async def test_calls_that_nobody_hears_are_counted(name: str) -> None:
-    heard = (await tell(name))[-1]
-    everything = (await tell(name, Options(visibility={"*": "stream"})))[-1]
+    heard = (await run_fixture(name))[-1]
+    everything = (await run_fixture(name, Options(visibility={"*": "stream"})))[-1]
     assert heard.events[-1]["usage"] == everything.events[-1]["usage"]
 
 
 @pytest.mark.parametrize("hidden", ["attributed", "inline", "hidden"])
 async def test_subagents_are_counted_however_they_are_shown(hidden: Any) -> None:
-    (telling,) = await tell("subagent", Options(subagents=hidden))
-    (shown,) = await tell("subagent")
+    (telling,) = await run_fixture("subagent", Options(subagents=hidden))
+    (shown,) = await run_fixture("subagent")
     assert telling.events[-1]["usage"] == shown.events[-1]["usage"]
 
 
@@ -126,7 +126,7 @@ def test_a_message_that_values_carry_is_not_counted_again() -> None:
 
 
 async def test_a_resumed_run_counts_only_its_own_calls() -> None:
-    first, second = await tell("interrupts_in_parallel", known=False)
+    first, second = await run_fixture("interrupts_in_parallel", known=False)
     assert [item["totalTokens"] for item in first.events[-1]["usage"]] == [15]
     assert [item["totalTokens"] for item in second.events[-1]["usage"]] == [15]
 
@@ -162,7 +162,7 @@ def test_counts_that_are_none_are_left_out(usage: Any) -> None:
 @pytest.mark.parametrize("name", ["plain_text", "gathered_calls", "parallel_nodes", "agent_parallel_tools"])
 def test_a_platforms_accumulated_messages_are_counted_once(name: str) -> None:
     totals = [
-        sum(item["totalTokens"] for item in told(recording.parts).events[-1]["usage"])
+        sum(item["totalTokens"] for item in run_parts(recording.parts).events[-1]["usage"])
         for recording in recordings("platform-messages", "platform", fixture=name)
     ]
     assert len(totals) == 2

@@ -9,7 +9,7 @@ from langgraph_agui.translator import Options
 from fixtures import Fixture
 from fixtures.fixture import says
 from fixtures.graphs.speech import one_node, said
-from tests.in_words import tell, tell_one, tell_parts
+from tests.event_lines import run_fixture, run_made, run_turn
 
 QUIET_TOOLS = {
     "tool_calls_model": ["That is all I found."],
@@ -20,17 +20,17 @@ QUIET_TOOLS = {
 @pytest.mark.parametrize("fixture", QUIET_TOOLS)
 @pytest.mark.parametrize("subgraphs", [True, False])
 async def test_a_model_inside_a_tool_is_silent(fixture: str, subgraphs: bool) -> None:
-    told = await tell_one(fixture, subgraphs=subgraphs)
+    told = await run_turn(fixture, subgraphs=subgraphs)
     assert list(told.texts.values()) == QUIET_TOOLS[fixture]
 
 
 @pytest.mark.parametrize("fixture", QUIET_TOOLS)
 async def test_a_silent_model_leaves_nothing_to_mend(fixture: str) -> None:
-    assert (await tell_one(fixture)).kinds("MESSAGES_SNAPSHOT") == []
+    assert (await run_turn(fixture)).kinds("MESSAGES_SNAPSHOT") == []
 
 
 async def test_a_middlewares_model_is_silent() -> None:
-    runs = await tell("summarization_middleware")
+    runs = await run_fixture("summarization_middleware")
     assert "They greeted each other." not in [text for run in runs for text in run.texts.values()]
 
 
@@ -43,7 +43,7 @@ def spoken_after(caller: str, *, returns: bool = False, subgraph: str = "") -> d
         ("updates", {"act": {"messages": [AIMessageChunk(content="First.", id="m1")] if returns else []}}),
         ("messages", (AIMessageChunk(content="Second.", id="m2"), _in("act", 3, subgraph))),
     ]
-    return tell_parts(parts).texts
+    return run_made(parts).texts
 
 
 def _in(node: str, task: int, subgraph: str = "") -> dict[str, Any]:
@@ -80,7 +80,7 @@ def test_a_node_that_returns_a_message_of_another_task_runs_tools_all_the_same(o
         ("updates", {"act": {"messages": [returned]}}),
         ("messages", (AIMessageChunk(content="Second.", id="m2"), _in("act", 3))),
     ]
-    assert "m2" not in tell_parts(parts).texts
+    assert "m2" not in run_made(parts).texts
 
 
 def test_a_node_of_the_same_name_in_another_graph_speaks() -> None:
@@ -93,7 +93,7 @@ def test_a_call_is_made_in_one_graph_and_answered_there() -> None:
     result = {"type": "tool", "id": "t", "tool_call_id": "c", "content": "r"}
     parts.append(("messages", (result, _in("model", 3, "left:1|"))))
     parts.append(("messages", (AIMessageChunk(content="On.", id="m2"), _in("model", 4, "left:1|"))))
-    assert tell_parts(parts).texts == {"m2": "On."}
+    assert run_made(parts).texts == {"m2": "On."}
 
 
 def test_a_call_that_two_nodes_make_is_each_ones_own() -> None:
@@ -101,20 +101,20 @@ def test_a_call_that_two_nodes_make_is_each_ones_own() -> None:
     result = {"type": "tool", "tool_call_id": "c", "content": "r"}
     parts += [("messages", ({**result, "id": f"t-{node}"}, _in(node, 1))) for node in ("left", "right")]
     parts += [("messages", (AIMessageChunk(content=node, id=f"m-{node}"), _in(node, 2))) for node in ("left", "right")]
-    assert tell_parts(parts).texts == {"m-left": "left", "m-right": "right"}
+    assert run_made(parts).texts == {"m-left": "left", "m-right": "right"}
 
 
 @pytest.mark.parametrize("marked", [{"type": "tool_call"}, {}])
 def test_a_task_whose_input_is_a_tool_call_runs_a_tool(marked: dict[str, str]) -> None:
     """And not one whose state only has a call's field names."""
     start = {"id": "2", "name": "act", "input": {"name": "look", "args": {}, "id": "c", **marked}, "triggers": []}
-    told = tell_parts([("tasks", start), ("messages", (AIMessageChunk(content="Hm.", id="m1"), _in("act", 2)))])
+    told = run_made([("tasks", start), ("messages", (AIMessageChunk(content="Hm.", id="m1"), _in("act", 2)))])
     assert told.texts == ({} if marked else {"m1": "Hm."})
 
 
 @pytest.mark.parametrize("mark", [{"lc_source": "summarization"}, {"lc_internal_call": "token"}])
 def test_each_mark_of_a_middlewares_call_makes_it_silent(mark: dict[str, str]) -> None:
-    told = tell_parts([("messages", (AIMessageChunk(content="A summary.", id="m1"), {**_in("model", 1), **mark}))])
+    told = run_made([("messages", (AIMessageChunk(content="A summary.", id="m1"), {**_in("model", 1), **mark}))])
     assert told.texts == {}
 
 
@@ -127,7 +127,7 @@ class _Incomparable:
 
 @pytest.mark.parametrize("source", ["retrieval", 7, None, _Incomparable()], ids=lambda source: type(source).__name__)
 def test_another_source_hides_nothing(source: Any) -> None:
-    told = tell_parts([("messages", (AIMessageChunk(content="Hi", id="m1"), {**_in("model", 1), "lc_source": source}))])
+    told = run_made([("messages", (AIMessageChunk(content="Hi", id="m1"), {**_in("model", 1), "lc_source": source}))])
     assert told.texts == {"m1": "Hi"}
 
 
@@ -140,25 +140,25 @@ ONLY: dict[str, Any] = {
 
 @pytest.mark.parametrize("visibility", ONLY.values(), ids=ONLY)
 async def test_only_the_named_calls_are_emitted_while_they_stream(visibility: Any) -> None:
-    told = await tell_one(scratchy("loud", "Visible.", tags=["shout"]), Options(visibility=visibility))
+    told = await run_turn(scratchy("loud", "Visible.", tags=["shout"]), Options(visibility=visibility))
     assert list(told.texts.values()) == ["Visible."]
 
 
 @pytest.mark.parametrize("visibility", ONLY.values(), ids=ONLY)
 async def test_the_others_are_hidden(visibility: Any) -> None:
-    told = await tell_one(scratchy("quiet", "Hidden.", tags=["whisper"]), Options(visibility=visibility))
+    told = await run_turn(scratchy("quiet", "Hidden.", tags=["whisper"]), Options(visibility=visibility))
     assert told.lines == []
 
 
 @pytest.mark.parametrize("visibility", [{"*": "hide"}, lambda metadata: "hide"])
 async def test_what_the_checkpoint_has_is_emitted_though_the_call_is_hidden(visibility: Any) -> None:
-    told = await tell_one("plain_text", Options(visibility=visibility))
+    told = await run_turn("plain_text", Options(visibility=visibility))
     assert [message["content"] for message in told.view.messages] == ["hi", "Hello there, how are you?"]
 
 
 @pytest.mark.parametrize("visibility", [{"tools": "stream"}, {"*": "stream"}, lambda metadata: "stream"])
 async def test_a_tools_model_can_be_shown(visibility: Any) -> None:
-    told = await tell_one("tool_calls_model", Options(visibility=visibility))
+    told = await run_turn("tool_calls_model", Options(visibility=visibility))
     assert list(told.texts.values()) == ["The expert thinks aloud.", "That is all I found."]
 
 
@@ -182,7 +182,7 @@ def test_the_first_of_the_option_the_calls_mark_and_the_rule_decides(caplog: pyt
             _in("tools", 1) | {"tags": [["unhashable"], "tagged"]} | ({} if mark is None else {"agui_visibility": mark})
         )
         chunk = ("messages", (AIMessageChunk(content="Seen.", id="m"), metadata))
-        told = tell_parts([chunk], Options(visibility=visibility))
+        told = run_made([chunk], Options(visibility=visibility))
         assert told.texts == ({"m": "Seen."} if is_visible else {}), (visibility, mark)
         assert caplog.records == [], (visibility, mark)
 
@@ -193,7 +193,7 @@ def test_an_unknown_mark_is_ignored_with_one_log_line(mark: Any, caplog: pytest.
         ("messages", (AIMessageChunk(content="Seen.", id=name), _in("talk", 1) | {"agui_visibility": mark}))
         for name in "ab"
     ]
-    assert tell_parts(chunks).texts == {"a": "Seen.", "b": "Seen."}
+    assert run_made(chunks).texts == {"a": "Seen.", "b": "Seen."}
     (record,) = caplog.records
     assert record.getMessage().startswith("The metadata key `agui_visibility` of a model call has an unknown value")
 
@@ -207,7 +207,7 @@ async def test_a_function_that_fails_hides_the_calls_and_the_run_lives(
             raise LookupError
         return fault
 
-    told = await tell_one("router_not_saved", Options(visibility=broken))
+    told = await run_turn("router_not_saved", Options(visibility=broken))
     assert list(told.texts.values()) == ["It will rain."]
     (record,) = caplog.records
     what = "raised" if fault == "raises" else f"returned {type(fault).__name__}"
@@ -215,19 +215,22 @@ async def test_a_function_that_fails_hides_the_calls_and_the_run_lives(
 
 
 async def test_a_model_tagged_nostream_is_silent() -> None:
-    assert (await tell_one("nostream_dropped")).lines == []
+    assert (await run_turn("nostream_dropped")).lines == []
 
 
 async def test_a_model_tagged_nostream_is_told_whole_if_its_message_is_kept() -> None:
-    assert list((await tell_one("nostream_kept")).texts.values()) == ["Told to nobody while it came."]
+    assert list((await run_turn("nostream_kept")).texts.values()) == ["Told to nobody while it came."]
 
 
 async def test_emit_messages_false_tells_the_message_only_when_it_is_stored() -> None:
-    assert list((await tell_one("emit_messages_off")).texts.values()) == ["Kept, but not to be emitted.", "Emitted."]
+    assert list((await run_turn("emit_messages_off")).texts.values()) == [
+        "Kept, but not to be emitted.",
+        "Emitted.",
+    ]
 
 
 async def test_emit_tool_calls_false_tells_no_call_while_it_streams() -> None:
-    told = await tell_one("emit_tool_calls_off")
+    told = await run_turn("emit_tool_calls_off")
     assert told.lines == [
         *("lc_run--#1 begins", "lc_run--#1: Calling. ", "lc_run--#1 ends"),
         "snapshot user-1 lc_run--#1",
@@ -235,7 +238,7 @@ async def test_emit_tool_calls_false_tells_no_call_while_it_streams() -> None:
 
 
 async def test_emit_nothing_tells_the_whole_message_once_it_is_stored() -> None:
-    told = await tell_one("emit_nothing")
+    told = await run_turn("emit_nothing")
     assert list(told.texts.values()) == ["Calling. "]
     assert [event["delta"] for event in told.kinds("TOOL_CALL_ARGS")] == ['{"at":"me"}']
 
@@ -244,7 +247,7 @@ async def test_emit_nothing_tells_the_whole_message_once_it_is_stored() -> None:
 async def test_both_spellings_of_the_metadata_keys_are_honoured(prefix: str) -> None:
     node = {"langgraph_node": "n", "langgraph_checkpoint_ns": "n:1", "ls_model_type": "chat"}
     muted = {**node, f"{prefix}emit-messages": False}
-    assert tell_parts([("messages", (AIMessageChunk(content="Quiet.", id="m"), muted))]).lines == []
+    assert run_made([("messages", (AIMessageChunk(content="Quiet.", id="m"), muted))]).lines == []
 
 
 def scratchy(node: str, text: str, *, tags: list[str]) -> Fixture:

@@ -16,8 +16,8 @@ from fixtures.graphs.toolbox import agent
 from fixtures.models import ScriptedModel
 from fixtures.scripts import call, end, text, tokens
 from tests.agui_client import VERSIONS, AguiClient, protocol
-from tests.in_words import tell_parts
-from tests.told import Event, left_open
+from tests.event_lines import run_made
+from tests.translator_runs import Event, left_open
 
 TOOL: dict[str, Visibility] = {"*": "tool"}
 FRAGMENT = tool_call_chunk(name="draw", args="{}", id="outer", index=0)
@@ -173,7 +173,7 @@ def test_all_that_begins_inside_a_tool_names_the_call(form: str) -> None:
     ]
     if form == "JSON":
         parts = [(mode, [message.model_dump(), metadata]) for mode, (message, metadata) in parts]
-    told = tell_parts(parts)
+    told = run_made(parts)
     begun = told.kinds("TEXT_MESSAGE_START", "REASONING_MESSAGE_START", "TOOL_CALL_START")
     assert len(begun) == 7
     assert [event["metadata"]["parentToolCallId"] for event in begun] == ["outer"] * 7

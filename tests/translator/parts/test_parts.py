@@ -12,7 +12,7 @@ from langgraph_sdk.schema import StreamPart
 
 from fixtures import FIXTURES
 from fixtures.run import Conversation
-from tests.told import told
+from tests.translator_runs import run_parts
 
 _DATA = {"messages": [], "count": 1}
 _PART = Part((), "values", _DATA)
@@ -44,7 +44,7 @@ def test_every_shape_of_a_part_is_read(shape: str) -> None:
 
 def test_a_recorded_part_is_read_as_the_part_was() -> None:
     recorded = json.loads(json.dumps([["child:1"], "values", _DATA]))
-    assert told([recorded]).events == told([(("child:1",), "values", _DATA)]).events
+    assert run_parts([recorded]).events == run_parts([(("child:1",), "values", _DATA)]).events
 
 
 def test_interrupts_beside_the_values_of_v2_are_read() -> None:
@@ -157,7 +157,7 @@ async def _asked(mode: Any) -> list[Any]:
 async def test_a_stream_asked_for_in_another_way_is_refused(mode: Any) -> None:
     parts = await _asked(mode)
     with pytest.raises(UnreadablePartError, match="stream_mode=STREAM_MODES"):
-        told(parts)
+        run_parts(parts)
 
 
 async def test_events_of_astream_events_are_refused_by_name() -> None:
@@ -165,22 +165,22 @@ async def test_events_of_astream_events_are_refused_by_name() -> None:
     given = await conversation.given(FIXTURES["plain_text"].turns[0])
     events = [event async for event in conversation.graph.astream_events(given, conversation.config, version="v2")]
     with pytest.raises(UnreadablePartError, match="astream_events"):
-        told(events)
+        run_parts(events)
 
 
 @pytest.mark.parametrize("mode", ["checkpoints", "debug", "tools", "events", "lifecycle", "a mode of tomorrow"])
 def test_a_mode_that_is_not_used_is_passed_over(mode: str) -> None:
-    assert told([(mode, {"anything": 1})]).feeds[1] == []
+    assert run_parts([(mode, {"anything": 1})]).feeds[1] == []
 
 
 @pytest.mark.parametrize("mode", ["values", "messages"])
 def test_an_envelope_of_the_newer_protocol_is_passed_over(mode: str) -> None:
     envelope = {"type": "event", "method": "values", "seq": 3, "params": {"data": {}}}
-    assert told([StreamPart(mode, envelope)]).feeds[1] == []
+    assert run_parts([StreamPart(mode, envelope)]).feeds[1] == []
 
 
 def test_a_state_with_a_channel_called_type_is_no_envelope() -> None:
-    assert told([("values", {"type": "event", "count": 1})]).view.state == {"type": "event", "count": 1}
+    assert run_parts([("values", {"type": "event", "count": 1})]).view.state == {"type": "event", "count": 1}
 
 
 async def test_a_part_that_cannot_be_read_ends_the_stream_and_is_raised() -> None:
@@ -202,7 +202,7 @@ async def test_a_part_that_cannot_be_read_ends_the_stream_and_is_raised() -> Non
 
 @pytest.mark.parametrize("known", ["checkpoints", "debug", "tools", "events"])
 def test_a_mode_that_langgraph_does_not_have_is_in_the_log_once(known: str, caplog: pytest.LogCaptureFixture) -> None:
-    told([("token", "hello"), ("token", "again"), (known, {})])
+    run_parts([("token", "hello"), ("token", "again"), (known, {})])
     assert [record.getMessage() for record in caplog.records] == [
         "Parts of the unknown mode 'token' are ignored (thread 'thread-1', run 'run-1')."
     ]

@@ -14,9 +14,9 @@ from langgraph_sdk.schema import StreamPart
 
 from fixtures import scripts
 from fixtures.recordings import recordings
+from tests.event_lines import lines
 from tests.expected import comparable, expected, unattributed
-from tests.in_words import lines
-from tests.told import Event, Telling, told
+from tests.translator_runs import Event, TranslatorRun, run_parts
 
 _TASK = {"langgraph_node": "talk", "langgraph_checkpoint_ns": "talk:1", "ls_provider": "p", "ls_model_name": "m"}
 
@@ -37,8 +37,8 @@ def _accumulated(chunks: Sequence[AIMessageChunk], run: str, metadata: dict[str,
         yield StreamPart("messages/partial", [message_chunk_to_message(whole).model_dump()])  # type: ignore[arg-type]
 
 
-def _opened(parts: Sequence[Any]) -> Telling:
-    run = Telling(view=ClientView([], {}))
+def _opened(parts: Sequence[Any]) -> TranslatorRun:
+    run = TranslatorRun(view=ClientView([], {}))
     run.feed(("values", {"messages": []}))
     for part in parts:
         run.feed(part)
@@ -99,7 +99,7 @@ def test_sums_of_chunks_end_as_the_chunks_do(what: str) -> None:
 
 @pytest.mark.parametrize("what", STREAMED)
 def test_what_is_added_up_is_counted_once(what: str) -> None:
-    runs = [told(_tuples(STREAMED[what], "1")), told(_accumulated(STREAMED[what], "1"))]
+    runs = [run_parts(_tuples(STREAMED[what], "1")), run_parts(_accumulated(STREAMED[what], "1"))]
     assert runs[0].events[-1].get("usage") == runs[1].events[-1].get("usage")
 
 
@@ -183,7 +183,7 @@ def _ended(events: Sequence[Event]) -> ClientView:
 
 @pytest.mark.parametrize("recording", list(recordings("platform-messages")), ids=lambda one: str(one.name))
 def test_a_recorded_run_leaves_what_the_thread_has(recording: Any) -> None:
-    run = told(recording.parts)
+    run = run_parts(recording.parts)
     view = _ended(run.events)
     if recording.ended != "error":
         waiting = run.emitted_by_waiting()

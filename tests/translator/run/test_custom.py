@@ -8,8 +8,8 @@ from langgraph.graph import START, StateGraph
 from langgraph_agui.translator import STREAM_MODES, ClientView
 
 from tests.agui_client import AguiClient
-from tests.in_words import tell
-from tests.told import Event, Telling, told
+from tests.event_lines import run_fixture
+from tests.translator_runs import Event, TranslatorRun, run_parts
 
 _SNAPSHOT = {"type": "ACTIVITY_SNAPSHOT", "messageId": "plan", "activityType": "PLAN", "content": {"steps": [1]}}
 _PATCH = [{"op": "add", "path": "/steps/-", "value": 2}]
@@ -18,7 +18,7 @@ _USER = {"type": "human", "id": "user-1", "content": "hi"}
 
 
 def _written(*payloads: Any) -> list[Event]:
-    run = Telling(view=ClientView([], {}))
+    run = TranslatorRun(view=ClientView([], {}))
     run.feed(("values", {"messages": [_USER]}))
     return [event for payload in payloads for event in run.feed(("custom", payload)) if "MESSAGES" not in event["type"]]
 
@@ -116,13 +116,13 @@ def test_a_delta_that_the_client_cannot_apply_is_custom(what: str) -> None:
 
 def test_a_payload_is_emitted_as_it_was_when_it_was_written() -> None:
     payload = {"name": "growing", "value": [1]}
-    (event,) = Telling(view=ClientView([], {})).feed(("custom", payload))[-1:] or [{}]
+    (event,) = TranslatorRun(view=ClientView([], {})).feed(("custom", payload))[-1:] or [{}]
     payload["value"].append(2)  # type: ignore[attr-defined]
     assert event["value"] == [1]
 
 
 async def test_an_activity_of_a_graph_stays_with_the_client(agui_client: AguiClient) -> None:
-    (run,) = await tell("activity_events")
+    (run,) = await run_fixture("activity_events")
     answer = agui_client.play(run.events, messages=[{"id": "user-1", "role": "user", "content": "hi"}])
     assert answer.accepted
     assert [message["content"] for message in answer.messages if message["role"] == "activity"] == [
@@ -131,13 +131,13 @@ async def test_an_activity_of_a_graph_stays_with_the_client(agui_client: AguiCli
 
 
 async def test_custom_events_of_a_graph_come_where_they_were_written() -> None:
-    (run,) = await tell("custom_events")
+    (run,) = await run_fixture("custom_events")
     kinds = [event["type"] for event in run.events if event["type"] in ("CUSTOM", "TEXT_MESSAGE_START")]
     assert kinds == ["CUSTOM", "TEXT_MESSAGE_START", "CUSTOM"]
 
 
 def test_what_a_subgraph_writes_is_emitted_too() -> None:
-    run = told([(("child:1",), "custom", {"name": "deep", "value": 1})])
+    run = run_parts([(("child:1",), "custom", {"name": "deep", "value": 1})])
     assert run.feeds[1][-1] == {"type": "CUSTOM", "name": "deep", "value": 1}
 
 
@@ -158,7 +158,7 @@ async def test_a_node_writes_state_while_it_runs(returned: Working) -> None:
         return {}
 
     graph = StateGraph(Working).add_sequence([work, rest]).add_edge(START, "work").compile()
-    run = Telling(view=ClientView([], {}))
+    run = TranslatorRun(view=ClientView([], {}))
     seen = []
     async for part in graph.astream({"progress": 0.0}, stream_mode=STREAM_MODES):
         run.feed(part)

@@ -20,7 +20,7 @@ from langgraph_sdk.schema import StreamPart
 from fixtures import FIXTURES, Fixture
 from fixtures.run import local_parts
 from tests.agui_client import VERSIONS, AguiClient, protocol
-from tests.told import Event, left_open, told
+from tests.translator_runs import Event, left_open, run_parts
 
 _METADATA = {"langgraph_node": "talk", "langgraph_checkpoint_ns": "talk:1", "ls_provider": "scripted"}
 _USER = {"type": "human", "id": "user-1", "content": "hi"}
@@ -50,25 +50,25 @@ _ALL_OPEN = [("values", {"messages": [_USER]}), _chunk("Half", call="look"), _th
 
 
 def _last(ending: Ending | None, *parts: Any, **options: Any) -> Event:
-    return told(parts or _ALL_OPEN, ending, Options(**options)).events[-1]
+    return run_parts(parts or _ALL_OPEN, ending, Options(**options)).events[-1]
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_everything_is_closed_before_the_terminal_event(ending: str) -> None:
-    assert left_open(told(_ALL_OPEN, ENDINGS[ending]).events) == []
+    assert left_open(run_parts(_ALL_OPEN, ENDINGS[ending]).events) == []
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_the_clients_accept_every_ending(ending: str, version: str, agui_client: AguiClient) -> None:
-    run = told(_ALL_OPEN, ENDINGS[ending], Options(protocol_version=protocol(version)))
+    run = run_parts(_ALL_OPEN, ENDINGS[ending], Options(protocol_version=protocol(version)))
     answer = agui_client.play(run.events, version=version)
     assert (answer.error, answer.warnings) == (None, [])
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_there_is_one_terminal_event_and_it_is_the_last(ending: str) -> None:
-    kinds = [event["type"] for event in told(_ALL_OPEN, ENDINGS[ending]).events]
+    kinds = [event["type"] for event in run_parts(_ALL_OPEN, ENDINGS[ending]).events]
     assert [kind for kind in kinds if kind in ("RUN_FINISHED", "RUN_ERROR")] == kinds[-1:]
 
 
@@ -121,7 +121,7 @@ def test_a_lost_source_may_be_an_exception() -> None:
 
 @pytest.mark.parametrize("ending", ["failed", "cancelled", "lost"])
 def test_partial_text_stays_when_a_run_breaks_off(ending: str) -> None:
-    view = told(
+    view = run_parts(
         _ALL_OPEN, ENDINGS[ending], view=ClientView([{"id": "user-1", "role": "user", "content": "hi"}], {})
     ).view
     message = view.message("lc_run--1")
@@ -130,7 +130,7 @@ def test_partial_text_stays_when_a_run_breaks_off(ending: str) -> None:
 
 
 def test_speech_that_was_not_saved_is_dropped_when_a_run_ends_well() -> None:
-    assert told(_ALL_OPEN, Finished()).view.message("lc_run--1") is None
+    assert run_parts(_ALL_OPEN, Finished()).view.message("lc_run--1") is None
 
 
 def test_the_interrupts_of_the_ending_are_emitted_beside_those_of_the_stream() -> None:
@@ -140,7 +140,7 @@ def test_the_interrupts_of_the_ending_are_emitted_beside_those_of_the_stream() -
 
 
 def test_the_state_of_the_ending_is_emitted_last() -> None:
-    run = told([("values", {"count": 1})], Finished(state={"count": 2, "messages": [_USER]}))
+    run = run_parts([("values", {"count": 1})], Finished(state={"count": 2, "messages": [_USER]}))
     assert run.view.state == {"count": 2}
     assert run.view.order == ["user-1"]
 
@@ -166,7 +166,7 @@ def test_an_interrupted_run_has_no_result() -> None:
 async def test_an_agents_structured_response_is_the_result(name: str, agui_client: AguiClient) -> None:
     fixture: Fixture = FIXTURES[name]
     ran = (await local_parts(fixture))[0]
-    answer = agui_client.play(told(ran.parts).events)
+    answer = agui_client.play(run_parts(ran.parts).events)
     assert ran.state is not None
     assert answer.result == ran.state.values["structured_response"].model_dump()
 
@@ -181,7 +181,7 @@ def test_the_start_names_the_run_it_continues() -> None:
 
 
 def test_the_end_names_the_thread_and_the_run_of_the_start() -> None:
-    events = told([]).events
+    events = run_parts([]).events
     assert (events[0]["threadId"], events[0]["runId"]) == (events[-1]["threadId"], events[-1]["runId"])
 
 
@@ -203,12 +203,12 @@ def test_a_run_that_the_server_began_anew_leaves_no_ghost() -> None:
         _chunk("Second try.", message_id="lc_run--9"),
         StreamPart("values", {"messages": [_USER, {"type": "ai", "id": "lc_run--9", "content": "Second try."}]}),
     ]
-    assert [message["content"] for message in told(parts).view.messages] == ["hi", "Second try."]
+    assert [message["content"] for message in run_parts(parts).view.messages] == ["hi", "Second try."]
 
 
 @pytest.mark.parametrize("joined_late", [False, True])
 def test_what_was_open_is_closed_when_the_server_begins_the_run_anew(joined_late: bool) -> None:
     metadata = StreamPart("metadata", {"run_id": "r", "attempt": 1})
     parts = [StreamPart("values", {"messages": [_USER]}), _chunk("First try, brok"), metadata]
-    run = told([*([] if joined_late else [metadata]), *parts])
+    run = run_parts([*([] if joined_late else [metadata]), *parts])
     assert [event["type"] for event in run.feeds[-2]] == ["TEXT_MESSAGE_END", "STEP_FINISHED"]

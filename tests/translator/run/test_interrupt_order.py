@@ -17,7 +17,7 @@ from fixtures.graphs.subagents import deep, task
 from fixtures.models import ScriptedModel
 from fixtures.run import Conversation
 from fixtures.scripts import call, end, text
-from tests.told import Event, Telling
+from tests.translator_runs import Event, TranslatorRun
 
 NAMES = ("a", "b", "c")
 
@@ -107,18 +107,18 @@ def _fixture(build: Callable[[Sequence[str], Any], Any], order: Sequence[str]) -
     return Fixture("asking", lambda saver: build(order, saver), (says("go", "interrupt"),))
 
 
-async def _both(fixture: Fixture, options: Options) -> tuple[Telling, StateSnapshot]:
+async def _both(fixture: Fixture, options: Options) -> tuple[TranslatorRun, StateSnapshot]:
     conversation = Conversation(fixture)
-    run = Telling(options)
+    run = TranslatorRun(options)
     async for part in conversation.stream(fixture.turns[0]):
         run.feed(part)
     run.finish()
     return run, await conversation.graph.aget_state(conversation.config, subgraphs=True)
 
 
-def _reloaded(state: StateSnapshot, interrupts: Sequence[Any], options: Options, *, inside: bool) -> Telling:
+def _reloaded(state: StateSnapshot, interrupts: Sequence[Any], options: Options, *, inside: bool) -> TranslatorRun:
     """A run that ends at this state. `inside`: the states of its subgraphs are read too."""
-    run = Telling(options, ClientView([], {}))
+    run = TranslatorRun(options, ClientView([], {}))
     run.feed(("values", state.values))
     for each in state.tasks if inside else ():
         if isinstance(each.state, StateSnapshot):
@@ -128,7 +128,7 @@ def _reloaded(state: StateSnapshot, interrupts: Sequence[Any], options: Options,
     return run
 
 
-def _asked(run: Telling) -> tuple[list[str], list[str]]:
+def _asked(run: TranslatorRun) -> tuple[list[str], list[str]]:
     items: list[Event] = run.events[-1]["outcome"]["interrupts"]
     custom = [event["value"] for event in run.events if event["type"] == "CUSTOM"]
     return [item["id"] for item in items], custom

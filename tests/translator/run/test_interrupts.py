@@ -13,27 +13,27 @@ from fixtures import FIXTURES, Fixture
 from fixtures.fixture import says
 from fixtures.run import Conversation
 from tests.agui_client import VERSIONS, AguiClient, protocol
+from tests.event_lines import Translated, run_fixture
 from tests.expected import comparable, expected
-from tests.in_words import Told, tell
-from tests.told import Event, Telling, told
+from tests.translator_runs import Event, TranslatorRun, run_parts
 
 ASKED = [name for name, fixture in FIXTURES.items() if fixture.turns[0].ends == "interrupt" and fixture.recorded]
 
 
-def _interrupts(run: Told) -> list[Event]:
+def _interrupts(run: Translated) -> list[Event]:
     items: list[Event] = run.events[-1]["outcome"]["interrupts"]
     return items
 
 
-async def _first(name: str, options: Options | None = None) -> Told:
-    return (await tell(name, options))[0]
+async def _first(name: str, options: Options | None = None) -> Translated:
+    return (await run_fixture(name, options))[0]
 
 
 @pytest.mark.parametrize("name", ASKED)
 async def test_every_pending_interrupt_is_emitted_once_under_its_id(name: str) -> None:
     fixture = FIXTURES[name]
     conversation = Conversation(fixture)
-    run = Telling(Options(messages_key=fixture.messages_key or "messages"))
+    run = TranslatorRun(Options(messages_key=fixture.messages_key or "messages"))
     async for part in conversation.stream(fixture.turns[0]):
         run.feed(part)
     events = run.finish()
@@ -45,7 +45,7 @@ async def test_every_pending_interrupt_is_emitted_once_under_its_id(name: str) -
 
 @pytest.mark.parametrize("name", ASKED)
 async def test_the_client_is_left_with_the_pending_interrupts(name: str, agui_client: AguiClient) -> None:
-    run = (await tell(name, known=False))[0]
+    run = (await run_fixture(name, known=False))[0]
     answer = agui_client.play(run.events)
     assert (answer.error, answer.warnings) == (None, [])
     assert answer.pending_interrupts == _interrupts(run)
@@ -57,7 +57,7 @@ async def test_the_conversation_and_state_of_an_interrupted_run_are_the_checkpoi
     if not fixture.checkpointed or fixture.messages_key is None or name.startswith(("functional", "subagent")):
         return
     conversation, options = Conversation(fixture), Options(messages_key=fixture.messages_key)
-    run = Telling(options)
+    run = TranslatorRun(options)
     async for part in conversation.stream(fixture.turns[0]):
         run.feed(part)
     run.finish()
@@ -174,7 +174,7 @@ async def test_the_schema_of_the_answer_is_emitted() -> None:
 
 @pytest.mark.parametrize("name", ["breakpoint_before", "breakpoint_after"])
 async def test_a_breakpoint_is_an_interrupt_with_a_derived_id(name: str) -> None:
-    first, second = await tell(name)
+    first, second = await run_fixture(name)
     assert _interrupts(first) == [{"id": "run-1-breakpoint", "reason": "langgraph:breakpoint"}]
     assert second.events[-1]["outcome"] == {"type": "success"}
 
@@ -184,7 +184,7 @@ def _asked(*interrupts: Any, ns: tuple[str, ...] = ()) -> Any:
 
 
 def _items(*parts: Any, ending: Any = None, view: ClientView | None = None) -> list[Event]:
-    items: list[Event] = told(parts, ending, view=view).events[-1]["outcome"]["interrupts"]
+    items: list[Event] = run_parts(parts, ending, view=view).events[-1]["outcome"]["interrupts"]
     return items
 
 
@@ -272,7 +272,7 @@ def test_a_reason_never_makes_a_client_answer_the_call_itself() -> None:
 
 def _by_option(choice: Any, value: Any, version: str | None = "1.0") -> tuple[list[Any], Event]:
     options = Options(interrupts=choice, protocol_version=version)
-    events = told([_asked(Interrupt(value, id="i1"))], options=options).events
+    events = run_parts([_asked(Interrupt(value, id="i1"))], options=options).events
     return [event["value"] for event in events if event["type"] == "CUSTOM"], events[-1]
 
 
@@ -301,7 +301,7 @@ def test_the_legacy_event_carries_a_text_or_json_in_a_text(value: Any, wanted: s
 
 
 def test_the_legacy_event_of_a_breakpoint_has_no_value() -> None:
-    events = told([_asked()], options=Options(interrupts="legacy")).events
+    events = run_parts([_asked()], options=Options(interrupts="legacy")).events
     assert [event["value"] for event in events if event["type"] == "CUSTOM"] == ["null"]
 
 
@@ -310,7 +310,7 @@ def test_the_legacy_event_of_a_breakpoint_has_no_value() -> None:
 @pytest.mark.parametrize("name", ["interrupt_in_node", "breakpoint_before", "interrupts_in_two_tools"])
 async def test_the_clients_accept_each_way(name: str, choice: Any, version: str, agui_client: AguiClient) -> None:
     options = Options(interrupts=choice, protocol_version=protocol(version))
-    run = (await tell(name, options, known=False))[0]
+    run = (await run_fixture(name, options, known=False))[0]
     answer = agui_client.play(run.events, version=version)
     assert (answer.error, answer.warnings) == (None, [])
 
@@ -324,7 +324,7 @@ async def test_an_interrupt_inside_a_subagent_says_whose_it_is_and_suspends_it()
 
 
 def test_the_interrupts_of_an_ending_may_be_any_collection() -> None:
-    run = told([], Finished(interrupts=deque([Interrupt("Sure?", id="i")])))
+    run = run_parts([], Finished(interrupts=deque([Interrupt("Sure?", id="i")])))
     assert [item["id"] for item in run.events[-1]["outcome"]["interrupts"]] == ["i"]
 
 
@@ -337,7 +337,7 @@ def test_odd_messages_of_a_client_cost_an_interrupt_nothing(agui_client: AguiCli
         {"id": "4", "role": "assistant", "toolCalls": [call]},
     ]
     asked = Interrupt({"action_requests": [{"name": "send", "args": {"to": "x"}}]}, id="i")
-    run = told([], Finished(interrupts=[asked]), view=ClientView(seeded, {}))
+    run = run_parts([], Finished(interrupts=[asked]), view=ClientView(seeded, {}))
     assert run.events[-1]["outcome"]["interrupts"][0]["toolCallId"] == "c"
     assert "metadata" not in run.events[-1]
 
@@ -370,7 +370,7 @@ async def test_ag_uis_own_fields_of_a_value_are_the_interrupts(
     is_snake: bool, version: str, agui_client: AguiClient
 ) -> None:
     value = {SNAKE.get(name, name) if is_snake else name: given for name, given in OWN_FIELDS.items()}
-    (run,) = await tell(_asking(ask=value), Options(protocol_version=protocol(version)), known=False)
+    (run,) = await run_fixture(_asking(ask=value), Options(protocol_version=protocol(version)), known=False)
     answer = agui_client.play(run.events, version=version)
     assert (answer.error, answer.warnings) == (None, [])
     assert [{**item, "id": "i"} for item in answer.pending_interrupts] == [
@@ -433,7 +433,7 @@ async def test_interrupts_that_langgraph_gives_no_id_each_have_one(agui_client: 
         graph = StateGraph(MessagesState).add_node(left).add_node(right)
         return graph.add_edge(START, "left").add_edge(START, "right").compile(checkpointer)
 
-    (run,) = await tell(Fixture("asking", build, (says("go", "interrupt"),)), known=False)
+    (run,) = await run_fixture(Fixture("asking", build, (says("go", "interrupt"),)), known=False)
     answer = agui_client.play(run.events)
     items = {item["message"]: item["id"] for item in answer.pending_interrupts}
     assert (answer.accepted, items) == (True, {"left?": "placeholder-id", "right?": "placeholder-id-1"})

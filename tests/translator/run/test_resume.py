@@ -7,8 +7,8 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langgraph_agui.translator import ClientView
 
 from fixtures import FIXTURES
+from tests.event_lines import Translated, run_fixture, run_made
 from tests.expected import comparable, expected
-from tests.in_words import Told, tell, tell_parts
 
 RESUMED = [name for name, fixture in FIXTURES.items() if any(turn.answer for turn in fixture.turns)]
 IN_TOOLS = [
@@ -25,14 +25,14 @@ IN_TOOLS = [
 
 @pytest.mark.parametrize("fixture", IN_TOOLS)
 async def test_a_call_the_client_has_is_not_started_again(fixture: str) -> None:
-    first, second = await tell(fixture)
+    first, second = await run_fixture(fixture)
     known = {event["toolCallId"] for event in first.kinds("TOOL_CALL_START")}
     assert known.isdisjoint(event["toolCallId"] for event in second.kinds("TOOL_CALL_START", "TOOL_CALL_ARGS"))
 
 
 @pytest.mark.parametrize("fixture", IN_TOOLS)
 async def test_every_result_is_emitted_once_over_all_runs(fixture: str) -> None:
-    runs = await tell(fixture)
+    runs = await run_fixture(fixture)
     answered = [event["toolCallId"] for run in runs for event in run.kinds("TOOL_CALL_RESULT")]
     called = [event["toolCallId"] for event in runs[0].kinds("TOOL_CALL_START")]
     assert sorted(answered) == sorted(called)
@@ -40,11 +40,11 @@ async def test_every_result_is_emitted_once_over_all_runs(fixture: str) -> None:
 
 @pytest.mark.parametrize("fixture", IN_TOOLS)
 async def test_answers_to_tools_need_no_snapshot(fixture: str) -> None:
-    assert [run.kinds("MESSAGES_SNAPSHOT") for run in await tell(fixture)] == [[], []]
+    assert [run.kinds("MESSAGES_SNAPSHOT") for run in await run_fixture(fixture)] == [[], []]
 
 
 async def test_a_rejected_call_has_an_error_as_its_result() -> None:
-    _, second = await tell("review_rejected")
+    _, second = await run_fixture("review_rejected")
     status = {event["toolCallId"]: event.get("metadata") for event in second.kinds("TOOL_CALL_RESULT")}
     assert status == {"call_add": None, "call_slow": {"status": "error"}, "call_weather": None}
 
@@ -52,7 +52,7 @@ async def test_a_rejected_call_has_an_error_as_its_result() -> None:
 @pytest.mark.parametrize("fixture", [name for name in RESUMED if name != "interrupt_after_speech"])
 async def test_the_view_loses_nothing_when_a_run_is_resumed(fixture: str) -> None:
     """Whatever a client has at the interrupt it has until the checkpoint has more."""
-    runs = await tell(fixture)
+    runs = await run_fixture(fixture)
     for before, run in pairwise(runs):
         if FIXTURES[fixture].turns[runs.index(run)].answer is None:
             continue
@@ -66,7 +66,7 @@ async def test_the_view_loses_nothing_when_a_run_is_resumed(fixture: str) -> Non
 
 @pytest.mark.parametrize("fixture", RESUMED)
 async def test_every_run_ends_as_the_checkpoint(fixture: str) -> None:
-    for run in await tell(fixture):
+    for run in await run_fixture(fixture):
         own = [message for message in run.view.messages if "subagentRunId" not in message]
         waiting = [message for message in own if message["id"] in run.waiting]
         if FIXTURES[fixture].messages_key and run.values is not None:
@@ -74,13 +74,13 @@ async def test_every_run_ends_as_the_checkpoint(fixture: str) -> None:
 
 
 async def test_a_finished_siblings_messages_are_not_emitted_again() -> None:
-    first, second = await tell("interrupts_in_parallel")
+    first, second = await run_fixture("interrupts_in_parallel")
     assert list(first.texts.values()) == ["I need no answer at all."]
     assert "I need no answer at all." not in second.texts.values()
 
 
 async def test_what_came_before_an_interrupt_needs_nothing_on_resume() -> None:
-    _, second, _ = await tell("interrupt_in_node")
+    _, second, _ = await run_fixture("interrupt_in_node")
     assert second.lines == [
         *("ask-heard begins", "ask-heard: ask heard left.", "ask-heard ends"),
         *("lc_run--#1 begins", "lc_run--#1: Thank you for that.", "lc_run--#1 ends"),
@@ -88,7 +88,7 @@ async def test_what_came_before_an_interrupt_needs_nothing_on_resume() -> None:
 
 
 async def test_a_breakpoint_is_passed_without_emitting_anything_again() -> None:
-    _, second = await tell("breakpoint_before")
+    _, second = await run_fixture("breakpoint_before")
     assert second.lines == ["lc_run--#1 begins", "lc_run--#1: The second part.", "lc_run--#1 ends"]
 
 
@@ -103,27 +103,27 @@ AHEAD = ("values", {"messages": [USER, ANSWER], "count": 1})
 
 
 def test_values_that_go_back_before_cached_updates_take_nothing_back() -> None:
-    run = tell_parts([BACK, CACHED, AHEAD], view=ClientView(KNOWN, {"count": 1}))
+    run = run_made([BACK, CACHED, AHEAD], view=ClientView(KNOWN, {"count": 1}))
     assert [event["type"] for event in run.events] == ["RUN_STARTED", "RUN_FINISHED"]
 
 
 def test_values_that_go_back_before_anything_else_are_the_threads_change() -> None:
-    run = tell_parts([BACK], view=ClientView(KNOWN, {"count": 1}))
+    run = run_made([BACK], view=ClientView(KNOWN, {"count": 1}))
     assert ([message["id"] for message in run.view.messages], run.view.state) == (["u"], {"count": 0})
 
 
 def test_a_cached_update_that_the_client_does_not_have_is_emitted_at_once() -> None:
     """A client that joined late, or got nothing of the run before."""
-    run = tell_parts([BACK, CACHED], view=ClientView(KNOWN[:1], {"count": 0}))
+    run = run_made([BACK, CACHED], view=ClientView(KNOWN[:1], {"count": 0}))
     assert "a: Written by a finished sibling." in run.lines
 
 
 def test_a_client_that_may_have_anything_gets_everything_on_resume() -> None:
-    run = tell_parts([BACK, CACHED, AHEAD])
+    run = run_made([BACK, CACHED, AHEAD])
     assert [message["id"] for message in run.view.messages] == ["u", "a"]
 
 
-def _is_first_of_two(event: object, run: Told) -> bool:
+def _is_first_of_two(event: object, run: Translated) -> bool:
     """Whether a snapshot only makes room for the one right after it."""
     place = next(at for at, other in enumerate(run.events) if other is event)
     following: str = run.events[place + 1]["type"]

@@ -9,8 +9,8 @@ from langgraph_agui.translator import ClientView, Options
 
 from fixtures import FIXTURES
 from fixtures.run import MODES, Conversation, local_parts
-from tests.in_words import tell, tell_one
-from tests.told import Event, Telling, told
+from tests.event_lines import run_fixture, run_turn
+from tests.translator_runs import Event, TranslatorRun, run_parts
 
 _METADATA = {"langgraph_node": "talk", "langgraph_checkpoint_ns": "talk:1", "ls_provider": "scripted"}
 
@@ -23,7 +23,7 @@ def _steps(events: Sequence[Event]) -> list[str]:
 
 async def _with_tasks(name: str) -> list[Event]:
     conversation = Conversation(FIXTURES[name])
-    run = Telling(view=ClientView([], {}))
+    run = TranslatorRun(view=ClientView([], {}))
     async for part in conversation.stream(FIXTURES[name].turns[0], modes=[*MODES, "tasks"]):
         run.feed(part)
     run.finish()
@@ -34,7 +34,7 @@ async def _with_tasks(name: str) -> list[Event]:
 async def test_every_step_that_starts_is_finished_once(name: str) -> None:
     if not FIXTURES[name].recorded:
         return
-    for run in await tell(name):
+    for run in await run_fixture(name):
         open_: list[tuple[Any, ...]] = []
         for event in run.kinds("STEP_STARTED", "STEP_FINISHED"):
             step = (event["stepName"], event.get("subagentRunId"))
@@ -47,19 +47,19 @@ async def test_every_step_that_starts_is_finished_once(name: str) -> None:
 
 
 async def test_each_node_is_one_step() -> None:
-    run = await tell_one("state_counters")
+    run = await run_turn("state_counters")
     assert _steps(run.events) == ["+one", "-one", "+two", "-two", "+tell", "-tell"]
 
 
 async def test_what_a_node_says_lies_within_its_step() -> None:
-    run = await tell_one("plain_text")
+    run = await run_turn("plain_text")
     kinds = [event["type"] for event in run.events]
     assert kinds.index("STEP_STARTED") < kinds.index("TEXT_MESSAGE_START")
     assert kinds.index("TEXT_MESSAGE_END") < kinds.index("STEP_FINISHED")
 
 
 async def test_parallel_nodes_are_steps_at_once() -> None:
-    run = await tell_one("parallel_nodes")
+    run = await run_turn("parallel_nodes")
     steps = _steps(run.events)
     assert sorted(steps[:2]) == ["+left", "+right"]
     assert sorted(steps[2:4]) == ["-left", "-right"]
@@ -67,39 +67,39 @@ async def test_parallel_nodes_are_steps_at_once() -> None:
 
 
 async def test_a_fan_out_of_one_node_is_one_pair() -> None:
-    run = await tell_one("fan_out")
+    run = await run_turn("fan_out")
     assert _steps(run.events) == ["+write", "-write", "+close", "-close"]
 
 
 async def test_a_node_that_says_nothing_is_a_step_all_the_same() -> None:
-    run = await tell_one("silent_nodes")
+    run = await run_turn("silent_nodes")
     assert _steps(run.events) == ["+nothing", "-nothing", "+tell", "-tell"]
 
 
 async def test_a_node_of_a_subgraph_is_named_by_its_path() -> None:
-    run = await tell_one("child_raises")
+    run = await run_turn("child_raises")
     assert _steps(run.events) == ["+before", "-before", "+child", "+child/leaf", "-child/leaf", "-child"]
 
 
 async def test_a_step_that_failed_is_finished_before_the_error() -> None:
-    run = await tell_one("model_raises_mid_text")
+    run = await run_turn("model_raises_mid_text")
     assert [event["type"] for event in run.events[-2:]] == ["STEP_FINISHED", "RUN_ERROR"]
 
 
 @pytest.mark.parametrize("name", ["plain_text", "parallel_nodes", "agent_parallel_tools", "interrupt_in_subgraph"])
 async def test_no_step_is_emitted_if_steps_are_off(name: str) -> None:
-    run = await tell_one(name, Options(steps=False))
+    run = await run_turn(name, Options(steps=False))
     assert _steps(run.events) == []
 
 
 @pytest.mark.parametrize("name", ["silent_nodes", "parallel_nodes", "fan_out", "agent_parallel_tools"])
 async def test_with_tasks_the_same_steps_are_emitted(name: str) -> None:
-    assert sorted(_steps(await _with_tasks(name))) == sorted(_steps((await tell_one(name)).events))
+    assert sorted(_steps(await _with_tasks(name))) == sorted(_steps((await run_turn(name)).events))
 
 
 async def test_with_tasks_a_node_that_streams_nothing_starts_when_it_starts() -> None:
     conversation = Conversation(FIXTURES["silent_nodes"])
-    run = Telling(view=ClientView([], {}))
+    run = TranslatorRun(view=ClientView([], {}))
     part_of: dict[str, str] = {}
     async for part in conversation.stream(FIXTURES["silent_nodes"].turns[0], modes=[*MODES, "tasks"]):
         for step in _steps(run.feed(part)):
@@ -114,7 +114,7 @@ async def test_with_tasks_an_interrupted_node_is_finished() -> None:
 
 async def test_a_step_starts_with_the_first_part_of_its_node() -> None:
     ran = (await local_parts(FIXTURES["plain_text"]))[0]
-    run = Telling(view=ClientView([], {}))
+    run = TranslatorRun(view=ClientView([], {}))
     first = next(at for at, part in enumerate(ran.parts) if part[1] == "messages")
     for part in ran.parts[:first]:
         assert _steps(run.feed(part)) == []
@@ -127,14 +127,14 @@ def test_two_tasks_of_one_node_end_their_step_with_the_last() -> None:
         return ("messages", (chunk, {**_METADATA, "langgraph_checkpoint_ns": f"talk:{task}"}))
 
     updates = ("updates", {"talk": None})
-    feeds = told([chunk("1"), chunk("2"), updates, updates]).feeds
+    feeds = run_parts([chunk("1"), chunk("2"), updates, updates]).feeds
     assert [_steps(feed) for feed in feeds[1:5]] == [["+talk"], [], [], ["-talk"]]
 
 
 def test_a_graph_that_a_tool_calls_has_no_steps() -> None:
     chunk = {"type": "AIMessageChunk", "id": "lc_run--1", "content": "x"}
     metadata = {**_METADATA, "langgraph_checkpoint_ns": "tools:1|talk:1"}
-    run = told([(("tools:1",), "messages", (chunk, metadata))])
+    run = run_parts([(("tools:1",), "messages", (chunk, metadata))])
     assert _steps(run.events) == ["+tools", "-tools"]
 
 
@@ -150,6 +150,6 @@ def test_what_a_node_streams_after_its_end_begins_no_step(is_shared: bool) -> No
     last = chunk(content="", chunk_position="last")
     values: Any = ("values", {"messages": []})
     again = chunk(content="c")
-    run = told([*parts, last, values, again])
+    run = run_parts([*parts, last, values, again])
     assert _steps(run.events) == ["+talk", "-talk", "+talk", "-talk"]
     assert [_steps(feed) for feed in run.feeds[1:5]] == [["+talk"], ["-talk"], [], []]

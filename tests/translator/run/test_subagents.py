@@ -18,14 +18,14 @@ from fixtures.models import ScriptedModel
 from fixtures.run import Conversation
 from fixtures.scripts import call, end, text
 from tests.agui_client import AguiClient
-from tests.in_words import Event, Told, is_subsequence, tell, tell_one
-from tests.told import Telling
+from tests.event_lines import Event, Translated, is_subsequence, run_fixture, run_turn
+from tests.translator_runs import TranslatorRun
 
 HIDDEN, INLINE = Options(subagents="hidden"), Options(subagents="inline")
 
 
 async def test_a_subagent_starts_before_its_messages_and_ends_with_its_result() -> None:
-    assert (await tell_one("subagent")).lines[6:] == [
+    assert (await run_turn("subagent")).lines[6:] == [
         "subagent researcher begins for call_task in lc_run--#1",
         *("lc_run--#2 begins as researcher", "lc_run--#2: Found a robin in the tree.", "lc_run--#2 ends"),
         *("#3 answers call_task: Found a robin in the tree.", "subagent success"),
@@ -47,7 +47,7 @@ EVERY = [
 
 @pytest.mark.parametrize("fixture", EVERY)
 async def test_no_event_belongs_to_a_subagent_that_is_not_running(fixture: str) -> None:
-    for run in await tell(fixture):
+    for run in await run_fixture(fixture):
         running: set[str] = set()
         for event in run.events:
             if event["type"] == "SUBAGENT_STARTED":
@@ -64,7 +64,7 @@ ENDS = ("SUBAGENT_FINISHED", "SUBAGENT_ERROR")
 @pytest.mark.parametrize("fixture", ["subagent", "subagents_in_parallel", "subagents_nested"])
 async def test_a_subagent_ends_in_the_batch_that_has_its_result(fixture: str) -> None:
     """And not with the superstep, in which another one may work on."""
-    conversation, run = Conversation(FIXTURES[fixture]), Telling(view=ClientView([], {}))
+    conversation, run = Conversation(FIXTURES[fixture]), TranslatorRun(view=ClientView([], {}))
     calls: dict[str, str] = {}
     async for part in conversation.stream(FIXTURES[fixture].turns[0]):
         events = run.feed(part)
@@ -76,19 +76,19 @@ async def test_a_subagent_ends_in_the_batch_that_has_its_result(fixture: str) ->
 
 
 async def test_what_a_subagent_emits_is_tagged() -> None:
-    run = await tell_one("subagent_with_tool")
+    run = await run_turn("subagent_with_tool")
     tagged = {event["type"] for event in run.events if "subagentRunId" in event}
     assert tagged >= {"TEXT_MESSAGE_CONTENT", "TOOL_CALL_START", "TOOL_CALL_ARGS", "TOOL_CALL_RESULT", "STEP_STARTED"}
 
 
 async def test_what_the_main_agent_emits_is_not_tagged() -> None:
-    run = await tell_one("subagent")
+    run = await run_turn("subagent")
     own = [event for event in run.kinds("TEXT_MESSAGE_CONTENT") if "subagentRunId" not in event]
     assert "".join(event["delta"] for event in own) == "I delegate. The team is done."
 
 
 async def test_a_subagent_is_described_by_its_call() -> None:
-    [started] = (await tell_one("subagent")).kinds("SUBAGENT_STARTED")
+    [started] = (await run_turn("subagent")).kinds("SUBAGENT_STARTED")
     assert (started["name"], started["description"], started["parentToolCallId"]) == (
         *("researcher", "find birds"),
         "call_task",
@@ -96,7 +96,7 @@ async def test_a_subagent_is_described_by_its_call() -> None:
 
 
 async def test_parallel_subagents_of_a_kind_are_distinguished_by_their_task() -> None:
-    started = (await tell_one("subagents_in_parallel")).kinds("SUBAGENT_STARTED")
+    started = (await run_turn("subagents_in_parallel")).kinds("SUBAGENT_STARTED")
     assert {event["parentToolCallId"]: event["description"] for event in started} == {
         "call_t1": "find birds",
         "call_t2": "find fish",
@@ -104,7 +104,7 @@ async def test_parallel_subagents_of_a_kind_are_distinguished_by_their_task() ->
 
 
 async def test_parallel_subagents_never_share_a_message() -> None:
-    run = await tell_one("subagents_in_parallel")
+    run = await run_turn("subagents_in_parallel")
     owners: dict[str, set[str | None]] = {}
     for event in run.kinds("TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END"):
         owners.setdefault(event["messageId"], set()).add(event.get("subagentRunId"))
@@ -113,14 +113,14 @@ async def test_parallel_subagents_never_share_a_message() -> None:
 
 
 async def test_a_nested_subagent_is_under_its_parent() -> None:
-    outer, inner = (await tell_one("subagents_nested")).kinds("SUBAGENT_STARTED")
+    outer, inner = (await run_turn("subagents_nested")).kinds("SUBAGENT_STARTED")
     assert (outer["name"], inner["name"]) == ("lead", "worker")
     assert inner["parentSubagentRunId"] == outer["subagentRunId"]
     assert "parentSubagentRunId" not in outer
 
 
 async def test_a_nested_subagent_names_the_message_of_its_parent_that_called_it() -> None:
-    run = await tell_one("subagents_nested")
+    run = await run_turn("subagents_nested")
     assert is_subsequence(
         [
             *("subagent lead begins for call_outer in lc_run--#1", "call_inner calls task in lc_run--#2"),
@@ -135,7 +135,7 @@ async def test_a_nested_subagent_names_the_message_of_its_parent_that_called_it(
     ("fixture", "message"), [("subagent_tool_fails", "refused: rain"), ("subagent_model_fails", "connection reset")]
 )
 async def test_a_subagent_of_a_run_that_fails_has_failed(fixture: str, message: str) -> None:
-    run = await tell_one(fixture)
+    run = await run_turn(fixture)
     assert [event["message"] for event in run.kinds("SUBAGENT_ERROR", "RUN_ERROR")] == [message, message]
     assert run.kinds("SUBAGENT_FINISHED") == []
 
@@ -172,7 +172,7 @@ REASONS = {"its model fails": "gone", "its tool fails": "refused: rain"}
 @pytest.mark.parametrize("detail", ["code", "message"])
 @pytest.mark.parametrize("how", FAILING)
 async def test_a_subagent_whose_failure_is_handled_has_failed(how: str, detail: Any, agui_client: AguiClient) -> None:
-    run = await tell_one(FAILING[how](), Options(error_detail=detail), known=False)
+    run = await run_turn(FAILING[how](), Options(error_detail=detail), known=False)
     [ended] = run.kinds(*ENDS)
     assert ended["type"] == "SUBAGENT_ERROR"
     assert ended["message"] == (REASONS[how] if detail == "message" else "The subagent failed.")
@@ -183,7 +183,7 @@ async def test_a_subagent_whose_failure_is_handled_has_failed(how: str, detail: 
 @pytest.mark.newest
 @pytest.mark.parametrize("how", FAILING)
 async def test_a_subagent_has_failed_also_in_a_stream_without_messages(how: str, agui_client: AguiClient) -> None:
-    fixture, run = FAILING[how](), Telling()
+    fixture, run = FAILING[how](), TranslatorRun()
     async for part in Conversation(fixture).stream(fixture.turns[0], modes=["updates", "values"]):
         run.feed(part)
     run.finish()
@@ -217,7 +217,7 @@ def _helper(*turns: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("build", [_numbering_anew, _side_by_side])
 @pytest.mark.parametrize("options", [Options(), Options(hidden_tools=frozenset({"task"}))], ids=["visible", "hidden"])
 async def test_calls_of_one_id_each_have_their_subagent(build: Any, options: Options, agui_client: AguiClient) -> None:
-    (run,) = await tell(Fixture("calls_of_one_id", build, (says("go"),), nested=True), options, known=False)
+    (run,) = await run_fixture(Fixture("calls_of_one_id", build, (says("go"),), nested=True), options, known=False)
     started = run.kinds("SUBAGENT_STARTED")
     assert {event["description"] for event in started} == {"find birds", "find fish"}
     for event in started:  # the client knows a call by its message and id, where it knows it by then
@@ -239,7 +239,7 @@ async def test_calls_of_one_id_each_have_their_subagent(build: Any, options: Opt
 @pytest.mark.parametrize("build", [_numbering_anew, _side_by_side])
 async def test_a_subagent_ends_with_its_result_also_where_that_is_left_to_a_snapshot(build: Any) -> None:
     fixture = Fixture("calls_of_one_id", build, (says("go"),), nested=True)
-    run, results = Telling(), 0
+    run, results = TranslatorRun(), 0
     async for part in Conversation(fixture).stream(fixture.turns[0]):
         events = run.feed(part)
         _, mode, data = part
@@ -252,7 +252,7 @@ async def test_a_subagent_ends_with_its_result_also_where_that_is_left_to_a_snap
 
 @pytest.mark.newest
 async def test_a_call_id_of_an_earlier_turn_has_a_subagent_again() -> None:
-    first, second = await tell("subagents_numbered_anew")
+    first, second = await run_fixture("subagents_numbered_anew")
     ids = [
         (event["subagentRunId"], event["parentToolCallId"], event["parentMessageId"])
         for run in (first, second)
@@ -272,7 +272,7 @@ async def test_a_subagent_whose_callers_values_are_not_in_the_stream_has_a_call_
 
     answer = {"id": "r", "role": "tool", "toolCallId": "call_0", "content": "done"}
     view = ClientView([calling("a", "find birds"), answer, calling("b", "find birds")], {})
-    run = Telling(view=view)
+    run = TranslatorRun(view=view)
     events = run.feed((("tools:1",), "values", {"messages": [HumanMessage("find birds", id="h")]}))
     assert [(event["parentToolCallId"], event["parentMessageId"]) for event in events if "name" in event] == [
         ("call_0", "b")
@@ -280,7 +280,7 @@ async def test_a_subagent_whose_callers_values_are_not_in_the_stream_has_a_call_
 
 
 async def test_a_subagent_that_asks_is_suspended_by_its_interrupt() -> None:
-    run = await tell_one("subagent_asks")
+    run = await run_turn("subagent_asks")
     [finished] = run.kinds("SUBAGENT_FINISHED")
     [interrupt] = run.events[-1]["outcome"]["interrupts"]
     assert finished["outcome"] == {"type": "suspended", "interruptIds": [interrupt["id"]]}
@@ -288,21 +288,21 @@ async def test_a_subagent_that_asks_is_suspended_by_its_interrupt() -> None:
 
 
 async def test_of_two_subagents_only_the_one_that_asks_is_suspended() -> None:
-    run = await tell_one("subagents_one_asks")
+    run = await run_turn("subagents_one_asks")
     names = {event["subagentRunId"]: event["name"] for event in run.kinds("SUBAGENT_STARTED")}
     outcomes = {names[event["subagentRunId"]]: event["outcome"]["type"] for event in run.kinds("SUBAGENT_FINISHED")}
     assert outcomes == {"researcher": "success", "asker": "suspended"}
 
 
 async def test_a_subagent_continues_under_its_id_when_it_is_answered() -> None:
-    first, second = await tell("subagent_asks")
+    first, second = await run_fixture("subagent_asks")
     assert [event["subagentRunId"] for event in second.kinds("SUBAGENT_STARTED")] == [
         event["subagentRunId"] for event in first.kinds("SUBAGENT_STARTED")
     ]
 
 
 async def test_messages_of_a_suspended_subagent_are_still_there_when_it_resumes() -> None:
-    _, second = await tell("subagent_asks")
+    _, second = await run_fixture("subagent_asks")
     assert second.kinds("MESSAGES_SNAPSHOT") == []
     tagged = [message for message in second.view.messages if "subagentRunId" in message]
     assert [message.get("content") for message in tagged] == ["I ask. ", "the robin", "Found a robin in the tree."]
@@ -310,24 +310,24 @@ async def test_messages_of_a_suspended_subagent_are_still_there_when_it_resumes(
 
 @pytest.mark.parametrize("fixture", EVERY)
 async def test_a_hidden_subagent_leaves_no_trace(fixture: str) -> None:
-    for run in await tell(fixture, HIDDEN):
+    for run in await run_fixture(fixture, HIDDEN):
         assert _of_subagents(run) == []
         assert not {"Found a robin in the tree.", "The worker worked.", "I ask. "} & set(run.texts.values())
 
 
 async def test_the_result_of_a_hidden_subagent_is_emitted() -> None:
-    run = await tell_one("subagent", HIDDEN)
+    run = await run_turn("subagent", HIDDEN)
     assert [event["content"] for event in run.kinds("TOOL_CALL_RESULT")] == ["Found a robin in the tree."]
 
 
 async def test_an_inline_subagent_emits_as_the_main_agent() -> None:
-    run = await tell_one("subagent", INLINE)
+    run = await run_turn("subagent", INLINE)
     assert _of_subagents(run) == []
     assert list(run.texts.values()) == ["I delegate. ", "Found a robin in the tree.", "The team is done."]
 
 
 async def test_what_an_inline_subagent_emitted_stays_for_the_run() -> None:
-    run = await tell_one("subagent", INLINE)
+    run = await run_turn("subagent", INLINE)
     assert "Found a robin in the tree." in [message.get("content") for message in _assistants(run)]
 
 
@@ -357,7 +357,7 @@ TWO_ASK = Fixture(
 
 
 async def test_suspended_subagents_of_a_kind_are_distinguished_when_they_resume() -> None:
-    first, second = await tell(TWO_ASK)
+    first, second = await run_fixture(TWO_ASK)
     started = [
         {
             event["subagentRunId"]: (event["description"], event["parentToolCallId"])
@@ -370,7 +370,7 @@ async def test_suspended_subagents_of_a_kind_are_distinguished_when_they_resume(
 
 
 async def test_a_call_id_that_two_suspended_subagents_use_is_answered_in_both() -> None:
-    first, second = await tell(TWO_ASK)
+    first, second = await run_fixture(TWO_ASK)
     asked = {event["toolCallId"]: event["subagentRunId"] for event in first.kinds("TOOL_CALL_START")[2:]}
     results = {event["toolCallId"]: event.get("subagentRunId") for event in second.kinds("TOOL_CALL_RESULT")}
     assert len(asked) == 2
@@ -378,7 +378,7 @@ async def test_a_call_id_that_two_suspended_subagents_use_is_answered_in_both() 
 
 
 async def test_an_inline_subagent_that_resumes_answers_no_call_that_went_with_the_run_before() -> None:
-    _, second = await tell("subagent_asks", INLINE)
+    _, second = await run_fixture("subagent_asks", INLINE)
     assert [event["toolCallId"] for event in second.kinds("TOOL_CALL_RESULT")] == ["call_task"]
 
 
@@ -387,18 +387,18 @@ async def test_an_inline_subagent_that_resumes_answers_no_call_that_went_with_th
     ["subgraph_shared_state", "subgraph_two_levels", "named_agents", "tool_runs_subgraph", "tool_calls_model"],
 )
 async def test_an_ordinary_subgraph_or_a_tool_with_a_model_is_no_subagent(fixture: str) -> None:
-    run = await tell_one(fixture)
+    run = await run_turn(fixture)
     assert _of_subagents(run) == []
 
 
 async def test_without_the_parts_of_subgraphs_a_subagent_is_a_tool_like_any_other() -> None:
-    run = await tell_one("subagent", subgraphs=False)
+    run = await run_turn("subagent", subgraphs=False)
     assert run.kinds("SUBAGENT_STARTED") == []
     assert [event["content"] for event in run.kinds("TOOL_CALL_RESULT")] == ["Found a robin in the tree."]
 
 
 async def test_a_call_id_that_two_subagents_use_is_emitted_for_both() -> None:
-    run = await tell_one("subagents_in_parallel")
+    run = await run_turn("subagents_in_parallel")
     inner = [event for event in run.kinds("TOOL_CALL_START") if event["toolCallName"] == "add"]
     assert [event["toolCallId"] for event in inner] == [
         "call_sub_add",
@@ -407,7 +407,7 @@ async def test_a_call_id_that_two_subagents_use_is_emitted_for_both() -> None:
 
 
 async def test_a_call_id_that_two_subagents_use_is_answered_in_both() -> None:
-    run = await tell_one("subagents_in_parallel")
+    run = await run_turn("subagents_in_parallel")
     inner = [event for event in run.kinds("TOOL_CALL_START") if event["toolCallName"] == "add"]
     owners = {event["toolCallId"]: event["subagentRunId"] for event in inner}
     results = [event for event in run.kinds("TOOL_CALL_RESULT") if event["toolCallId"] in owners]
@@ -416,13 +416,13 @@ async def test_a_call_id_that_two_subagents_use_is_answered_in_both() -> None:
 
 
 async def test_a_subagents_messages_are_no_part_of_what_the_checkpoint_is_compared_with() -> None:
-    assert (await tell_one("subagents_in_parallel")).kinds("MESSAGES_SNAPSHOT") == []
+    assert (await run_turn("subagents_in_parallel")).kinds("MESSAGES_SNAPSHOT") == []
 
 
 def test_of_two_subagents_asked_for_the_same_a_result_ends_the_one_whose_task_gave_it() -> None:
     asked = {"subagent_type": "helper", "description": "Help."}
     calls = [{"name": "task", "args": asked, "id": name, "type": "tool_call"} for name in ("call-1", "call-2")]
-    run = Telling()
+    run = TranslatorRun()
     run.feed(("values", {"messages": [HumanMessage("go", id="u"), AIMessage("", id="m", tool_calls=calls)]}))
     for number in (2, 1):  # the second call's subagent comes first in the stream
         run.feed(((f"tools:{number}",), "values", {"messages": [HumanMessage("Help.", id=f"h{number}")]}))
@@ -434,9 +434,9 @@ def test_of_two_subagents_asked_for_the_same_a_result_ends_the_one_whose_task_ga
         assert ended == [f"tools:{number}"]
 
 
-def _assistants(run: Told) -> list[Event]:
+def _assistants(run: Translated) -> list[Event]:
     return [message for message in run.view.messages if message["role"] == "assistant"]
 
 
-def _of_subagents(run: Told) -> list[Event]:
+def _of_subagents(run: Translated) -> list[Event]:
     return [event for event in run.events if "subagentRunId" in event or event["type"].startswith("SUBAGENT")]

@@ -7,7 +7,7 @@ from langgraph_agui.translator import ClientView, Options, for_client_version
 
 from fixtures.recordings import Recording, recordings
 from tests.agui_client import WITHOUT_SUBAGENTS, AguiClient
-from tests.told import told
+from tests.translator_runs import run_parts
 
 Event = dict[str, Any]
 WITH_SUBAGENTS = [
@@ -23,7 +23,7 @@ SUBAGENT: Event = {"type": "SUBAGENT_STARTED", "subagentRunId": "s", "name": "n"
 
 def _events(recording: Recording, version: str | None) -> list[Event]:
     options = Options(protocol_version=version, messages_key=recording.about["messages_key"] or "messages")
-    return told(recording.parts, None, options, ClientView([], {}, version)).events
+    return run_parts(recording.parts, None, options, ClientView([], {}, version)).events
 
 
 def _conversation(messages: list[Event]) -> list[Event]:

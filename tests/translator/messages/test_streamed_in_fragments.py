@@ -22,7 +22,7 @@ from fixtures.graphs.toolbox import add
 from fixtures.models import ScriptedModel
 from fixtures.run import MODES
 from fixtures.scripts import call, end, text
-from tests.told import Event, Telling, told
+from tests.translator_runs import Event, TranslatorRun, run_parts
 
 SIX = "One two three four five six."
 PRIVATE = "For the tool alone."
@@ -230,7 +230,7 @@ async def _stream(build: Callable[[Checkpointer], Graph], modes: list[str]) -> l
     return [part async for part in graph.astream(given, config, stream_mode=modes, subgraphs=True)]  # type: ignore[arg-type]
 
 
-def _streamed(parts: list[Any], telling: Telling) -> tuple[dict[str, int], dict[str, int]]:
+def _streamed(parts: list[Any], telling: TranslatorRun) -> tuple[dict[str, int], dict[str, int]]:
     """By message of a model call whose first chunk is in `parts`: how many pieces it has, and in how many it is shown;
     of those that are visible in the end."""
     pieces: dict[str, int] = {}
@@ -257,7 +257,7 @@ def _unopened(events: list[Event]) -> list[str]:
 @pytest.mark.parametrize("modes", [MODES, [*MODES, "tasks"]], ids=["", "tasks"])
 async def test_every_visible_piece_is_shown_when_it_comes(name: str, modes: list[str]) -> None:
     parts = await _stream(GRAPHS[name], modes)
-    telling = told(parts)
+    telling = run_parts(parts)
     pieces, shown = _streamed(parts, telling)
     assert len(pieces) >= 2 or name.startswith("planner")
     assert shown == pieces
@@ -273,7 +273,7 @@ async def test_a_late_joiner_is_shown_every_piece_of_what_begins_then(name: str)
     parts = await _stream(GRAPHS[name], MODES)
     values = None
     for cut, part in enumerate(parts):
-        telling = Telling()
+        telling = TranslatorRun()
         telling.feeds.append(telling.translator.apply_checkpoint(values))
         for later in parts[cut:]:
             telling.feed(later)

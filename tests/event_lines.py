@@ -1,6 +1,6 @@
-"""Fixtures, graphs and hand-made parts told to a client, and events in words short enough to be written in a table.
+"""Runs of fixtures and of hand-made parts, and their events as lines that are short enough for a table.
 
-Only telling and reading live here; what must come of it is in the tests.
+What must come of a run is in the tests.
 """
 
 import re
@@ -12,15 +12,15 @@ from langgraph_agui.translator import ClientView, Failed, Options
 from fixtures import FIXTURES, Fixture, Turn
 from fixtures.run import Conversation, Version
 
-from .told import Telling, told
+from .translator_runs import TranslatorRun, run_parts
 
 Event = dict[str, Any]
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _HEX = re.compile(r"(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])")
 
 
-class Told(NamedTuple):
-    """One run, told."""
+class Translated(NamedTuple):
+    """One run, translated."""
 
     events: list[Event]
     view: ClientView
@@ -47,7 +47,7 @@ class Told(NamedTuple):
         return texts
 
 
-async def tell(
+async def run_fixture(
     fixture: Fixture | str,
     options: Options | None = None,
     *,
@@ -55,37 +55,37 @@ async def tell(
     known: bool = True,
     version: Version = "v1",
     subgraphs: bool = True,
-) -> list[Told]:
-    """Every turn of a fixture, told to one client as it runs, each part read when it comes.
+) -> list[Translated]:
+    """Every turn of a fixture for one client, each part translated when it comes.
 
-    `known`: the client's view is known, and it holds what the user says before each turn, as a front end does.
+    `known`: the client's view is known, and has the user's messages before each turn, as a front end does.
     """
     fixture = FIXTURES[fixture] if isinstance(fixture, str) else fixture
     conversation = Conversation(fixture)
     options = options or Options()
     view = view if view is not None else ClientView([], {}, options.protocol_version) if known else None
-    runs: list[Told] = []
+    runs: list[Translated] = []
     for number, turn in enumerate(fixture.turns, 1):
         if known and view is not None:
             view = ClientView([*view.messages, *asked(turn)], view.state, options.protocol_version)
-        run = Telling(options, view, f"run-{number}")
+        run = TranslatorRun(options, view, f"run-{number}")
         runs.append(await _run(run, conversation, turn, version, subgraphs))
         view = runs[-1].view
     return runs
 
 
-async def tell_one(fixture: Fixture | str, options: Options | None = None, **how: Any) -> Told:
+async def run_turn(fixture: Fixture | str, options: Options | None = None, **how: Any) -> Translated:
     """The first turn of a fixture."""
-    return (await tell(fixture, options, **how))[0]
+    return (await run_fixture(fixture, options, **how))[0]
 
 
-def tell_parts(parts: Iterable[Any], options: Options | None = None, view: ClientView | None = None) -> Told:
-    """Hand-made parts, told as a run that ends well."""
-    return _told(told(parts, None, options, view if view is not None else ClientView([], {})))
+def run_made(parts: Iterable[Any], options: Options | None = None, view: ClientView | None = None) -> Translated:
+    """Hand-made parts, as a run that succeeds."""
+    return _translated(run_parts(parts, None, options, view if view is not None else ClientView([], {})))
 
 
 def asked(turn: Turn) -> list[Event]:
-    """What the user says in a turn, as the front end holds it."""
+    """The user's messages of a turn, as the front end has them."""
     given = turn.input.get("messages", ()) if isinstance(turn.input, dict) else ()
     return [dict(one) for one in given if one["role"] == "user" and isinstance(one["content"], str) and "id" in one]
 
@@ -102,7 +102,9 @@ def is_subsequence(wanted: Sequence[str], found: Iterable[str]) -> bool:
     return all(line in rest for line in wanted)
 
 
-async def _run(run: Telling, conversation: Conversation, turn: Turn, version: Version, subgraphs: bool) -> Told:
+async def _run(
+    run: TranslatorRun, conversation: Conversation, turn: Turn, version: Version, subgraphs: bool
+) -> Translated:
     try:
         async for part in conversation.stream(turn, version, subgraphs=subgraphs):
             run.feed(part)
@@ -111,11 +113,11 @@ async def _run(run: Telling, conversation: Conversation, turn: Turn, version: Ve
         if turn.ends != "error":
             raise
         run.finish(Failed(error))
-    return _told(run)
+    return _translated(run)
 
 
-def _told(run: Telling) -> Told:
-    return Told(run.events, run.view, run.translator.values, run.waiting(run.view.messages))
+def _translated(run: TranslatorRun) -> Translated:
+    return Translated(run.events, run.view, run.translator.values, run.waiting(run.view.messages))
 
 
 def _joined(events: Iterable[Event]) -> Iterator[str]:
@@ -144,37 +146,37 @@ def _line(event: Event) -> tuple[str, str | None] | None:
     end = f" {get('metadata')}" if "metadata" in event else ""
     match event["type"]:
         case "TEXT_MESSAGE_START":
-            told = f"{message} begins" + (f" as {event['name']}" if "name" in event else "")
-            told = told if event["role"] == "assistant" else f"{told} by {event['role']}"
+            line = f"{message} begins" + (f" as {event['name']}" if "name" in event else "")
+            line = line if event["role"] == "assistant" else f"{line} by {event['role']}"
         case "TEXT_MESSAGE_CONTENT" | "REASONING_MESSAGE_CONTENT":
             return f"{message}:", event["delta"]
         case "TEXT_MESSAGE_END" | "REASONING_MESSAGE_END":
-            told = f"{message} ends{end}"
+            line = f"{message} ends{end}"
         case "REASONING_MESSAGE_START":
-            told = f"{message} thinks"
+            line = f"{message} thinks"
         case "REASONING_ENCRYPTED_VALUE":
-            told = f"{event['entityId']} sealed {event['encryptedValue']}"
+            line = f"{event['entityId']} sealed {event['encryptedValue']}"
         case "TOOL_CALL_START":
-            told = f"{call} calls {event['toolCallName']} in {event['parentMessageId']}"
+            line = f"{call} calls {event['toolCallName']} in {event['parentMessageId']}"
         case "TOOL_CALL_ARGS":
             return f"{call}:", event["delta"]
         case "TOOL_CALL_END":
-            told = f"{call} ends"
+            line = f"{call} ends"
         case "TOOL_CALL_RESULT":
-            told = f"{message} answers {call}: {event['content']}{end}"
+            line = f"{message} answers {call}: {event['content']}{end}"
         case "MESSAGES_SNAPSHOT":
-            told = "snapshot " + " ".join(one["id"] for one in event["messages"])
+            line = "snapshot " + " ".join(one["id"] for one in event["messages"])
         case "ACTIVITY_SNAPSHOT":
-            told = f"{message} shows {event['activityType']}"
+            line = f"{message} shows {event['activityType']}"
         case "SUBAGENT_STARTED":
-            told = f"subagent {event['name']} begins for {get('parentToolCallId')} in {get('parentMessageId')}"
+            line = f"subagent {event['name']} begins for {get('parentToolCallId')} in {get('parentMessageId')}"
         case "SUBAGENT_FINISHED":
-            told = f"subagent {event['outcome']['type']}"
+            line = f"subagent {event['outcome']['type']}"
         case "SUBAGENT_ERROR":
-            told = f"subagent failed: {event['message']}"
+            line = f"subagent failed: {event['message']}"
         case _:
             return None
-    return told, None
+    return line, None
 
 
 def _numbered(line: str, numbers: dict[str, str]) -> str:

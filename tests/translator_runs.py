@@ -1,7 +1,6 @@
-"""How tests tell a stream: parts through a `Translator`, feed by feed, and what a client of it must end with.
+"""Runs of a `Translator`: the events of each call into it, and which of its messages a checkpoint must have.
 
-Here: `Telling`, and the comparison of one client's end with a checkpoint. Never here: graphs, recordings, the Node
-client.
+Never here: graphs, recordings, the Node client.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -25,12 +24,12 @@ def options_for(version: str, messages_key: str | None = "messages", **chosen: A
 
 
 def view_for(version: str, messages: Sequence[Mapping[str, Any]], state: Any) -> ClientView:
-    """The view of a client of this version that is known to hold this."""
+    """The view of a client of this version that is known to have these messages and this state."""
     return ClientView(messages, state, version=protocol(version))
 
 
-class Telling:
-    """One run being told: the translator, and the events of each call into it."""
+class TranslatorRun:
+    """One run: the translator, and the events of each call into it."""
 
     def __init__(self, options: Options | None = None, view: ClientView | None = None, run_id: str = "run-1") -> None:
         self.options = options or Options()
@@ -53,30 +52,32 @@ class Telling:
         return self.feeds[-1]
 
     def finish(self, ending: Ending | None = None) -> list[Event]:
-        """Ends the run; None is an end without an error, also of a platform's run."""
+        """Ends the run. None: it has finished, also if it is a platform's."""
         self.feeds.append(self.translator.finish(Finished() if ending is None else ending))
         return self.feeds[-1]
 
     @property
     def events(self) -> list[Event]:
-        """Everything told so far."""
+        """All events so far."""
         return [event for feed in self.feeds for event in feed]
 
     @property
     def view(self) -> ClientView:
-        """What the translator takes the client to hold."""
+        """What the translator knows of the client."""
         return self.translator.view
 
     @property
     def end(self) -> str:
-        """error, interrupt, success, cancelled: what the terminal event says."""
+        """The outcome in the terminal event: error, interrupt, success, cancelled."""
         last = self.feeds[-1][-1]
         return "error" if last["type"] == "RUN_ERROR" else str(last.get("outcome", {"type": "success"})["type"])
 
     def own(self, messages: Iterable[Mapping[str, Any]], stored: Collection[str] = ()) -> list[Mapping[str, Any]]:
-        """Of a client's messages those that a checkpoint must have: not subagents' speech, not nodes' activities, nor
-        reasoning or media not `stored` that a snapshot without any could not make a client of this version drop, nor
-        what is not `stored` of a superstep that waits."""
+        """Of a client's messages those that a checkpoint must have.
+
+        Those it need not have: of subagents; activities of nodes; reasoning and media that are not `stored` and that
+        no snapshot makes a client of this version drop; what is not `stored` of a superstep that waits.
+        """
         listed = list(messages)
         apart = self.activities | (self._stuck().union(self.waiting(listed)) - set(stored))
         return [item for item in unattributed(listed) if item["id"] not in apart]
@@ -87,7 +88,7 @@ class Telling:
         return [item["id"] for item in messages if any(item["id"].startswith(each) for each in emitted)]
 
     def emitted_by_waiting(self) -> list[Mapping[str, Any]]:
-        """What was emitted in this run's last superstep, if it ends with an interrupt: a client must hold it at the
+        """What was emitted in this run's last superstep, if it ends with an interrupt: a client must have it at the
         end. Subagents' messages are not counted."""
         if self.end != "interrupt":
             return []
@@ -122,33 +123,33 @@ class Telling:
         for event in self.events:
             view.apply(event)
             if event["type"] == "MESSAGES_SNAPSHOT":
-                told = {message["id"] for message in event["messages"]}
+                ids = {message["id"] for message in event["messages"]}
                 absent = {"reasoning", "activity"}.difference(message["role"] for message in event["messages"])
-                stuck |= {item["id"] for item in view.messages if item["role"] in absent} - told
+                stuck |= {item["id"] for item in view.messages if item["role"] in absent} - ids
         return stuck
 
 
 def _has_items(asked: Any) -> bool:
-    """Whether interrupts came; the value may be anything, and may raise when it is asked whether it is true."""
+    """Whether interrupts came; the value may be anything, and its truth may raise."""
     return type(asked) in (list, tuple) and len(asked) > 0
 
 
-def told(
+def run_parts(
     parts: Iterable[Any],
     ending: Ending | None = None,
     options: Options | None = None,
     view: ClientView | None = None,
-) -> Telling:
-    """A whole run, told."""
-    telling = Telling(options, view)
+) -> TranslatorRun:
+    """A whole run."""
+    run = TranslatorRun(options, view)
     for part in parts:
-        telling.feed(part)
-    telling.finish(ending)
-    return telling
+        run.feed(part)
+    run.finish(ending)
+    return run
 
 
 def left_open(events: Iterable[Event]) -> list[str]:
-    """What is open when the terminal event comes; the client forgives that in an error, we do not."""
+    """What is open when the terminal event comes. The client allows that before an error; no test here does."""
     view = ClientView([], {})
     for event in events:
         if event["type"] in ("RUN_FINISHED", "RUN_ERROR"):
@@ -159,26 +160,26 @@ def left_open(events: Iterable[Event]) -> list[str]:
 
 
 def needless(events: Iterable[Event], view: ClientView) -> list[Event]:
-    """Snapshots and deltas that tell a client with this view nothing new. One that was to drop what the client does not
-    let go of (reasoning, if none is left) is not in vain."""
-    vain: list[Event] = []
+    """Snapshots and deltas that change nothing for a client with this view. A snapshot without messages that the client
+    keeps by its own rule (reasoning, if none is left) is not counted."""
+    found: list[Event] = []
     for event in events:
         kind = event["type"]
         if kind == "MESSAGES_SNAPSHOT":
             known, before = view.knows_messages, view.messages
             view.apply(event)
-            told = {message["id"] for message in event["messages"]}
-            if known and before == view.messages and all(message["id"] in told for message in before):
-                vain.append(event)
+            ids = {message["id"] for message in event["messages"]}
+            if known and before == view.messages and all(message["id"] in ids for message in before):
+                found.append(event)
         elif kind in ("STATE_SNAPSHOT", "STATE_DELTA"):
             known, state = view.knows_state, dumps(view.state)
             view.apply(event)
-            taken = event.get("snapshot", True) is not None  # the older client takes null, and goes on showing the last
+            taken = event.get("snapshot", True) is not None  # the older client takes null, and keeps the last
             if known and taken and dumps(view.state) == state:
-                vain.append(event)
+                found.append(event)
         else:
             view.apply(event)
-    return vain
+    return found
 
 
 def _activities(part: Any) -> set[str]:
