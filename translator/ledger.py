@@ -29,10 +29,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Set
 from enum import Enum
+from itertools import compress
+from operator import is_not
 from typing import Final, NamedTuple
 
 from .client.view import ClientView
 from .losses import Losses
+from .wire.events import Event
 
 
 class Owner(NamedTuple):
@@ -193,10 +196,13 @@ class Ledger:
         """By id: the record of the model call that says the message."""
         self._openers: dict[str, str | None] = {}
         """By id: whose message of that id was opened first in this run, as the `subagentRunId` of its events."""
-        self._changed: set[str] = set()
-        """Ids under which something was emitted since the client's copies were last compared with the stored ones."""
+        self._stored: dict[str, Event] = {}
+        """By id: the stored messages when the client's copies were last compared with them, but for those under whose
+        id something was emitted since."""
         self._read: set[str] = set()
         """Ids of messages that a checkpoint read beside the stream has; no reconciliation came since."""
+        self._brought: set[str] = set()
+        """Those of them that the client did not have before."""
 
     # --- what is known --------------------------------------------------------------------------------------------
 
@@ -226,6 +232,15 @@ class Ledger:
         """Whether a checkpoint that was read beside the stream has the message."""
         return bool(self._read) and not self._read.isdisjoint(record.names)
 
+    def uncompared(self, stored: Mapping[str, Event]) -> list[str]:
+        """The ids of those stored messages that the client's copies have not been compared with."""
+        compared = map(self._stored.get, stored)
+        return list(compress(stored, map(is_not, compared, stored.values())))
+
+    def was_stored(self, message_id: str) -> bool:
+        """Whether the message was among the stored ones when the client's copies were last compared with them."""
+        return message_id in self._stored
+
     # --- moves ----------------------------------------------------------------------------------------------------
 
     def take_id(self, record: Record, stream_id: str, *, is_run_id: bool) -> None:
@@ -242,7 +257,7 @@ class Ledger:
             self._store(record, "emit" if record.owner.id is None or record.owner.in_tool else "keep")
             self._openers.setdefault(message_id, record.owner.tag)
             self._streaming[message_id] = record
-            self._changed.add(message_id)
+            self._stored.pop(message_id, None)
 
     def emit_beside(self, record: Record, message_id: str) -> None:
         """A message is emitted beside the record's: reasoning, media, the result of a tool that the provider runs."""
@@ -282,10 +297,19 @@ class Ledger:
         """A checkpoint was read beside the stream; it has the messages of these ids."""
         self._read = set(ids)
 
-    def take_changed(self) -> set[str]:
-        """The ids under which something was emitted since this was last asked."""
-        changed, self._changed = self._changed, set()
-        return changed
+    def take_brought(self, wanted: Collection[str]) -> set[str]:
+        """The ids of messages that came from earlier checkpoints read beside the stream, and are not in this one, whose
+        ids are `wanted`."""
+        known = set(self._view.order)
+        gone = (self._brought & known).difference(wanted)
+        self._brought = {item for item in wanted if item in self._brought or item not in known}
+        return gone
+
+    def compared(self, stored: dict[str, Event], continued: Iterable[str]) -> None:
+        """The client's copies of these messages are the stored ones, but for those that have streamed beyond them."""
+        self._stored = stored
+        for message_id in continued:
+            stored.pop(message_id, None)
 
     def reconciled(self, *, is_compared: bool) -> None:
         """A superstep of the root graph has ended (rule 5). `is_compared`: the client was given what the checkpoint
@@ -293,7 +317,7 @@ class Ledger:
         for message_id, record in [(key, record) for key, record in self._pending.items() if record.has_ended]:
             move = "save" if self._view.has(message_id) else "remove"
             self._store(record, move if is_compared else "pass")
-        self._read = set()
+        self._read, self._brought = set(), set()
         self._streaming = {key: record for key, record in self._streaming.items() if not record.has_ended}
 
     def _move(self, record: Record, move: str) -> bool:
@@ -317,7 +341,8 @@ class Ledger:
                 del records[record.id]
 
     def _refuse(self, record: Record, move: str, state: str) -> None:
-        self._changed.update(record.ids)
+        for message_id in record.ids:
+            self._stored.pop(message_id, None)
         self._losses.illegal_move(f"The move {move!r} of the message {record.id!r}, which is {state}")
 
 

@@ -145,9 +145,33 @@ def test_an_illegal_move_is_compared_again_and_changes_nothing() -> None:
     ledger = Ledger(ClientView([]), Counted("t", "r"))
     record = Record()
     ledger.emit(record, "message")
-    assert ledger.take_changed() == {"message"}
+    stored = {"message": {"id": "message"}, "other": {"id": "other"}}
+    ledger.compared(dict(stored), ())
     ledger.emit(record, "other")
-    assert (record.id, ledger.take_changed(), Counted.moves) == ("message", {"message"}, 1)
+    assert (record.id, ledger.uncompared(stored), Counted.moves) == ("message", ["message"], 1)
+
+
+def test_a_message_is_compared_once_until_more_is_emitted_or_its_stored_copy_is_new() -> None:
+    ledger = Ledger(ClientView([]), Losses("t", "r"))
+    stored = {name: {"id": name} for name in ("a", "b", "continued", "emitted")}
+    assert ledger.uncompared(stored) == list(stored)
+    ledger.compared(dict(stored), {"continued"})
+    ledger.emit(Record(), "emitted")
+    anew = {**stored, "b": {"id": "b"}}
+    assert ledger.uncompared(anew) == ["b", "continued", "emitted"]
+    assert [ledger.was_stored(name) for name in stored] == [True, True, False, False]
+
+
+def test_what_checkpoints_brought_is_known_until_the_superstep_ends() -> None:
+    view = ClientView([])
+    text_on(view, "mine")
+    ledger = Ledger(view, Losses("t", "r"))
+    assert ledger.take_brought(["mine", "brought"]) == set()
+    text_on(view, "brought")
+    assert ledger.take_brought(["mine"]) == {"brought"}
+    assert ledger.take_brought(["mine", "brought"]) == set()
+    ledger.reconciled(is_compared=True)
+    assert ledger.take_brought(["mine"]) == set()
 
 
 def test_the_first_reason_stays() -> None:
@@ -182,7 +206,7 @@ def test_what_is_emitted_beside_a_message_ends_with_it() -> None:
 def test_messages_that_the_run_did_not_emit_are_kept_too() -> None:
     ledger = Ledger(ClientView([]), Losses("t", "r"))
     ledger.keep(["activity", "activity"])
-    assert (ledger.is_kept("activity"), ledger.is_kept("other"), ledger.take_changed()) == (True, False, set())
+    assert (ledger.is_kept("activity"), ledger.is_kept("other"), ledger.pending()) == (True, False, set())
 
 
 def test_an_ended_record_does_not_keep_its_model_call() -> None:

@@ -12,17 +12,17 @@ Only `values` are complete: what streamed may be missing from them, and they hav
 4. A client keeps its own order for ids it has. Where that is known to end wrong, a snapshot of what is in order so far
    comes first.
 5. What a snapshot cannot make the client drop (old reasoning and activities, by the client's own rule) is kept.
+6. A message is compared once. It is compared again when something was emitted under its id, or its stored copy is new.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from ..client.snapshots import with_activity_types
+from ..client.snapshots import ordered_snapshots, with_activity_types
 from ..client.view import ClientView
-from ..convert.compare import by_id, common_length, count_calls, is_same_message, merge, same_order
+from ..convert.compare import by_id, count_calls, is_same_message, merge, same_order
 from ..convert.to_events import as_events
 from ..ledger import Ledger, Overlap
 from ..losses import Losses
@@ -30,22 +30,6 @@ from ..options import Options
 from ..wire import events
 from ..wire.events import Event
 from .message_cache import MessageCache, keys_of
-
-
-class _Reconciled:
-    """The messages with which a superstep ended, the same in checkpoint and client. They are the head of both, which is
-    not compared again."""
-
-    __slots__ = ("call_counts", "order", "stored", "wanted")
-
-    def __init__(self) -> None:
-        self.stored = 0
-        """How many stored messages."""
-        self.order: list[str] = []
-        """The ids at the client, with those that it keeps beside the stored ones."""
-        self.wanted: dict[str, Event] = {}
-        self.call_counts: Counter[str] = Counter()
-        """By id of a tool call: how many messages have one."""
 
 
 class Messages:
@@ -59,11 +43,6 @@ class Messages:
         self._last: Any = None
         """The channel's value when it was last read."""
         self._is_written = False
-        self._head = _Reconciled()
-        self._equal: dict[str, Event] = {}
-        """Behind the head: messages of which the client is known to have what the checkpoint has."""
-        self._from_checkpoint: set[str] = set()
-        """Ids that the client got from a checkpoint read beside the stream; no values of the stream came since."""
 
     def written(self, names: Collection[str]) -> None:
         """Nodes wrote these channels."""
@@ -74,8 +53,7 @@ class Messages:
         if not self._view.knows_messages or not isinstance(messages, list | tuple):
             return False
         self._stored.read(messages)
-        wanted = {message["id"] for stored in self._stored.all for message in stored.messages}
-        beside = wanted.union(pending)
+        beside = {message["id"] for message in self._stored.messages}.union(pending)
         return any(item not in beside and not self._is_kept(item, ()) for item in self._view.order)
 
     def is_ahead(self, messages: Sequence[Any]) -> bool:
@@ -98,22 +76,19 @@ class Messages:
         client has may still be stored, and nothing is removed. `waiting`: messages of subgraphs that wait; they count
         as stored behind these. A channel that no node wrote and that is the same object is not compared.
         """
-        self._from_checkpoint = set()
         pending = self._ledger.pending()
         if self._is_written or is_first or messages is not self._last:
             self._last, self._is_written = messages, False
-            if self._stored.read(messages) < self._head.stored:
-                self._compare_all()
+            self._stored.read(messages)
         elif not pending and not waiting:
             return
         yield from self._reconcile(pending, is_first=is_first, is_partial=is_partial, waiting=waiting)
 
     def on_checkpoint(self, messages: Sequence[Any]) -> dict[str, Event]:
         """Reads messages of a checkpoint that was read beside the stream; what they are for the client, by id."""
-        if self._stored.read(messages) < self._head.stored:
-            self._compare_all()
+        self._stored.read(messages)
         self._last, self._is_written = messages, True  # whatever the stream brings next is compared
-        return by_id(message for stored in self._stored.all for message in stored.messages)
+        return by_id(self._stored.messages)
 
     def reconcile_checkpoint(
         self, wanted: Mapping[str, Event], pending: Collection[str], overlap: Overlap, *, is_first: bool
@@ -124,11 +99,9 @@ class Messages:
         not stream, is removed if it is not in these messages: a message without an id gets a new one with each reading
         of a superstep that has not ended.
         """
-        known = set(self._view.order)
-        left = self._from_checkpoint.intersection(known).difference(wanted, pending)
-        left = {item for item in left if not self._is_kept(item, ())}
-        self._from_checkpoint = {item for item in wanted if item in self._from_checkpoint or item not in known}
-        overlap = Overlap(overlap.continued, overlap.renamed | left)
+        gone = self._ledger.take_brought(wanted).difference(pending)
+        renamed = overlap.renamed.union(item for item in gone if not self._is_kept(item, ()))
+        overlap = Overlap(overlap.continued, renamed)
         yield from self._reconcile(pending, is_first=is_first, is_partial=True, overlap=overlap)
 
     def at_end(self, waiting: Sequence[Event]) -> Iterator[Event]:
@@ -140,9 +113,7 @@ class Messages:
         """The event that makes the client drop one message, so that it can be emitted anew; none if it cannot be made
         to."""
         if self._view.knows_messages:
-            self._changed({message_id})
-            rest = [self._view.message(item) for item in self._view.order if item != message_id]
-            yield self._snapshot_event([item for item in rest if item is not None])
+            yield self._snapshot_event([each for each in self._view.messages if each["id"] != message_id])
 
     def _reconcile(
         self,
@@ -153,76 +124,30 @@ class Messages:
         overlap: Overlap | None = None,
         waiting: Sequence[Event] = (),
     ) -> Iterator[Event]:
-        view = self._view
-        self._changed(self._ledger.take_changed())
+        view, ledger = self._view, self._ledger
         order = view.order
-        head = self._checked_head(order)
-        stored = [message for item in self._stored.all[head.stored :] for message in item.messages]
-        wanted = by_id(message for message in (*stored, *waiting) if message["id"] not in head.wanted)
-        tail = order[len(head.order) :]
-        extras = [message_id for message_id in tail if message_id not in wanted]
-        continued, surplus = overlap or ((), set())
+        wanted = by_id([*self._stored.messages, *waiting])
+        continued, surplus = overlap or Overlap(set(), set())
+        wanted |= {item: message for item in continued if item in wanted and (message := view.message(item))}
+        extras = [item for item in order if item not in wanted]
         if not is_partial:
             surplus = {item for item in extras if not self._is_kept(item, pending)}
-        wanted |= {item: message for item in continued if item in wanted and (message := view.message(item))}
         late = [item for item in extras if item in pending and item not in surplus] if overlap is not None else []
-        missing = [message for message_id, message in wanted.items() if not view.has(message_id)]
-        present = [message_id for message_id in tail if message_id in wanted]
-        if len(present) + len(missing) < len(wanted):  # what the client kept in the head is stored now
-            self._compare_all()
-            yield from self._reconcile(
-                pending, is_first=is_first, is_partial=is_partial, overlap=overlap, waiting=waiting
-            )
-            return
+        uncompared = ledger.uncompared(wanted)
+        missing = [wanted[item] for item in uncompared if not view.has(item)]
         is_unknown = not view.knows_messages and bool(wanted)
-        whole = is_unknown or bool(surplus) or bool(missing and (is_first or late)) or self._differs(wanted)
-        if whole or not same_order(present + [message["id"] for message in missing], wanted):
+        differs = any(not self._is_same(wanted[item]) for item in uncompared)
+        whole = is_unknown or surplus or (missing and (is_first or late)) or differs
+        if whole or not _are_in_order([*order, *(message["id"] for message in missing)], wanted):
             rest = [item for item in order if item not in surplus and item not in late]
             streaming = [message for item in late if (message := view.message(item))]
-            yield from self._snapshot(merge({**head.wanted, **wanted}, rest, view) + streaming)
+            yield from self._snapshots(merge(wanted, rest, view) + streaming)
         elif missing:
             appended = self._appended(missing, wanted)
             yield from appended
-            if not appended or not self._is_in_order(wanted):
-                yield from self._snapshot(merge({**head.wanted, **wanted}, order, view))
-        self._equal = {item: message for item, message in wanted.items() if item not in continued}
-        if not is_partial and not waiting:
-            self._set_head(wanted)
-
-    def _changed(self, ids: Collection[str]) -> None:
-        """Something was emitted under these ids: the client's copies are compared again."""
-        if not self._head.wanted.keys().isdisjoint(ids):
-            self._compare_all()
-        for message_id in ids:
-            self._equal.pop(message_id, None)
-
-    def _checked_head(self, order: list[str]) -> _Reconciled:
-        """The head, if the client still has it as it was; else an empty one."""
-        head = self._head
-        count = len(head.order)
-        if order[:count] != head.order or not head.wanted.keys().isdisjoint(order[count:]):
-            self._compare_all()
-        return self._head
-
-    def _set_head(self, wanted: dict[str, Event]) -> None:
-        """The superstep ended: if the client now has what it should, that is not compared again."""
-        if self._view.knows_messages and self._is_in_order(wanted):
-            head = self._head
-            head.stored, head.order = len(self._stored.all), self._view.order
-            head.wanted.update(wanted)
-            head.call_counts.update(count_calls(wanted))
-            self._equal = {}
-
-    def _is_in_order(self, wanted: Mapping[str, Event]) -> bool:
-        """Whether the client has the head and then the wanted messages, all in their order. It puts a result behind the
-        message that called, wherever that is."""
-        head, order = self._head.order, self._view.order
-        present = [message_id for message_id in order[len(head) :] if message_id in wanted]
-        return order[: len(head)] == head and len(present) == len(wanted) and same_order(present, wanted)
-
-    def _compare_all(self) -> None:
-        self._equal = {**self._head.wanted, **self._equal}
-        self._head = _Reconciled()
+            if not appended or not _are_in_order(view.order, wanted):
+                yield from self._snapshots(merge(wanted, order, view))
+        ledger.compared(wanted, continued)
 
     def _is_kept(self, message_id: str, pending: Collection[str]) -> bool:
         """Whether the client keeps a message that is not stored (rule 2)."""
@@ -233,44 +158,28 @@ class Messages:
         message = self._view.message(message_id) or {}
         if "subagentRunId" in message and "parentToolCallId" not in message.get("metadata", {}):
             return True
-        if message.get("role") == "activity" and message_id not in self._equal:
+        if message.get("role") == "activity" and not self._ledger.was_stored(message_id):
             return True
         return self._options.history == "keep"
 
-    def _differs(self, wanted: Mapping[str, Event]) -> bool:
-        """Whether the client has another copy of one of these messages."""
-        equal, message = self._equal, self._view.message
-        return any(
-            equal.get(message_id) is not stored
-            and (copy := message(message_id)) is not None
-            and not is_same_message(copy, stored)
-            for message_id, stored in wanted.items()
-        )
+    def _is_same(self, stored: Event) -> bool:
+        """Whether the client has no other copy of a message."""
+        copy = self._view.message(stored["id"])
+        return copy is None or is_same_message(copy, stored)
 
     def _appended(self, missing: list[Event], wanted: Mapping[str, Event]) -> list[Event]:
         """New messages as events; [] if events cannot express them, or the client would mix up their calls."""
-        owner = self._view.call_owner
-        before, counts = self._head.call_counts, count_calls(wanted)
-        made: list[Event] = []
-        for message in missing:
-            message_events = as_events(message)
-            call_ids = [call["id"] for call in message.get("toolCalls", ())]
-            answered = message.get("toolCallId", "")
-            repeated = before[answered] + counts[answered] > 1
-            ambiguous = repeated or any(counts[call_id] > 1 or owner(call_id) is not None for call_id in call_ids)
-            if message_events is None or ambiguous or "subagentRunId" in message:
-                return []
-            made += message_events
-        return made
+        ids = {call["id"] for message in missing for call in message.get("toolCalls", ())}
+        ids.update(message["toolCallId"] for message in missing if "toolCallId" in message)
+        counts = count_calls(wanted) if ids else {}
+        if any(counts.get(call_id, 0) > 1 for call_id in ids) or any("subagentRunId" in message for message in missing):
+            return []
+        made = [as_events(message) for message in missing]
+        return [] if None in made else [event for each in made for event in each or ()]
 
-    def _snapshot(self, messages: list[Event]) -> Iterator[Event]:
+    def _snapshots(self, messages: list[Event]) -> Iterator[Event]:
         wanted = by_id(messages)
-        if order := self._view.order:
-            present = [message_id for message_id in order if message_id in wanted]
-            result = present + [message_id for message_id in wanted if not self._view.has(message_id)]
-            if not same_order(result, wanted):
-                yield self._snapshot_event(messages[: common_length(present, list(wanted))])
-        yield self._snapshot_event(messages)
+        yield from ordered_snapshots(self._view.order, messages, self._snapshot_event)
         self._ledger.keep(message_id for message_id in self._view.order if message_id not in wanted)
 
     def _snapshot_event(self, messages: list[Event]) -> Event:
@@ -281,6 +190,11 @@ class Messages:
         drops = any((copy := view.message(item)) is not None and copy.get("activityType") == "media" for item in left)
         known = view.knows_activities
         return with_activity_types(snapshot, view.version, known=known, complete=("media",), drops=drops)
+
+
+def _are_in_order(ids: list[str], wanted: Mapping[str, Event]) -> bool:
+    """Whether a client with messages of these ids has the wanted ones in their order."""
+    return ids == list(wanted) or same_order([item for item in ids if item in wanted], wanted)
 
 
 def _behind(key: Any, keys: list[Any]) -> list[Any]:

@@ -16,9 +16,11 @@ _FIELDS: Final = ("role", "name", "toolCallId", "metadata", "encryptedValue", "a
 
 def by_id(wires: Iterable[Event]) -> dict[str, Event]:
     """Messages by id. Of several with one id (a list without a reducer may have one twice) the first counts."""
-    found: dict[str, Event] = {}
-    for wire in wires:
-        found.setdefault(wire["id"], wire)
+    listed = list(wires)
+    found = {wire["id"]: wire for wire in listed}
+    if len(found) < len(listed):
+        found = {wire["id"]: wire for wire in reversed(listed)}
+        found = {wire["id"]: found[wire["id"]] for wire in listed}
     return found
 
 
