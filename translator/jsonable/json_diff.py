@@ -8,8 +8,8 @@ Rules
    validation (what the client runs) and for jsonpatch.
 3. Where the operations inside a level take more bytes than one `replace` of the level, they become that `replace`.
 4. A string is replaced: JSON Patch cannot append to one.
-5. fast-json-patch refuses a path through `__proto__`, and through `prototype` below `constructor`. A change there is a
-   `replace` of the nearest level above that has a path.
+5. fast-json-patch refuses a path through `__proto__`, and through `prototype` below `constructor`. A change behind a
+   key `__proto__` or `prototype` is a `replace` of the nearest level above that has a path.
 6. Lists are aligned by their common beginning and end, then by the id or content of their elements.
 7. No step is slower than sorting: the work is O(size + n log n). Values are compared as bytes written by orjson, many
    at once, so Python looks only at what changed and at its siblings.
@@ -19,15 +19,19 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from math import inf
 from typing import Any, Final
 
 from orjson import dumps
 
 Operation = dict[str, Any]
 
-_MEASURED_FROM: Final = 512
-"""Bytes of a growing patch from which the value is measured, to stop when the patch is larger."""
+_MANY: Final = 16
+"""Operations on one stretch of a list above which their size is compared with that of the list while they are made."""
+_REMOVE: Final = len('{"op":"remove","path":"/0"},')
+"""The bytes of the smallest operation, beside the path of its list."""
+_NO_PATH: Final = frozenset({"__proto__", "prototype"})
+"""Keys that no path leads through (rule 5)."""
 _AT_ONCE: Final = 32
 """Elements compared by one pair of dumps: enough for C to win, few enough to look into when they differ."""
 _CONTAINERS: Final = (dict, list)
@@ -36,11 +40,11 @@ _CONTAINERS: Final = (dict, list)
 def diff(before: Any, after: Any, path: str = "") -> list[Operation] | None:
     """The operations that turn `before`, the JSON value at the JSON pointer `path`, into the JSON value `after`.
 
-    `[]` if they are the same; None if the client refuses every patch there (`path` leads through `__proto__`). Neither
+    `[]` if they are the same; None if the client refuses every patch there (rule 5 of this module). Neither
     value is changed, and `after` is not copied: the operations hold parts of it. Both are nested no deeper than
     `to_json` makes them.
     """
-    if not _has_path(path):
+    if not _NO_PATH.isdisjoint(path.split("/")):
         return None
     if type(after) not in (dict, list) and _same(before, after):
         return []
@@ -115,10 +119,9 @@ def _objects(before: dict[str, Any], after: dict[str, Any], path: str) -> _Patch
     added = [key for key in after if key not in before]
     kept = [key for key in after if key in before] if added else list(after)
     touched = [kept[at] for at in _changed([before[key] for key in kept], [after[key] for key in kept])]
-    below_constructor = path.endswith("/constructor")
     patch = _Patch()
     for key in (*removed, *touched, *added):
-        if key == "__proto__" or (key == "prototype" and below_constructor):
+        if key in _NO_PATH:
             return None
         inner = f"{path}/{escape(key)}"
         if key not in after:
@@ -134,69 +137,45 @@ def _objects(before: dict[str, Any], after: dict[str, Any], path: str) -> _Patch
 
 def _lists(before: list[Any], after: list[Any], path: str) -> _Patch | None:
     """None: the patch is larger than the list."""
-    start = _common_prefix(before, after)
-    end = _common_suffix(before, after, min(len(before), len(after)) - start)
-    left, right = before[start : len(before) - end], after[start : len(after) - end]
+    start, left, right = _trimmed(before, after)
     patch = _Patch()
-    limit = _Limit(path, after)
     if len(left) == len(right):
-        positions = _changed(left, right)
+        positions = list(_changed(left, right))
         if 2 * len(positions) <= len(left) + 1:
             for at in positions:
                 patch.extend(_between(left[at], right[at], f"{path}/{start + at}"))
-                if limit.is_passed_by(patch):
-                    return None
             return patch
+    most = inf
     for i, j, k, m in _stretches(left, right):
-        if not _stretch(patch, limit, left[i:j], right[k:m], path, start + k):
+        if m - k == j - i == 1 and _same(left[i], right[k]):
+            continue
+        skipped, old, new = _trimmed(left[i:j], right[k:m])
+        positions = list(_changed(old, new))
+        count = len(positions) + abs(len(old) - len(new))
+        if count > _MANY and most == inf:
+            most = _around(path) + len(dumps(after))
+        if patch.size + count * (_REMOVE + len(path)) > most:
             return None
+        at = start + k + skipped
+        paired = min(len(old), len(new))
+        for offset in positions:
+            if patch.size > most:
+                return None
+            patch.extend(_between(old[offset], new[offset], f"{path}/{at + offset}"))
+        for _ in range(paired, len(old)):
+            patch.remove(f"{path}/{at + paired}")
+        for offset in range(paired, len(new)):
+            patch.add(f"{path}/{at + offset}", new[offset])
     return patch
 
 
-def _stretch(patch: _Patch, limit: _Limit, left: list[Any], right: list[Any], path: str, at: int) -> bool:
-    """Adds what turns `left` into `right` at position `at`; False when the patch has become larger than the list."""
-    if not left or not right or not _same(left, right):
-        begin = _common_prefix(left, right)
-        end = _common_suffix(left, right, min(len(left), len(right)) - begin)
-        left, right = left[begin : len(left) - end], right[begin : len(right) - end]
-        at += begin
-        paired = min(len(left), len(right))
-        for offset in range(paired):
-            patch.extend(_between(left[offset], right[offset], f"{path}/{at + offset}"))
-            if limit.is_passed_by(patch):
-                return False
-        for _ in range(paired, len(left)):
-            patch.remove(f"{path}/{at + paired}")
-            if limit.is_passed_by(patch):
-                return False
-        for offset in range(paired, len(right)):
-            patch.add(f"{path}/{at + offset}", right[offset])
-            if limit.is_passed_by(patch):
-                return False
-    return True
-
-
-class _Limit:
-    """The bytes of a `replace`, measured once a patch is large enough."""
-
-    __slots__ = ("path", "size", "value")
-
-    def __init__(self, path: str, value: Any) -> None:
-        self.path = path
-        self.value = value
-        self.size = 0
-
-    def is_passed_by(self, patch: _Patch) -> bool:
-        if patch.size <= _MEASURED_FROM:
-            return False
-        if not self.size:
-            self.size = _around(self.path) + len(dumps(self.value))
-        return patch.size > self.size
-
-
-def _has_path(path: str) -> bool:
-    tokens = path.split("/")
-    return "__proto__" not in tokens and ("constructor", "prototype") not in pairwise(tokens)
+def _trimmed(before: list[Any], after: list[Any]) -> tuple[int, list[Any], list[Any]]:
+    """How many elements two lists have in common at their beginning; and both without these, and without those that
+    they have in common at their end."""
+    start = next(_changed(before, after), min(len(before), len(after)))
+    left, right = before[start:], after[start:]
+    end = next(_changed(left[::-1], right[::-1]), min(len(left), len(right)))
+    return start, left[: len(left) - end], right[: len(right) - end]
 
 
 def _same(before: Any, after: Any) -> bool:
@@ -207,49 +186,14 @@ def _same(before: Any, after: Any) -> bool:
     return dumps(before) == dumps(after) if kind in _CONTAINERS else bool(before == after)
 
 
-def _changed(before: Sequence[Any], after: Sequence[Any]) -> list[int]:
-    """The positions at which two lists of one length differ."""
-    positions = []
-    for start in range(0, len(after), _AT_ONCE):
+def _changed(before: Sequence[Any], after: Sequence[Any]) -> Iterator[int]:
+    """The positions at which two lists differ, as far as the shorter one goes."""
+    for start in range(0, min(len(before), len(after)), _AT_ONCE):
         left, right = before[start : start + _AT_ONCE], after[start : start + _AT_ONCE]
-        if len(right) > 1 and dumps(left) == dumps(right):
-            continue
-        positions += [start + at for at in range(len(right)) if not _same(left[at], right[at])]
-    return positions
-
-
-def _common_prefix(before: Sequence[Any], after: Sequence[Any]) -> int:
-    """How many elements two lists have in common at their beginning."""
-    shorter = min(len(before), len(after))
-    start = 0
-    while start < shorter:
-        end = min(start + _AT_ONCE, shorter)
-        if dumps(before[start:end]) != dumps(after[start:end]):
-            while _same(before[start], after[start]):
-                start += 1
-                if start == end:
-                    break
-            else:
-                return start
-        start = end
-    return shorter
-
-
-def _common_suffix(before: Sequence[Any], after: Sequence[Any], most: int) -> int:
-    """How many elements two lists have in common at their end, up to `most`."""
-    count = 0
-    while count < most:
-        step = min(_AT_ONCE, most - count)
-        left, right = (
-            before[len(before) - count - step : len(before) - count],
-            after[len(after) - count - step :][:step],
-        )
-        if dumps(left) != dumps(right):
-            while count < most and _same(before[-count - 1], after[-count - 1]):
-                count += 1
-            return count
-        count += step
-    return count
+        if len(right) == 1 or dumps(left) != dumps(right):
+            for at, (one, other) in enumerate(zip(left, right, strict=False)):
+                if not _same(one, other):
+                    yield start + at
 
 
 def _stretches(before: Sequence[Any], after: Sequence[Any]) -> Iterator[tuple[int, int, int, int]]:
