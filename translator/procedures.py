@@ -35,6 +35,7 @@ from .parts.channels import as_sequence, channels, written_channels, written_mes
 from .parts.part import Namespace, Part
 from .parts.platform_messages import AccumulatedMessages
 from .run.custom import custom_event, written_state
+from .run.delegations import called_tool
 from .run.ending import counted, failure_of, result_of
 from .run.error_detail import NEUTRAL, Failure, failure_of_result
 from .run.interrupts import Interrupts
@@ -238,6 +239,7 @@ class Procedures:
             if interrupts is not None:
                 yield from self._subagents.on_values(ns, channels(values))
         elif values is not None:
+            self._subagents.on_checkpoint(channels(values))
             yield from self._root.on_checkpoint(values)
         if interrupts is not None:
             self._interrupts.add(ns, interrupts)
@@ -268,8 +270,8 @@ class Procedures:
         if isinstance(part.data, Mapping):
             if asked := as_sequence(part.data.get("interrupts")):
                 self._interrupts.add(part.ns, asked)
-            segment, call_id = self._subagents.on_task(part.ns, part.data)
-            self._visibility.on_task(part.ns, segment, call_id)
+            segment = f"{part.data.get('name')}:{part.data.get('id')}"
+            self._visibility.on_task(part.ns, segment, called_tool(part.data.get("input")))
             yield from self._steps.on_task(part.ns, part.data)
 
     def _on_metadata(self, part: Part) -> Iterator[Event]:

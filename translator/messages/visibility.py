@@ -87,6 +87,10 @@ class VisibilityRules:
         else:
             self._tool_tasks.pop((*ns, segment), None)
 
+    def call_of(self, task: Namespace) -> str | None:
+        """The id of the tool call that a running task runs; None if the `tasks` mode did not say so."""
+        return self._tool_tasks.get(task)
+
     def runs_tools(self, ns: Namespace, node: str) -> bool:
         """Whether a node of the graph at `ns` runs tools (rule 2)."""
         return (node == "tools" or (ns, node) in self._tool_nodes) and (ns, node) not in self._own_messages
@@ -119,7 +123,7 @@ class VisibilityRules:
         marked = metadata.get(PARENT)
         if isinstance(marked, str) and marked:
             return marked
-        if (known := self._tool_tasks.get(tool)) is not None:
+        if (known := self.call_of(tool)) is not None:
             return known
         graph, node = _node(tool)
         unanswered = [call_id for (ns, call_id), nodes in self._callers.items() if ns == graph and nodes != {node}]

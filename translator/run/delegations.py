@@ -4,8 +4,7 @@ Rules:
 
 1. The calls of a graph are in its own last values: those of the last assistant message, without the answered ones. Call
    ids are no keys across graphs or turns: models number their calls anew.
-2. Where the stream has no values of the calling graph (it resumes there, or was joined later), they are in the client's
-   messages: a call is unanswered if no result of its id comes behind it.
+2. A stream that was joined later may have no values of the root: then those of a checkpoint count.
 3. A subagent runs for the call that the `tasks` mode names. Else its input decides: its last human message, also of a
    subagent that resumes, ends with the call's description. Else its graph's name (`lc_agent_name`) is asked for.
 4. A call has the id that the client knows it by. It has none if the client does not know it (yet): the id is a
@@ -14,10 +13,8 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
-
-import orjson
 
 from ..client.view import ClientView
 from ..content.reader import text_of
@@ -43,15 +40,15 @@ class Delegation(NamedTuple):
 
 
 class Delegations:
-    """The unanswered calls of a run's graphs. `view`: the client's messages."""
+    """The unanswered calls of a run's graphs. `view`: the client's messages; `call_of`: gives the id of the call that a
+    tool's task runs, where the `tasks` mode says so."""
 
-    def __init__(self, view: ClientView, options: Options) -> None:
+    def __init__(self, view: ClientView, options: Options, call_of: Callable[[Namespace], str | None]) -> None:
         self._view = view
         self._key = options.messages_key
+        self._call_of = call_of
         self._by_graph: dict[Namespace, list[Any]] = {}
-        """By graph whose values are in the stream: its last assistant message and the tool results behind it."""
-        self._of_tasks: dict[Namespace, str] = {}
-        """By the path of a tool's task: the id of the call that it runs, where the `tasks` mode says so."""
+        """By graph: its last assistant message and the tool results behind it."""
 
     def on_values(self, ns: Namespace, channels: Any) -> None:
         """`values` of the graph at `ns` came."""
@@ -66,29 +63,24 @@ class Delegations:
                 break
         self._by_graph[ns] = tail[::-1] if kind == "ai" else []
 
-    def on_task(self, task: Namespace, given: Any) -> str | None:
-        """A task began, with this input, or ended. Returns the id of the tool call that it runs, if it runs one."""
-        call = _tool_call(given)
-        if call is not None:
-            self._of_tasks[task] = call
-        return call
+    def on_checkpoint(self, channels: Any) -> None:
+        """A checkpoint of the root was read beside the stream."""
+        if () not in self._by_graph:
+            self.on_values((), channels)
 
-    def of(self, ns: Namespace, subagent: str | None, name: Any, given: str | None) -> list[Delegation]:
+    def of(self, ns: Namespace, name: Any, given: str | None) -> list[Delegation]:
         """The calls that the graph at `ns`, which a tool called, may run for.
 
-        `subagent`: the `subagentRunId` of the calling graph; `name`: that of the graph at `ns`; `given`: the text of
-        its input. What is None is unknown.
+        `name`: that of the graph; `given`: the text of its input. What is None is unknown.
         """
-        caller, known = ns[:-1], self._of_tasks.get(ns)
-        tail = self._by_graph.get(caller)
-        found = self._at_client(subagent) if tail is None else self._made(tail)
+        known, found = self._call_of(ns), self._unanswered(self._by_graph.get(ns[:-1]))
         if known is not None:
-            return [each for each in found if each.id == known or each.client_id == known]
+            return [each for each in found if known in (each.id, each.client_id)]
         if given is not None:
             return [each for each in found if given.endswith(each.description)]
         return [each for each in found if each.name == name]
 
-    def _made(self, tail: list[Any]) -> Iterator[Delegation]:
+    def _unanswered(self, tail: list[Any] | None) -> Iterator[Delegation]:
         """The unanswered calls in the last messages of a graph (rule 1)."""
         if not tail:
             return
@@ -99,24 +91,10 @@ class Delegations:
             return
         known = [call["id"] for call in (self._view.message(message_id) or {}).get("toolCalls") or ()]
         for call in calls:
-            call_id, args = (call.get("id"), _task_args(call.get("args"))) if type(call) is dict else (None, None)
-            if args is None or call.get("name") != TASK_TOOL or not isinstance(call_id, str) or call_id in answered:
-                continue
-            client_id = next((each for each in known if each == call_id or each.endswith(f"-{call_id}")), None)
-            yield Delegation(call_id, message_id, *args, client_id)
-
-    def _at_client(self, subagent: str | None) -> Iterator[Delegation]:
-        """The unanswered calls in the client's messages of the main agent (None) or a subagent (rule 2)."""
-        unanswered: dict[str, Delegation] = {}
-        for message in self._view.messages:
-            if message["role"] == "tool":
-                unanswered.pop(message.get("toolCallId", ""), None)
-            elif message["role"] == "assistant" and message.get("subagentRunId") == subagent:
-                for call in message.get("toolCalls") or ():
-                    args = _parsed(call["function"]["arguments"]) if call["function"]["name"] == TASK_TOOL else None
-                    if args is not None:
-                        unanswered[call["id"]] = Delegation(call["id"], message["id"], *args, call["id"])
-        yield from unanswered.values()
+            call_id, args = (call.get("id"), _task_args(call)) if type(call) is dict else (None, None)
+            if args is not None and isinstance(call_id, str) and call_id not in answered:
+                client_id = next((each for each in known if each == call_id or each.endswith(f"-{call_id}")), None)
+                yield Delegation(call_id, message_id, *args, client_id)
 
 
 def last_input(channels: Any, messages_key: str) -> str | None:
@@ -133,9 +111,12 @@ def _messages(channels: Any, messages_key: str) -> Sequence[Any]:
     return messages if type(messages) in (list, tuple) else ()  # type: ignore[return-value]
 
 
-def _tool_call(task_input: Any) -> str | None:
-    """The id of the tool call that a task's input is; LangGraph gives it in a list, or beside the state. Both forms are
-    recognised by their `type` marks: a graph's own state may have the fields of a call."""
+def called_tool(task_input: Any) -> str | None:
+    """The id of the tool call that a task's input is; None for any other input.
+
+    LangGraph gives it in a list, or beside the state. Both forms are recognised by their `type` marks: a graph's own
+    state may have the fields of a call.
+    """
     if type(task_input) in (list, tuple) and len(task_input) == 1:
         task_input = task_input[0]
     if type(task_input) is dict and task_input.get("__type") == "tool_call_with_context":
@@ -146,15 +127,9 @@ def _tool_call(task_input: Any) -> str | None:
     return None
 
 
-def _parsed(arguments: str) -> tuple[str, str] | None:
-    try:
-        return _task_args(orjson.loads(arguments))
-    except ValueError:
-        return None
-
-
-def _task_args(args: Any) -> tuple[str, str] | None:
-    """The subagent and the description that a call's arguments ask for."""
+def _task_args(call: dict[Any, Any]) -> tuple[str, str] | None:
+    """The subagent and the description that a call of the `task` tool asks for; None for any other call."""
+    args = call.get("args") if call.get("name") == TASK_TOOL else None
     if type(args) is not dict:
         return None
     name, description = args.get("subagent_type"), args.get("description")

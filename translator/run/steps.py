@@ -65,7 +65,7 @@ class Steps:
     def on_update(self, ns: Namespace, node: str) -> Iterator[Event]:
         """A task of `node` ended. One that was not known to run is a step that begins and ends here."""
         if not self._exact:
-            yield from self._end(ns, node, None)
+            yield from self._end(ns, node)
 
     def on_task(self, ns: Namespace, task: Mapping[str, Any]) -> Iterator[Event]:
         """A part of the `tasks` mode: a task's start or its result."""
@@ -93,22 +93,18 @@ class Steps:
         step = self._step(ns, node)
         if step[1] is not None and not self._has_owners:
             return
-        tasks = self._running.get(step)
-        if tasks is None:
-            self._running[step] = {(ns, task): None}
+        is_new = step not in self._running
+        self._running.setdefault(step, {})[ns, task] = None
+        if is_new:
             yield events.step_started(*step)
-        else:
-            tasks[ns, task] = None
 
-    def _end(self, ns: Namespace, node: str, task: str | None) -> Iterator[Event]:
+    def _end(self, ns: Namespace, node: str, task: str = "") -> Iterator[Event]:
         self._last = ((), None)
         step = self._step(ns, node)
-        running = self._running.get(step, {})
-        exact = (ns, task) if task is not None and (ns, task) in running else None
-        ended = exact or next((known for known in running if known[0] == ns), None)
-        if ended is None:
-            ended = (ns, "")
-            yield from self._begin(ns, node, "")
+        running, ended = self._running.get(step, {}), (ns, task)
+        if ended not in running:
+            ended = next((known for known in running if known[0] == ns), ended)
+            yield from self._begin(ns, node, ended[1])
         if step in self._running:
             yield from self._remove(step, ended)
 

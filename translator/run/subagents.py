@@ -40,6 +40,7 @@ class Subagent:
     parent: Subagent | None
     call: Delegation | None
     """The call that it runs for; None if that is not certain."""
+    has_ended: bool = False
 
     @property
     def id(self) -> str:
@@ -54,6 +55,9 @@ class Subagent:
 
 class ToolTasks(Protocol):
     """Which tasks of a run call a tool."""
+
+    def call_of(self, task: Namespace) -> str | None:
+        """The id of the call that a tool's task runs; None if it is not known."""
 
     def is_tool(self, task: Namespace) -> bool:
         """Whether a task, by its whole path, runs a tool."""
@@ -71,13 +75,9 @@ class Subagents:
         self._tools = tools
         self._by_ns: dict[Namespace, Subagent] = {}
         """All of the run: what ended may still be the owner of late parts."""
-        self._running: dict[Namespace, Subagent] = {}
-        """Those that have not ended."""
-        self._taken: set[tuple[str, str]] = set()
-        """The calls that subagents run for: the message and its call."""
         self._examined: set[tuple[Namespace, bool]] = set()
         """Namespaces of graphs that tools call, and whether they were examined by their input."""
-        self._delegations = Delegations(view, options)
+        self._delegations = Delegations(view, options, tools.call_of)
 
     def of(self, ns: Namespace) -> Subagent | None:
         """The innermost subagent that the graph at `ns` is, or belongs to."""
@@ -116,13 +116,9 @@ class Subagents:
         if self._is_new(ns, by_input=True):
             yield from self._find(ns, None, last_input(channels, self._key))
 
-    def on_task(self, ns: Namespace, task: Mapping[str, Any]) -> tuple[str, str | None]:
-        """A part of the `tasks` mode: a task's start or its result.
-
-        Returns the task's segment of a namespace, and the id of the tool call that it begins to run, if it does.
-        """
-        segment = f"{task.get('name')}:{task.get('id')}"
-        return segment, self._delegations.on_task((*ns, segment), task.get("input"))
+    def on_checkpoint(self, channels: Any) -> None:
+        """A checkpoint of the root was read beside the stream."""
+        self._delegations.on_checkpoint(channels)
 
     def answered(self, message: Any, call_id: str | None, task: Namespace) -> list[Subagent]:
         """The subagents that end with a message, if it is a result: of the call `call_id`, returned by `task`.
@@ -130,9 +126,9 @@ class Subagents:
         `call_id`: as the client knows it; None: it does not. Two calls with the same arguments may have been confused;
         then the result's own task says which subagent ended.
         """
-        if not self._running or kind_of(fields(message)) != "tool":
+        running = self.running()
+        if not running or kind_of(fields(message)) != "tool":
             return []
-        running = self._running.values()
         asked = [item for item in running if call_id is not None and item.call_id == call_id]
         if any(item.ns[: len(task)] == task for item in asked):
             return asked
@@ -143,7 +139,7 @@ class Subagents:
 
         They have ended already if the stream has the `messages` mode.
         """
-        running = [item for item in self._running.values() if item.call and item.ns[:-1] == ns]
+        running = [item for item in self.running() if item.ns[:-1] == ns]
         results = [(fields(message), message) for message in written_messages(output, self._key)] if running else []
         return [
             (item, message)
@@ -154,12 +150,14 @@ class Subagents:
 
     def running(self, ns: Namespace = ()) -> list[Subagent]:
         """The subagents called within the graph at `ns` that have not ended, innermost first."""
-        below = [item for item in self._running.values() if item.ns != ns and is_within(item.ns, ns)]
+        running = [item for item in self._by_ns.values() if not item.has_ended]
+        below = [item for item in running if item.ns != ns and is_within(item.ns, ns)]
         return sorted(below, key=lambda item: -len(item.ns))
 
     def end(self, subagent: Subagent, interrupt_ids: list[str], failure: Failure | None) -> Iterator[Event]:
         """Ends a subagent: failed, suspended by interrupts, or done."""
-        if self._running.pop(subagent.ns, None) is None or not self._are_announced:
+        has_ended, subagent.has_ended = subagent.has_ended, True
+        if has_ended or not self._are_announced:
             return
         if failure is not None:
             yield events.subagent_error(subagent.id, failure.message, failure.code)
@@ -185,20 +183,16 @@ class Subagents:
 
     def _find(self, ns: Namespace, name: Any, given: str | None) -> Iterator[Event]:
         """The start of the subagent that the graph at `ns` is. `name`: its graph's; `given`: the text of its input."""
-        caller = self.of(ns[:-1])
-        found = self._delegations.of(ns, self.tag(caller), name, given)
-        asking = [call for call in found if (call.message_id, call.id) not in self._taken]
+        taken = {(call.message_id, call.id) for item in self._by_ns.values() if (call := item.call) is not None}
+        found = self._delegations.of(ns, name, given)
+        asking = [call for call in found if (call.message_id, call.id) not in taken]
         if not asking:
             return
         call = asking[0]
-        certain = len(asking) == 1 or given is not None
-        subagent = Subagent(ns, call.name, caller, call if certain else None)
-        started = _started(subagent)
-        self._by_ns[ns] = self._running[ns] = subagent
-        if certain:
-            self._taken.add((call.message_id, call.id))
+        is_certain = len(asking) == 1 or given is not None
+        self._by_ns[ns] = subagent = Subagent(ns, call.name, self.of(ns[:-1]), call if is_certain else None)
         if self._are_announced:
-            yield started
+            yield _started(subagent)
 
 
 def _started(subagent: Subagent) -> Event:

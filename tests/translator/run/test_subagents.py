@@ -11,7 +11,7 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph_agui.translator import ClientView, Options
 
 from fixtures import FIXTURES, Fixture
-from fixtures.fixture import answers_each, says
+from fixtures.fixture import answers, answers_each, says
 from fixtures.graphs.subagents import ask_person, deep, task
 from fixtures.graphs.toolbox import refuse
 from fixtures.models import ScriptedModel
@@ -262,21 +262,34 @@ async def test_a_call_id_of_an_earlier_turn_has_a_subagent_again() -> None:
     assert len({subagent for subagent, _, _ in ids}) == len({message for _, _, message in ids}) == 2
 
 
-async def test_a_subagent_whose_callers_values_are_not_in_the_stream_has_a_call_of_the_clients_messages() -> None:
-    """As where a run resumes in its caller, or the stream was joined later."""
+async def test_a_subagent_of_a_stream_that_was_joined_later_has_a_call_of_the_checkpoint() -> None:
+    def calling(message_id: str) -> AIMessage:
+        args = {"subagent_type": "helper", "description": "find birds"}
+        return AIMessage("", id=message_id, tool_calls=[{"id": "call_0", "name": "task", "args": args}])
 
-    def calling(message_id: str, what: str) -> dict[str, Any]:
-        arguments = orjson.dumps({"subagent_type": "helper", "description": what}).decode()
-        call = {"id": "call_0", "type": "function", "function": {"name": "task", "arguments": arguments}}
-        return {"id": message_id, "role": "assistant", "toolCalls": [call]}
-
-    answer = {"id": "r", "role": "tool", "toolCallId": "call_0", "content": "done"}
-    view = ClientView([calling("a", "find birds"), answer, calling("b", "find birds")], {})
-    run = TranslatorRun(view=view)
+    run = TranslatorRun(view=ClientView([], {}))
+    answered = [calling("a"), ToolMessage("done", id="r", tool_call_id="call_0")]
+    run.translator.apply_checkpoint({"messages": [*answered, calling("b")]})
     events = run.feed((("tools:1",), "values", {"messages": [HumanMessage("find birds", id="h")]}))
-    assert [(event["parentToolCallId"], event["parentMessageId"]) for event in events if "name" in event] == [
-        ("call_0", "b")
-    ]
+    started = [event for event in events if event["type"] == "SUBAGENT_STARTED"]
+    assert [(event["description"], event["parentMessageId"]) for event in started] == [("find birds", "b")]
+
+
+async def test_a_subagent_of_a_subagent_that_asks_continues_with_its_callers() -> None:
+    asking = call("ask_person", {"question": "Which?"}, "call_ask") + end("tool_calls")
+    worker = {**_helper(asking, text("Done.") + end()), "tools": [ask_person]}
+    lead_turns = task("helper", "do it", "call_inner") + end("tool_calls"), text("Done.") + end()
+    lead = {"name": "lead", "description": "A lead.", "runnable": deep(*lead_turns, subagents=[worker])(None)}
+    build = deep(
+        task("lead", "have it done", "call_outer") + end("tool_calls"), text("Done.") + end(), subagents=[lead]
+    )
+    turns = (says("go", "interrupt"), answers("that"))
+    first, second = await run_fixture(Fixture("asking_deep", build, turns, nested=True))
+    keys = ("subagentRunId", "name", "parentSubagentRunId", "parentToolCallId")
+    started = [[[event.get(key) for key in keys] for event in run.kinds("SUBAGENT_STARTED")] for run in (first, second)]
+    assert [each[1] for each in started[0]] == ["lead", "helper"]
+    assert started[0] == started[1]
+    assert [event["outcome"]["type"] for event in second.kinds("SUBAGENT_FINISHED")] == ["success", "success"]
 
 
 async def test_a_subagent_that_asks_is_suspended_by_its_interrupt() -> None:
