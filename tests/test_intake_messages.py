@@ -109,7 +109,14 @@ def test_a_file_keeps_its_name_and_nothing_else_that_was_said_of_it() -> None:
     "more",
     [
         {"encryptedValue": "sig"},
-        {"metadata": {"langchain": {"server": True}, "finishReason": "length", "status": "error", "citations": [{}]}},
+        {
+            "metadata": {
+                "langchain": {"additional_kwargs": {"reasoning": "r"}},
+                "finishReason": "length",
+                "status": "error",
+                "citations": [{}],
+            }
+        },
         {"type": "remove"},
         {"__overwrite__": []},
         {"additional_kwargs": {"reasoning_content": "r"}, "response_metadata": {"a": 1}, "artifact": 1},
@@ -119,7 +126,7 @@ def test_what_only_a_server_may_say_is_not_taken(wire: Wire, more: Wire) -> None
     assert take({**wire, **more}) == take(wire)
 
 
-@pytest.mark.parametrize("more", [{"encryptedValue": "sig"}, {"metadata": {"langchain": {"server": True}}}])
+@pytest.mark.parametrize("more", [{"encryptedValue": "sig"}, {"metadata": {"langchain": {"content": []}}}])
 def test_of_a_call_only_its_id_name_and_arguments_are_taken(more: Wire) -> None:
     answer = {"role": "assistant", "content": "x"}
     assert take({**answer, "toolCalls": [call(**more)]}) == take({**answer, "toolCalls": [call()]})
@@ -153,7 +160,7 @@ def test_a_broken_call_beside_text_costs_the_call() -> None:
 
 
 def test_reasoning_of_a_client_does_not_get_into_the_answer_after_it() -> None:
-    thought = {"id": "r", "role": "reasoning", "content": "hm", "metadata": {"langchain": {"form": "kwargs-text"}}}
+    thought = {"id": "r", "role": "reasoning", "content": "hm", "metadata": {"langchain": {"content": []}}}
     assert take(thought, {"role": "assistant", "content": "x"}) == [AIMessage("x", id="1")]
 
 

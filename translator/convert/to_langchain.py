@@ -37,8 +37,9 @@ Wire = Mapping[str, Any]
 def to_langchain_messages(messages: Iterable[Any]) -> list[BaseMessage]:
     """LangChain messages with the content of the AG-UI messages.
 
-    Takes `ag_ui.core` models or their wire form (camelCase dictionaries). Nothing raises: what cannot be read is left
-    out, with a warning in the log.
+    Takes `ag_ui.core` models or their wire form (camelCase dictionaries). What their metadata has under `langchain` is
+    believed: remove it from messages of clients, as `connect` does. Nothing raises: what cannot be read is left out,
+    with a warning in the log.
     """
     reader = _Reader()
     for message in messages:
