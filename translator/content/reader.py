@@ -230,9 +230,8 @@ def _audio(audio: Any, chunk: bool) -> Iterator[Block]:
 def _calls(view: Mapping[str, Any], chunk: bool) -> dict[Any, ToolCallBlock]:
     """The calls of a message (rule 3), by id; one without an id of its own by its number."""
     found: dict[Any, ToolCallBlock] = {}
-    for field in (
-        ("tool_call_chunks",) if chunk and view.get("tool_call_chunks") else ("tool_calls", "invalid_tool_calls")
-    ):
+    chunked = chunk and view.get("tool_call_chunks")
+    for field in ("tool_call_chunks",) if chunked else ("tool_calls", "invalid_tool_calls"):
         calls = view.get(field)
         for call in calls if isinstance(calls, list | tuple) else ():
             if not isinstance(call, Mapping):
@@ -242,7 +241,7 @@ def _calls(view: Mapping[str, Any], chunk: bool) -> dict[Any, ToolCallBlock]:
                 args = {}
             if not (args is None or isinstance(args, str)):
                 args = server_tools.json_text(args)
-            if field == "tool_call_chunks" or not chunk or id_ or name:
+            if chunked or not chunk or id_ or name:
                 key = id_ if id_ and id_ not in found else len(found)
                 found[key] = ToolCallBlock(server_tools.index_of(call), id_, name, args)
     return found

@@ -78,12 +78,10 @@ def _later_calls(present: list[Event], calls: list[Event]) -> list[Event] | None
     for before, call in zip(present, calls, strict=False):
         arguments, wanted = before["function"]["arguments"], call["function"]["arguments"]
         rest = _tail(arguments, wanted)
-        if rest is None and same_arguments(arguments, wanted):
-            before, rest = {**before, "function": {**before["function"], "arguments": wanted}}, ""
-        if rest is None:
+        if rest is None and not same_arguments(arguments, wanted):
             return None
-        if before != call:
-            later.append({**call, "function": {**call["function"], "arguments": rest}})
+        if rest or {**before, "function": call["function"]} != call:
+            later.append({**call, "function": {**call["function"], "arguments": rest or ""}})
     return later + calls[len(present) :]
 
 
