@@ -129,7 +129,7 @@ class _Reader:
 
 def _original(wire: Wire) -> tuple[Wire, set[str]]:
     """The original content of an assistant message, and the ids of the calls in it, which its provider ran; ({}, set())
-    if it is not known, or no longer what the message says."""
+    if it is not known, or no longer the content of the message."""
     text = wire.get("content") or ""
     given = {name: value for name, value in _own(wire).items() if name in ORIGINAL_FIELDS}
     original = {"content": text, **given}

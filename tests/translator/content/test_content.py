@@ -175,7 +175,7 @@ def test_blocks_that_repeat_a_call_bring_nothing_else() -> None:
     assert streamed(blocks, tool_call_chunks=[call]) == [ToolCallBlock(0, "c", "f", "{")]
 
 
-def test_calls_of_a_whole_message_stand_in_the_order_of_its_content() -> None:
+def test_calls_of_a_whole_message_have_the_order_of_its_content() -> None:
     content = [{"type": "tool_use", "id": "b"}, {"type": "tool_use", "id": "a"}]
     calls = [{"id": "a", "name": "f", "args": {}}]
     broken = [{"id": "b", "name": "g", "args": "{"}]
@@ -252,7 +252,7 @@ def test_a_signature_of_text_is_the_answers() -> None:
         (None, None),
     ],
 )
-def test_only_an_abnormal_end_is_told(metadata: Any, reason: str | None) -> None:
+def test_only_an_abnormal_end_has_a_reason(metadata: Any, reason: str | None) -> None:
     assert finish_reason({"type": "ai", "content": "", "response_metadata": metadata}) == reason
 
 

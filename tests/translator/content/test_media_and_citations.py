@@ -1,4 +1,4 @@
-"""What an assistant says besides words: media as activities, citations as metadata, its provider's tools as calls."""
+"""What an assistant gives besides text: media as activities, citations as metadata, its provider's tools as calls."""
 
 from copy import deepcopy
 from typing import Any
@@ -96,11 +96,11 @@ async def test_media_and_citations_are_emitted_as_they_were_when_fed() -> None:
     image = {"type": "image", "base64": "AAAA", "mime_type": "image/png", "index": 1}
     text: dict[str, Any] = {"type": "text", "text": "Dogs", "index": 0}
     text["annotations"] = [{"type": "citation", "url": "https://example.org", "title": "Dogs"}]
-    untouched, changed = tell_live([text, image], change=False), tell_live([text, image], change=True)
+    untouched, changed = streamed_events([text, image], change=False), streamed_events([text, image], change=True)
     assert untouched == changed
 
 
-def tell_live(blocks: list[dict[str, Any]], *, change: bool) -> list[Event]:
+def streamed_events(blocks: list[dict[str, Any]], *, change: bool) -> list[Event]:
     """A message in two chunks; the blocks of the first are changed before the second comes."""
     blocks = deepcopy(blocks)
     metadata = {"langgraph_node": "n", "langgraph_checkpoint_ns": "n:1", "ls_model_type": "chat"}

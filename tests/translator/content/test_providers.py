@@ -192,7 +192,7 @@ async def test_an_image_is_media_as_agui_has_it(name: str) -> None:
     assert (part["type"], part["source"]["type"], part["source"]["mimeType"]) == ("image", "data", "image/png")
 
 
-async def test_thought_signatures_of_calls_stand_at_the_call() -> None:
+async def test_thought_signatures_of_calls_are_at_the_call() -> None:
     got = await facts("google-calls")
     assert [signature for _, _, _, signature in got["calls"]] == ["c2lnLWE=", None]
 

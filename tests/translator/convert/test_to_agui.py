@@ -238,7 +238,7 @@ def test_a_failed_tool_is_marked() -> None:
     assert one(message)["metadata"] == {"status": "error"}
 
 
-def test_a_result_beyond_the_limit_is_cut_and_its_size_told() -> None:
+def test_a_result_beyond_the_limit_is_truncated_and_has_its_size() -> None:
     made = one(ToolMessage("x" * 11, tool_call_id="c", id="t"), Options(result_limit=10))
     assert (made["content"], made["metadata"]) == ("x" * 10, {"truncated": True, "size": 11})
 
@@ -247,7 +247,7 @@ def test_a_result_at_the_limit_is_whole() -> None:
     assert "metadata" not in one(ToolMessage("x" * 10, tool_call_id="c", id="t"), Options(result_limit=10))
 
 
-def test_media_beyond_the_limit_is_left_out_and_its_size_told() -> None:
+def test_media_beyond_the_limit_is_left_out_and_has_its_size() -> None:
     message = ToolMessage([{"type": "text", "text": "abc"}, IMAGE], tool_call_id="c", id="t")
     made = one(message, Options(result_limit=2))
     assert (made["content"], made["metadata"]) == ("ab", {"truncated": True, "size": 7})
