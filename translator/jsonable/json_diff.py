@@ -41,7 +41,7 @@ def diff(before: Any, after: Any, path: str = "") -> list[Operation] | None:
     """The operations that turn `before`, the JSON value at the JSON pointer `path`, into the JSON value `after`.
 
     `[]` if they are the same; None if the client refuses every patch there (rule 5 of this module). Neither
-    value is changed, and `after` is not copied: the operations hold parts of it. Both are nested no deeper than
+    value is changed, and `after` is not copied: the operations contain parts of it. Both are nested no deeper than
     `to_json` makes them.
     """
     if not _NO_PATH.isdisjoint(path.split("/")):

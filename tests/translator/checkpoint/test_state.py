@@ -177,10 +177,10 @@ async def test_an_edit_in_place_that_a_node_returned_is_seen() -> None:
 
 
 async def test_an_edit_in_place_that_nobody_returned_is_told_when_the_channel_is_next_written() -> None:
-    conversation = Conversation(FIXTURES["state_edited_in_silence"])
+    conversation = Conversation(FIXTURES["state_edited_without_update"])
     run = TranslatorRun(view=ClientView([], {}))
     seen = []
-    async for part in conversation.stream(FIXTURES["state_edited_in_silence"].turns[0]):
+    async for part in conversation.stream(FIXTURES["state_edited_without_update"].turns[0]):
         run.feed(part)
         if part[1] == "values" and "todos" in (run.view.state or {}):
             seen.append(run.view.state["todos"][1]["status"])

@@ -72,7 +72,7 @@ async def test_a_fan_out_of_one_node_is_one_pair() -> None:
 
 
 async def test_a_node_that_says_nothing_is_a_step_all_the_same() -> None:
-    run = await run_turn("silent_nodes")
+    run = await run_turn("nodes_that_stream_nothing")
     assert _steps(run.events) == ["+nothing", "-nothing", "+tell", "-tell"]
 
 
@@ -92,16 +92,16 @@ async def test_no_step_is_emitted_if_steps_are_off(name: str) -> None:
     assert _steps(run.events) == []
 
 
-@pytest.mark.parametrize("name", ["silent_nodes", "parallel_nodes", "fan_out", "agent_parallel_tools"])
+@pytest.mark.parametrize("name", ["nodes_that_stream_nothing", "parallel_nodes", "fan_out", "agent_parallel_tools"])
 async def test_with_tasks_the_same_steps_are_emitted(name: str) -> None:
     assert sorted(_steps(await _with_tasks(name))) == sorted(_steps((await run_turn(name)).events))
 
 
 async def test_with_tasks_a_node_that_streams_nothing_starts_when_it_starts() -> None:
-    conversation = Conversation(FIXTURES["silent_nodes"])
+    conversation = Conversation(FIXTURES["nodes_that_stream_nothing"])
     run = TranslatorRun(view=ClientView([], {}))
     part_of: dict[str, str] = {}
-    async for part in conversation.stream(FIXTURES["silent_nodes"].turns[0], modes=[*MODES, "tasks"]):
+    async for part in conversation.stream(FIXTURES["nodes_that_stream_nothing"].turns[0], modes=[*MODES, "tasks"]):
         for step in _steps(run.feed(part)):
             part_of[step] = f"{part[1]} {'input' if part[1] == 'tasks' and 'input' in part[2] else 'result'}"
     assert part_of["+nothing"] == "tasks input"
