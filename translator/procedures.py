@@ -79,8 +79,8 @@ class Procedures:
             self._stream.on_checkpoint,
         )
         self._accumulated = AccumulatedMessages()
-        self.next_text = self._stream.next_text
-        """The event of a chunk that only continues the text of the last one."""
+        self.next_delta = self._stream.next_delta
+        """The event of a chunk that only continues its message."""
         self.error: Any = None
         """What a platform's `error` part has; the run has failed then."""
         self.of_mode: Mapping[str, Callable[[Part], Iterator[Event]]] = {
@@ -281,6 +281,7 @@ class Procedures:
 
     def _on_error(self, part: Part) -> Iterator[Event]:
         self.error = part.data if part.data is not None else {}
+        self._stream.stop()
         yield from ()
 
     def _end_subagent(self, subagent: Subagent, failure: Failure | None = None) -> Iterator[Event]:

@@ -10,8 +10,8 @@ ignored.
 
 How a part becomes events
 
-1. `parts` reads it. `feed` finds the procedure for its mode (`procedures.py`). A chunk that only continues a text takes
-   a shorter way (`MessageStream.next_text`), the same for objects and for JSON.
+1. `parts` reads it. `feed` finds the procedure for its mode (`procedures.py`). A chunk that only continues a text or
+   the arguments of a tool call takes a shorter way (`MessageStream.next_delta`), the same for objects and for JSON.
 2. Procedures call handlers of three rooms: `messages` (what streams), `run` (subagents, steps, interrupts, the ending)
    and `checkpoint` (what is stored). The rooms do not know each other. What they share is the `Ledger`, which has every
    fact about a message of the run, and the view, which has what the client has and what is open there.
@@ -48,7 +48,7 @@ from .errors import TranslatorMisuseError, UnreadablePartError
 from .jsonable.to_json import WARN, to_json, to_text
 from .losses import Losses
 from .options import PROTOCOL_VERSION, Options
-from .parts.part import IGNORED_MODES, Namespace, Part, is_platform_part, message_chunk, read_part
+from .parts.part import IGNORED_MODES, Namespace, Part, is_platform_part, message_payload, read_part
 from .procedures import Procedures
 from .wire import events
 from .wire.events import Event
@@ -102,14 +102,11 @@ class Translator:
         self._procedures = Procedures(self._thread_id, self._run_id, options, view, losses)
         self._is_platform = False
         """Whether parts came as a platform's stream has them."""
-        self._takes_short_way = False
-        """Whether a chunk may take the short way: the run is live and has not failed, and no raw events are emitted."""
 
     def start(self) -> list[Event]:
         """`RUN_STARTED`. Raises `TranslatorMisuseError` if it was called before."""
         self._expect("new")
         self._phase = "live"
-        self._takes_short_way = not self._options.raw_events
         started = events.run_started(self._thread_id, self._run_id, PROTOCOL_VERSION, self._parent_run_id)
         return self._applied([started], "The start")
 
@@ -119,8 +116,9 @@ class Translator:
         Raises `UnreadablePartError` for what is no part, `TranslatorMisuseError` before the start and after the end.
         """
         try:
-            if self._takes_short_way and (chunk := message_chunk(part)) is not None:
-                event = self._procedures.next_text(chunk[0], chunk[1])
+            if (payload := message_payload(part)) is not None:
+                message, metadata = payload
+                event = self._procedures.next_delta(message, metadata)
                 if event is not None:
                     return [event]
         except Exception:  # `_fed` reads the part again, and reports what is wrong with it
@@ -137,9 +135,7 @@ class Translator:
         raw = self._applied([events.raw(to_json(read._asdict()))], "A raw event") if self._options.raw_events else []
         procedure = self._procedures.of_mode.get(read.mode)
         if procedure is not None:
-            emitted = self._applied(procedure(read), f"A part of the mode {read.mode!r}")
-            self._takes_short_way = self._takes_short_way and self._procedures.error is None
-            return raw + emitted
+            return raw + self._applied(procedure(read), f"A part of the mode {read.mode!r}")
         if read.mode not in IGNORED_MODES:
             self._losses.warn(f"Parts of the unknown mode {to_text(read.mode)[:40]!r} are ignored")
         return raw
@@ -156,7 +152,6 @@ class Translator:
         """
         self._expect("live")
         self._phase = "over"
-        self._takes_short_way = False
         if self._procedures.error is not None and (ending is None or isinstance(ending, Finished)):
             ending = Failed(self._procedures.error)
         if ending is None and self._is_platform:

@@ -106,6 +106,19 @@ def test_a_token_costs_six_calls() -> None:
     assert called(lambda: run.feed(part)).total() <= 6
 
 
+def test_a_fragment_of_arguments_costs_eight_calls() -> None:
+    first, *more, _ = arguments(3)
+    run = began(first, *more[:2])
+    assert called(lambda: run.feed(more[2])).total() <= 8
+
+
+def test_tokens_of_models_that_stream_at_once_cost_what_a_token_costs() -> None:
+    tasks = [{**METADATA, "langgraph_checkpoint_ns": f"answer:{at}"} for at in range(5)]
+    said = [((), "messages", (AIMessageChunk(content="x", id=f"lc_run--{at}"), each)) for at, each in enumerate(tasks)]
+    run = began(*said, *said)
+    assert called(lambda: [run.feed(part) for part in said]).total() <= 6 * len(said) + 1  # the list is one
+
+
 def test_a_token_costs_the_same_after_a_long_history() -> None:
     short, long, part = speaking(messages=conversation(2)), speaking(messages=conversation(2000)), token()
     assert lines(lambda: long.feed(part)) == lines(lambda: short.feed(part))

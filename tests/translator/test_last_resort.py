@@ -190,7 +190,7 @@ METHODS = [
     for name, method in vars(kind).items()
     if inspect.isfunction(method) and not name.startswith("__")
 ]
-READ_AGAIN = {"next_text"}
+READ_AGAIN = {"next_delta"}
 """Methods after whose faults the part is read again, the longer way: nothing is lost."""
 STREAMS = ["local/subagents_one_asks", "local/model_raises_mid_text", "platform-messages/gathered_calls"]
 

@@ -27,7 +27,7 @@ from .apply_patch import RefusedError, apply_patch
 from .message_store import MessageStore, StoredMessage
 from .snapshots import staying
 
-__all__ = ["REDUCES", "append_text"]
+__all__ = ["REDUCES", "append_arguments", "append_text"]
 
 
 # --- text and reasoning -----------------------------------------------------------------------------------------------
@@ -97,7 +97,7 @@ def _call_parent(store: MessageStore, event: Event) -> StoredMessage:
     return store.append(message)
 
 
-def _append_arguments(store: MessageStore, event: Event) -> None:
+def append_arguments(store: MessageStore, event: Event) -> None:
     """TOOL_CALL_ARGS: arguments go to the first tool call with the id."""
     if (found := store.calls.get(event["toolCallId"])) is not None:
         entry, call = found
@@ -226,7 +226,7 @@ REDUCES: Mapping[str, Callable[[MessageStore, Event], None]] = {
     "REASONING_MESSAGE_END": _text_end,
     "REASONING_ENCRYPTED_VALUE": _encrypted,
     "TOOL_CALL_START": _call_start,
-    "TOOL_CALL_ARGS": _append_arguments,
+    "TOOL_CALL_ARGS": append_arguments,
     "TOOL_CALL_END": _call_end,
     "TOOL_CALL_RESULT": _call_result,
     "ACTIVITY_SNAPSHOT": _activity_snapshot,

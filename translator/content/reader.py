@@ -31,6 +31,7 @@ _CALL_BLOCKS: Final = frozenset(
 )
 CALL_SIGNATURES: Final = "__gemini_function_call_thought_signatures__"
 """Where `langchain-google-genai` keeps the thought signatures of calls, by call id, in `additional_kwargs`."""
+_FRAGMENT_BLOCKS: Final = _CALL_BLOCKS | {"input_json_delta"}
 _BARE_TEXT: Final = frozenset({"type", "text", "index", "id"})
 _PROVIDER_ONLY: Final = frozenset({"model_provider"})
 _FINISH_FIELDS: Final = (
@@ -128,23 +129,42 @@ def text_delta(view: Mapping[str, Any]) -> str:
 
     Takes the `fields` of a chunk. A chunk that also brings calls, token usage, a finish reason or the end of its
     message is not of this kind; the provider's name, which some adapters put on every chunk, does not count. May raise
-    for fields of types that no message has: `read_content` reads those.
+    for what has not all fields of a chunk, or has them of types that no message has: `read_content` reads those.
     """
-    text = view.get("content")
+    text = view["content"]
     if type(text) is not str:
         text = _lone_text(text)
     if (
         not text
-        or view.get("tool_call_chunks")
-        or view.get("tool_calls")
-        or view.get("invalid_tool_calls")
-        or view.get("additional_kwargs")
+        or view["tool_call_chunks"]
+        or view["tool_calls"]
+        or view["invalid_tool_calls"]
+        or view["additional_kwargs"]
         or view.get("usage_metadata")
         or view.get("chunk_position")
-        or ((metadata := view.get("response_metadata")) and dict.keys(metadata) != _PROVIDER_ONLY)
+        or ((metadata := view["response_metadata"]) and dict.keys(metadata) != _PROVIDER_ONLY)
     ):
         return ""
     return text if text.isascii() else to_text(text)
+
+
+def arguments_delta(view: Mapping[str, Any], index: int | str | None) -> str:
+    """The arguments of a chunk that continues the tool call at `index` and brings nothing else; "" for any other chunk.
+    May raise as `text_delta`. The content blocks by which some providers repeat the fragment do not count."""
+    fragments, content = view["tool_call_chunks"], view["content"]
+    if (
+        len(fragments) != 1
+        or view["additional_kwargs"]
+        or view.get("usage_metadata")
+        or view.get("chunk_position")
+        or ((metadata := view["response_metadata"]) and dict.keys(metadata) != _PROVIDER_ONLY)
+        or (content and (len(content) != 1 or content[0]["type"] not in _FRAGMENT_BLOCKS))
+    ):
+        return ""
+    fragment = fragments[0]
+    args = fragment["args"]
+    is_next = fragment["index"] == index and not fragment["id"] and not fragment["name"]
+    return to_text(args) if is_next and type(args) is str else ""
 
 
 def _lone_text(content: Any) -> str:

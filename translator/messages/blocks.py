@@ -78,9 +78,22 @@ class BlockEvents:
         elif isinstance(block, Signature):
             yield from self._signature(call, block)
 
+    def prepare(self, call: ModelCall, last: Block | None) -> None:
+        """Decides what the next chunk of the call may append to. `last`: the last block of this one."""
+        view, message_id, tag = self._view, call.record.id, call.record.owner.tag
+        if call.record.is_suppressed or message_id is None or not call.reasoning.is_closed(view.open_spans):
+            return
+        if call.has_text and not call.hides_text and message_id in view.open_texts:
+            call.next_text = events.text_content(message_id, "", tag)
+        if isinstance(last, ToolCallBlock) and (tool := call.tools.at(last.index)) is not None:
+            is_begun = tool.is_emitted and tool.size > 0 and tool.emitted_id in view.open_calls
+            if is_begun and not self._predictions.predicts(tool):
+                call.next_arguments, call.next_index = events.tool_args(tool.emitted_id, "", tag), last.index
+
     def close(self, call: ModelCall) -> Iterator[Event]:
         """Closes what the client has open of the call's message."""
         view, tag, message_id = self._view, call.record.owner.tag, call.record.id
+        call.next_text = call.next_arguments = None
         yield from call.reasoning.end(view.open_spans)
         for tool in call.tools.calls:
             if tool.is_emitted and tool.emitted_id in view.open_calls:

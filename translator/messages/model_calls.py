@@ -28,6 +28,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from ..client.view import ClientView
+from ..content.blocks import Key
 from ..ledger import Owner, Record
 from ..parts.part import Namespace, task_path
 from ..wire.events import Event
@@ -57,6 +58,9 @@ class ModelCall:
         "media",
         "metadata",
         "name",
+        "next_arguments",
+        "next_index",
+        "next_text",
         "parent_call",
         "reasoning",
         "record",
@@ -84,6 +88,11 @@ class ModelCall:
         self.citations: list[Any] = []
         self.media = 0
         """How many media it has had."""
+        self.next_text: Event | None = None
+        """The event, without its delta, of a chunk that only has more text; None: what it becomes is not decided."""
+        self.next_arguments: Event | None = None
+        """The same of a chunk that only has more arguments of the tool call at `next_index`."""
+        self.next_index: Key = None
         self.finish: str | None = None
         """The finish reason, if it is not an ordinary one and has not been emitted."""
 

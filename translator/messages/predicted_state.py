@@ -63,6 +63,10 @@ class Predictions:
             if found not in self._known:
                 self._known.append(found)
 
+    def predicts(self, call: ToolCall) -> bool:
+        """Whether state is predicted from the arguments of a call."""
+        return any(item.tool == call.name for item in self._known)
+
     def on_fragment(self, call: ToolCall, fragment: list[Event]) -> Iterator[Event]:
         """The events of a tool call's fragment, with what is predicted from it."""
         mine = [item for item in self._known if item.tool == call.name] if self._known else []

@@ -24,10 +24,10 @@ from typing import Any
 
 from langchain_core.messages import AIMessageChunk
 
-from ..client.reducer import append_text
+from ..client.reducer import append_arguments, append_text
 from ..client.view import ClientView
 from ..content.blocks import ToolCallBlock
-from ..content.reader import finish_reason, read_content, text_delta
+from ..content.reader import arguments_delta, finish_reason, read_content, text_delta
 from ..convert.to_agui import to_agui
 from ..convert.to_events import as_events
 from ..jsonable.to_json import to_json
@@ -37,7 +37,6 @@ from ..options import Options
 from ..parts.channels import written_messages
 from ..parts.message import fields, is_chunk, kind_of
 from ..parts.part import Namespace, is_within
-from ..wire import events
 from ..wire.events import Event
 from .blocks import BlockEvents
 from .model_calls import ModelCall, ModelCalls, is_run_id, task_of
@@ -71,37 +70,42 @@ class MessageStream:
         self.usage = Usage()
         self._calls = ModelCalls()
         self._blocks = BlockEvents(view, options, ledger, predictions, remove)
-        self._current: ModelCall | None = None
-        """The call whose text is open, if the last part was a chunk of it."""
-        self._current_id: Any = None
-        """The id of that chunk."""
+        self._latest: dict[Any, ModelCall] = {}
+        """By the id of a chunk: the call of the latest chunk with this id."""
 
-    def next_text(self, message: Any, metadata: Any) -> Event | None:
-        """The event of a chunk that only continues the text of the last one, applied to the view; None for any other.
+    def next_delta(self, message: Any, metadata: Any) -> Event | None:
+        """The event of a chunk that only continues what its message has open, applied to the view; None for any other.
 
-        The one path that must be fast: messages may be objects of this process or a platform's JSON.
+        The one path that must be fast: messages may be objects of this process or a platform's JSON. May raise for
+        what is no message: `on_message` reads those.
         """
-        call = self._current
-        if call is None:
-            return None
-        is_same = metadata is call.metadata
-        if type(message) is AIMessageChunk and is_same:
+        kind = type(message)
+        if kind is AIMessageChunk:
             view = message.__dict__
-        elif type(message) is dict and message.get("type") == "AIMessageChunk":
-            if not is_same and (metadata["langgraph_checkpoint_ns"] != call.task or not _names_model(metadata)):
-                return None
+        elif kind is dict and message.get("type") == "AIMessageChunk":
             view = message
         else:
             return None
-        if view.get("id") != self._current_id or not (delta := text_delta(view)) or len(delta) > _SHORT:
+        call = self._latest.get(view.get("id"))
+        if call is None:
             return None
-        event = events.text_content(call.record.id, delta, call.record.owner.tag)  # type: ignore[arg-type]
-        append_text(self._view.store, event)
+        if metadata is not call.metadata and (
+            view is not message or metadata["langgraph_checkpoint_ns"] != call.task or not _names_model(metadata)
+        ):
+            return None
+        if delta := text_delta(view):
+            event, append = call.next_text, append_text
+        else:
+            event, append, delta = call.next_arguments, append_arguments, arguments_delta(view, call.next_index)
+        if event is None or not delta or len(delta) > _SHORT:
+            return None
+        event = event.copy()
+        event["delta"] = delta
+        append(self._view.store, event)
         return event
 
     def on_message(self, ns: Namespace, message: Any, metadata: Mapping[str, Any], owner: Owner) -> Iterator[Event]:
         """The events of a message of the `messages` mode, a chunk or whole."""
-        self._current = None
         view = fields(message)
         kind = kind_of(view)
         if kind == "tool":
@@ -169,7 +173,6 @@ class MessageStream:
     def on_checkpoint(self, stored: Mapping[str, Event]) -> Generator[Event, None, Overlap]:
         """A checkpoint was read beside the stream: closes the messages that it has whole (rule 5). `stored`: its
         messages by id."""
-        self._current = None
         self._ledger.read(stored)
         overlap = Overlap(set(), set())
         for call in [call for call in self._calls if call.record.id is not None and not call.record.is_suppressed]:
@@ -188,7 +191,7 @@ class MessageStream:
     def on_superstep_end(self, is_reconciled: bool) -> None:
         """A superstep of the root graph ended; `is_reconciled`: its messages were compared with the stored ones. Then
         no more is emitted of what began in it."""
-        self._current = None
+        self._latest.clear()
         if is_reconciled:
             for call in self._calls.unfinished():
                 self._ledger.suppress(call.record, Reason.RECONCILED)
@@ -197,10 +200,13 @@ class MessageStream:
 
     def close(self, ns: Namespace = ()) -> Iterator[Event]:
         """Closes what is open in the graph at `ns` and within it (rule 1)."""
-        self._current = None
         for call in self._calls.unfinished():
             if not ns or is_within(tuple(call.task.split("|")[:-1]), ns):
                 yield from self._blocks.close(call)
+
+    def stop(self) -> None:
+        """The run has failed: chunks that follow have no events."""
+        self._latest.clear()
 
     def _copy(self, call: ModelCall, stored: Mapping[str, Event]) -> Event | None:
         """The only message new to the client that begins with what has come of a call: nodes and providers rename."""
@@ -222,21 +228,22 @@ class MessageStream:
         else:
             self._ledger.take_id(call.record, message_id, is_run_id=is_run_id(message_id))
         record = call.record
+        call.next_text = call.next_arguments = None
         self._count(view, metadata)
         call.finish = finish_reason(view) or call.finish
         if record.id is None and self._ledger.is_read(record):
             self._ledger.suppress(record, Reason.STORED)
-        for block in read_content(view, report=self._losses.block):
+        blocks = read_content(view, report=self._losses.block)
+        for block in blocks:
             if isinstance(block, ToolCallBlock) and block.id:
                 self._visibility.on_call(ns, metadata, block.id)
             yield from call.part_of_tool(self._blocks.on_block(call, block))
         if view.get("chunk_position") == "last":
             yield from self._blocks.close(call)
             self._ledger.close(record)
-            return
-        is_text_last = record.id in self._view.open_texts and call.reasoning.is_closed(self._view.open_spans)
-        if is_text_last and not record.is_suppressed:
-            self._current, self._current_id = call, message_id
+        elif not self._options.raw_events:  # with these, a part has two events
+            self._latest[message_id] = call
+            self._blocks.prepare(call, blocks[-1] if blocks else None)
 
     def _count(self, view: Mapping[str, Any], metadata: Mapping[str, Any]) -> None:
         usage = view.get("usage_metadata")

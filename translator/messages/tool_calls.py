@@ -74,6 +74,10 @@ class ToolCalls:
         call.name = call.name or block.name
         return call
 
+    def at(self, index: Key) -> ToolCall | None:
+        """The call at an index, which the provider does not run itself."""
+        return self._slots.get((False, index))
+
     def of_result(self, call_id: str) -> ToolCall | None:
         """The provider-run call that a result answers; without id it is the latest."""
         calls = [call for call in self.calls if call.server and call_id in ("", call.id)]

@@ -58,29 +58,24 @@ class Part(NamedTuple):
     interrupts: Sequence[Any] = ()
 
 
-def message_chunk(raw: Any) -> Sequence[Any] | None:
-    """The message and its metadata, a pair, of a part of the mode `messages`, in each shape of a live stream: local,
-    v2, or the SDK's; the message is an object or JSON. None for any other part, and for a malformed one: those are
-    `read_part`'s, which reads what is read here to the same. Never raises.
+def message_payload(raw: Any) -> Any:
+    """The payload of a part of the mode `messages`, in each shape of a live stream: local, v2, or the SDK's. None for
+    any other part. Nothing is checked: what has no such shape may give anything, or raise, and is `read_part`'s.
 
     Every token passes here: nothing is made.
     """
-    try:
-        if type(raw) is tuple and raw[-2] == "messages" and len(raw) < 4:
-            data = raw[-1] if len(raw) == 2 or type(raw[0]) in _SEQUENCES else None
-        elif type(raw) is Part:
-            data = raw.data if raw.mode == "messages" else None
-        elif isinstance(raw, tuple):
-            event = raw[0]
-            data = raw[1] if len(raw) < 4 and (event == "messages" or event.startswith("messages|")) else None
-        elif type(raw) is dict and raw.get("type") == "messages" and "event" not in raw:
-            data = raw.get("data") if type(raw.get("ns", ())) in _SEQUENCES else None
-        else:
-            return None
-        is_pair = type(data) in _SEQUENCES and len(data) == 2 and type(data[1]) is dict  # type: ignore[arg-type,index]
-        return data if is_pair else None
-    except Exception:
-        return None
+    kind = type(raw)
+    if kind is tuple and type(raw[0]) is tuple:
+        _, mode, data = raw
+        return data if mode == "messages" else None
+    if kind is dict:
+        is_v2 = raw.get("type") == "messages" and "event" not in raw and type(raw.get("ns", ())) in _SEQUENCES
+        return raw["data"] if is_v2 else None
+    if kind is Part:
+        return raw.data if raw.mode == "messages" else None
+    if issubclass(kind, tuple) and len(raw) < 4:
+        return raw[1] if raw[0] == "messages" or raw[0].startswith("messages|") else None
+    return None
 
 
 def read_part(raw: Any) -> Part | None:

