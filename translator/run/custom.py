@@ -16,18 +16,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from ag_ui.core import ActivityDeltaEvent, ActivitySnapshotEvent, BaseEvent
-from pydantic import ValidationError
-
-from ..client.apply_patch import RefusedError, apply_patch
+from ..client.apply_patch import apply_patch
 from ..client.view import ClientView
 from ..wire import events
 from ..wire.events import Event
+from ..wire.sse import to_model
 
-_ACTIVITIES: Mapping[str, type[BaseEvent]] = {
-    "ACTIVITY_SNAPSHOT": ActivitySnapshotEvent,
-    "ACTIVITY_DELTA": ActivityDeltaEvent,
-}
+_ACTIVITIES: Final = ("ACTIVITY_SNAPSHOT", "ACTIVITY_DELTA")
 _FIELDS = frozenset({"type", "messageId", "activityType", "content", "replace", "patch"})
 """The fields of an activity event that pass."""
 
@@ -46,7 +41,7 @@ def custom_event(value: Any, view: ClientView, subagent: str | None) -> Event:
     """The event for a payload of the `custom` mode, as JSON; `view`: the client's; `subagent`: whose it is."""
     if isinstance(value, dict):
         kind = value.get("type")
-        if isinstance(kind, str) and kind in _ACTIVITIES:
+        if kind in _ACTIVITIES:
             activity = _activity(value, view, subagent)
             if activity is not None:
                 return activity
@@ -58,21 +53,17 @@ def custom_event(value: Any, view: ClientView, subagent: str | None) -> Event:
 
 def _activity(value: Mapping[str, Any], view: ClientView, subagent: str | None) -> Event | None:
     """The activity event that a payload is; None if it is not valid, or the client cannot apply it (rule 1)."""
-    kind = value["type"]
     event = {key: item for key, item in value.items() if key in _FIELDS and item is not None}
     if subagent is not None:
         event["subagentRunId"] = subagent
     try:
-        _ACTIVITIES[kind].model_validate(event)
-    except ValidationError:
+        to_model(event)
+        current = view.message(event["messageId"])
+        if event["type"] == "ACTIVITY_SNAPSHOT":
+            content = event["content"]
+        else:
+            content = None if current is None else apply_patch(current.get("content"), event["patch"])
+    except ValueError:  # no event of the protocol, or a patch that is refused
         return None
-    current = view.message(event["messageId"])
-    if current is not None and current["role"] != "activity":
-        return None
-    if kind == "ACTIVITY_SNAPSHOT":
-        return event if isinstance(event["content"], dict) else None
-    try:
-        fits = current is not None and isinstance(apply_patch(current["content"], event["patch"]), dict)
-    except RefusedError:
-        fits = False
-    return event if fits else None
+    is_of_activity = current is None or current["role"] == "activity"
+    return event if is_of_activity and isinstance(content, dict) else None

@@ -30,7 +30,7 @@ def failure_of(ending: Ending, detail: ErrorDetail) -> Failure | None:
         return Failure(CANCELLED_MESSAGE, Cancelled.code)
     if isinstance(ending, Failed):
         return failure(ending.error, detail)
-    return _lost(ending, detail)
+    return failure(ending.reason, detail)._replace(code=Lost.code)
 
 
 def result_of(ending: Finished, values: Any) -> Any:
@@ -43,9 +43,3 @@ def result_of(ending: Finished, values: Any) -> Any:
 def counted(terminal: Event, lost: int) -> Event:
     """A terminal event with the number of losses in its metadata."""
     return {**terminal, "metadata": {**terminal.get("metadata", {}), "lost": lost}} if lost else terminal
-
-
-def _lost(ending: Lost, detail: ErrorDetail) -> Failure:
-    raised = issubclass(type(ending.reason), BaseException)
-    reason = ending.reason if raised else {"message": ending.reason}
-    return failure(reason, detail)._replace(code=Lost.code)

@@ -6,6 +6,7 @@ A platform's error is `{"error": class name, "message": text}`; locally it is th
 from __future__ import annotations
 
 import traceback
+from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 from ..content.reader import text_of
@@ -28,14 +29,12 @@ class Failure(NamedTuple):
 
 def failure(error: Any, detail: ErrorDetail) -> Failure:
     """The failure that `error` is: without detail, with its class, its message too, or its traceback as well."""
-    if detail == "none":
-        return Failure(NEUTRAL)
-    code = _code(error)
-    if detail == "code":
+    code = None if detail == "none" else _code(error)
+    if detail in ("none", "code"):
         return Failure(NEUTRAL, code)
-    message = _message(error) or NEUTRAL
+    message = _text(lambda: str(error.get("message", "") if type(error) is dict else error)) or NEUTRAL
     if detail == "full" and issubclass(type(error), BaseException):
-        return Failure(message, code, {"stack": _stack(error)})
+        return Failure(message, code, {"stack": _text(lambda: "".join(traceback.format_exception(error)))})
     return Failure(message, code)
 
 
@@ -65,17 +64,8 @@ def _code(error: Any) -> str | None:
     return to_text(name) if isinstance(name, str) and name else None
 
 
-def _message(error: Any) -> str:
-    if type(error) is dict:
-        error = error.get("message", "")
+def _text(read: Callable[[], str]) -> str:
     try:
-        return to_text(str(error))
+        return to_text(read())
     except Exception:  # a message that raises must not hide the error
-        return ""
-
-
-def _stack(error: BaseException) -> str:
-    try:
-        return to_text("".join(traceback.format_exception(error)))
-    except Exception:  # as above
         return ""

@@ -32,7 +32,7 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
-from ..jsonable.to_json import freeze, to_json, to_text
+from ..jsonable.to_json import to_json, to_text
 from ..ledger import Owner
 from ..losses import Losses
 from ..parts.part import Namespace
@@ -150,7 +150,7 @@ class Interrupts:
         """The custom events of older clients: a text as it is, any other value as its JSON in a string; a breakpoint's
         is null. `messages`: the client's."""
         ordered = self._ordered(messages, owner_at) or [(_BREAKPOINT, {})]
-        return [custom("on_interrupt", _as_text(found.value), item.get("subagentRunId")) for found, item in ordered]
+        return [custom("on_interrupt", to_text(found.value), item.get("subagentRunId")) for found, item in ordered]
 
     def items(self, run_id: str, messages: Iterable[Event], owner_at: OwnerAt) -> list[Event]:
         """AG-UI `Interrupt` items. `messages`: the client's."""
@@ -215,10 +215,6 @@ def _is_name(value: Any) -> bool:
     return isinstance(value, str) and bool(value)
 
 
-def _is_schema(value: Any) -> bool:
-    return isinstance(value, dict)
-
-
 def _is_instant(value: Any) -> bool:
     if not isinstance(value, str) or not _INSTANT.fullmatch(value):
         return False
@@ -232,7 +228,7 @@ def _is_instant(value: Any) -> bool:
 _OWN_FIELDS: Final[Mapping[str, tuple[str, Callable[[Any], bool]]]] = {
     "reason": ("reason", _is_name),
     "toolCallId": ("tool_call_id", _is_name),
-    "responseSchema": ("response_schema", _is_schema),
+    "responseSchema": ("response_schema", lambda value: isinstance(value, dict)),
     "expiresAt": ("expires_at", _is_instant),
 }
 """AG-UI's fields of an interrupt that a value may have: their snake case, and which values are valid."""
@@ -278,11 +274,6 @@ def _json(arguments: str) -> Any:
         return orjson.loads(arguments)
     except ValueError:
         return arguments
-
-
-def _as_text(value: Any) -> str:
-    frozen = freeze(value)
-    return frozen.json if isinstance(frozen.json, str) else frozen.data.decode()
 
 
 def _field(interrupt: Any, name: str) -> Any:

@@ -102,6 +102,12 @@ def test_an_invalid_activity_is_custom(what: str) -> None:
 
 INAPPLICABLE: dict[str, Any] = {
     "is unknown": {**_DELTA, "messageId": "never"},
+    "is unknown, and would be made": {
+        **_DELTA,
+        "messageId": "never",
+        "patch": [{"op": "add", "path": "", "value": {}}],
+    },
+    "has content too": {**_DELTA, "content": {}, "patch": [{"op": "remove", "path": "/nothing"}]},
     "has no such path": {**_DELTA, "patch": [{"op": "replace", "path": "/nothing/here", "value": 1}]},
     "fails its test": {**_DELTA, "patch": [{"op": "test", "path": "/steps/0", "value": 9}]},
     "makes it no object": {**_DELTA, "patch": [{"op": "replace", "path": "", "value": 1}]},
