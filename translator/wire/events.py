@@ -20,8 +20,11 @@ def _filled(event: Event, **optional: Any) -> Event:
 
 def run_started(thread_id: str, run_id: str, version: str | None, parent_run_id: str | None = None) -> Event:
     """`RUN_STARTED`; `version` is the protocol's as this producer speaks it (AG-UI 1.0, version negotiation)."""
-    event: Event = {"type": "RUN_STARTED", "threadId": thread_id, "runId": run_id}
-    return _filled(event, protocolVersion=version, parentRunId=parent_run_id)
+    return _filled(
+        {"type": "RUN_STARTED", "threadId": thread_id, "runId": run_id},
+        protocolVersion=version,
+        parentRunId=parent_run_id,
+    )
 
 
 def run_finished(
@@ -33,8 +36,13 @@ def run_finished(
     metadata: Mapping[str, Any] | None = None,
 ) -> Event:
     """`RUN_FINISHED` with its outcome (`success`, `interrupt`, `cancelled`), the run's result and its token usage."""
-    event: Event = {"type": "RUN_FINISHED", "threadId": thread_id, "runId": run_id}
-    return _filled(event, outcome=outcome, result=result, usage=list(usage) or None, metadata=metadata or None)
+    return _filled(
+        {"type": "RUN_FINISHED", "threadId": thread_id, "runId": run_id},
+        outcome=outcome,
+        result=result,
+        usage=list(usage) or None,
+        metadata=metadata or None,
+    )
 
 
 def run_error(
@@ -61,8 +69,9 @@ def step_finished(name: str, subagent: str | None = None) -> Event:
 
 def text_start(message_id: str, role: str = "assistant", name: str | None = None, subagent: str | None = None) -> Event:
     """`TEXT_MESSAGE_START`."""
-    event: Event = {"type": "TEXT_MESSAGE_START", "messageId": message_id, "role": role}
-    return _filled(event, name=name, subagentRunId=subagent)
+    return _filled(
+        {"type": "TEXT_MESSAGE_START", "messageId": message_id, "role": role}, name=name, subagentRunId=subagent
+    )
 
 
 def text_content(message_id: str, delta: str, subagent: str | None = None) -> Event:
@@ -74,14 +83,18 @@ def text_content(message_id: str, delta: str, subagent: str | None = None) -> Ev
 
 def text_end(message_id: str, metadata: Mapping[str, Any] | None = None, subagent: str | None = None) -> Event:
     """`TEXT_MESSAGE_END`; the client merges `metadata` into the message."""
-    event: Event = {"type": "TEXT_MESSAGE_END", "messageId": message_id}
-    return _filled(event, metadata=metadata or None, subagentRunId=subagent)
+    return _filled(
+        {"type": "TEXT_MESSAGE_END", "messageId": message_id}, metadata=metadata or None, subagentRunId=subagent
+    )
 
 
 def tool_start(call_id: str, name: str, parent: str | None, subagent: str | None = None) -> Event:
     """`TOOL_CALL_START`; the client makes the assistant message `parent` if it does not have it."""
-    event: Event = {"type": "TOOL_CALL_START", "toolCallId": call_id, "toolCallName": name}
-    return _filled(event, parentMessageId=parent, subagentRunId=subagent)
+    return _filled(
+        {"type": "TOOL_CALL_START", "toolCallId": call_id, "toolCallName": name},
+        parentMessageId=parent,
+        subagentRunId=subagent,
+    )
 
 
 def tool_args(call_id: str, delta: str, subagent: str | None = None) -> Event:
@@ -102,46 +115,66 @@ def tool_result(
     subagent: str | None = None,
 ) -> Event:
     """`TOOL_CALL_RESULT`; the client keeps a second one too, so it is emitted once."""
-    event: Event = {"type": "TOOL_CALL_RESULT", "messageId": message_id, "toolCallId": call_id, "content": content}
-    return _filled(event | {"role": "tool"}, metadata=metadata or None, subagentRunId=subagent)
+    return _filled(
+        {
+            "type": "TOOL_CALL_RESULT",
+            "messageId": message_id,
+            "toolCallId": call_id,
+            "content": content,
+            "role": "tool",
+        },
+        metadata=metadata or None,
+        subagentRunId=subagent,
+    )
 
 
 def reasoning_start(reasoning_id: str, subagent: str | None = None) -> list[Event]:
     """`REASONING_START` and `REASONING_MESSAGE_START`: the span and its one message share an id."""
-    message: Event = {"type": "REASONING_MESSAGE_START", "messageId": reasoning_id, "role": "reasoning"}
     return [
         _filled({"type": "REASONING_START", "messageId": reasoning_id}, subagentRunId=subagent),
-        _filled(message, subagentRunId=subagent),
+        _filled(
+            {"type": "REASONING_MESSAGE_START", "messageId": reasoning_id, "role": "reasoning"}, subagentRunId=subagent
+        ),
     ]
 
 
 def reasoning_content(reasoning_id: str, delta: str, subagent: str | None = None) -> Event:
     """`REASONING_MESSAGE_CONTENT`."""
-    event: Event = {"type": "REASONING_MESSAGE_CONTENT", "messageId": reasoning_id, "delta": delta}
-    return _filled(event, subagentRunId=subagent)
+    return _filled(
+        {"type": "REASONING_MESSAGE_CONTENT", "messageId": reasoning_id, "delta": delta}, subagentRunId=subagent
+    )
 
 
 def reasoning_end(
     reasoning_id: str, metadata: Mapping[str, Any] | None = None, subagent: str | None = None
 ) -> list[Event]:
     """`REASONING_MESSAGE_END` and `REASONING_END`."""
-    message: Event = {"type": "REASONING_MESSAGE_END", "messageId": reasoning_id}
     return [
-        _filled(message, metadata=metadata or None, subagentRunId=subagent),
+        _filled(
+            {"type": "REASONING_MESSAGE_END", "messageId": reasoning_id},
+            metadata=metadata or None,
+            subagentRunId=subagent,
+        ),
         _filled({"type": "REASONING_END", "messageId": reasoning_id}, subagentRunId=subagent),
     ]
 
 
 def reasoning_encrypted(entity_id: str, value: str, subagent: str | None = None) -> Event:
     """`REASONING_ENCRYPTED_VALUE` of a reasoning message."""
-    event: Event = {"type": "REASONING_ENCRYPTED_VALUE", "subtype": "message", "entityId": entity_id}
-    return _filled(event, encryptedValue=value, subagentRunId=subagent)
+    return _filled(
+        {"type": "REASONING_ENCRYPTED_VALUE", "subtype": "message", "entityId": entity_id},
+        encryptedValue=value,
+        subagentRunId=subagent,
+    )
 
 
 def call_encrypted(call_id: str, value: str, subagent: str | None = None) -> Event:
     """`REASONING_ENCRYPTED_VALUE` of a tool call."""
-    event: Event = {"type": "REASONING_ENCRYPTED_VALUE", "subtype": "tool-call", "entityId": call_id}
-    return _filled(event, encryptedValue=value, subagentRunId=subagent)
+    return _filled(
+        {"type": "REASONING_ENCRYPTED_VALUE", "subtype": "tool-call", "entityId": call_id},
+        encryptedValue=value,
+        subagentRunId=subagent,
+    )
 
 
 def state_snapshot(snapshot: Any) -> Event:
@@ -161,8 +194,10 @@ def messages_snapshot(messages: list[Event]) -> Event:
 
 def activity_snapshot(message_id: str, activity_type: str, content: Event, subagent: str | None = None) -> Event:
     """`ACTIVITY_SNAPSHOT`."""
-    event: Event = {"type": "ACTIVITY_SNAPSHOT", "messageId": message_id, "activityType": activity_type}
-    return _filled(event | {"content": content}, subagentRunId=subagent)
+    return _filled(
+        {"type": "ACTIVITY_SNAPSHOT", "messageId": message_id, "activityType": activity_type, "content": content},
+        subagentRunId=subagent,
+    )
 
 
 def subagent_started(

@@ -14,11 +14,6 @@ def reasoning_id(message_id: str, number: int) -> str:
     return f"{message_id}{_REASONING}{number}"
 
 
-def is_reasoning_of(reasoning_id: str, message_id: str) -> bool:
-    """Whether an id is derived from this message's."""
-    return reasoning_id.startswith(f"{message_id}{_REASONING}")
-
-
 def message_of_reasoning(reasoning_id: str) -> str:
     """The id of the message that a derived id names; "" if the id is not derived."""
     return reasoning_id.rpartition(_REASONING)[0]

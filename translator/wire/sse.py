@@ -35,12 +35,8 @@ def _wire(event: BaseEvent) -> Mapping[str, Any]:
     try:
         return event.model_dump(by_alias=True, warnings=False)
     except Exception:  # a value inside that pydantic cannot walk, such as a cycle
-        wire: dict[str, Any] = {}
-        for name, field in type(event).model_fields.items():
-            value = getattr(event, name, None)
-            if value is not None:
-                wire[field.alias or name] = value
-        return wire
+        fields = type(event).model_fields
+        return {fields[name].alias or name: value for name, value in event if name in fields and value is not None}
 
 
 def to_model(event: Any) -> BaseEvent:
