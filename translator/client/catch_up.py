@@ -42,15 +42,15 @@ def catch_up(view: ClientContents, known: ClientContents) -> list[Event]:
             emitted += [*reader.closings(), events.run_error(NOT_SEEN, LOST)]
         emitted.append(events.run_started(thread_id, run_id, view.version, view.parent_run_id))
         reader = OpenItems(run_id)
-    missing = missing_messages(view, known, reader, now)
-    for event in missing.events:
+    missing, snapshots = missing_messages(view, known, reader, now)
+    for event in missing:
         reader.apply(event)
-    emitted += [*missing.events, *reader.closings(now)]
+    emitted += [*missing, *reader.closings(now)]
     opening = now.missing(reader)
     dropped = [event for event in opening if view.knows_messages and not is_stored(view.store, event)]
     emitted += [without_fields(event, "parentMessageId") for event in dropped]
     emitted += _state(view, known)
-    emitted += missing.snapshots
+    emitted += snapshots
     emitted += now.subagent_events(reader)
     emitted += [event for key, event in now.steps.items() if key not in reader.steps]
     emitted += [event for key, event in now.spans.items() if key not in reader.spans]

@@ -15,6 +15,8 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping
+from contextlib import suppress
+from copy import copy
 from typing import Any, Self
 
 import orjson
@@ -97,8 +99,9 @@ class ClientContents:
         if kind == "STATE_SNAPSHOT":
             self.run_has_snapshot = True
             self._set_state(event["snapshot"])
-        elif kind == "STATE_DELTA":
-            self._patch_state(event["delta"])
+        elif kind == "STATE_DELTA" and self.knows_state:  # otherwise it is unknown whether the client could apply it
+            with suppress(RefusedError):
+                self._set_state(apply_patch(self.base, event["delta"]))
         elif kind == "MESSAGES_SNAPSHOT":
             self.knows_messages = True
             if complete_activity_types(event, is_legacy=self.store.is_legacy) is None:
@@ -182,20 +185,9 @@ class ClientContents:
 
     def copy(self) -> Self:
         """The same contents; later events change one of the two only."""
-        twin = type(self)(version=self.version)
-        for name in ClientContents.__slots__:
-            setattr(twin, name, getattr(self, name))
-        twin.store = self.store.copy()
-        twin._open = self._open.copy()
+        twin = copy(self)
+        twin.store, twin._open = self.store.copy(), self._open.copy()
         return twin
-
-    def _patch_state(self, delta: list[Any]) -> None:
-        if not self.knows_state:
-            return  # the client may or may not have been able to apply it
-        try:
-            self._set_state(apply_patch(self.base, delta))
-        except RefusedError:
-            return
 
     def _set_state(self, state: Any) -> None:
         self.knows_state = True

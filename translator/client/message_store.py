@@ -112,22 +112,20 @@ class MessageStore:
         """Adds a message before the one at `position`; the cost is that of the messages after it."""
         entry = StoredMessage(message, position)
         self.order.insert(position, entry)
-        for later in self.order[position + 1 :]:
-            later.position += 1
+        for place in range(len(self.order) - 1, position, -1):
+            if self.order[place].position >= position:  # one that is in `order` twice keeps its first position
+                self.order[place].position = place
         first = self.entries.get(entry.id)
         if first is None or first.position > position:
             self.entries[entry.id] = entry
         return entry
 
-    def add_call(self, entry: StoredMessage, wire: dict[str, Any]) -> StoredCall:
+    def add_call(self, entry: StoredMessage, wire: dict[str, Any]) -> None:
         """Adds a tool call, which no message has yet, at the end of a message's tool calls."""
         call = StoredCall(wire)
-        if entry.calls is None:
-            entry.calls = []
-        entry.calls.append(call)
+        entry.calls = [*(entry.calls or ()), call]
         entry.is_stale = True
-        self.calls.setdefault(wire["id"], (entry, call))
-        return call
+        self.calls[wire["id"]] = entry, call
 
     def replace(self, entry: StoredMessage, message: Message) -> StoredMessage:
         """Puts a message in the place of the first one with the same id."""
@@ -142,8 +140,9 @@ class MessageStore:
     def set_order(self, order: list[StoredMessage]) -> None:
         """Makes these the messages."""
         self.order, self.entries, self.calls = order, {}, {}
-        for position, entry in enumerate(order):
-            entry.position = position
+        for position in range(len(order) - 1, -1, -1):
+            order[position].position = position
+        for entry in order:
             self._index(entry)
 
     def copy(self) -> MessageStore:

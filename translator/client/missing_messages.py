@@ -24,11 +24,10 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from operator import is_
-from typing import NamedTuple
 
 from orjson import dumps
 
@@ -44,39 +43,35 @@ from .open_items import OpenItems, is_stored, owners, without_open
 from .reducer import REDUCES
 from .snapshots import ordered_snapshots, staying, with_activity_types
 
-__all__ = ["Missing", "missing_messages"]
+__all__ = ["missing_messages"]
 
 _FEW = 16  # messages that no snapshot is worth, however small: it makes a client draw everything anew
 _MESSAGE = 1_000  # bytes that the events of a message count beside its own
 _AT_ONCE = 32  # messages compared by one call: C compares many faster than Python calls it for each
+_NAMES = ("messageId", "toolCallId", "parentMessageId", "entityId")
 _ODD = (AttributeError, KeyError, TypeError, ValueError)  # what a caller says that a client has may be no messages
 
 
-class Missing(NamedTuple):
-    """What a reader misses: one of the two is empty."""
-
-    events: list[Event]
-    """Messages event by event; what ends in between is closed, what is open in the view stays open."""
-    snapshots: list[Event]
-
-
-def missing_messages(view: ClientContents, known: ClientContents, reader: OpenItems, now: OpenItems) -> Missing:
-    """What brings the messages of a reader to those of the view.
+def missing_messages(
+    view: ClientContents, known: ClientContents, reader: OpenItems, now: OpenItems
+) -> tuple[list[Event], list[Event]]:
+    """What brings the messages of a reader to those of the view: messages event by event, or snapshots. The events
+    close what ends in between, and leave open what is open in the view.
 
     `known` is what the reader is known to have; `reader` and `now` are what it and the view have open.
     """
     sides = _Sides(view, known, reader, now)
     if not view.knows_messages:
-        return Missing(_streamed(sides), [])
+        return _streamed(sides), []
     if known.knows_messages and all(is_stored(view.store, event) for event in now.missing(reader)):
         try:
             emitted = _by_events(sides)
         except _ODD:
             emitted = None
         if emitted is not None:
-            return Missing(emitted, [])
+            return emitted, []
     size = sides.size  # of all messages: a snapshot of some is no larger
-    return Missing([], [frame for snapshot in sides.snapshots for frame in framed(snapshot, size)])
+    return [], [frame for snapshot in sides.snapshots for frame in framed(snapshot, size)]
 
 
 @dataclass
@@ -181,22 +176,14 @@ def _leads_to(
     The two have the first `start` messages in common. The events are tried on the messages behind these, and on those
     that the events name.
     """
-    start = min([start, *_positions(store, emitted)])
+    names = {event.get(name) for event in emitted for name in _NAMES}
+    named = [store.entries[name] for name in names if name in store.entries]
+    named += [store.calls[name][0] for name in names if name in store.calls]
+    start = min([start, *(entry.position for entry in named)])
     tried = MessageStore(messages[start:], is_legacy=store.is_legacy)
     for event in emitted:
         REDUCES[event["type"]](tried, event)
     return _are_same(tried.read(), wanted[start:])
-
-
-def _positions(store: MessageStore, emitted: Iterable[Event]) -> Iterator[int]:
-    """The positions of the messages and tool calls that events name."""
-    for event in emitted:
-        for name in ("messageId", "parentMessageId", "entityId"):
-            if (entry := store.entries.get(event.get(name, ""))) is not None:
-                yield entry.position
-        for name in ("toolCallId", "entityId"):
-            if (found := store.calls.get(event.get(name, ""))) is not None:
-                yield found[0].position
 
 
 def _streamed(sides: _Sides) -> list[Event]:

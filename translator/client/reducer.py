@@ -20,6 +20,7 @@ Rules of a messages snapshot:
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from ..wire.events import Event
@@ -169,11 +170,9 @@ def _activity_delta(store: MessageStore, event: Event) -> None:
     _merge_metadata(entry, event)
     message = entry.read()
     content = message.get("content")
-    try:
+    with suppress(RefusedError):
         content = apply_patch({} if content is None else content, event["patch"])
-    except RefusedError:
-        return
-    store.replace(entry, {**message, "content": content, "activityType": event["activityType"]})
+        store.replace(entry, {**message, "content": content, "activityType": event["activityType"]})
 
 
 # --- whole histories --------------------------------------------------------------------------------------------------
@@ -187,17 +186,18 @@ def _run_started(store: MessageStore, event: Event) -> None:
 
 def _messages_snapshot(store: MessageStore, event: Event) -> None:
     messages: list[Event] = event["messages"]
-    fresh = {message["id"]: message for message in messages}
+    fresh = {message["id"]: StoredMessage(message, 0) for message in messages}
     stays = staying(event, is_legacy=store.is_legacy)
     merged: list[StoredMessage] = []
     for entry in store.order:
-        message = fresh.get(entry.id)
-        if (message is None or store.is_legacy) and stays(entry.message):
+        replacement = fresh.get(entry.id)
+        if (replacement is None or store.is_legacy) and stays(entry.message):
             merged.append(entry)
-        elif message is not None:
-            merged.append(StoredMessage(message, 0))
+        elif replacement is not None:
+            merged.append(replacement)
     known = {entry.id for entry in merged}
-    store.set_order(merged + [StoredMessage(message, 0) for message in messages if message["id"] not in known])
+    added = [message for message in messages if message["id"] not in known]
+    store.set_order(merged + [StoredMessage(message, 0) for message in added])
 
 
 # --- metadata ---------------------------------------------------------------------------------------------------------

@@ -132,6 +132,16 @@ CASES: dict[str, tuple[list[Event], list[Event]]] = {
         [THOUGHT, activity("a")],
         [snapshot(text("r"), text("a"))],
     ),
+    "text after a snapshot with an id twice": (
+        [],
+        [
+            snapshot(text("m"), text("m"), text("n")),
+            snapshot(text("m"), text("n")),
+            TEXT,
+            CONTENT,
+            TEXT | {"metadata": {}},
+        ],
+    ),
     "a snapshot with an id twice": (
         [],
         [snapshot(text("a"), text("a")), snapshot(text("a", content="x"))],
