@@ -136,7 +136,7 @@ def _asked(run: TranslatorRun) -> tuple[list[str], list[str]]:
 
 @pytest.mark.parametrize("subagents", ["attributed", "inline"])
 @pytest.mark.parametrize("build", [_nodes, _fan_out, _subgraphs, _subagents])
-async def test_a_checkpoint_gives_the_order_of_the_stream_whoever_asked_first(build: Any, subagents: Any) -> None:
+async def test_a_checkpoint_gives_the_order_of_the_stream(build: Any, subagents: Any) -> None:
     options = Options(interrupts="both", subagents=subagents)
     values = set()
     for order in permutations(NAMES):
