@@ -194,6 +194,8 @@ class Ledger:
         """By id: the records whose storage is `KEPT`."""
         self._streaming: dict[str, Record] = {}
         """By id: the record of the model call that says the message."""
+        self._aliases: dict[tuple[str, str], Record] = {}
+        """By task and id of a chunk: the record that took the id last."""
         self._openers: dict[str, str | None] = {}
         """By id: whose message of that id was opened first in this run, as the `subagentRunId` of its events."""
         self._stored: dict[str, Event] = {}
@@ -224,6 +226,11 @@ class Ledger:
         record = self._streaming.get(message_id)
         return None if record is None or record.has_ended else record
 
+    def of_stream_id(self, task: str, stream_id: str) -> Record | None:
+        """The record of which a chunk in this task had this id, the last one; None if it has ended."""
+        record = self._aliases.get((task, stream_id))
+        return None if record is None or record.has_ended else record
+
     def opener(self, message_id: str, otherwise: str | None) -> str | None:
         """The `subagentRunId` under which a message of this id was opened first in this run."""
         return self._openers.get(message_id, otherwise)
@@ -243,8 +250,9 @@ class Ledger:
 
     # --- moves ----------------------------------------------------------------------------------------------------
 
-    def take_id(self, record: Record, stream_id: str, *, is_run_id: bool) -> None:
-        """A chunk of the message has this id. The first of each kind counts."""
+    def take_id(self, record: Record, task: str, stream_id: str, *, is_run_id: bool) -> None:
+        """A chunk of the message, in this task, has this id. The first of each kind counts."""
+        self._aliases[task, stream_id] = record
         if is_run_id:
             record.run_id = record.run_id or stream_id
         else:
@@ -319,6 +327,7 @@ class Ledger:
             self._store(record, move if is_compared else "pass")
         self._read, self._brought = set(), set()
         self._streaming = {key: record for key, record in self._streaming.items() if not record.has_ended}
+        self._aliases = {key: record for key, record in self._aliases.items() if not record.has_ended}
 
     def _move(self, record: Record, move: str) -> bool:
         after = EMISSION_MOVES.get((record.emission, move))

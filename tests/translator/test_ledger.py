@@ -227,9 +227,9 @@ def test_what_a_subagent_emits_is_kept_and_never_pending() -> None:
 
 def test_a_pending_message_is_stored_under_any_of_its_ids_or_as_the_answer_of_its_call() -> None:
     ledger, record = reached(E.STREAMING, S.PENDING, Owner())
-    ledger.take_id(record, "lc_run--1", is_run_id=True)
-    ledger.take_id(record, "lc_run--2", is_run_id=True)
-    ledger.take_id(record, "provider", is_run_id=False)
+    ledger.take_id(record, "task", "lc_run--1", is_run_id=True)
+    ledger.take_id(record, "task", "lc_run--2", is_run_id=True)
+    ledger.take_id(record, "task", "provider", is_run_id=False)
     ledger.emit_beside(record, "reasoning")
     ledger.emit_result("result", "call", Owner())
     both = {"message", "reasoning"}
@@ -245,6 +245,15 @@ def test_a_streaming_message_is_found_by_its_id_until_it_ends() -> None:
     assert (ledger.streaming("message"), ledger.streaming("other")) == (record, None)
     ledger.close(record)
     assert ledger.streaming("message") is None
+
+
+def test_a_record_is_found_by_its_task_and_any_id_of_its_chunks_until_it_ends() -> None:
+    ledger, record = reached(E.STREAMING, S.PENDING, Owner())
+    for name in ("lc_run--1", "provider", "provider-2"):
+        ledger.take_id(record, "task", name, is_run_id=name.startswith("lc_run"))
+        assert (ledger.of_stream_id("task", name), ledger.of_stream_id("other", name)) == (record, None)
+    ledger.close(record)
+    assert ledger.of_stream_id("task", "provider") is None
 
 
 def test_who_opened_an_id_first_is_known_to_the_end_of_the_run() -> None:

@@ -29,7 +29,7 @@ from typing import Any, Final
 
 from ..client.view import ClientView
 from ..content.blocks import Key
-from ..ledger import Owner, Record
+from ..ledger import Ledger, Owner, Record
 from ..parts.part import Namespace, task_path
 from ..wire.events import Event
 from .reasoning import ReasoningEvents
@@ -139,10 +139,11 @@ class ModelCall:
 
 
 class ModelCalls:
-    """The model calls since the last reconciliation, found by the ids and metadata of their chunks."""
+    """The model calls since the last reconciliation, found by the ids (which the ledger has) and metadata of their
+    chunks."""
 
-    def __init__(self) -> None:
-        self._by_id: dict[tuple[str, str], ModelCall] = {}
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
         self._by_task: dict[str, list[ModelCall]] = {}
         self._live: list[ModelCall] = []
         """All that have not ended, and perhaps some that have: `unfinished` removes these."""
@@ -151,18 +152,22 @@ class ModelCalls:
         return (call for calls in self._by_task.values() for call in calls)
 
     def of_chunk(self, message_id: str, metadata: Mapping[str, Any], *, live: bool) -> ModelCall | None:
-        """The call that a chunk continues, or None if it begins one.
+        """The call that a chunk continues, or None if it begins one. The call takes the id.
 
         `live`: the chunk is an object of this process, so that its metadata object identifies the call.
         """
         task = task_of(metadata)
-        known = self._by_id.get((task, message_id))
-        if known is not None and not known.record.has_ended and (not live or known.metadata is metadata):
-            return known
-        call = self._continued(task, message_id, metadata, live)
+        record = self._ledger.of_stream_id(task, message_id)
+        call = None if record is None else record.call
+        if not isinstance(call, ModelCall) or (live and call.metadata is not metadata):
+            call = self._continued(task, message_id, metadata, live)
         if call is not None:
-            self._by_id[task, message_id] = call
+            self.take_id(call, message_id)
         return call
+
+    def take_id(self, call: ModelCall, message_id: str) -> None:
+        """A message of the call has this id."""
+        self._ledger.take_id(call.record, call.task, message_id, is_run_id=is_run_id(message_id))
 
     def begin(
         self, message_id: str, metadata: Mapping[str, Any], owner: Owner, parent_call: str | None = None
@@ -171,7 +176,7 @@ class ModelCalls:
         call = ModelCall(task_of(metadata), metadata, owner, parent_call)
         self._by_task.setdefault(call.task, []).append(call)
         self._live.append(call)
-        self._by_id[call.task, message_id] = call
+        self.take_id(call, message_id)
         return call
 
     def copied(self, task: str, text: str, call_ids: list[str], view: ClientView) -> ModelCall | None:
@@ -192,7 +197,6 @@ class ModelCalls:
 
     def forget(self) -> None:
         """Forgets the calls that have ended."""
-        self._by_id = {key: call for key, call in self._by_id.items() if not call.record.has_ended}
         self._by_task.clear()
         for call in self.unfinished():
             self._by_task.setdefault(call.task, []).append(call)

@@ -39,7 +39,7 @@ from ..parts.message import fields, is_chunk, kind_of
 from ..parts.part import Namespace, is_within
 from ..wire.events import Event
 from .blocks import BlockEvents
-from .model_calls import ModelCall, ModelCalls, is_run_id, task_of
+from .model_calls import ModelCall, ModelCalls, task_of
 from .predicted_state import Predictions
 from .usage import Usage
 from .visibility import VisibilityRules
@@ -68,7 +68,7 @@ class MessageStream:
         self._predictions = predictions
         self._losses = losses
         self.usage = Usage()
-        self._calls = ModelCalls()
+        self._calls = ModelCalls(ledger)
         self._blocks = BlockEvents(view, options, ledger, predictions, remove)
         self._latest: dict[Any, ModelCall] = {}
         """By the id of a chunk: the call of the latest chunk with this id."""
@@ -142,7 +142,7 @@ class MessageStream:
         call_ids = [call["id"] for call in itself.get("toolCalls", ())]
         copied = self._calls.copied(task_of(metadata), itself.get("content", ""), call_ids, client)
         if copied is not None:
-            self._ledger.take_id(copied.record, message_id, is_run_id=is_run_id(message_id))
+            self._calls.take_id(copied, message_id)
             return
         if not is_replayed:
             self._count(view, metadata)
@@ -225,8 +225,6 @@ class MessageStream:
         call = self._calls.of_chunk(message_id, metadata, live=live)
         if call is None:
             call = self._begin(ns, message_id, metadata, owner)
-        else:
-            self._ledger.take_id(call.record, message_id, is_run_id=is_run_id(message_id))
         record = call.record
         call.next_text = call.next_arguments = None
         self._count(view, metadata)
@@ -255,7 +253,6 @@ class MessageStream:
         decision = self._visibility.decide(ns, metadata, owner.depth)
         parent = None if decision.parent_call is None else self._ledger.calls.answered(decision.parent_call, owner)
         call = self._calls.begin(message_id, metadata, owner._replace(in_tool=parent is not None), parent)
-        self._ledger.take_id(call.record, message_id, is_run_id=is_run_id(message_id))
         if owner.is_hidden or decision.is_hidden or (decision.parent_call is not None and parent is None):
             self._ledger.suppress(call.record, Reason.HIDDEN)
         self._predictions.begin(metadata)
