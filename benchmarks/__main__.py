@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from pathlib import Path
 
-from . import catching_up, conversation, growth, idle, live, peer, readers, replay, serving, values, wire
+from . import catching_up, conversation, growth, idle, live, memory, peer, readers, replay, serving, values, wire
 from .rows import Row, table
 
 _SHOWN = ("langgraph", "langchain-core", "ag-ui-protocol", "orjson")
@@ -34,6 +34,7 @@ def main() -> int:
         "growth": growth.rows,
         "conversation": conversation.rows,
         "values": values.rows,
+        "memory": memory.rows,
         "wire": lambda: wire.rows(peer=asked.peer),
         "idle": idle.rows,
         "catch-up": catching_up.rows,
@@ -53,7 +54,19 @@ def main() -> int:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    names = ["replay", "live", "growth", "conversation", "values", "wire", "idle", "catch-up", "readers", "serving"]
+    names = [
+        "replay",
+        "live",
+        "growth",
+        "conversation",
+        "values",
+        "memory",
+        "wire",
+        "idle",
+        "catch-up",
+        "readers",
+        "serving",
+    ]
     parser.add_argument("--only", nargs="+", choices=names, help="these parts only")
     parser.add_argument("--without-peer", dest="peer", action="store_false", help="leave ag-ui-langgraph out")
     parser.add_argument("--out", type=Path, default=Path("bench-results.json"), help="where the JSON goes")

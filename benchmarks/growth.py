@@ -47,7 +47,7 @@ def _slopes() -> Iterator[Row]:
 
 
 def _doubled() -> Iterator[tuple[str, Callable[[], None], Callable[[], None]]]:
-    yield "one message of 20,000 tokens", _replay(_one_message(10_000)), _replay(_one_message(20_000))
+    yield "one message of 20,000 tokens", _replay(one_message(10_000)), _replay(one_message(20_000))
     yield "arguments of 10,000 fragments", _replay(_arguments(5_000)), _replay(_arguments(10_000))
     yield "2,000 results of parallel calls", _replay(_results(1_000)), _replay(_results(2_000))
     yield "a list of 20,000 messages at once", _replay(_at_once(10_000)), _replay(_at_once(20_000))
@@ -73,7 +73,8 @@ def _chunk(**fields: Any) -> AIMessageChunk:
     return AIMessageChunk(id="lc_run--1", **fields)
 
 
-def _one_message(tokens: int) -> list[Any]:
+def one_message(tokens: int) -> list[Any]:
+    """The parts of one message that streams so many tokens."""
     metadata = _metadata()
     told = [((), "messages", (_chunk(content="token "), metadata)) for _ in range(tokens)]
     return [*told, ((), "values", {"messages": [AIMessage("token " * tokens, id="lc_run--1")]})]

@@ -24,7 +24,7 @@ from .timing import timed_async
 
 TOKENS = 5000
 _ROUNDS = 25
-_BOUND, _PLATFORM_BOUND, _OVER_LOCAL_BOUND = 0.5, 0.8, 1.5
+_BOUND, _PLATFORM_BOUND, _OVER_LOCAL_BOUND = 0.5, 0.6, 1.5
 _MODELS: dict[str, Any] = {model.model_fields["type"].default: model for model in get_args(get_args(Event)[0])}
 
 

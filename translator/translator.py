@@ -145,7 +145,7 @@ class Translator:
         """The events that end the stream: closes what is open, then the one terminal event.
 
         `ending`: how the run ended. None: as the stream shows it. That is a failure after an `error` part; the
-        interrupts it had, or success, for the parts of a local graph; `Lost` for `StreamPart`s of a platform, because
+        interrupts it had, or success, for the parts of a local graph; `Lost` for the parts of a platform's SDK, because
         their stream stops in the same way whatever became of the run.
 
         Raises `TranslatorMisuseError` before the start and after the end.

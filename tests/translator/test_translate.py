@@ -245,6 +245,7 @@ def test_a_coroutine_that_was_not_awaited_is_refused_at_once() -> None:
 PLATFORM: dict[str, Any] = {
     "the SDK's": StreamPart("values", {"messages": []}),
     "the SDK's, with an id": StreamPart("values|child:1", {"messages": []}, "7"),
+    "the SDK's, of version 2": {"type": "values", "ns": [], "data": {"messages": []}, "interrupts": []},
     "recorded as a list": ["values", {"messages": []}, None],
     "recorded as an object": {"event": "values", "data": {"messages": []}, "id": "7"},
 }

@@ -118,13 +118,17 @@ def task_path(ns: Namespace, metadata: Mapping[str, Any]) -> Namespace:
 
 
 def is_platform_part(raw: Any) -> bool:
-    """Whether `raw` has the shape of a platform's stream in the SDK, `StreamPart(event, data, id)`, or its JSON.
+    """Whether `raw` has the shape of a platform's stream in the SDK: `StreamPart(event, data, id)`, its JSON, or a v2
+    part, whose namespace is a list there and a tuple in a local graph's stream. A local v2 part that went through JSON
+    has a list too, and cannot be distinguished.
 
     Such a stream stops in the same way for a finished, an interrupted and a cancelled run, and after a lost connection.
     """
     if isinstance(raw, tuple | list):
         return len(raw) == 3 and isinstance(raw[0], str)
-    return isinstance(raw, dict) and isinstance(raw.get("event"), str)
+    return isinstance(raw, dict) and (
+        isinstance(raw.get("event"), str) or ("type" in raw and type(raw.get("ns")) is list)
+    )
 
 
 def _from_sequence(raw: Sequence[Any]) -> Part:
