@@ -134,13 +134,7 @@ CASES: dict[str, tuple[list[Event], list[Event]]] = {
     ),
     "text after a snapshot with an id twice": (
         [],
-        [
-            snapshot(text("m"), text("m"), text("n")),
-            snapshot(text("m"), text("n")),
-            TEXT,
-            CONTENT,
-            TEXT | {"metadata": {}},
-        ],
+        [snapshot(text("m"), text("m"), text("n")), snapshot(text("m"), text("n")), TEXT, CONTENT | {"metadata": {}}],
     ),
     "a snapshot with an id twice": (
         [],
