@@ -307,8 +307,8 @@ def _finish_reason(metadata: Any) -> str | None:
     """The finish reason of a message's `response_metadata`."""
     if not isinstance(metadata, Mapping) or not metadata:
         return None
+    given = [metadata[field] for field in _FINISH_FIELDS if field in metadata]
     details = metadata.get("incomplete_details")
-    given = [metadata.get(field) for field in _FINISH_FIELDS]
     if isinstance(details, Mapping):
         given.append(details.get("reason"))
     # the last word of an enum's text: "FinishReason.MAX_TOKENS"

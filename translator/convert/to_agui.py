@@ -180,6 +180,9 @@ def _assistant(
     view: Mapping[str, Any], message_id: str, role: str | None, options: Options, report: Report
 ) -> list[Event]:
     answer = _Answer(message_id)
+    if _is_text(view):
+        answer.text = view["content"]
+        return [_answer_message(answer, [], view, role)]
     for block in read_content(view, whole=True, report=report):
         answer.add(block)
     hidden = {call["id"] for call in answer.calls if call["function"]["name"] in options.hidden_tools}
@@ -191,6 +194,14 @@ def _assistant(
     if options.tool_results:
         wires += [result_message(message_id, one, options) for one in answer.results if one.call_id not in hidden]
     return wires
+
+
+def _is_text(view: Mapping[str, Any]) -> bool:
+    """Whether a message is a text and nothing else, as most are: these need not be read block by block."""
+    if any(view.get(name) for name in ("additional_kwargs", "tool_calls", "invalid_tool_calls")):
+        return False
+    metadata = view.get("response_metadata")
+    return type(view.get("content")) is str and not (metadata and "grounding_metadata" in metadata)
 
 
 def _answer_message(answer: _Answer, calls: list[Event], view: Mapping[str, Any], role: str | None) -> Event:
