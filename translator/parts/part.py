@@ -163,9 +163,7 @@ def _from_mapping(raw: dict[Any, Any]) -> Part:
     raise UnreadablePartError(f"expected a part with its mode, got a mapping with the keys {keys}; {_HOW_TO_ASK}")
 
 
-def _from_event(event: Any, data: Any, part_id: Any) -> Part:
-    if not isinstance(event, str):
-        raise UnreadablePartError(f"expected an event name as a string, got {_name(event)}")
+def _from_event(event: str, data: Any, part_id: Any) -> Part:
     mode, *ns = event.split("|")
     return Part(tuple(ns), mode, data, _id(part_id))
 
