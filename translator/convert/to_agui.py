@@ -201,7 +201,8 @@ def _is_text(view: Mapping[str, Any]) -> bool:
     if any(view.get(name) for name in ("additional_kwargs", "tool_calls", "invalid_tool_calls")):
         return False
     metadata = view.get("response_metadata")
-    return type(view.get("content")) is str and not (metadata and "grounding_metadata" in metadata)
+    has_grounding = isinstance(metadata, Mapping) and "grounding_metadata" in metadata
+    return type(view.get("content")) is str and not has_grounding
 
 
 def _answer_message(answer: _Answer, calls: list[Event], view: Mapping[str, Any], role: str | None) -> Event:
