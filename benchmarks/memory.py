@@ -29,7 +29,7 @@ def rows() -> Iterator[Row]:
     for length in range(1, MESSAGES + 1):
         parts.append(((), "updates", {"node": {"messages": messages[length - 1 : length]}}))
         parts.append(((), "values", {"messages": messages[:length]}))
-    yield Row("memory", f"by message, {MESSAGES:,} messages", _kept(parts, messages) / MESSAGES, "B", 700)
+    yield Row("memory", f"by message, {MESSAGES:,} messages", _kept(parts, messages) / MESSAGES, "B", 300)
     few, many = (_kept(one_message(tokens)[:-1], ASKED) for tokens in (TOKENS, 2 * TOKENS))
     yield Row("memory", f"by token, {TOKENS:,} tokens", (many - few) / TOKENS, "B", 1)
 

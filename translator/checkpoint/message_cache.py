@@ -43,7 +43,7 @@ class Stored(NamedTuple):
     """Its id, or its position if it has none."""
     digest: int
     """What differs if the message has changed."""
-    messages: list[Event]
+    messages: tuple[Event, ...]
     """What it is for the client."""
 
 
@@ -81,7 +81,7 @@ class MessageCache:
         seen = [(_key(fields(messages[at]), at), digests[at]) for at in range(head, len(messages))]
         changed = [at for at, each in enumerate(seen) if each not in known]
         converted = to_json_each([self._converted(messages[head + at], head + at) for at in changed])
-        known |= {seen[at]: Stored(*seen[at], made) for at, made in zip(changed, converted, strict=True)}
+        known |= {seen[at]: Stored(*seen[at], tuple(made)) for at, made in zip(changed, converted, strict=True)}
         self.past.update(stored.key for stored in self.all[head:])
         self.past.difference_update(key for key, _ in seen)
         self.all[head:] = [known[each] for each in seen]

@@ -147,6 +147,8 @@ class Messages:
             yield from appended
             if not appended or not _are_in_order(view.order, wanted):
                 yield from self._snapshots(merge(wanted, order, view))
+        for item in uncompared:
+            view.share(wanted[item])
         ledger.compared(wanted, continued)
 
     def _is_kept(self, message_id: str, pending: Collection[str]) -> bool:

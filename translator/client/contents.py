@@ -23,6 +23,7 @@ import orjson
 from ag_ui.core import BaseEvent
 from pydantic import BaseModel
 
+from ..jsonable.same_json import same_json
 from ..wire.events import Event
 from ..wire.sse import to_model
 from .apply_patch import RefusedError, apply_patch
@@ -147,6 +148,12 @@ class ClientContents:
         """The (first) tool call with this id, as its message carries it."""
         found = self.store.calls.get(tool_call_id)
         return None if found is None else found[1].read()
+
+    def share(self, message: Event) -> None:
+        """Keeps this dict in place of the client's copy of the message, if both are the same JSON: one is enough."""
+        entry = self.store.entries.get(message["id"])
+        if entry is not None and same_json(entry.read(), message):
+            entry.message = message
 
     # --- the run --------------------------------------------------------------------------------------------------
 

@@ -306,3 +306,14 @@ def test_a_message_that_no_client_takes_can_be_described_and_changed() -> None:
 def test_a_message_without_an_id_or_a_role_is_refused(message: Any) -> None:
     with pytest.raises(ValueError, match="expected a message with an id and a role"):
         ClientView([message])
+
+
+def test_a_message_that_is_the_same_json_can_be_shared_and_grows_as_before() -> None:
+    view = ClientView([{"id": "a", "role": "assistant", "content": "Hi"}, {"id": "b", "role": "user", "content": "1"}])
+    same, other = {"id": "a", "role": "assistant", "content": "Hi"}, {"id": "b", "role": "user", "content": 1}
+    for message in (same, other, {"id": "unknown", "role": "user", "content": ""}):
+        view.share(message)
+    assert view.message("a") is same
+    assert [message["content"] for message in view.messages] == ["Hi", "1"]
+    view.apply({"type": "TEXT_MESSAGE_CONTENT", "messageId": "a", "delta": "!"})
+    assert (view.messages[0]["content"], same["content"]) == ("Hi!", "Hi")
