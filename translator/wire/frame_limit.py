@@ -9,7 +9,7 @@
   a truncated one says so in its metadata, as a truncated tool result does (`truncated`, `size`).
 - A truncated value keeps its JSON type and has a mark with its size. Its longest members are truncated, and all others
   stay whole; of more small members than fit the first stay.
-- The common case costs a look at the type and a len().
+- The common case costs a look at the type, and the length of a text.
 """
 
 from __future__ import annotations
@@ -35,6 +35,21 @@ _SHORT = 2 * _MARK  # bytes of a member that is not worth truncating
 
 _TEXTS = frozenset({"TEXT_MESSAGE_CONTENT", "TOOL_CALL_ARGS", "REASONING_MESSAGE_CONTENT"})
 _PATCHES = {"STATE_DELTA": "delta", "ACTIVITY_DELTA": "patch"}
+_MARKERS = frozenset(
+    {
+        "TEXT_MESSAGE_START",
+        "TEXT_MESSAGE_END",
+        "TOOL_CALL_START",
+        "TOOL_CALL_END",
+        "REASONING_START",
+        "REASONING_END",
+        "REASONING_MESSAGE_START",
+        "REASONING_MESSAGE_END",
+        "STEP_STARTED",
+        "STEP_FINISHED",
+    }
+)
+"""Events that have ids and names alone, unless they have metadata."""
 _CONTENTS = ("content", "error", "encryptedValue", "metadata")
 
 
@@ -50,6 +65,8 @@ def framed(event: Event, size: int | None = None) -> list[Event]:
         if len(text) <= _MAX_TEXT:
             return [event]
         return [{**event, "delta": text[start : start + _MAX_TEXT]} for start in range(0, len(text), _MAX_TEXT)]
+    if kind in _MARKERS and "metadata" not in event:
+        return [event]
     if (len(dumps(event)) if size is None else size) <= _MAX_EVENT:
         return [event]
     if kind in _PATCHES:
