@@ -8,6 +8,8 @@
 - `events`: constructors of AG-UI events as wire dicts; `encode`, `to_model`, `for_client_version` convert those.
 - `answer_schema`, `decision_schemas`, `is_breakpoint`: interrupts.
 - `read_part`, `to_json`, `same_json`: parts and values in any form.
+
+To read the code, begin with `translator.py`: it says how a part becomes events, and where each thing is decided.
 """
 
 from .client.open_items import OpenItems

@@ -1,4 +1,4 @@
-"""Every fact about the messages and tool calls that one run emits: `Ledger`. Emits nothing itself.
+"""Every fact about the messages and tool calls of one run that several rooms need: `Ledger`. Emits nothing itself.
 
 A `Record` is one message: what a model call says, the result of a tool, an activity of a node. What a model call emits
 beside its message (reasoning, media, results of tools that the provider runs) are messages too, and records of their
@@ -31,11 +31,12 @@ from collections.abc import Collection, Iterable, Mapping, Set
 from enum import Enum
 from itertools import compress
 from operator import is_not
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from .client.view import ClientView
 from .losses import Losses
 from .wire.events import Event
+from .wire.ids import repeated_call_id
 
 
 class Owner(NamedTuple):
@@ -196,6 +197,8 @@ class Ledger:
         """By id: the record of the model call that says the message."""
         self._aliases: dict[tuple[str, str], Record] = {}
         """By task and id of a chunk: the record that took the id last."""
+        self.latest: dict[Any, Record] = {}
+        """By id of a chunk: the record of the latest chunk with this id, for the next one, which may continue it."""
         self._openers: dict[str, str | None] = {}
         """By id: whose message of that id was opened first in this run, as the `subagentRunId` of its events."""
         self._stored: dict[str, Event] = {}
@@ -284,6 +287,8 @@ class Ledger:
         """No more of the record is emitted."""
         if self._move(record, "suppress"):
             record.reason = record.reason or reason
+            name = record.id or record.provider_id or record.run_id
+            self._losses.suppressed(name, record.reason.value)
 
     def close(self, record: Record) -> None:
         """The message has ended, and what was emitted beside it."""
@@ -301,7 +306,7 @@ class Ledger:
                 record.id = message_id
                 self._store(record, "keep")
 
-    def read(self, ids: Collection[str]) -> None:
+    def on_checkpoint(self, ids: Collection[str]) -> None:
         """A checkpoint was read beside the stream; it has the messages of these ids."""
         self._read = set(ids)
 
@@ -319,7 +324,7 @@ class Ledger:
         for message_id in continued:
             stored.pop(message_id, None)
 
-    def reconciled(self, *, is_compared: bool) -> None:
+    def superstep_ended(self, *, is_compared: bool) -> None:
         """A superstep of the root graph has ended (rule 5). `is_compared`: the client was given what the checkpoint
         has, so that what it has now is stored."""
         for message_id, record in [(key, record) for key, record in self._pending.items() if record.has_ended]:
@@ -363,7 +368,7 @@ class Calls:
     1. A call is emitted under its own id, unless the client has that id already, or another agent has opened it in this
        run: the client lets no agent open what another opened.
     2. Then a call of the root graph is not emitted: the next snapshot has it, for a snapshot can have the id twice. A
-       subagent's call, which no snapshot mends, is emitted as `{message id}-{call id}`.
+       subagent's call, which no snapshot mends, is emitted under an id with its message's (`ids.repeated_call_id`).
     3. A result of the root graph answers the call of its id. Where several messages have that id, the result is left to
        the snapshot too: the client would put it behind the first of them. A result of a subagent answers the
        subagent's latest call of that id, in this run or in the one it was suspended in; a result of a call that the
@@ -386,7 +391,7 @@ class Calls:
             if owner.id is None:
                 self._repeated.add(call_id)
                 return None
-            emitted = f"{message_id}-{call_id}"
+            emitted = repeated_call_id(message_id, call_id)
             if self._is_taken(emitted, owner):
                 return None
         self._openers.setdefault(emitted, owner.id)
@@ -401,12 +406,12 @@ class Calls:
         return self._emitted.get((owner.id, call_id)) or self._of_earlier_run(call_id, owner.id)
 
     def _is_taken(self, call_id: str, owner: Owner) -> bool:
-        return self._view.call_owner(call_id) is not None or self._openers.get(call_id, owner.id) != owner.id
+        return self._view.message_of_call(call_id) is not None or self._openers.get(call_id, owner.id) != owner.id
 
     def _of_earlier_run(self, call_id: str, subagent: str) -> str | None:
         for message in reversed(self._view.messages):
             if message.get("subagentRunId") == subagent:
-                names = (call_id, f"{message['id']}-{call_id}")
+                names = (call_id, repeated_call_id(message["id"], call_id))
                 found = [call["id"] for call in message.get("toolCalls", ()) if call["id"] in names]
                 if found:
                     return str(found[-1])

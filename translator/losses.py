@@ -55,6 +55,10 @@ class Losses:
         """A content block of the message with these fields cannot be read; the rest of the message is emitted."""
         self.warn(f"A content block of the message {_named(view.get('id'))} is left out of the events", error)
 
+    def suppressed(self, name: Any, reason: str) -> None:
+        """No more of a message is emitted, by a rule: no loss. At the level DEBUG."""
+        _log.debug("No more of the message %r is emitted: %s (thread %r, run %r).", name, reason, *self._names)
+
     def warn(self, what: str, error: BaseException | None = None) -> None:
         """Logs, once, what is no loss by itself but may explain that something is missing."""
         if what not in self._warned:

@@ -5,7 +5,8 @@ does that). The rooms do not know each other: what one needs of another is asked
 
 Rules
 
-1. A part of a stream first releases the first values of a run, if these were waiting for it (`checkpoint/values.py`).
+1. A part of a stream first releases the first values of a run, if these were waiting for it (`checkpoint/values.py`
+   says which parts do not).
 2. When a superstep has ended, what is open in it is closed innermost first: messages, subagents, steps.
 3. Items of one part (the outputs of nodes, messages of one list) cost each other nothing: one that raises, which no
    known value does, is counted as a loss, and the others are translated.
@@ -107,7 +108,7 @@ class Procedures:
         """What the run has stopped at: interrupts that wait for answers, or a static breakpoint; None for neither."""
         if not self._interrupts:
             return None
-        return "interrupt" if self._interrupts.by_namespace else "breakpoint"
+        return "interrupt" if self._interrupts.places else "breakpoint"
 
     def _owner(self, ns: Namespace) -> Owner:
         """Who emits what comes from the graph at `ns`."""
@@ -289,7 +290,7 @@ class Procedures:
         yield from self._stream.close(subagent.ns)
         yield from self._steps.end_superstep(subagent.ns)
         depth = len(subagent.ns)
-        inside = [interrupt_id for ns, interrupt_id in self._interrupts.by_namespace if ns[:depth] == subagent.ns]
+        inside = [interrupt_id for ns, interrupt_id in self._interrupts.places if ns[:depth] == subagent.ns]
         yield from self._subagents.end(subagent, inside, failure)
 
     # --- the end of a run -----------------------------------------------------------------------------------------
@@ -343,7 +344,7 @@ class Procedures:
         return {"type": "interrupt", "interrupts": items or self._interrupts.bare(self._run_id)}, None
 
     def _close(self, failure: Failure | None) -> Iterator[Event]:
-        """Closes what is open: messages, then steps, then subagents, innermost first."""
+        """Closes what is open: messages, the root graph's steps, then subagents with their steps, innermost first."""
         losses = self._losses
         yield from self._end_messages()
         yield from losses.attempted("The true values of predicted state", self._state.end_predictions)

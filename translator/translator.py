@@ -11,7 +11,8 @@ ignored.
 How a part becomes events
 
 1. `parts` reads it. `feed` finds the procedure for its mode (`procedures.py`). A chunk that only continues a text or
-   the arguments of a tool call takes a shorter way (`MessageStream.next_delta`), the same for objects and for JSON.
+   the arguments of a tool call takes a shorter way (`MessageStream.next_delta`), the same for objects and for JSON,
+   which applies its one, short event itself. Before the start and after the end no message is open: none takes it.
 2. Procedures call handlers of three rooms: `messages` (what streams), `run` (subagents, steps, interrupts, the ending)
    and `checkpoint` (what is stored). The rooms do not know each other. What they share is the `Ledger`, which has every
    fact about a message of the run, and the view, which has what the client has and what is open there.
@@ -19,6 +20,8 @@ How a part becomes events
    (`_applied`), so that a handler always sees the client as it is.
 4. Where a handler raises, which no known value causes, the events made before count, the loss is counted and logged,
    and the stream continues.
+5. `translate.py` makes bytes of the events (`wire/sse.py`), or models. An event that is too large for a frame has been
+   split before it was applied (`wire/frame_limit.py`).
 
 Where it is decided
 

@@ -28,8 +28,8 @@ INPUTS: dict[str, Callable[[Ledger, Record], None]] = {
     "suppress": lambda ledger, record: ledger.suppress(record, Reason.STORED),
     "close": lambda ledger, record: ledger.close(record),
     "keep": lambda ledger, record: ledger.keep(record.ids),
-    "reconciled": lambda ledger, _: ledger.reconciled(is_compared=True),
-    "not compared": lambda ledger, _: ledger.reconciled(is_compared=False),
+    "reconciled": lambda ledger, _: ledger.superstep_ended(is_compared=True),
+    "not compared": lambda ledger, _: ledger.superstep_ended(is_compared=False),
 }
 E = Emission
 S = Storage
@@ -56,7 +56,7 @@ def reached(emission: Emission, storage: Storage, owner: Owner) -> tuple[Ledger,
     if storage is S.KEPT:
         ledger.keep(["message"])
     if storage in (S.SAVED, S.REMOVED, S.UNCOMPARED):
-        ledger.reconciled(is_compared=storage is not S.UNCOMPARED)
+        ledger.superstep_ended(is_compared=storage is not S.UNCOMPARED)
     return ledger, record
 
 
@@ -170,7 +170,7 @@ def test_what_checkpoints_brought_is_known_until_the_superstep_ends() -> None:
     text_on(view, "brought")
     assert ledger.take_brought(["mine"]) == {"brought"}
     assert ledger.take_brought(["mine", "brought"]) == set()
-    ledger.reconciled(is_compared=True)
+    ledger.superstep_ended(is_compared=True)
     assert ledger.take_brought(["mine"]) == set()
 
 
@@ -196,10 +196,10 @@ def test_what_is_kept_and_what_is_pending_is_what_the_records_say(emission: Emis
 def test_what_is_emitted_beside_a_message_ends_with_it() -> None:
     ledger, record = reached(E.STREAMING, S.PENDING, Owner())
     ledger.emit_beside(record, "beside")
-    ledger.reconciled(is_compared=True)
+    ledger.superstep_ended(is_compared=True)
     assert ledger.pending() == {"message", "beside"}
     ledger.close(record)
-    ledger.reconciled(is_compared=True)
+    ledger.superstep_ended(is_compared=True)
     assert (ledger.pending(), record.beside[0].storage) == (set(), S.REMOVED)
 
 
@@ -262,7 +262,7 @@ def test_who_opened_an_id_first_is_known_to_the_end_of_the_run() -> None:
         record = Record(owner)
         ledger.emit(record, "message")
         ledger.close(record)
-        ledger.reconciled(is_compared=True)
+        ledger.superstep_ended(is_compared=True)
     assert (ledger.opener("message", None), ledger.opener("other", "x")) == ("task:1", "x")
 
 

@@ -1,4 +1,4 @@
 """`values` parts: stored messages reconciled with what the client has, state as deltas, predicted state.
 
-Imports everything below it; `messages` and `run` stand beside it, and only `translator.py` calls all three.
+Imports everything below it; `messages` and `run` stand beside it, and only `procedures.py` calls all three.
 """

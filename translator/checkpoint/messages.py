@@ -132,21 +132,22 @@ class Messages:
         extras = [item for item in order if item not in wanted]
         if not is_partial:
             surplus = {item for item in extras if not self._is_kept(item, pending)}
-        late = [item for item in extras if item in pending and item not in surplus] if overlap is not None else []
+        kept_pending = [item for item in extras if item in pending and item not in surplus]
+        still_streaming = [] if overlap is None else kept_pending
         uncompared = ledger.uncompared(wanted)
         missing = [wanted[item] for item in uncompared if not view.has(item)]
         is_unknown = not view.knows_messages and bool(wanted)
         differs = any(not self._is_same(wanted[item]) for item in uncompared)
-        whole = is_unknown or surplus or (missing and (is_first or late)) or differs
+        whole = is_unknown or surplus or (missing and (is_first or still_streaming)) or differs
         if whole or not _are_in_order([*order, *(message["id"] for message in missing)], wanted):
-            rest = [item for item in order if item not in surplus and item not in late]
-            streaming = [message for item in late if (message := view.message(item))]
-            yield from self._snapshots(merge(wanted, rest, view) + streaming)
+            rest = [item for item in order if item not in surplus and item not in still_streaming]
+            streaming = [message for item in still_streaming if (message := view.message(item))]
+            yield from self._snapshots(merge(wanted, rest, view.message) + streaming)
         elif missing:
             appended = self._appended(missing, wanted)
             yield from appended
             if not appended or not _are_in_order(view.order, wanted):
-                yield from self._snapshots(merge(wanted, order, view))
+                yield from self._snapshots(merge(wanted, order, view.message))
         for item in uncompared:
             view.share(wanted[item])
         ledger.compared(wanted, continued)

@@ -1,4 +1,4 @@
 """What an AG-UI client does with events, and what another client needs to catch up with it.
 
-Imports `jsonable`, `wire`, `parts`, `content` and `convert`.
+May import `jsonable`, `wire`, `parts`, `content` and `convert`.
 """

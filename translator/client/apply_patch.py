@@ -21,8 +21,6 @@ from typing import Any
 
 from ..jsonable.same_json import same_json
 
-__all__ = ["RefusedError", "apply_patch"]
-
 
 class RefusedError(ValueError):
     """A patch that cannot be applied: the client warns about it and leaves it out."""

@@ -25,8 +25,6 @@ from .message_store import MessageStore
 from .missing_messages import missing_messages
 from .open_items import LOST, NOT_SEEN, OpenItems, is_stored, reopened, without_fields
 
-__all__ = ["catch_up"]
-
 
 def catch_up(view: ClientContents, known: ClientContents) -> list[Event]:
     """The events that bring a reader to `view`; `known` is what it is known to have. See `ClientView.catch_up`."""

@@ -32,8 +32,6 @@ from .open_items import OpenItems
 from .reducer import REDUCES
 from .snapshots import complete_activity_types
 
-__all__ = ["ClientContents"]
-
 
 class ClientContents:
     """The messages and the state of one client, the run it is in, and what is open on its stream."""
@@ -139,7 +137,7 @@ class ClientContents:
         entry = self.store.entries.get(message_id)
         return None if entry is None else entry.read()
 
-    def call_owner(self, tool_call_id: str) -> str | None:
+    def message_of_call(self, tool_call_id: str) -> str | None:
         """The id of the (first) message with this tool call."""
         found = self.store.calls.get(tool_call_id)
         return None if found is None else found[0].id

@@ -16,8 +16,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-__all__ = ["MessageStore", "StoredCall", "StoredMessage"]
-
 Message = dict[str, Any]
 
 

@@ -43,8 +43,6 @@ from .open_items import OpenItems, is_stored, owners, without_open
 from .reducer import REDUCES
 from .snapshots import ordered_snapshots, staying, with_activity_types
 
-__all__ = ["missing_messages"]
-
 _FEW = 16  # messages that no snapshot is worth, however small: it makes a client draw everything anew
 _MESSAGE = 1_000  # bytes that the events of a message count beside its own
 _AT_ONCE = 32  # messages compared by one call: C compares many faster than Python calls it for each

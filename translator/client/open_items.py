@@ -23,8 +23,6 @@ from ..wire import events
 from ..wire.events import Event
 from .message_store import MessageStore
 
-__all__ = ["LOST", "NOT_SEEN", "OpenItems", "is_stored", "owners", "reopened", "without_fields", "without_open"]
-
 LOST = "lost"
 """The code of the error that ends a run, or a subagent, for a reader that cannot get its end any more."""
 NOT_SEEN = "How this ended was not seen."

@@ -28,9 +28,6 @@ from .apply_patch import RefusedError, apply_patch
 from .message_store import MessageStore, StoredMessage
 from .snapshots import staying
 
-__all__ = ["REDUCES", "append_arguments", "append_text"]
-
-
 # --- text and reasoning -----------------------------------------------------------------------------------------------
 
 

@@ -10,8 +10,6 @@ from collections.abc import Callable, Collection, Iterator
 from ..convert.compare import by_id, common_length, same_order
 from ..wire.events import Event
 
-__all__ = ["complete_activity_types", "ordered_snapshots", "staying", "with_activity_types"]
-
 _NAMESPACE = "@ag-ui/client"
 """The metadata key under which a messages snapshot declares which activities it has."""
 _TYPES = "authoritativeActivityTypes"

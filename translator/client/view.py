@@ -7,8 +7,6 @@ from .catch_up import catch_up
 from .contents import ClientContents
 from .open_items import OpenItems
 
-__all__ = ["ClientView"]
-
 
 class ClientView(ClientContents):
     """The AG-UI client's reducer in Python: apply a stream's events, then read messages, state, run and open items.

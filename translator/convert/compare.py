@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import zip_longest
 from typing import Any, Final
 
@@ -101,15 +101,17 @@ def common_length(left: list[str], right: list[str]) -> int:
     return next((at for at, (mine, its) in enumerate(pairs) if mine != its), min(len(left), len(right)))
 
 
-def merge(wanted: Mapping[str, Event], order: list[str], view: Any) -> list[Event]:
-    """The wanted messages, and among them the others of `order`, each after the wanted one that it follows there."""
+def merge(wanted: Mapping[str, Event], order: list[str], copy: Callable[[str], Event | None]) -> list[Event]:
+    """The wanted messages, and among them the others of `order`, each after the wanted one that it follows there.
+
+    `copy` gives the client's copy of a message."""
     after: dict[str | None, list[Event]] = {}
     anchor: str | None = None
     for message_id in order:
         if message_id in wanted:
             anchor = message_id
-        else:
-            after.setdefault(anchor, []).append(view.message(message_id))
+        elif (message := copy(message_id)) is not None:
+            after.setdefault(anchor, []).append(message)
     merged = after.get(None, [])
     for message_id, wire in wanted.items():
         merged.append(wire)

@@ -99,7 +99,7 @@ def to_agui_messages(messages: Iterable[Any]) -> list[Message]:
 
 def id_of(view: Mapping[str, Any], position: int) -> str:
     """A stored message's id; by its position where it has none."""
-    return as_name(view.get("id")) or f"message-{position}"
+    return as_name(view.get("id")) or ids.position_id(position)
 
 
 def result_message(message_id: str, result: ServerResult, options: Options) -> Event:

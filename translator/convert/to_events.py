@@ -1,7 +1,7 @@
 """A whole wire message as the events that give it to a client.
 
-Some messages cannot be made by events and need a snapshot: those with content in several parts, or with other metadata
-than the ends of texts, calls and results have room for.
+Some messages cannot be made by events and need a snapshot: users' and assistants' content in parts, and a result that
+has `error`. Metadata for which events have no room is left out; who needs it compares what the client then has.
 """
 
 from __future__ import annotations

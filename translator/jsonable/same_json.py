@@ -13,8 +13,6 @@ from typing import Any
 
 from orjson import dumps
 
-__all__ = ["same_json"]
-
 
 def same_json(left: Any, right: Any) -> bool:
     """Whether two values are the same JSON. Values nested too deeply for Python are not the same."""

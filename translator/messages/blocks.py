@@ -1,5 +1,5 @@
-"""What one content block of a model call becomes: text, tool call, reasoning and other events. `stream.py` says which
-call a block belongs to, `visibility.py` whether it is emitted.
+"""What one content block of a model call becomes: text, tool call, reasoning and other events. `model_calls.py` says
+which call a block belongs to, `visibility.py` whether it is emitted.
 
 Rules
 
@@ -129,7 +129,7 @@ class BlockEvents:
             if owner.id is None:
                 ledger.suppress(record, Reason.OTHER_AGENT)
                 return
-            message_id = f"{message_id}-{call.task}"
+            message_id = ids.repeated_message_id(message_id, call.task)
         other = ledger.streaming(message_id)
         if other is not None and isinstance(other.call, ModelCall):
             yield from self.close(other.call)
@@ -210,7 +210,7 @@ class BlockEvents:
     def _signature(self, call: ModelCall, block: Signature) -> Iterator[Event]:
         tag = call.record.owner.tag
         if block.call_id is not None:
-            if self._view.call_owner(block.call_id) is not None:
+            if self._view.message_of_call(block.call_id) is not None:
                 yield events.call_encrypted(block.call_id, block.value, tag)
         else:
             yield from self._text(call, "")

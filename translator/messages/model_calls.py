@@ -12,7 +12,7 @@ measured on langgraph 1.0 to 1.2 (a *run id* is LangChain's `lc_run--…`, a *pr
 
 Rules:
 
-1. A chunk with an id that its task has seen in a call which has not ended belongs to that call.
+1. A chunk with an id that its task has seen in a call which has not ended belongs to that call (rule 2 comes first).
 2. Locally all chunks of one call carry the same metadata *object*: that decides, but never for two run ids.
 3. Otherwise (a platform's JSON): a new run id continues the lone call of its task that has had only an empty chunk with
    a provider id; a new provider id is another name of the lone call of its task that has only a run id; anything else

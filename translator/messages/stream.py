@@ -70,8 +70,6 @@ class MessageStream:
         self.usage = Usage()
         self._calls = ModelCalls(ledger)
         self._blocks = BlockEvents(view, options, ledger, predictions, remove)
-        self._latest: dict[Any, ModelCall] = {}
-        """By the id of a chunk: the call of the latest chunk with this id."""
 
     def next_delta(self, message: Any, metadata: Any) -> Event | None:
         """The event of a chunk that only continues what its message has open, applied to the view; None for any other.
@@ -86,9 +84,10 @@ class MessageStream:
             view = message
         else:
             return None
-        call = self._latest.get(view.get("id"))
-        if call is None:
+        record = self._ledger.latest.get(view.get("id"))
+        if record is None or record.call is None:
             return None
+        call: ModelCall = record.call  # type: ignore[assignment]
         if metadata is not call.metadata and (
             view is not message or metadata["langgraph_checkpoint_ns"] != call.task or not _names_model(metadata)
         ):
@@ -173,7 +172,7 @@ class MessageStream:
     def on_checkpoint(self, stored: Mapping[str, Event]) -> Generator[Event, None, Overlap]:
         """A checkpoint was read beside the stream: closes the messages that it has whole (rule 5). `stored`: its
         messages by id."""
-        self._ledger.read(stored)
+        self._ledger.on_checkpoint(stored)
         overlap = Overlap(set(), set())
         for call in [call for call in self._calls if call.record.id is not None and not call.record.is_suppressed]:
             record = call.record
@@ -188,14 +187,14 @@ class MessageStream:
                 overlap.renamed.update(item for item in record.ids if item not in stored)
         return overlap
 
-    def on_superstep_end(self, is_reconciled: bool) -> None:
-        """A superstep of the root graph ended; `is_reconciled`: its messages were compared with the stored ones. Then
+    def on_superstep_end(self, is_compared: bool) -> None:
+        """A superstep of the root graph ended; `is_compared`: its messages were compared with the stored ones. Then
         no more is emitted of what began in it."""
-        self._latest.clear()
-        if is_reconciled:
+        self._ledger.latest.clear()
+        if is_compared:
             for call in self._calls.unfinished():
                 self._ledger.suppress(call.record, Reason.RECONCILED)
-        self._ledger.reconciled(is_compared=is_reconciled)
+        self._ledger.superstep_ended(is_compared=is_compared)
         self._calls.forget()
 
     def close(self, ns: Namespace = ()) -> Iterator[Event]:
@@ -206,7 +205,7 @@ class MessageStream:
 
     def stop(self) -> None:
         """The run has failed: chunks that follow have no events."""
-        self._latest.clear()
+        self._ledger.latest.clear()
 
     def _copy(self, call: ModelCall, stored: Mapping[str, Event]) -> Event | None:
         """The only message new to the client that begins with what has come of a call: nodes and providers rename."""
@@ -240,7 +239,7 @@ class MessageStream:
             yield from self._blocks.close(call)
             self._ledger.close(record)
         elif not self._options.raw_events:  # with these, a part has two events
-            self._latest[message_id] = call
+            self._ledger.latest[message_id] = record
             self._blocks.prepare(call, blocks[-1] if blocks else None)
 
     def _count(self, view: Mapping[str, Any], metadata: Mapping[str, Any]) -> None:

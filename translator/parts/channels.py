@@ -25,8 +25,8 @@ class UnreadableChannel:
 
 def channels(values: Any) -> Mapping[str, Any] | None:
     """The channels of a `values` payload (a mapping, a pydantic model or a dataclass), or None if it has none, or
-    cannot be read; a channel that raises is an `Unread`. The type of the payload is checked, not the object itself: its
-    attributes may raise."""
+    cannot be read; a channel that raises is an `UnreadableChannel`. The type of the payload is checked, not the object
+    itself: its attributes may raise."""
     kind = type(values)
     if kind is dict:
         return values  # type: ignore[no-any-return]

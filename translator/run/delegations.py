@@ -21,6 +21,7 @@ from ..content.reader import text_of
 from ..options import Options
 from ..parts.message import fields, kind_of
 from ..parts.part import Namespace
+from ..wire.ids import repeated_call_id
 
 TASK_TOOL: Final = "task"
 
@@ -93,7 +94,8 @@ class Delegations:
         for call in calls:
             call_id, args = (call.get("id"), _task_args(call)) if type(call) is dict else (None, None)
             if args is not None and isinstance(call_id, str) and call_id not in answered:
-                client_id = next((each for each in known if each == call_id or each.endswith(f"-{call_id}")), None)
+                names = (call_id, repeated_call_id(message_id, call_id))
+                client_id = next((each for each in known if each in names), None)
                 yield Delegation(call_id, message_id, *args, client_id)
 
 

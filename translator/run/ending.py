@@ -1,6 +1,6 @@
 """What an ending means: the failure of what is open, the run's result, the losses in the terminal event. Pure.
 
-`Translator` closes what is open, and emits the terminal event.
+`Procedures.end` closes what is open, and gives the terminal event.
 
 Rules:
 

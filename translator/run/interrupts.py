@@ -1,4 +1,4 @@
-"""The interrupts of a run, collected from all its parts, in AG-UI's form. `Translator` emits them when the run ends.
+"""The interrupts of a run, collected from all its parts, in AG-UI's form. `Procedures.end` emits them at the end.
 
 Rules:
 
@@ -105,7 +105,7 @@ class Interrupts:
         return bool(self._found) or self.is_stopped
 
     @property
-    def by_namespace(self) -> list[tuple[Namespace, str]]:
+    def places(self) -> list[tuple[Namespace, str]]:
         """Where each was raised, and its id."""
         return [(found.ns, interrupt_id) for interrupt_id, found in self._found.items()]
 

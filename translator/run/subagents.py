@@ -54,7 +54,7 @@ class Subagent:
 
 
 class ToolTasks(Protocol):
-    """Which tasks of a run call a tool."""
+    """Which tasks of a run are runs of a tool."""
 
     def call_of(self, task: Namespace) -> str | None:
         """The id of the call that a tool's task runs; None if it is not known."""
@@ -67,7 +67,7 @@ class ToolTasks(Protocol):
 
 
 class Subagents:
-    """The subagents of one run. `view`: the client's messages; `tools`: which tasks call tools."""
+    """The subagents of one run. `view`: the client's messages; `tools`: which tasks run tools."""
 
     def __init__(self, view: ClientView, options: Options, tools: ToolTasks) -> None:
         self._options = options

@@ -33,7 +33,6 @@ def run_finished(
     outcome: Event | None,
     result: Any = None,
     usage: Sequence[Event] = (),
-    metadata: Mapping[str, Any] | None = None,
 ) -> Event:
     """`RUN_FINISHED` with its outcome (`success`, `interrupt`, `cancelled`), the run's result and its token usage."""
     return _filled(
@@ -41,7 +40,6 @@ def run_finished(
         outcome=outcome,
         result=result,
         usage=list(usage) or None,
-        metadata=metadata or None,
     )
 
 
@@ -160,7 +158,7 @@ def reasoning_end(
 
 
 def reasoning_encrypted(entity_id: str, value: str, subagent: str | None = None) -> Event:
-    """`REASONING_ENCRYPTED_VALUE` of a reasoning message."""
+    """`REASONING_ENCRYPTED_VALUE` of a message."""
     return _filled(
         {"type": "REASONING_ENCRYPTED_VALUE", "subtype": "message", "entityId": entity_id},
         encryptedValue=value,
@@ -218,9 +216,9 @@ def subagent_started(
     )
 
 
-def subagent_finished(subagent: str, outcome: Event | None = None, result: Any = None) -> Event:
+def subagent_finished(subagent: str, outcome: Event) -> Event:
     """`SUBAGENT_FINISHED`."""
-    return _filled({"type": "SUBAGENT_FINISHED", "subagentRunId": subagent}, outcome=outcome, result=result)
+    return _filled({"type": "SUBAGENT_FINISHED", "subagentRunId": subagent}, outcome=outcome)
 
 
 def subagent_error(subagent: str, message: str, code: str | None = None) -> Event:

@@ -5,7 +5,8 @@
 - A text, arguments or reasoning become several deltas, and the operations of a patch several patches: nothing is lost.
 - A state becomes a snapshot of the channels that fit, and patches that add the others one by one. A channel, or the
   value of an operation, that is larger than a frame is truncated.
-- Any other event is truncated. A messages snapshot keeps all messages, with their ids and those of their tool calls;
+- Any other event is truncated. A messages snapshot keeps all messages, with their ids and those of their tool calls
+  (the last ones, if ids alone are too much);
   a truncated one says so in its metadata, as a truncated tool result does (`truncated`, `size`).
 - A truncated value keeps its JSON type and has a mark with its size. Its longest members are truncated, and all others
   stay whole; of more small members than fit the first stay.
@@ -20,8 +21,6 @@ from orjson import dumps
 
 from ..jsonable.json_diff import escape
 from .events import Event
-
-__all__ = ["MAX_FRAME", "framed", "truncated"]
 
 MAX_FRAME = 8_000_000
 """Bytes of the largest frame: clearly below the client's limit, since its buffer may have more than one frame."""

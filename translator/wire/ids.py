@@ -24,6 +24,21 @@ def call_id(message_id: str, number: int) -> str:
     return f"{message_id}-call-{number}"
 
 
+def repeated_call_id(message_id: str, call_id: str) -> str:
+    """A subagent's tool call whose own id the client knows from another message."""
+    return f"{message_id}-{call_id}"
+
+
+def repeated_message_id(message_id: str, task: str) -> str:
+    """A subagent's message whose own id the client knows from another agent; `task` says it."""
+    return f"{message_id}-{task}"
+
+
+def position_id(position: int) -> str:
+    """A stored message that has no id, at this position of its list."""
+    return f"message-{position}"
+
+
 def media_id(message_id: str, number: int) -> str:
     """The activity that shows a message's media block; `number` counts these from 0."""
     return f"{message_id}-media-{number}"

@@ -89,7 +89,7 @@ def test_messages_are_found_by_id() -> None:
 def test_calls_are_found_by_id() -> None:
     view = seen(RUN, TEXT, CALL, {"type": "TOOL_CALL_ARGS", "toolCallId": "c", "delta": "{}"})
     assert view.call("c") == {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
-    assert (view.call_owner("c"), view.call_owner("d"), view.call("d")) == ("m", None, None)
+    assert (view.message_of_call("c"), view.message_of_call("d"), view.call("d")) == ("m", None, None)
 
 
 def test_a_call_that_starts_again_has_its_new_name_and_the_metadata_of_all_its_events() -> None:
@@ -296,7 +296,7 @@ def test_a_message_that_no_client_takes_can_be_described_and_changed() -> None:
             view.apply(event)
     call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": ""}}
     assert view.message("m") == {**MALFORMED[0], "content": "x", "metadata": {"k": 1}, "toolCalls": [call]}
-    assert [view.call_owner(f"c{name}") for name in "nop"] == ["n", "o", "cp"]
+    assert [view.message_of_call(f"c{name}") for name in "nop"] == ["n", "o", "cp"]
     assert view.copy().messages == view.messages
 
 

@@ -88,7 +88,7 @@ def test_an_id_of_a_call_that_was_removed_again_stays_that_of_its_agent(agui_cli
     run.feed(((), "values", {"messages": [ASKED]}))
     run.feed(((), "messages", (calls("scratch", "c"), node)))
     run.feed(((), "values", {"messages": [ASKED, AIMessage("", id="main", tool_calls=[task("task-1", "Help.")])]}))
-    assert run.view.call_owner("c") is None
+    assert run.view.message_of_call("c") is None
     run.feed((("tools:1",), "values", {"messages": [HumanMessage("Help.", id="h1")]}))
     run.feed(in_task(1, calls("m1", "c")))
     run.feed(in_task(1, answers("c", "r1")))
