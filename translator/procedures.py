@@ -243,7 +243,7 @@ class Procedures:
             self._subagents.on_checkpoint(channels(values))
             yield from self._root.on_checkpoint(values)
         if interrupts is not None:
-            self._interrupts.add(ns, interrupts)
+            self._interrupts.add(ns, interrupts, is_pending=True)
 
     # --- the rest of a run ----------------------------------------------------------------------------------------
 
@@ -306,6 +306,7 @@ class Procedures:
         if isinstance(ending, Finished):
             yield from self._end_messages()
             losses.attempt("The interrupts of the ending", self._interrupts.add_last, ending.interrupts, otherwise=None)
+            losses.attempt("What was caught", self._interrupts.forget_caught, otherwise=None)
             yield from losses.attempted("The last state", self._last_values, ending)
             yield from losses.attempted("The state", self._state.finish)
         neutral = None if isinstance(ending, Finished) else Failure(NEUTRAL)

@@ -12,8 +12,9 @@ measured on langgraph 1.0 to 1.2 (a *run id* is LangChain's `lc_run--…`, a *pr
 
 Rules:
 
-1. A chunk with an id that its task has seen in a call which has not ended belongs to that call (rule 2 comes first).
-2. Locally all chunks of one call carry the same metadata *object*: that decides, but never for two run ids.
+1. A chunk with an id that its task has seen in a call which has not ended belongs to that call (but see rule 2).
+2. Locally all chunks of one call carry the same metadata *object*: that decides, but never for run ids, which are
+   unique. (Who copies the metadata on the way keeps calls apart by run ids alone.)
 3. Otherwise (a platform's JSON): a new run id continues the lone call of its task that has had only an empty chunk with
    a provider id; a new provider id is another name of the lone call of its task that has only a run id; anything else
    is a call of its own. Where that is wrong, the root `values` mend it.
@@ -159,7 +160,8 @@ class ModelCalls:
         task = task_of(metadata)
         record = self._ledger.of_stream_id(task, message_id)
         call = None if record is None else record.call
-        if not isinstance(call, ModelCall) or (live and call.metadata is not metadata):
+        is_certain = not live or is_run_id(message_id)
+        if not isinstance(call, ModelCall) or not (is_certain or call.metadata is metadata):
             call = self._continued(task, message_id, metadata, live)
         if call is not None:
             self.take_id(call, message_id)

@@ -78,7 +78,8 @@ class Delegations:
         if known is not None:
             return [each for each in found if known in (each.id, each.client_id)]
         if given is not None:
-            return [each for each in found if given.endswith(each.description)]
+            asked = [each for each in found if given.endswith(each.description)]
+            return [each for each in asked if each.description == given] or asked
         return [each for each in found if each.name == name]
 
     def _unanswered(self, tail: list[Any] | None) -> Iterator[Delegation]:
@@ -91,12 +92,26 @@ class Delegations:
         if not isinstance(message_id, str) or not isinstance(calls, list | tuple):
             return
         known = [call["id"] for call in (self._view.message(message_id) or {}).get("toolCalls") or ()]
+        results = self._results_behind(message_id) if known else set()
         for call in calls:
             call_id, args = (call.get("id"), _task_args(call)) if type(call) is dict else (None, None)
             if args is not None and isinstance(call_id, str) and call_id not in answered:
                 names = (call_id, repeated_call_id(message_id, call_id))
                 client_id = next((each for each in known if each in names), None)
+                if client_id in results:
+                    continue
                 yield Delegation(call_id, message_id, *args, client_id)
+
+    def _results_behind(self, message_id: str) -> set[str]:
+        """The ids of the calls whose results the client has behind a message. In a resumed run no values have those of
+        finished siblings yet."""
+        found: set[str] = set()
+        for message in self._view.messages:
+            if message["id"] == message_id:
+                found.clear()
+            elif "toolCallId" in message:
+                found.add(message["toolCallId"])
+        return found
 
 
 def last_input(channels: Any, messages_key: str) -> str | None:

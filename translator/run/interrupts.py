@@ -3,7 +3,8 @@
 Rules:
 
 1. One interrupt is in the stream several times: once per level of its namespace, and again in `values`. Its id makes it
-   one. The deepest level says whose it is.
+   one. The deepest level says whose it is. One that the root never has was caught within the graph, and the run went
+   on: it is none of the run's.
 2. Ids are LangGraph's, verbatim. Interrupts without an id of their own (`NodeInterrupt`, JSON without an id) differ by
    value, and by position where one part has several; they are numbered in the order in which they came. A static
    breakpoint has no interrupt; its id is made from the run's.
@@ -18,8 +19,8 @@ Rules:
    clients parse it as JSON, and take a string that is not JSON as it is.
 6. A stream and a checkpoint give the same order. A stream has interrupts as tasks raise them; a checkpoint has them by
    task, those of a subgraph in any order, and does not always know the subgraph. Both have the open calls of the main
-   agent's messages, the values and the ids: this is the order. The calls of a subagent do not count, because a
-   checkpoint may not have them.
+   agent's messages, the values and the ids: this is the order. The calls of a subagent's messages do not count, because
+   a checkpoint may not have them; where these messages are not attributed, none of its calls does.
 """
 
 from __future__ import annotations
@@ -81,6 +82,8 @@ class _Interrupt(NamedTuple):
     value: Any
     schema: Any
     has_own_id: bool
+    is_of_run: bool = False
+    """Whether the root has it: it was not caught within the graph."""
 
 
 _BREAKPOINT: Final = _Interrupt((), None, None, has_own_id=False)
@@ -114,8 +117,9 @@ class Interrupts:
         """Where an interrupt is pending, each at its deepest level."""
         return {found.ns for found in self._found.values()}
 
-    def add(self, ns: Namespace, interrupts: Any) -> None:
-        """Adds the interrupts of a part: objects or their JSON; an empty sequence is a static breakpoint's."""
+    def add(self, ns: Namespace, interrupts: Any, *, is_pending: bool = False) -> None:
+        """Adds the interrupts of a part: objects or their JSON; an empty sequence is a static breakpoint's.
+        `is_pending`: a checkpoint has them, so that they are the run's at any level."""
         if type(interrupts) not in (tuple, list):
             return
         if not interrupts:
@@ -131,7 +135,8 @@ class Interrupts:
             seen.add(key)
             known = self._found.get(key)
             if known is None or len(ns) > len(known.ns):
-                self._found[key] = _Interrupt(ns, value, schema, has_own_id)
+                known = _Interrupt(ns, value, schema, has_own_id, is_of_run=known is not None and known.is_of_run)
+            self._found[key] = known._replace(is_of_run=known.is_of_run or is_pending or not ns)
 
     def add_last(self, interrupts: Any) -> None:
         """Adds the interrupts of an ending, from any collection; an empty one changes nothing.
@@ -145,6 +150,10 @@ class Interrupts:
             raise
         if found:
             self.add((), found)
+
+    def forget_caught(self) -> None:
+        """The run has ended: what was caught within the graph does not wait (rule 1)."""
+        self._found = {key: found for key, found in self._found.items() if found.is_of_run}
 
     def legacy(self, messages: Iterable[Event], owner_at: OwnerAt) -> list[Event]:
         """The custom events of older clients: a text as it is, any other value as its JSON in a string; a breakpoint's
@@ -164,13 +173,15 @@ class Interrupts:
 
     def _ordered(self, messages: Iterable[Event], owner_at: OwnerAt) -> list[tuple[_Interrupt, Event]]:
         """The interrupts and their items, in the order of rule 6."""
-        calls = open_calls(messages)
-        positions = {call_id: position for position, call_id in enumerate(calls)}
+        listed = list(messages)
+        calls = open_calls(listed)
+        main = list(open_calls(message for message in listed if "subagentRunId" not in message))
 
         def order(each: tuple[_Interrupt, Event]) -> tuple[int, bytes, str]:
             found, item = each
-            call_id = None if owner_at(found.ns).id else item.get("toolCallId")
-            return positions.get(call_id or "", len(calls)), orjson.dumps(found.value), item["id"]
+            owner, call_id = owner_at(found.ns), item.get("toolCallId", "")
+            counts = call_id in main and (owner.id is None or owner.tag is not None)
+            return main.index(call_id) if counts else len(main), orjson.dumps(found.value), item["id"]
 
         items = [(one, self._item(key, one, calls, owner_at(one.ns).tag)) for key, one in self._found.items()]
         return sorted(items, key=order)

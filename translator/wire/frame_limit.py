@@ -94,7 +94,8 @@ def truncated(value: Any, room: int) -> Any:
     members: dict[Any, Any] = dict(value if isinstance(value, dict) else enumerate(value))
     surplus = _truncate_longest(members, size - room + _MARK)
     while surplus > 0 and members:
-        surplus -= len(dumps(members.popitem()[1]))
+        name, member = members.popitem()
+        surplus -= len(dumps(member)) + (len(dumps(name)) + 2 if isinstance(value, dict) else 1)
     if isinstance(value, dict):
         return members if len(members) == len(value) else {**members, "<truncated>": mark}
     if len(members) == len(value):

@@ -178,3 +178,10 @@ def test_a_message_streams_on_unless_a_checkpoint_has_what_came_and_more(
     assert (lines(run.feed(chunk("m", " again."))) != []) == continues
     terminal = run.finish()[-1]
     assert "lost" not in terminal.get("metadata", {})
+
+
+def test_a_run_id_is_one_message_also_if_its_metadata_is_copied_on_the_way() -> None:
+    run = Translator("t", "r", view=ClientView([], {}))
+    parts = [live("lc_run--1", delta, trace="copied") for delta in ("Hello ", "there.")]
+    events = [*run.start(), *(event for part in parts for event in run.feed(part))]
+    assert [event["type"] for event in events[-3:]] == ["TEXT_MESSAGE_START", *["TEXT_MESSAGE_CONTENT"] * 2]

@@ -4,6 +4,7 @@ from collections import deque
 from typing import Any
 
 import pytest
+from langchain_core.messages import AIMessage
 from langgraph.errors import NodeInterrupt
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Interrupt, interrupt
@@ -72,6 +73,35 @@ async def test_the_conversation_and_state_of_an_interrupted_run_are_the_checkpoi
 async def test_what_finished_siblings_emitted_is_kept() -> None:
     run = await _first("interrupts_in_parallel")
     assert "I need no answer at all." in [message.get("content") for message in run.view.messages]
+
+
+async def test_an_interrupt_that_a_node_caught_does_not_wait() -> None:
+    """`GraphInterrupt` is an `Exception`: a node that calls a graph and catches what it raises goes on."""
+
+    def ask(_: MessagesState) -> dict[str, Any]:
+        return {"messages": interrupt("Sure?")}
+
+    inner: Any = StateGraph(MessagesState)
+    inner = inner.add_node("ask", ask).add_edge(START, "ask").compile()
+
+    async def catch(state: MessagesState) -> dict[str, Any]:
+        try:
+            await inner.ainvoke(state)
+        except Exception:
+            return {"messages": [AIMessage("Never mind.", id="answer")]}
+        raise AssertionError("the graph inside does not wait")
+
+    def build(saver: Any) -> Any:
+        return StateGraph(MessagesState).add_node("catch", catch).add_edge(START, "catch").compile(saver)
+
+    fixture = Fixture("caught", build, (says("go"),))
+    conversation = Conversation(fixture)
+    run = TranslatorRun()
+    async for part in conversation.stream(fixture.turns[0]):
+        run.feed(part)
+    last = run.finish()[-1]
+    assert (await conversation.graph.aget_state(conversation.config)).interrupts == ()
+    assert (last["outcome"], run.translator.interrupted) == ({"type": "success"}, None)
 
 
 async def test_the_value_is_kept_whole() -> None:

@@ -314,6 +314,26 @@ async def test_a_subagent_continues_under_its_id_when_it_is_answered() -> None:
     ]
 
 
+@pytest.mark.parametrize("described", ["find birds", "birds"])
+async def test_a_subagent_that_resumes_is_not_that_of_a_finished_sibling(described: str) -> None:
+    """The stream does not say which task runs which call, and the sibling was asked for the same, or nearly."""
+    asking = call("ask_person", {"question": "Which?"}, "call_ask") + end("tool_calls")
+    asker = {**_helper(asking, text("Done.") + end()), "name": "asker", "tools": [ask_person]}
+    both = task("helper", described, "call_helper") + task("asker", "find birds", "call_asker", 1) + end("tool_calls")
+    build = deep(both, text("Done.") + end(), subagents=[_helper(text("Found.") + end()), asker])
+    conversation = Conversation(Fixture("same", build, (says("go", "interrupt"), answers("that")), nested=True))
+    view = ClientView([], {})
+    for turn in conversation.fixture.turns:
+        run = TranslatorRun(view=view)
+        async for part in conversation.stream(turn):
+            if part[1] != "tasks":
+                run.feed(part)
+        run.finish()
+        view = run.view
+    [started] = [event for event in run.events if event["type"] == "SUBAGENT_STARTED"]
+    assert (started["name"], started["parentToolCallId"]) == ("asker", "call_asker")
+
+
 async def test_messages_of_a_suspended_subagent_are_still_there_when_it_resumes() -> None:
     _, second = await run_fixture("subagent_asks")
     assert second.kinds("MESSAGES_SNAPSHOT") == []

@@ -282,6 +282,11 @@ VALUES: st.SearchStrategy[Any] = st.recursive(
 )
 
 
+def test_of_many_small_members_as_many_stay_as_there_is_room_for() -> None:
+    for value in ({f"key-{at:06}": at for at in range(9_000)}, [f"{at:06}" for at in range(9_000)]):
+        assert 0.98 < len(orjson.dumps(truncated(value, 50_000))) / 50_000 <= 1
+
+
 @given(VALUES, st.integers(300, 2_000))
 def test_what_is_left_of_a_value_has_room_and_is_marked(value: Any, room: int) -> None:
     left = truncated(value, room)
