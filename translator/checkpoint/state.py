@@ -29,6 +29,7 @@ from ..options import Options
 from ..parts.channels import UnreadableChannel, channels
 from ..wire import events
 from ..wire.events import Event
+from ..wire.frame_limit import MAX_VALUE, truncated
 
 _NEVER: Any = object()
 
@@ -65,7 +66,7 @@ class State:
         if not isinstance(known, dict):
             return True
         return any(
-            name not in visible or diff(value, freeze(visible[name]).json) != [] for name, value in known.items()
+            name not in visible or diff(value, _freeze(visible[name]).json) != [] for name, value in known.items()
         )
 
     def on_values(self, values: Any) -> Event | None:
@@ -138,7 +139,7 @@ class State:
 
     def _whole(self, visible: Any) -> Event | None:
         view = self._view
-        frozen = self._freeze_all(visible) if isinstance(visible, dict) else freeze(visible).json
+        frozen = self._freeze_all(visible) if isinstance(visible, dict) else _freeze(visible).json
         if view.knows_state:
             operations = diff(view.base, frozen)
             if operations == []:
@@ -158,7 +159,7 @@ class State:
             before, data = self._seen.get(name, (_NEVER, b""))
             if name in self._predicted or (value is before and name not in written):
                 continue
-            frozen = freeze(value)
+            frozen = _freeze(value)
             self._seen[name] = (value, frozen.data)
             if frozen.data != data:
                 more = _operations(state, name, frozen.json)
@@ -168,7 +169,7 @@ class State:
         return events.state_delta(operations) if operations else None
 
     def _freeze_all(self, visible: dict[str, Any]) -> dict[str, Any]:
-        frozen: dict[str, Frozen] = {name: freeze(value) for name, value in visible.items()}
+        frozen: dict[str, Frozen] = {name: _freeze(value) for name, value in visible.items()}
         self._seen = {name: (visible[name], item.data) for name, item in frozen.items()}
         return {name: item.json for name, item in frozen.items()}
 
@@ -187,6 +188,12 @@ class State:
             except Exception as error:
                 self._losses.channel(name, error)
         return visible
+
+
+def _freeze(value: Any) -> Frozen:
+    """A channel's value frozen; one that is too large for a frame is truncated, which a small change leaves alike."""
+    frozen = freeze(value)
+    return frozen if len(frozen.data) <= MAX_VALUE else Frozen(frozen.data, truncated(frozen.json, MAX_VALUE))
 
 
 def _operations(state: Mapping[str, Any], name: str, value: Any) -> list[Event] | None:

@@ -27,8 +27,10 @@ MAX_FRAME = 8_000_000
 
 _MAX_EVENT = MAX_FRAME - 16  # without `data: ` and the blank line
 _MAX_PATCH = _MAX_EVENT - 4_096  # without the ids in an event
-_MAX_VALUE = _MAX_PATCH - 4_096  # without the rest of an operation
-_MAX_TEXT = _MAX_VALUE // 6  # characters; JSON needs six bytes for one at most: \u0000
+MAX_VALUE = _MAX_PATCH - 4_096
+"""Bytes of the largest value in an operation of a patch."""
+_SHORT_PATH = 1_024  # bytes of a path that there is room for beside the largest value
+_MAX_TEXT = MAX_VALUE // 6  # characters; JSON needs six bytes for one at most: \u0000
 _MARK = 64  # bytes that a mark takes at most
 _SHORT = 2 * _MARK  # bytes of a member that is not worth truncating
 
@@ -119,7 +121,8 @@ def _patches(event: Event, field: str) -> list[Event]:
     room = 0
     for operation in event[field]:
         if "value" in operation:
-            value = truncated(operation["value"], _MAX_VALUE - len(dumps(operation["path"])))
+            path = len(dumps(operation["path"]))
+            value = truncated(operation["value"], MAX_VALUE - max(path - _SHORT_PATH, 0))
             operation = {**operation, "value": value}
         size = len(dumps(operation)) + 1
         if size > room:

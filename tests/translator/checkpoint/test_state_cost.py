@@ -141,3 +141,15 @@ def test_what_the_client_holds_already_costs_nothing() -> None:
     run = TranslatorRun(view=ClientView([], {"table": "x" * 10_000}))
     run.feed(("values", {"table": "x" * 10_000}))
     assert [event["type"] for event in run.finish()] == ["RUN_FINISHED"]
+
+
+def test_a_small_change_of_a_channel_that_is_truncated_costs_little() -> None:
+    before = [f"line {at:08}" for at in range(600_000)]
+    run = TranslatorRun()
+    run.feed(("values", {"channel": before}))
+    assert len(dumps(run.view.state["channel"])) < len(dumps(before))
+    after = [*before[:5], "another one 1", *before[6:]]
+    run.feed(("updates", {"node": {"channel": after}}))
+    [event] = run.feed(("values", {"channel": after}))
+    assert (event["type"], len(encode(event)) < _ENVELOPE + 60) == ("STATE_DELTA", True)
+    assert run.view.state["channel"][5] == "another one 1"
