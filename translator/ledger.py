@@ -318,9 +318,10 @@ class Ledger:
         self._brought = {item for item in wanted if item in self._brought or item not in known}
         return gone
 
-    def compared(self, stored: dict[str, Event], continued: Iterable[str]) -> None:
-        """The client's copies of these messages are the stored ones, but for those that have streamed beyond them."""
-        self._stored = stored
+    def compared(self, stored: dict[str, Event], continued: Iterable[str], *, is_partial: bool = False) -> None:
+        """The client's copies of these messages are the stored ones, but for those that have streamed beyond them.
+        `is_partial`: the superstep has not ended, and the client may still have messages that were stored before."""
+        self._stored = stored = {**self._stored, **stored} if is_partial else stored
         for message_id in continued:
             stored.pop(message_id, None)
 

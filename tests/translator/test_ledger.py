@@ -160,6 +160,10 @@ def test_a_message_is_compared_once_until_more_is_emitted_or_its_stored_copy_is_
     anew = {**stored, "b": {"id": "b"}}
     assert ledger.uncompared(anew) == ["b", "continued", "emitted"]
     assert [ledger.was_stored(name) for name in stored] == [True, True, False, False]
+    ledger.compared({"new": {"id": "new"}}, (), is_partial=True)
+    assert [ledger.was_stored(name) for name in ("a", "new")] == [True, True]
+    ledger.compared({}, ())
+    assert not ledger.was_stored("a")
 
 
 def test_what_checkpoints_brought_is_known_until_the_superstep_ends() -> None:

@@ -150,7 +150,7 @@ class Messages:
                 yield from self._snapshots(merge(wanted, order, view.message))
         for item in uncompared:
             view.share(wanted[item])
-        ledger.compared(wanted, continued)
+        ledger.compared(wanted, continued, is_partial=is_partial)
 
     def _is_kept(self, message_id: str, pending: Collection[str]) -> bool:
         """Whether the client keeps a message that is not stored (rule 2)."""
