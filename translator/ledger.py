@@ -20,9 +20,7 @@ Rules
    the run.
 6. What is open on the wire is not noted here: the view knows it.
 
-Tool calls are known to a client by their id alone, in whatever message. Some models number their calls anew in each
-message, so that several have the same id. `Calls` says under which id a call is emitted, and which call a result
-answers.
+Tool calls are in `calls.py`.
 """
 
 from __future__ import annotations
@@ -33,28 +31,11 @@ from itertools import compress
 from operator import is_not
 from typing import Any, Final, NamedTuple
 
+from .calls import Calls
 from .client.view import ClientView
 from .losses import Losses
+from .owner import RUN, Owner
 from .wire.events import Event
-from .wire.ids import repeated_call_id
-
-
-class Owner(NamedTuple):
-    """Who emits a message: a subagent, or the run itself."""
-
-    id: str | None = None
-    """The subagent's run id; None: the run itself."""
-    tag: str | None = None
-    """The `subagentRunId` that its events carry; None where subagents are not attributed."""
-    depth: int = 0
-    """How many segments of a namespace lead to the subagent."""
-    is_hidden: bool = False
-    """Whether the option `subagents` hides what it emits."""
-    in_tool: bool = False
-    """Whether it is a model inside one of its tools that speaks."""
-
-
-RUN: Final = Owner()
 
 
 class Overlap(NamedTuple):
@@ -199,8 +180,8 @@ class Ledger:
         """By task and id of a chunk: the record that took the id last."""
         self.latest: dict[Any, Record] = {}
         """By id of a chunk: the record of the latest chunk with this id, for the next one, which may continue it."""
-        self._openers: dict[str, str | None] = {}
-        """By id: whose message of that id was opened first in this run, as the `subagentRunId` of its events."""
+        self._dropped: dict[str, str | None] = {}
+        """By id: whose message the client had under an id and has no longer, as the `subagentRunId` of its events."""
         self._stored: dict[str, Event] = {}
         """By id: the stored messages when the client's copies were last compared with them, but for those under whose
         id something was emitted since."""
@@ -235,8 +216,9 @@ class Ledger:
         return None if record is None or record.has_ended else record
 
     def opener(self, message_id: str, otherwise: str | None) -> str | None:
-        """The `subagentRunId` under which a message of this id was opened first in this run."""
-        return self._openers.get(message_id, otherwise)
+        """The `subagentRunId` of the message that the client had under an id which it does not have now, and may have
+        again from the same agent only."""
+        return self._dropped.get(message_id, otherwise)
 
     def is_read(self, record: Record) -> bool:
         """Whether a checkpoint that was read beside the stream has the message."""
@@ -266,7 +248,6 @@ class Ledger:
         if self._move(record, "emit"):
             record.id = message_id
             self._store(record, "emit" if record.owner.id is None or record.owner.in_tool else "keep")
-            self._openers.setdefault(message_id, record.owner.tag)
             self._streaming[message_id] = record
             self._stored.pop(message_id, None)
 
@@ -282,6 +263,14 @@ class Ledger:
         record.answers = answers
         self.emit(record, message_id)
         self.close(record)
+
+    def dropped(self, message: Event, copy: Event | None) -> None:
+        """A snapshot makes the client drop a message, or replace it by this copy."""
+        agent = message.get("subagentRunId")
+        if copy is None:
+            self._dropped[message["id"]] = agent
+        kept = [call["id"] for call in (copy or {}).get("toolCalls", ())]
+        self.calls.dropped((call["id"] for call in message.get("toolCalls", ()) if call["id"] not in kept), agent)
 
     def suppress(self, record: Record, reason: Reason) -> None:
         """No more of the record is emitted."""
@@ -359,61 +348,3 @@ class Ledger:
         for message_id in record.ids:
             self._stored.pop(message_id, None)
         self._losses.illegal_move(f"The move {move!r} of the message {record.id!r}, which is {state}")
-
-
-class Calls:
-    """The tool calls of one run, by the ids they are emitted under.
-
-    Rules
-
-    1. A call is emitted under its own id, unless the client has that id already, or another agent has opened it in this
-       run: the client lets no agent open what another opened.
-    2. Then a call of the root graph is not emitted: the next snapshot has it, for a snapshot can have the id twice. A
-       subagent's call, which no snapshot mends, is emitted under an id with its message's (`ids.repeated_call_id`).
-    3. A result of the root graph answers the call of its id. Where several messages have that id, the result is left to
-       the snapshot too: the client would put it behind the first of them. A result of a subagent answers the
-       subagent's latest call of that id, in this run or in the one it was suspended in; a result of a call that the
-       client does not have is not emitted.
-    """
-
-    def __init__(self, view: ClientView) -> None:
-        self._view = view
-        self._repeated: set[str] = set()
-        """Ids that several messages of the root graph have."""
-        self._emitted: dict[tuple[str, str], str] = {}
-        """By subagent and id: the id that the subagent's latest call of this id is emitted under."""
-        self._openers: dict[str, str | None] = {}
-        """By emitted id: the subagent that opened it first in this run; None is the run itself."""
-
-    def emit(self, call_id: str, message_id: str, owner: Owner) -> str | None:
-        """The id to emit a call of this message under; None: it is not to be emitted."""
-        emitted = call_id
-        if self._is_taken(call_id, owner):
-            if owner.id is None:
-                self._repeated.add(call_id)
-                return None
-            emitted = repeated_call_id(message_id, call_id)
-            if self._is_taken(emitted, owner):
-                return None
-        self._openers.setdefault(emitted, owner.id)
-        if owner.id is not None:
-            self._emitted[owner.id, call_id] = emitted
-        return emitted
-
-    def answered(self, call_id: str, owner: Owner) -> str | None:
-        """The emitted id of the call that a result answers; None: the result is not to be emitted."""
-        if owner.id is None:
-            return None if call_id in self._repeated else call_id
-        return self._emitted.get((owner.id, call_id)) or self._of_earlier_run(call_id, owner.id)
-
-    def _is_taken(self, call_id: str, owner: Owner) -> bool:
-        return self._view.message_of_call(call_id) is not None or self._openers.get(call_id, owner.id) != owner.id
-
-    def _of_earlier_run(self, call_id: str, subagent: str) -> str | None:
-        for message in reversed(self._view.messages):
-            if message.get("subagentRunId") == subagent:
-                names = (call_id, repeated_call_id(message["id"], call_id))
-                found = [call["id"] for call in message.get("toolCalls", ()) if call["id"] in names]
-                if found:
-                    return str(found[-1])
-        return None

@@ -25,13 +25,14 @@ from .client.open_items import OpenItems
 from .client.view import ClientView
 from .endings import Cancelled, Ending, Finished
 from .jsonable.to_json import to_json, to_text
-from .ledger import RUN, Ledger, Owner
+from .ledger import Ledger
 from .losses import Losses
 from .messages.model_calls import task_of
 from .messages.predicted_state import Predictions
 from .messages.stream import MessageStream
 from .messages.visibility import VisibilityRules
 from .options import Options
+from .owner import RUN, Owner
 from .parts.channels import as_sequence, channels, written_channels, written_messages
 from .parts.part import Namespace, Part
 from .parts.platform_messages import AccumulatedMessages

@@ -30,7 +30,7 @@ what of a model call is visible                     `messages/visibility.py`
 whether a chunk is emitted, a late one too          `messages/stream.py`, rules 1, 5 and 6
 why a message is suppressed                         `ledger.py`, `Reason`
 under which id a message is emitted                 `messages/model_calls.py`, rule 4
-under which id a tool call is, and what answers it  `ledger.py`, `Calls`; the result's own id is the stored one
+under which id a tool call is, and what answers it  `calls.py`; the result's own id is the stored one
 whether the client has a stored message             `checkpoint/messages.py`
 which values are older, and wait or are ignored     `checkpoint/values.py`
 what begins a step, and what ends it                `run/steps.py`

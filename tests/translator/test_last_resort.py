@@ -9,13 +9,14 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
 from langgraph_agui.translator import Cancelled, ClientView, Failed, Finished, Lost, Options
+from langgraph_agui.translator.calls import Calls
 from langgraph_agui.translator.checkpoint.message_cache import MessageCache
 from langgraph_agui.translator.checkpoint.messages import Messages
 from langgraph_agui.translator.checkpoint.state import State
 from langgraph_agui.translator.checkpoint.values import RootValues
 from langgraph_agui.translator.checkpoint.waiting import Waiting
 from langgraph_agui.translator.endings import Ending
-from langgraph_agui.translator.ledger import Calls, Ledger
+from langgraph_agui.translator.ledger import Ledger
 from langgraph_agui.translator.messages.blocks import BlockEvents
 from langgraph_agui.translator.messages.model_calls import ModelCalls
 from langgraph_agui.translator.messages.predicted_state import Predictions

@@ -1,4 +1,4 @@
-"""The ledger of messages: every move from every state, who assigns to records, the ids that calls are emitted under."""
+"""The ledger of messages: every move from every state, who assigns to records."""
 
 import ast
 import logging
@@ -10,15 +10,14 @@ from langgraph_agui.translator import ClientView
 from langgraph_agui.translator.ledger import (
     EMISSION_MOVES,
     STORAGE_MOVES,
-    Calls,
     Emission,
     Ledger,
-    Owner,
     Reason,
     Record,
     Storage,
 )
 from langgraph_agui.translator.losses import Losses
+from langgraph_agui.translator.owner import Owner
 
 ROOT = Path(__file__).parent.parent.parent
 SUBAGENT = Owner("task:1", "task:1", 1)
@@ -260,59 +259,15 @@ def test_a_record_is_found_by_its_task_and_any_id_of_its_chunks_until_it_ends() 
     assert ledger.of_stream_id("task", "provider") is None
 
 
-def test_who_opened_an_id_first_is_known_to_the_end_of_the_run() -> None:
+def test_whose_message_had_an_id_that_a_snapshot_dropped_is_known_to_the_end_of_the_run() -> None:
     ledger = Ledger(ClientView([]), Losses("t", "r"))
-    for owner in (SUBAGENT, Owner()):
-        record = Record(owner)
-        ledger.emit(record, "message")
-        ledger.close(record)
-        ledger.superstep_ended(is_compared=True)
-    assert (ledger.opener("message", None), ledger.opener("other", "x")) == ("task:1", "x")
-
-
-def call_of(message_id: str, call_id: str, subagent: str | None = None) -> dict[str, object]:
-    tag = {} if subagent is None else {"subagentRunId": subagent}
-    function = {"name": "n", "arguments": "{}"}
-    return {
-        "id": message_id,
-        "role": "assistant",
-        "toolCalls": [{"id": call_id, "type": "function", "function": function}],
-        **tag,
-    }
-
-
-def test_a_call_is_emitted_under_its_own_id_unless_that_is_taken() -> None:
-    calls = Calls(ClientView([call_of("old", "known")]))
-    assert calls.emit("fresh", "m1", Owner()) == "fresh"
-    assert calls.emit("known", "m1", Owner()) is None
-    assert calls.emit("known", "m1", SUBAGENT) == "m1-known"
-    assert calls.emit("fresh", "m2", SUBAGENT) == "m2-fresh"
-    assert calls.emit("m1-known", "x", Owner("task:2", "task:2", 1)) == "x-m1-known"
-
-
-def test_a_call_whose_second_id_is_taken_too_is_not_emitted() -> None:
-    calls = Calls(ClientView([call_of("old", "call"), call_of("older", "m-call")]))
-    assert calls.emit("call", "m", SUBAGENT) is None
-
-
-def test_a_result_answers_the_call_of_its_id_if_only_one_message_has_it() -> None:
-    calls = Calls(ClientView([call_of("old", "known"), call_of("subs", "subs-earlier", "task:1")]))
-    calls.emit("known", "m1", Owner())
-    calls.emit("known", "m1", SUBAGENT)
-    assert calls.answered("known", Owner()) is None
-    assert calls.answered("other", Owner()) == "other"
-    assert calls.answered("known", SUBAGENT) == "m1-known"
-    assert calls.answered("nowhere", SUBAGENT) is None
-    assert calls.answered("subs-earlier", SUBAGENT) == "subs-earlier"
-
-
-def test_a_result_of_a_suspended_subagent_answers_its_call_of_the_earlier_run() -> None:
-    earlier = [call_of("root", "call"), call_of("m", "m-call", "task:1"), call_of("n", "other", "task:2")]
-    calls = Calls(ClientView(earlier))
-    assert calls.answered("call", SUBAGENT) == "m-call"
-    assert calls.answered("call", Owner("task:3", "task:3", 1)) is None
-    latest = [call_of("m", "call", "task:1"), call_of("n", "n-call", "task:1"), call_of("o", "call-2", "task:1")]
-    assert Calls(ClientView(latest)).answered("call", SUBAGENT) == "n-call"
+    ledger.dropped({"id": "message", "subagentRunId": "task:1", "toolCalls": [{"id": "call"}]}, None)
+    ledger.dropped({"id": "changed", "toolCalls": [{"id": "a"}, {"id": "b"}]}, {"toolCalls": [{"id": "a"}]})
+    ledger.superstep_ended(is_compared=True)
+    found = [ledger.opener(item, "otherwise") for item in ("message", "changed", "other")]
+    assert found == ["task:1", "otherwise", "otherwise"]
+    emitted = [ledger.calls.emit(item, "m", SUBAGENT) for item in ("call", "a", "b")]
+    assert emitted == ["call", "a", "m-b"]
 
 
 FIELDS = frozenset(Record.__slots__)

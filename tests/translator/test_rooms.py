@@ -14,7 +14,7 @@ from langgraph_agui import translator
 
 ROOT = Path(__file__).parent.parent.parent
 LAYERS = (
-    ("options", "endings", "errors"),
+    ("options", "endings", "errors", "owner"),
     ("jsonable",),
     ("losses",),
     ("wire",),
@@ -22,6 +22,7 @@ LAYERS = (
     ("content",),
     ("convert",),
     ("client",),
+    ("calls",),
     ("ledger",),
     ("messages", "run", "checkpoint"),
     ("procedures",),

@@ -187,11 +187,12 @@ class Messages:
 
     def _snapshot_event(self, messages: list[Event]) -> Event:
         """A snapshot. Of activities it says that media are complete: others a client may have from earlier runs."""
-        view = self._view
-        snapshot = events.messages_snapshot(messages)
-        left = set(view.order).difference(message["id"] for message in messages)
-        drops = any((copy := view.message(item)) is not None and copy.get("activityType") == "media" for item in left)
-        known = view.knows_activities
+        view, stays = self._view, by_id(messages)
+        replaced = [message for message in view.messages if stays.get(message["id"]) is not message]
+        for message in replaced:
+            self._ledger.dropped(message, stays.get(message["id"]))
+        drops = any(message["id"] not in stays and message.get("activityType") == "media" for message in replaced)
+        snapshot, known = events.messages_snapshot(messages), view.knows_activities
         return with_activity_types(snapshot, view.version, known=known, complete=("media",), drops=drops)
 
 

@@ -28,9 +28,9 @@ from typing import Any, Protocol
 from ..client.view import ClientView
 from ..convert.to_agui import to_agui
 from ..jsonable.to_json import to_json
-from ..ledger import Owner
 from ..losses import Losses
 from ..options import Options
+from ..owner import Owner
 from ..parts.channels import channels
 from ..parts.message import fields
 from ..parts.part import Namespace

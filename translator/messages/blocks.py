@@ -91,9 +91,12 @@ class BlockEvents:
                 call.next_arguments, call.next_index = events.tool_args(tool.emitted_id, "", tag), last.index
 
     def close(self, call: ModelCall) -> Iterator[Event]:
-        """Closes what the client has open of the call's message."""
+        """Closes what the client has open of the call's message. A suppressed one has nothing open: what is open under
+        its id is another's."""
         view, tag, message_id = self._view, call.record.owner.tag, call.record.id
         call.next_text = call.next_arguments = None
+        if call.record.is_suppressed:
+            return
         yield from call.reasoning.end(view.open_spans)
         for tool in call.tools.calls:
             if tool.is_emitted and tool.emitted_id in view.open_calls:
@@ -105,7 +108,7 @@ class BlockEvents:
         call.finish, call.citations = None, []
         if message_id is None:
             return
-        if metadata and message_id not in view.open_texts and not call.record.is_suppressed:
+        if metadata and message_id not in view.open_texts:
             yield from call.part_of_tool(self._text(call, ""))
         if message_id in view.open_texts:
             yield events.text_end(message_id, metadata, tag)

@@ -30,7 +30,8 @@ from typing import Any, Final
 
 from ..client.view import ClientView
 from ..content.blocks import Key
-from ..ledger import Ledger, Owner, Record
+from ..ledger import Ledger, Record
+from ..owner import Owner
 from ..parts.part import Namespace, task_path
 from ..wire.events import Event
 from .reasoning import ReasoningEvents

@@ -10,9 +10,10 @@ Rules
 2. A message that came whole is emitted whole, unless the client has it or a call of the same task has streamed just
    that: nodes copy and rename what a model streamed.
 3. A tool result is emitted when it comes, under the id that it is stored under, unless the client has it or cannot
-   know which message's call it answers (`ledger.Calls`).
+   know which message's call it answers (`calls.py`).
 4. Nothing is emitted twice: a whole message with a call that the client already has is left to the reconciliation.
-5. Of a message that a checkpoint has whole, read beside the stream, no chunk is emitted.
+5. Of a message that a checkpoint has whole, read beside the stream, no chunk is emitted. A stored message with a tool
+   call that was emitted is its message, whatever else the two have: a node may rename, edit or join what streamed.
 6. A chunk is late if the superstep in which its model call began has ended and been reconciled. No more of that call is
    emitted: its record is suppressed (`on_superstep_end`), and `blocks.py` emits nothing of a suppressed record.
 """
@@ -31,9 +32,10 @@ from ..content.reader import arguments_delta, finish_reason, read_content, text_
 from ..convert.to_agui import to_agui
 from ..convert.to_events import as_events
 from ..jsonable.to_json import to_json
-from ..ledger import Ledger, Overlap, Owner, Reason
+from ..ledger import Ledger, Overlap, Reason, Record
 from ..losses import Losses
 from ..options import Options
+from ..owner import Owner
 from ..parts.channels import written_messages
 from ..parts.message import fields, is_chunk, kind_of
 from ..parts.part import Namespace, is_within
@@ -174,17 +176,22 @@ class MessageStream:
         messages by id."""
         self._ledger.on_checkpoint(stored)
         overlap = Overlap(set(), set())
+        of_call = {tool["id"]: message for message in stored.values() for tool in message.get("toolCalls", ())}
         for call in [call for call in self._calls if call.record.id is not None and not call.record.is_suppressed]:
             record = call.record
-            message = next((stored[name] for name in record.names if name in stored), self._copy(call, stored))
+            with_call = next((of_call[item] for item in call.tools.emitted_ids if item in of_call), None)
+            named = next((stored[name] for name in record.names if name in stored), None)
+            message = with_call or named or self._copy(call, stored)
             if message is None:
                 continue
-            if not call.begins(message, self._view):
+            if with_call is None and not call.begins(message, self._view):
                 overlap.continued.update(record.ids)
                 continue
             yield from self._blocks.supersede(call)
             if message["id"] != record.id:
-                overlap.renamed.update(item for item in record.ids if item not in stored)
+                overlap.renamed.update(
+                    item for item in record.ids if item not in stored and not self._is_reused(item, record)
+                )
         return overlap
 
     def on_superstep_end(self, is_compared: bool) -> None:
@@ -206,6 +213,10 @@ class MessageStream:
     def stop(self) -> None:
         """The run has failed: chunks that follow have no events."""
         self._ledger.latest.clear()
+
+    def _is_reused(self, message_id: str, record: Record) -> bool:
+        """Whether another message streams under the id by now."""
+        return self._ledger.streaming(message_id) not in (None, record)
 
     def _copy(self, call: ModelCall, stored: Mapping[str, Event]) -> Event | None:
         """The only message new to the client that begins with what has come of a call: nodes and providers rename."""

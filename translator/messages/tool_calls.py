@@ -7,7 +7,7 @@ Rules
 3. A call is emitted once its name is known; arguments that came before are emitted with it.
 4. A call without id gets `{message id}-call-{n}`, as its stored message does.
 5. A call that the client already has is not emitted again under its id: its arguments would be appended to those it
-   has. `ledger.Calls` says under which other id it is emitted, if any.
+   has. `calls.py` says under which other id it is emitted, if any.
 6. A call that ends without arguments has the arguments `{}`.
 7. All calls of a message end with the message: providers interleave their arguments.
 """
@@ -59,6 +59,11 @@ class ToolCalls:
     def ids(self) -> list[str]:
         """The ids that the calls have in the stored message, in order of appearance."""
         return [call.id or call.emitted_id for call in self.calls]
+
+    @property
+    def emitted_ids(self) -> list[str]:
+        """The ids of those calls that the client has from this message's stream."""
+        return [call.emitted_id for call in self.calls if call.is_emitted]
 
     def find(self, block: ToolCallBlock, message_id: str) -> ToolCall:
         """The call that a fragment belongs to, new if it begins one (rules 1 and 2)."""

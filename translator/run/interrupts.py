@@ -34,8 +34,8 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from ..jsonable.to_json import to_json, to_text
-from ..ledger import Owner
 from ..losses import Losses
+from ..owner import Owner
 from ..parts.part import Namespace
 from ..wire.events import Event, custom
 from .approvals import Schema, approval_schema

@@ -143,6 +143,35 @@ def test_arguments_that_streamed_in_part_are_whole() -> None:
     assert [message["id"] for message in run.view.messages] == ["asked", "lc_run--1", "result"]
 
 
+@pytest.mark.parametrize(
+    "stored",
+    [
+        AIMessage("Edited.", id="lc_run--1", tool_calls=[{"name": "look", "args": {"at": 1}, "id": "call"}]),
+        AIMessage("Hello", id="renamed", tool_calls=[{"name": "look", "args": {"at": 1}, "id": "call"}]),
+        AIMessage(
+            "",
+            id="provider",
+            tool_calls=[{"name": "see", "args": {}, "id": "other"}, {"name": "look", "args": {"at": 1}, "id": "call"}],
+        ),
+    ],
+    ids=["edited", "renamed", "with another call before"],
+)
+@pytest.mark.parametrize("streamed", ["", '{"at"'])
+def test_no_arguments_are_appended_to_a_call_that_a_checkpoint_has(stored: AIMessage, streamed: str) -> None:
+    first = tool_call_chunk(name="look", args=streamed, id="call", index=0)
+    rest = tool_call_chunk(name=None, args='{"at": 1}'[len(streamed) :], id=None, index=0)
+    run = live(values(ASKED), chunk("Hello"), chunk("", tool_call_chunks=[first]))
+    run.apply_checkpoint(shown(ASKED, stored))
+    shown_arguments = []
+    for part in (chunk("", tool_call_chunks=[rest]), chunk("", chunk_position="last"), values(ASKED, stored)):
+        run.feed(part)
+        call = run.view.call("call")
+        assert call is not None
+        shown_arguments.append(call["function"]["arguments"].replace(" ", ""))
+    assert set(shown_arguments) == {'{"at":1}'}
+    assert (run.view.messages[-1]["id"], run.view.messages[-1].get("content", "")) == (stored.id, stored.content)
+
+
 def test_an_answer_with_the_id_of_the_last_is_not_made_the_last() -> None:
     run = live(chunk("New "))
     run.apply_checkpoint(shown(ASKED, AIMessage("Old.", id="lc_run--1")))

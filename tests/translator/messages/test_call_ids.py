@@ -5,6 +5,7 @@ A client knows a call by its id alone, and lets no agent open what another opene
 
 from typing import Any
 
+import pytest
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, ToolMessage
 from langgraph_agui.translator import ClientView
 
@@ -81,19 +82,32 @@ def test_subagents_that_use_one_id_have_a_call_each(agui_client: AguiClient) -> 
     assert agui_client.play(run.events, messages=[{"id": "u", "role": "user", "content": "go"}]).accepted
 
 
-def test_an_id_of_a_call_that_was_removed_again_stays_that_of_its_agent(agui_client: AguiClient) -> None:
-    """A scratch model called under the id; its message is not stored, and then a subagent uses the id."""
+PLAN = {"langgraph_node": "plan", "langgraph_checkpoint_ns": "plan:1", "ls_model_type": "chat"}
+REMOVED = AIMessage("", id="scratch", tool_calls=[call("look", "c")])
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        ((), "messages", (calls("scratch", "c"), PLAN)),
+        ((), "values", {"messages": [ASKED, REMOVED]}),
+        ((), "values", {"messages": [REMOVED, ASKED]}),
+    ],
+    ids=["streamed and not stored", "stored and removed", "in a snapshot and removed"],
+)
+def test_an_id_of_a_call_that_was_removed_again_stays_that_of_its_agent(part: Any, agui_client: AguiClient) -> None:
+    """A model of the root graph called under the id; its message goes, and then a subagent uses the id."""
     run = TranslatorRun(view=ClientView([{"id": "u", "role": "user", "content": "go"}], {}))
-    node = {"langgraph_node": "plan", "langgraph_checkpoint_ns": "plan:1", "ls_model_type": "chat"}
     run.feed(((), "values", {"messages": [ASKED]}))
-    run.feed(((), "messages", (calls("scratch", "c"), node)))
+    run.feed(part)
+    assert run.view.message_of_call("c") is not None
     run.feed(((), "values", {"messages": [ASKED, AIMessage("", id="main", tool_calls=[task("task-1", "Help.")])]}))
     assert run.view.message_of_call("c") is None
     run.feed((("tools:1",), "values", {"messages": [HumanMessage("Help.", id="h1")]}))
     run.feed(in_task(1, calls("m1", "c")))
     run.feed(in_task(1, answers("c", "r1")))
     run.finish()
-    assert of_look(run)[1:] == ["m1-c calls look in m1", "r1 answers m1-c: found"]
+    assert of_look(run)[-2:] == ["m1-c calls look in m1", "r1 answers m1-c: found"]
     assert agui_client.play(run.events, messages=[{"id": "u", "role": "user", "content": "go"}]).accepted
 
 

@@ -1,5 +1,7 @@
 """Under which id a message is told: the checkpoint's, from the start where it can be known, at the end always."""
 
+from typing import Literal
+
 import pytest
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
 from langgraph_agui.translator import ClientView
@@ -79,11 +81,15 @@ async def test_an_id_used_again_in_the_next_turn_is_told_anew_and_put_where_the_
 
 async def test_two_calls_at_once_under_one_id_never_share_a_message() -> None:
     left, right = ({"langgraph_checkpoint_ns": "n:1", "langgraph_node": "n", "ls_model_type": "chat"} for _ in "lr")
-    said = [(left, "A1 "), (right, "B1 "), (left, "A2"), (right, "B2")]
+    last: Literal["last"] = "last"
+    said = [(left, "A1 ", None), (right, "B1 ", None), (left, "A2", None), (left, "", last), (right, "B2", None)]
     told = run_made(
         [
             ("values", {"messages": [USER]}),
-            *(("messages", (AIMessageChunk(content=text, id="same"), metadata)) for metadata, text in said),
+            *(
+                ("messages", (AIMessageChunk(content=text, id="same", chunk_position=position), metadata))
+                for metadata, text, position in said
+            ),
             ("values", {"messages": [USER, AIMessage("B1 B2", id="same")]}),
         ],
         view=ClientView([{"id": "user-1", "role": "user", "content": "hi"}], {}),
