@@ -119,7 +119,12 @@ class Translator:
         Raises `UnreadablePartError` for what is no part, `TranslatorMisuseError` before the start and after the end.
         """
         try:
-            if (payload := message_payload(part)) is not None:
+            if type(part) is tuple and type(part[0]) is tuple:  # (namespace, mode, payload): one call less a token
+                _, mode, payload = part
+                payload = payload if mode == "messages" else None
+            else:
+                payload = message_payload(part)
+            if payload is not None:
                 message, metadata = payload
                 event = self._procedures.next_delta(message, metadata)
                 if event is not None:

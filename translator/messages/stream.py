@@ -25,7 +25,7 @@ from typing import Any
 
 from langchain_core.messages import AIMessageChunk
 
-from ..client.reducer import append_arguments, append_text
+from ..client.reducer import append_arguments
 from ..client.view import ClientView
 from ..content.blocks import ToolCallBlock
 from ..content.reader import arguments_delta, finish_reason, read_content, text_delta
@@ -94,15 +94,22 @@ class MessageStream:
             view is not message or metadata["langgraph_checkpoint_ns"] != call.task or not _names_model(metadata)
         ):
             return None
-        if delta := text_delta(view):
-            event, append = call.next_text, append_text
-        else:
-            event, append, delta = call.next_arguments, append_arguments, arguments_delta(view, call.next_index)
+        event, store = call.next_text, self._view.store
+        if event is not None and (delta := text_delta(view)):
+            entry = store.entries.get(event["messageId"])
+            if entry is None or len(delta) > _SHORT:
+                return None
+            event = event.copy()
+            event["delta"] = delta
+            entry.deltas.append(delta)  # as `reducer.append_text` does
+            entry.is_stale = True
+            return event
+        event, delta = call.next_arguments, arguments_delta(view, call.next_index)
         if event is None or not delta or len(delta) > _SHORT:
             return None
         event = event.copy()
         event["delta"] = delta
-        append(self._view.store, event)
+        append_arguments(store, event)
         return event
 
     def on_message(self, ns: Namespace, message: Any, metadata: Mapping[str, Any], owner: Owner) -> Iterator[Event]:

@@ -59,15 +59,13 @@ class Part(NamedTuple):
 
 
 def message_payload(raw: Any) -> Any:
-    """The payload of a part of the mode `messages`, in each shape of a live stream: local, v2, or the SDK's. None for
-    any other part. Nothing is checked: what has no such shape may give anything, or raise, and is `read_part`'s.
+    """The payload of a part of the mode `messages`, in each shape of a live stream but the tuples of a local one with
+    subgraphs, which `Translator.feed` reads itself. None for any other part. Nothing is checked: what has no such shape
+    may give anything, or raise, and is `read_part`'s.
 
     Every token passes here: nothing is made.
     """
     kind = type(raw)
-    if kind is tuple and type(raw[0]) is tuple:
-        _, mode, data = raw
-        return data if mode == "messages" else None
     if kind is dict:
         is_v2 = raw.get("type") == "messages" and "event" not in raw and type(raw.get("ns", ())) in _SEQUENCES
         return raw["data"] if is_v2 else None

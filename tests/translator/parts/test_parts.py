@@ -57,7 +57,6 @@ def test_interrupts_beside_the_values_of_v2_are_read() -> None:
 _JSON_CHUNK = [{"type": "AIMessageChunk", "content": "Hi", "id": "lc_run--1"}, {"langgraph_node": "talk"}]
 LIVE: dict[str, Any] = {
     "local": ("messages", _CHUNK),
-    "local with a namespace": (("child:1", "grandchild:2"), "messages", _CHUNK),
     "v2": {"type": "messages", "ns": ("child:1",), "data": _CHUNK},
     "v2 without a namespace": {"type": "messages", "data": _CHUNK},
     "of the SDK": StreamPart("messages", cast("Any", _JSON_CHUNK)),
