@@ -11,10 +11,10 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Any
 
-from langgraph_agui.connect.process_run import Run
-from langgraph_agui.connect.reader import Reader
+from langgraph_agui.connect.encoded import Batches
+from langgraph_agui.connect.local.run import Run
+from langgraph_agui.connect.readers import Reader
 from langgraph_agui.connect.streams import frames, models
-from langgraph_agui.connect.told import Batches
 from langgraph_agui.translator import ClientView, Options, Translator, translate_sse
 
 from .graphs import again, answering, captured

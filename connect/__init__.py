@@ -5,18 +5,18 @@ process that outlives its readers, `cancel` stops one for real; `outcome` asks a
 `translate`. See each for its rules.
 """
 
-from .failures import InvalidIdError, InvalidInputError, InvalidRunIdError, InvalidThreadIdError, RunConflictError
+from .api import cancel, connect, connect_sse, watch, watch_sse
+from .api_run import run, run_sse
+from .backend import Local, Platform
+from .errors import InvalidIdError, InvalidInputError, InvalidRunIdError, InvalidThreadIdError, RunConflictError
 from .idle import PAST_ERROR, PastErrors
-from .intake import Intake, Prepared
-from .patience import Policy
-from .process_run import Run
-from .public import cancel, connect, connect_sse, watch, watch_sse
-from .public_run import run, run_sse
-from .run_outcome import outcome
-from .runs import RunNotFoundError, Runs, start
+from .inputs import Intake, Prepared
+from .local.run import Run
+from .local.run_store import RunNotFoundError, Runs, start
+from .platform.at_end import outcome
+from .platform.http import Cut, PlatformError
+from .platform.retry import Policy
 from .shown import options_for
-from .sources import Local, Platform
-from .wire import Cut, PlatformError
 
 __all__ = [
     "PAST_ERROR",

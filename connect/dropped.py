@@ -11,9 +11,9 @@ import weakref
 from collections.abc import Iterable
 from typing import Final
 
-from .failures import where
-from .runs import Graph
-from .sources import Local, Source
+from .backend import Local, Source
+from .errors import where
+from .local.run_store import Graph
 
 WHY: Final = {
     "tools": "neither its state nor its context has a field for them (`copilotkit`, `ag-ui`, `tools`)",

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 from ..translator import Cancelled, ClientView, Ending, Finished, Options, Translator
 from ..translator import events as agui
-from .reader import Reader, caught_up
+from .readers import Reader, caught_up
 
 Event = dict[str, Any]
 

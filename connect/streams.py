@@ -14,9 +14,9 @@ from typing import TypeVar
 from ag_ui.core import BaseEvent
 
 from ..translator import error_event
-from .failures import INTERNAL
-from .lookahead import Lookahead, Silence
-from .told import Batches, Told
+from .encoded import Batches, Told
+from .errors import INTERNAL
+from .timed_iterator import Lookahead, Silence
 
 _Form = TypeVar("_Form")
 

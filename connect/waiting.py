@@ -11,10 +11,10 @@ from ag_ui.core import RunAgentInput
 
 from ..translator import Finished, Options, Translator
 from .idle import Ended, PastErrors, told_idle
-from .intake.answers import id_of
-from .intake.plan import Nothing, Wait
-from .intake.standing import Standing
-from .reader import Reader
+from .inputs.plan import Nothing, Wait
+from .inputs.resume import id_of
+from .inputs.thread_state import Standing
+from .readers import Reader
 
 _log = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ import httpx
 
 from .agent import QUESTION
 
-_SERVE = [sys.executable, "-m", "langgraph_agui.connect.command_line", "serve", "planner=examples.agent:graph"]
+_SERVE = [sys.executable, "-m", "langgraph_agui.connect.cli", "serve", "planner=examples.agent:graph"]
 _COMMAND = [*_SERVE, "--port", "0", "--origin", "http://localhost:5173"]
 
 

@@ -17,7 +17,7 @@ from langgraph_agui.translator import ClientView
 from .server_process import ROOT, python_path
 from .serving import events_of
 
-COMMAND = [sys.executable, "-m", "langgraph_agui.connect.command_line"]
+COMMAND = [sys.executable, "-m", "langgraph_agui.connect.cli"]
 _ENVIRONMENT = {"PYTHONWARNINGS": "error", "PYTHONPATH": python_path()}
 
 
@@ -130,7 +130,7 @@ def one_line(ran: "subprocess.CompletedProcess[str]") -> str:
     return line.removeprefix("langgraph-agui: ")
 
 
-_MAIN = "from langgraph_agui.connect.command_line import main; main()"
+_MAIN = "from langgraph_agui.connect.cli import main; main()"
 
 
 def environment(more: Mapping[str, str]) -> dict[str, str]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph_agui.connect import Intake, Local, Runs
-from langgraph_agui.connect.intake import Prepared
+from langgraph_agui.connect.inputs import Prepared
 from langgraph_agui.connect.serve import Agent, agui_app
 
 from fixtures.gated import GATED

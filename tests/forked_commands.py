@@ -10,9 +10,9 @@ import sys
 import tempfile
 from typing import IO, Any
 
-from langgraph_agui.connect.command_line import main, serving, watching
+from langgraph_agui.connect.cli import main, serve, watch
 
-_IMPORTED = (serving, watching)
+_IMPORTED = (serve, watch)
 
 
 def forked(arguments: list[str]) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.config import get_stream_writer
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph_agui.connect import Intake, Local, Runs
-from langgraph_agui.connect.intake import Prepared
+from langgraph_agui.connect.inputs import Prepared
 from langgraph_agui.connect.serve import Agent, agui_app
 from starlette.requests import Request
 from starlette.responses import JSONResponse

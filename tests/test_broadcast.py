@@ -7,8 +7,8 @@ from contextlib import aclosing
 from typing import Any
 
 import pytest
-from langgraph_agui.connect.broadcast import BATCH_BYTES, Broadcast
-from langgraph_agui.connect.told import Told
+from langgraph_agui.connect.encoded import Told
+from langgraph_agui.connect.local.event_log import BATCH_BYTES, Broadcast
 from langgraph_agui.translator import ClientView
 
 from .agui_client import AguiClient

@@ -69,6 +69,6 @@ def test_the_console_script_is_the_command() -> None:
 
 
 def test_whoever_reads_no_more_ends_it_without_a_word() -> None:
-    shell = f"{sys.executable} -m langgraph_agui.connect.command_line serve --help | head -1"
+    shell = f"{sys.executable} -m langgraph_agui.connect.cli serve --help | head -1"
     ran = subprocess.run(["sh", "-c", shell], capture_output=True, text=True, check=True)
     assert (len(ran.stdout.splitlines()), ran.stderr) == (1, "")

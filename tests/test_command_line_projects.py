@@ -11,10 +11,10 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.store.memory import InMemoryStore
-from langgraph_agui.connect.command_line.graphs import built
-from langgraph_agui.connect.command_line.project import project_of
-from langgraph_agui.connect.command_line.targets import Target
-from langgraph_agui.connect.command_line.threads import Threads
+from langgraph_agui.connect.cli.checkpointers import Threads
+from langgraph_agui.connect.cli.graphs import built
+from langgraph_agui.connect.cli.project import project_of
+from langgraph_agui.connect.cli.targets import Target
 from langgraph_sdk import get_client
 
 from .command import Serving, serving

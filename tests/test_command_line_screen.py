@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 from ag_ui.core import BaseEvent
-from langgraph_agui.connect.command_line.screen import Screen
-from langgraph_agui.connect.command_line.wording import LONGEST
+from langgraph_agui.connect.cli.screen import Screen
+from langgraph_agui.connect.cli.wording import LONGEST
 from langgraph_agui.translator import to_model
 from rich.console import Console
 

@@ -6,7 +6,8 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing
 
 import pytest
-from langgraph_agui.connect import Policy, attach, connect
+from langgraph_agui.connect import Policy, connect
+from langgraph_agui.connect.platform import attach
 
 from .agui_client import VERSIONS, AguiClient
 from .fault_server import WITHIN, End, refused

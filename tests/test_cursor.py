@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
-from langgraph_agui.connect.cursor import Cursor
-from langgraph_agui.connect.wire import Received
+from langgraph_agui.connect.platform.http import Received
+from langgraph_agui.connect.platform.replayed import Cursor
 
 START = 1_700_000_000_000
 

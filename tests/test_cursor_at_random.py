@@ -8,8 +8,8 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from langgraph_agui.connect.cursor import Cursor
-from langgraph_agui.connect.wire import Received
+from langgraph_agui.connect.platform.http import Received
+from langgraph_agui.connect.platform.replayed import Cursor
 
 from .test_cursor import START, event, taken
 

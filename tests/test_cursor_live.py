@@ -9,8 +9,8 @@ from contextlib import aclosing
 from itertools import count
 
 import pytest
-from langgraph_agui.connect.cursor import Cursor
-from langgraph_agui.connect.wire import Received, opened
+from langgraph_agui.connect.platform.http import Received, opened
+from langgraph_agui.connect.platform.replayed import Cursor
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 

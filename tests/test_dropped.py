@@ -8,7 +8,7 @@ from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph_agui.connect import Intake, Local, run
-from langgraph_agui.connect.intake import Prepared
+from langgraph_agui.connect.inputs import Prepared
 from langgraph_agui.connect.serve import Agent, agui_app
 from typing_extensions import TypedDict
 

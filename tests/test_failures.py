@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from langgraph_agui.connect.failures import (
+from langgraph_agui.connect.errors import (
     InvalidInputError,
     InvalidRunIdError,
     InvalidThreadIdError,
@@ -13,7 +13,7 @@ from langgraph_agui.connect.failures import (
     code_of,
     failed,
 )
-from langgraph_agui.connect.wire import Cut, PlatformError
+from langgraph_agui.connect.platform.http import Cut, PlatformError
 from langgraph_agui.translator import Options
 from langgraph_agui.translator.run.error_detail import NEUTRAL
 

@@ -13,8 +13,8 @@ from langchain_core.messages import (
     convert_to_messages,
 )
 from langgraph.graph.message import REMOVE_ALL_MESSAGES, add_messages
-from langgraph_agui.connect.failures import InvalidInputError
-from langgraph_agui.connect.intake.messages import as_json, left_unanswered, same_content, taken
+from langgraph_agui.connect.errors import InvalidInputError
+from langgraph_agui.connect.inputs.messages import as_json, left_unanswered, same_content, taken
 from langgraph_agui.translator import ClientView, to_agui_messages, unanswered_calls
 from pydantic import TypeAdapter
 

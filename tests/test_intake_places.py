@@ -14,9 +14,9 @@ from langgraph.func import entrypoint
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.runtime import Runtime
 from langgraph.types import Overwrite
-from langgraph_agui.connect.failures import InvalidInputError
-from langgraph_agui.connect.intake import Intake
-from langgraph_agui.connect.intake.places import (
+from langgraph_agui.connect.errors import InvalidInputError
+from langgraph_agui.connect.inputs import Intake
+from langgraph_agui.connect.inputs.channels import (
     Places,
     context_of,
     json_of,

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from langgraph_agui.connect.latecomer import Latecomer
+from langgraph_agui.connect.platform.partial_messages import Latecomer
 from langgraph_agui.translator.parts.part import Part
 
 from fixtures.recordings import Source, recordings

@@ -10,10 +10,10 @@ import pytest
 from langchain_core.messages import AIMessage
 from langgraph.config import get_stream_writer
 from langgraph.graph import START, MessagesState, StateGraph
-from langgraph_agui.connect.broadcast import MOST, MOST_BYTES
-from langgraph_agui.connect.process_run import Run
-from langgraph_agui.connect.runs import Runs
-from langgraph_agui.connect.told import Told
+from langgraph_agui.connect.encoded import Told
+from langgraph_agui.connect.local.event_log import MOST, MOST_BYTES
+from langgraph_agui.connect.local.run import Run
+from langgraph_agui.connect.local.run_store import Runs
 from langgraph_agui.translator import ClientView, Options, Translator
 
 from fixtures import FIXTURES, Fixture

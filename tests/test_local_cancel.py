@@ -2,9 +2,9 @@
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph_agui.connect.local import cancel_local
-from langgraph_agui.connect.runs import RunNotFoundError, Runs
-from langgraph_agui.connect.sources import Local
+from langgraph_agui.connect.backend import Local
+from langgraph_agui.connect.local.connect import cancel_local
+from langgraph_agui.connect.local.run_store import RunNotFoundError, Runs
 
 from .paced import HELLO, Point, on, quick, waiting
 

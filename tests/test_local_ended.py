@@ -7,8 +7,8 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command
-from langgraph_agui.connect.runs import Runs
-from langgraph_agui.connect.sources import Local
+from langgraph_agui.connect.backend import Local
+from langgraph_agui.connect.local.run_store import Runs
 
 from fixtures import FIXTURES
 

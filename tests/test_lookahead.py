@@ -5,7 +5,7 @@ import gc
 from collections.abc import AsyncIterator
 
 import pytest
-from langgraph_agui.connect.lookahead import SILENCE, Lookahead, Silence
+from langgraph_agui.connect.timed_iterator import SILENCE, Lookahead, Silence
 
 from .listening import turns, until
 

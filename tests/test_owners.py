@@ -12,7 +12,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph_agui.connect import Intake, Local, Runs, connect, watch_sse
-from langgraph_agui.connect.owners import MARK, Owners
+from langgraph_agui.connect.local.owners import MARK, Owners
 from langgraph_agui.connect.serve import Agent, agui_app
 from starlette.requests import Request
 

@@ -4,8 +4,8 @@ import asyncio
 from contextlib import suppress
 
 import pytest
-from langgraph_agui.connect.patience import Patience, Policy
-from langgraph_agui.connect.wire import Cut
+from langgraph_agui.connect.platform.http import Cut
+from langgraph_agui.connect.platform.retry import Patience, Policy
 
 MANY = 200
 

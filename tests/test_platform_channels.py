@@ -6,10 +6,10 @@ import httpx
 import pytest
 import respx
 from ag_ui.core import RunAgentInput
-from langgraph_agui.connect.intake import Intake
-from langgraph_agui.connect.intake.places import Places, json_of, places_of_schemas, written
-from langgraph_agui.connect.patience import Policy
-from langgraph_agui.connect.platform_channels import with_reducers
+from langgraph_agui.connect.inputs import Intake
+from langgraph_agui.connect.inputs.channels import Places, json_of, places_of_schemas, written
+from langgraph_agui.connect.platform.channels import with_reducers
+from langgraph_agui.connect.platform.retry import Policy
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 

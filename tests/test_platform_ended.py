@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from langgraph_agui.connect.ended import ended
+from langgraph_agui.connect.platform.outcome import ended
 from langgraph_agui.translator import Cancelled, Failed, Finished
 
 ASKED = {"id": "i-1", "value": "?"}

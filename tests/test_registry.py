@@ -10,9 +10,9 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command
 from langgraph_agui.connect import InvalidRunIdError, InvalidThreadIdError
-from langgraph_agui.connect.failures import RunConflictError
-from langgraph_agui.connect.process_run import Run
-from langgraph_agui.connect.runs import Runs, default_runs, start
+from langgraph_agui.connect.errors import RunConflictError
+from langgraph_agui.connect.local.run import Run
+from langgraph_agui.connect.local.run_store import Runs, default_runs, start
 from langgraph_agui.translator import ClientView, Failed
 
 from fixtures import FIXTURES

@@ -9,10 +9,11 @@ from unittest.mock import AsyncMock
 import pytest
 from ag_ui.core import RunAgentInput
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph_agui.connect import Intake, InvalidInputError, Local, Runs, local_run, run
-from langgraph_agui.connect.asking import Asking
-from langgraph_agui.connect.failures import code_of
-from langgraph_agui.connect.planned import planned
+from langgraph_agui.connect import Intake, InvalidInputError, Local, Runs, run
+from langgraph_agui.connect.errors import code_of
+from langgraph_agui.connect.inputs.planning import planned
+from langgraph_agui.connect.inputs.request import Asking
+from langgraph_agui.connect.local import submit
 
 from .chats import said
 from .listening import turns, until
@@ -183,7 +184,7 @@ async def test_what_a_queued_input_fails_in_is_logged_and_its_readers_are_told(
         await until(lambda: len(source.runs.owned) == 1)
         if not reads:
             await second.leave()
-        monkeypatch.setattr(local_run, "planned", AsyncMock(side_effect=error))
+        monkeypatch.setattr(submit, "planned", AsyncMock(side_effect=error))
         point.open.set()
         await first.task
         await until(lambda: not source.runs.owned)
@@ -201,7 +202,7 @@ async def test_what_a_message_fails_in_that_came_with_an_answer_is_logged_and_to
             raise ZeroDivisionError("a bug")
         return await planned(asking, *rest)
 
-    monkeypatch.setattr(local_run, "planned", failing)
+    monkeypatch.setattr(submit, "planned", failing)
     point = Point()
     point.open.set()
     async with Runs() as runs:

@@ -70,7 +70,7 @@ async def streamed(run: Started) -> bytes:
 
 def logged(caplog: pytest.LogCaptureFixture) -> list[str]:
     """What `outcome` has logged."""
-    return [record.getMessage() for record in caplog.records if record.name == "langgraph_agui.connect.run_outcome"]
+    return [record.getMessage() for record in caplog.records if record.name == "langgraph_agui.connect.platform.at_end"]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 from ag_ui.core import UserMessage
-from langgraph_agui.connect.ended import paused
-from langgraph_agui.connect.intake.inputs import Going
-from langgraph_agui.connect.intake.plan import Again, Begin, Fork, GoOn, Resume
-from langgraph_agui.connect.platform_standing import asked_for, standing_of
-from langgraph_agui.connect.thread import RUN_ID, Look, told_id
+from langgraph_agui.connect.inputs.graph_input import Going
+from langgraph_agui.connect.inputs.plan import Again, Begin, Fork, GoOn, Resume
+from langgraph_agui.connect.platform.outcome import paused
+from langgraph_agui.connect.platform.thread import RUN_ID, Look, told_id
+from langgraph_agui.connect.platform.thread_state import asked_for, standing_of
 from langgraph_agui.translator import Finished
 
 ASKED: dict[str, Any] = {"id": "i", "value": "really?"}

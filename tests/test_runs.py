@@ -10,8 +10,8 @@ from uuid import UUID
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph_agui.connect import Local
-from langgraph_agui.connect.process_run import Run
-from langgraph_agui.connect.runs import Runs
+from langgraph_agui.connect.local.run import Run
+from langgraph_agui.connect.local.run_store import Runs
 from langgraph_agui.translator import Cancelled, ClientView, Failed, Options, Translator
 
 from fixtures import FIXTURES

@@ -9,7 +9,7 @@ import httpx
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph_agui.connect import Intake, Local, Platform, Policy, Runs
-from langgraph_agui.connect.intake import Prepared
+from langgraph_agui.connect.inputs import Prepared
 from langgraph_agui.connect.serve import Agent, Limits, agui_app
 from langgraph_agui.translator import Options
 

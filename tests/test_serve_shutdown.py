@@ -10,9 +10,9 @@ import pytest
 from ag_ui.core import RunAgentInput
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph_agui.connect import Intake, Local, Runs
-from langgraph_agui.connect.intake import Prepared
+from langgraph_agui.connect.inputs import Prepared
 from langgraph_agui.connect.serve import Agent, agui_app
-from langgraph_agui.connect.serve.closing import Closing
+from langgraph_agui.connect.serve.shutdown import Closing
 from starlette.applications import Starlette
 
 from fixtures.gated import GATED

@@ -10,9 +10,9 @@ import pytest
 from ag_ui.core import RunAgentInput
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph_agui.connect import Intake, Local, Runs
-from langgraph_agui.connect.broadcast import MOST_BYTES
-from langgraph_agui.connect.intake import Prepared
-from langgraph_agui.connect.process_run import Run
+from langgraph_agui.connect.inputs import Prepared
+from langgraph_agui.connect.local.event_log import MOST_BYTES
+from langgraph_agui.connect.local.run import Run
 from langgraph_agui.connect.serve import Agent, Limits, agui_app
 from starlette.applications import Starlette
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 from ag_ui.core import BaseEvent
+from langgraph_agui.connect.encoded import Batch, tell
 from langgraph_agui.connect.streams import frames, models
-from langgraph_agui.connect.told import Batch, tell
 from langgraph_agui.translator import encode
 from starlette.responses import StreamingResponse
 

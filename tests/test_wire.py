@@ -8,7 +8,7 @@ from contextlib import aclosing
 import httpx
 import pytest
 import respx
-from langgraph_agui.connect.wire import Cut, PlatformError, Received, asked, opened
+from langgraph_agui.connect.platform.http import Cut, PlatformError, Received, asked, opened
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 

@@ -13,13 +13,13 @@ from ag_ui.core import AgentCapabilities
 from starlette.requests import Request
 
 from ...translator import Options
-from ..intake import Intake
-from ..intake.places import check, places_of
-from ..patience import Policy
-from ..savers import has_checkpointer
+from ..backend import Local, Platform, Source, names_of_agents, source_of
+from ..inputs import Intake
+from ..inputs.channels import check, places_of
+from ..local.checkpointers import has_checkpointer
+from ..platform.retry import Policy
 from ..shown import options_for
-from ..sources import Local, Platform, Source, names_of_agents, source_of
-from .forwarded import checked_names, forwarded
+from .forwarded_headers import checked_names, forwarded
 
 RESERVED = ("health", "info", "watch")
 """Names that are routes. `agent` is none: what is below `/agent/` is longer than what is below an agent's name, and it

@@ -15,18 +15,18 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from ..public import HEARTBEAT
-from ..runs import agent_of
+from ..api import HEARTBEAT
+from ..local.run_store import agent_of
 from .agents import agents_of
+from .agui_routes import Plain
 from .body import read
-from .closing import Closing
 from .copilotkit import CopilotKit, is_envelope
+from .errors import Refusal, refused
 from .hosts import Hosts
 from .limits import Limits
-from .plain import Plain
-from .refusals import Refusal, refused
 from .routing import routes
 from .service import Authenticate, Authorize, Service
+from .shutdown import Closing
 
 
 def agui_app(

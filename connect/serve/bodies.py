@@ -12,8 +12,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from http import HTTPStatus
 
+from .errors import CLOSE, RETRY_AFTER, Refusal
 from .limits import Limits
-from .refusals import CLOSE, RETRY_AFTER, Refusal
 
 
 class Reading:

@@ -15,8 +15,8 @@ from pydantic import ValidationError
 from starlette.requests import Request
 
 from .bodies import Bodies
+from .errors import Refusal
 from .limits import Limits
-from .refusals import Refusal
 
 _JSON = re.compile(r"application/(?:[\w.+-]+\+)?json\s*(?:;.*)?", re.IGNORECASE)
 _NAME = re.compile(r"[A-Za-z][\w-]{0,40}")

@@ -29,11 +29,11 @@ from ag_ui.core import AgentCapabilities
 from langgraph.pregel import Pregel
 
 from ...translator import Options
+from ..backend import Local
 from ..dropped import dropped
-from ..intake.places import TOOLS, places_of
-from ..local_standing import own_tools
-from ..savers import has_checkpointer
-from ..sources import Local
+from ..inputs.channels import TOOLS, places_of
+from ..local.checkpointers import has_checkpointer
+from ..local.thread_state import own_tools
 from .agents import Agent
 
 _APPROVES = "HumanInTheLoopMiddleware."

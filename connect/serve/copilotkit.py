@@ -39,8 +39,8 @@ from ...translator import events as agui
 from .agents import DEFAULT
 from .body import checked_input, read, text_of
 from .capabilities import described
-from .endings import answers, readable, unbegun
-from .refusals import Refusal, refusal_of, said
+from .copilotkit_endings import answers, readable, unbegun
+from .errors import Refusal, refusal_of, said
 from .routing import routes, thread_of
 from .service import Service
 from .stream import HEADERS

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from .refusals import Refusal, refused
+from .errors import Refusal, refused
 
 
 class Hosts:

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 
-from ..runs import Runs
-from ..sources import Local, Source
-from .refusals import too_much
+from ..backend import Local, Source
+from ..local.run_store import Runs
+from .errors import too_much
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

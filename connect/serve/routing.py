@@ -14,8 +14,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from .closing import Closing, Ended
-from .refusals import Refusal, refused, shutting_down
+from .errors import Refusal, refused, shutting_down
+from .shutdown import Closing, Ended
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 

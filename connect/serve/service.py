@@ -18,21 +18,21 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ...translator import PROTOCOL_VERSION, ClientView
-from ..failures import checked_run_id, checked_thread_id
+from ..api import cancel, connected, watching
+from ..backend import Local, Platform, Source
+from ..encoded import Batches, closing
+from ..errors import checked_run_id, checked_thread_id
 from ..idle import PastErrors
-from ..local import open_local
-from ..platform_watch import POLL
-from ..public import cancel, connected, watching
-from ..reader import Reader, direct
-from ..running import begin
-from ..runs import agent_of
-from ..sources import Local, Platform, Source
-from ..told import Batches, closing
+from ..local.connect import open_local
+from ..local.run_store import agent_of
+from ..platform.watch import POLL
+from ..readers import Reader, direct
+from ..submit import begin
 from .agents import Agent
 from .bodies import Bodies
-from .closing import Closing
+from .errors import CLOSE, Refusal
 from .limits import Limits, Places
-from .refusals import CLOSE, Refusal
+from .shutdown import Closing
 from .stream import EventStream
 
 Authenticate = Callable[[Request], Any | Awaitable[Any]]

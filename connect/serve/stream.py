@@ -24,10 +24,10 @@ from starlette.types import Receive, Scope, Send
 
 from ...translator import OpenItems
 from ...translator import events as agui
-from ..failures import SHUTDOWN, where
+from ..encoded import Batch, Batches, tell
+from ..errors import SHUTDOWN, where
 from ..streams import frames
-from ..told import Batch, Batches, tell
-from .closing import Closing, Ended, Opened
+from .shutdown import Closing, Ended, Opened
 
 HEADERS = {
     "Content-Type": "text/event-stream; charset=utf-8",

@@ -37,7 +37,7 @@ _LOOKED_AT: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("connect/assistant_watch*", ("watch_assistant", "watch_crons")),
     ("connect/platform_run*", ("run_platform*",)),
     ("connect/platform_standing*", ("run_platform_standing", "run_platform")),
-    ("connect/platform.py", ("look", "watch_platform", "connect_idle_live", "connect_active_live")),
+    ("connect/platform/connect.py", ("look", "watch_platform", "connect_idle_live", "connect_active_live")),
     ("connect/platform_channels*", ("platform_channels", "run_platform")),
     ("connect/local_run*", ("run_local*", "run_odd", "run_at_random", "serve_routes")),
     ("connect/local_standing*", ("run_local*", "run_odd", "run_at_random")),

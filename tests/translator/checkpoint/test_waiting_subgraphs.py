@@ -12,7 +12,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command, Send, StateSnapshot, interrupt
 from langgraph_agui.connect import Local
-from langgraph_agui.connect.latecomer import Latecomer
+from langgraph_agui.connect.platform.partial_messages import Latecomer
 from langgraph_agui.translator import STREAM_MODES, ClientView, Translator
 from langgraph_agui.translator.parts.part import read_part
 

@@ -1,0 +1,187 @@
+"""The commands, their options and their help. What they do is in `serving` and `watching`, imported when it is asked
+for: help must not wait for it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import traceback
+from collections.abc import Coroutine
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from .errors import Refusal, brief
+
+_USAGE: type[Exception] = typer.BadParameter.__bases__[0]
+"""What typer raises for words it can't take; of its kinds typer names only some."""
+
+_SERVE = """Puts graphs behind AG-UI: CopilotKit's React client and any other AG-UI client talk to them.
+
+TARGET is a graph (my_app:graph, ./agent.py:graph, name=./agent.py:graph; several may be given), or the URL of a
+server (LangGraph Platform, langgraph dev, Aegra), all of whose assistants are served. Without one, the graphs of
+./langgraph.json are.
+"""
+_SERVE_EXAMPLES = """\b
+Examples:
+  langgraph-agui serve
+  langgraph-agui serve ./agent.py:graph --sqlite threads.db --origin http://localhost:5173
+  langgraph-agui serve planner=my_app:plan writer=my_app:write --port 9000
+  langgraph-agui serve https://my-deployment.langgraph.app
+"""
+_WATCH = """Tells what a thread holds, and every run of it from then on, whoever starts it: a user, a cron.
+
+SOURCE is the URL of a server, or a graph (my_app:graph, ./agent.py:graph) whose threads are in a SQLite file or with
+its own checkpointer. Ends with Ctrl-C.
+"""
+_WATCH_EXAMPLES = """\b
+Examples:
+  langgraph-agui watch http://localhost:2024 5d1b0a3e-...
+  langgraph-agui watch http://localhost:2024 --assistant daily_report
+  langgraph-agui watch ./agent.py:graph my-thread --sqlite threads.db
+  langgraph-agui watch http://localhost:2024 5d1b0a3e-... --json | jq .type
+"""
+
+app = typer.Typer(
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    help="LangGraph graphs for AG-UI clients. `langgraph-agui COMMAND --help` has examples.",
+)
+
+
+class Busy(StrEnum):
+    """What happens to a run on a thread that has one."""
+
+    reject = "reject"
+    queue = "queue"
+    cancel = "cancel"
+
+
+class Level(StrEnum):
+    """How much is logged."""
+
+    error = "error"
+    warning = "warning"
+    info = "info"
+    debug = "debug"
+
+
+ApiKey = Annotated[
+    str | None,
+    typer.Option(metavar="KEY", help="Of the server. Without it LANGGRAPH_API_KEY or LANGSMITH_API_KEY is taken."),
+]
+Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of what goes wrong.")]
+
+
+@app.command(help=_SERVE, short_help="Put graphs behind AG-UI.", epilog=_SERVE_EXAMPLES)
+def serve(
+    targets: Annotated[list[str] | None, typer.Argument(metavar="TARGET", show_default=False)] = None,
+    config: Annotated[Path | None, typer.Option(metavar="FILE", help="In place of ./langgraph.json.")] = None,
+    host: Annotated[str, typer.Option(metavar="HOST", help="Where to listen.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(metavar="PORT", min=0, max=65535, help="0: any that is free.")] = 8000,
+    origin: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ORIGIN",
+            help="A page's origin that is let in; may be repeated. On 127.0.0.1 the server answers to its own names "
+            "and to these hosts'.",
+        ),
+    ] = None,
+    sqlite: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Keep threads in this file, not in memory.")
+    ] = None,
+    busy: Annotated[Busy, typer.Option(help="A second run on a thread.")] = Busy.reject,
+    state: Annotated[
+        list[str] | None, typer.Option(metavar="CHANNEL", help="A channel a client may write; may be repeated.")
+    ] = None,
+    grace: Annotated[
+        float, typer.Option(metavar="SECONDS", min=0, help="Seconds that streams have to end when the server stops.")
+    ] = 5.0,
+    api_key: ApiKey = None,
+    log_level: Annotated[
+        Level, typer.Option(metavar="LEVEL", help="What is logged, on stderr: error, warning, info or debug.")
+    ] = Level.warning,
+    debug: Debug = False,
+) -> None:
+    """Serves until it is stopped."""
+    from .serve import Served, serve_until_stopped
+
+    asked = Served(
+        targets=targets or [],
+        config=config,
+        host=host,
+        port=port,
+        origins=origin or [],
+        sqlite=sqlite,
+        busy=busy.value,
+        state=state or [],
+        grace=grace,
+        log_level=log_level.value,
+        api_key=api_key,
+    )
+    _run(serve_until_stopped(asked), debug)
+
+
+@app.command(help=_WATCH, short_help="Tell the runs of a thread, or of an assistant, live.", epilog=_WATCH_EXAMPLES)
+def watch(
+    source: Annotated[str, typer.Argument(metavar="SOURCE", show_default=False)],
+    thread: Annotated[str | None, typer.Argument(metavar="THREAD", show_default=False)] = None,
+    assistant: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="In place of a thread: all runs of this assistant (its id, or its graph)."),
+    ] = None,
+    sqlite: Annotated[Path | None, typer.Option(metavar="FILE", help="The file that has the graph's threads.")] = None,
+    api_key: ApiKey = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the events as JSON, one per line.")] = False,
+    debug: Debug = False,
+) -> None:
+    """Watches until it is stopped."""
+    from .watch import Watched, watch_until_lost
+
+    asked = Watched(source=source, thread=thread, assistant=assistant, sqlite=sqlite, api_key=api_key, as_json=json)
+    _run(watch_until_lost(asked), debug)
+
+
+def run() -> int:
+    """Does what the command line asks for; gives the exit code. Of what goes wrong one line is said, on stderr."""
+    try:
+        arguments = sys.argv[1:] or ["--help"]
+        return int(app(arguments, prog_name="langgraph-agui", standalone_mode=False) or 0)
+    except _USAGE as error:
+        return _complain(_said(error), 2)
+    except Refusal as refusal:
+        return _complain(str(refusal), refusal.exit_code)
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:  # whoever read has seen enough, as in `| head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _run(doing: Coroutine[Any, Any, None], debug: bool) -> None:
+    try:
+        asyncio.run(doing)
+    except (BrokenPipeError, ModuleNotFoundError):
+        raise
+    except Exception as error:
+        if debug:
+            traceback.print_exception(error)
+        if isinstance(error, Refusal):
+            raise
+        raise Refusal(f"{brief(error)} (--debug shows where)") from error
+
+
+def _said(error: Exception) -> str:
+    """What typer says of words it can't take; not all of it is in `str` of such an error."""
+    says = getattr(error, "format_message", None)
+    return str(error if says is None else says())
+
+
+def _complain(said: str, exit_code: int) -> int:
+    plain = "".join(letter for letter in " ".join(said.split()) if letter.isprintable())  # a server may have said it
+    print(f"langgraph-agui: {plain}", file=sys.stderr)
+    return exit_code

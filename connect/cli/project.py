@@ -1,0 +1,116 @@
+"""`langgraph.json`, read as LangGraph's own tools read it: which graphs, which folders, which environment. No import of
+a graph here, and nothing of the process is changed but by `enter`.
+
+- `graphs`: name → `"./file.py:variable"`, `"module:variable"`, or `{"path": ..., "description": ...}`.
+- `dependencies`: those that are folders go behind `sys.path`; what is to be installed is installed by its owner.
+- `env`: a file in dotenv's syntax, or a mapping. What the environment has already stays as it is: what is set for one
+  start of the server is not undone by a file. (`langgraph dev` lets the file win.)
+
+All paths are relative to the file itself. What else stands in it is for LangGraph's server, and passed over.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .errors import Misuse, brief
+from .targets import Target, distinct, target
+
+DEFAULT = Path("langgraph.json")
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """Graphs and what they need to be imported. `folder`: what paths are relative to."""
+
+    folder: Path
+    targets: Sequence[Target]
+    first: Sequence[Path] = ()
+    """Folders that go before `sys.path`."""
+    last: Sequence[Path] = ()
+    """Folders that go behind it."""
+    environment: Mapping[str, str] | Path | None = None
+
+    def enter(self) -> None:
+        """Sets the environment and where modules are found. Raises `Misuse` for an env file that can't be read."""
+        for name, value in _variables(self.environment).items():
+            os.environ.setdefault(name, value)
+        sys.path[:0] = [str(folder) for folder in self.first]
+        sys.path.extend(str(folder) for folder in self.last)
+
+
+def project_of(written: Sequence[str]) -> Project:
+    """The graphs named on the command line: their modules are found from here, their files' neighbours beside them."""
+    here = Path.cwd()
+    targets = distinct(target(each) for each in written)
+    beside = dict.fromkeys((here / each.home).resolve().parent for each in targets if each.is_file)
+    return Project(here, targets, first=[here, *(folder for folder in beside if folder != here)])
+
+
+def read_project(path: Path | None) -> Project:
+    """The project a file describes; None is `./langgraph.json`. Raises `Misuse` for one that says nothing usable."""
+    asked = DEFAULT if path is None else path
+    said = _read(asked, "name a graph (my_app:graph), a URL, or another file with --config" if path is None else "")
+    folder = asked.resolve().parent
+    graphs = said.get("graphs")
+    if not (isinstance(graphs, dict) and graphs):
+        raise Misuse(f'{asked}: expected "graphs": {{"name": "./agent.py:graph"}}')
+    targets = distinct(_target(asked, name, graph) for name, graph in graphs.items())
+    behind = [folder, *_folders(asked, folder, said.get("dependencies", []))]
+    return Project(folder, targets, last=behind, environment=_environment(asked, folder, said.get("env")))
+
+
+def _read(path: Path, advice: str) -> dict[str, Any]:
+    try:
+        said = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise Misuse(f"{path}: there is no such file" + (f"; {advice}" if advice else "")) from None
+    except (OSError, ValueError) as error:
+        raise Misuse(f"{path}: {brief(error)}") from error
+    if not isinstance(said, dict):
+        raise Misuse(f"{path}: expected a JSON object")
+    return said
+
+
+def _target(path: Path, name: str, graph: Any) -> Target:
+    where = graph.get("path") if isinstance(graph, dict) else graph
+    if not isinstance(where, str):
+        raise Misuse(f'{path}: the graph {name!r}: expected "./agent.py:graph" or {{"path": "./agent.py:graph"}}')
+    description = graph.get("description") if isinstance(graph, dict) else None
+    return target(where, name, description if isinstance(description, str) else "")
+
+
+def _folders(path: Path, folder: Path, dependencies: Any) -> Iterator[Path]:
+    if not (isinstance(dependencies, list) and all(isinstance(each, str) for each in dependencies)):
+        raise Misuse(f'{path}: "dependencies": expected a list of folders and packages')
+    for each in dependencies:
+        if (found := (folder / each).resolve()).is_dir():
+            yield found
+
+
+def _environment(path: Path, folder: Path, said: Any) -> Mapping[str, str] | Path | None:
+    if isinstance(said, str) and said:
+        return folder / said
+    if isinstance(said, dict):
+        return {name: str(value) for name, value in said.items()}
+    if said:
+        raise Misuse(f'{path}: "env": expected the name of a file, or a mapping')
+    return None
+
+
+def _variables(environment: Mapping[str, str] | Path | None) -> Mapping[str, str]:
+    if not isinstance(environment, Path):
+        return environment or {}
+    from dotenv import dotenv_values
+
+    try:
+        with environment.open(encoding="utf-8") as lines:
+            return {name: value for name, value in dotenv_values(stream=lines).items() if value is not None}
+    except (OSError, ValueError) as error:
+        raise Misuse(f"the env file {environment}: {brief(error)}") from error

@@ -1,0 +1,219 @@
+"""The command `serve`: from what was asked for to a server that runs until it is told to stop. Never what it answers:
+that is `connect.serve`."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+import signal
+import socket
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AsyncExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple
+from urllib.parse import urlsplit
+
+import uvicorn
+
+from ...translator import Options
+from ..backend import Local, Source
+from ..inputs import Intake
+from ..inputs.channels import places_of
+from ..serve import Agent, agui_app
+from .checkpointers import kept_threads
+from .errors import Failure, Misuse, brief
+from .graphs import built, imported
+from .platforms import input_channels, platform_agents, reached
+from .project import project_of, read_project
+from .screen import console
+from .targets import is_url
+from .welcome import address, is_own, open_door, welcome
+
+MESSAGES: Final = Options().messages_key
+"""The channel of the conversation, which is no state."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Served:
+    """What is to be served, and how, as it was asked for."""
+
+    targets: Sequence[str]
+    config: Path | None
+    host: str
+    port: int
+    origins: Sequence[str]
+    sqlite: Path | None
+    busy: Literal["reject", "queue", "cancel"]
+    state: Sequence[str]
+    grace: float
+    log_level: str
+    api_key: str | None
+
+
+class _Found(NamedTuple):
+    """A graph that is to be served. `channels`: what its input can write; None if that is not known."""
+
+    name: str
+    source: Source
+    description: str
+    channels: frozenset[str] | None
+
+
+async def serve_until_stopped(asked: Served) -> None:
+    """Serves until a signal comes. Raises `Misuse` and `Failure` for what can't be served, before anybody is let in."""
+    server_url = _server_of(asked)
+    logging.basicConfig(level=asked.log_level.upper(), format="%(levelname)s %(name)s: %(message)s")
+    with _listening(asked.host, asked.port) as listening:
+        async with AsyncExitStack() as lifetime:
+            if server_url is None:
+                found = await _own_agents(asked, lifetime)
+            else:
+                found = await _platform_agents(asked, server_url, lifetime)
+            agents = _agents(asked, found)
+            app = agui_app(agents, origins=asked.origins, hosts=_hosts(asked), grace=asked.grace)
+            url = address(asked.host, listening.getsockname()[1])
+            lines = welcome(url, list(agents), origins=asked.origins, threads=_threads(asked, server_url))
+            said = [*filter(None, [open_door(asked.host)]), *lines]
+            await _Server(_config(app, asked), lambda: _say(said), app.state.closing.begin).serve([listening])
+
+
+def _server_of(asked: Served) -> str | None:
+    """The URL of the server whose agents are served; None: they are graphs of this process."""
+    urls = [each for each in asked.targets if is_url(each)]
+    if not urls:
+        return None
+    if len(asked.targets) > 1:
+        raise Misuse("serve: expected graphs, or the URL of one server")
+    if asked.sqlite is not None:
+        raise Misuse("--sqlite is for graphs of your own; a server keeps its threads itself")
+    return urls[0]
+
+
+async def _own_agents(asked: Served, lifetime: AsyncExitStack) -> list[_Found]:
+    if asked.targets and asked.config is not None:
+        raise Misuse("serve: expected graphs, or --config, not both")
+    project = project_of(asked.targets) if asked.targets else read_project(asked.config)
+    project.enter()
+    # In a thread, where a module may start an event loop of its own.
+    variables = [(each, await asyncio.to_thread(imported, project, each)) for each in project.targets]
+    threads = await lifetime.enter_async_context(kept_threads(asked.sqlite))
+    found = []
+    for target, variable in variables:
+        graph = await built(target, variable, threads, lifetime)
+        channels = places_of(graph, MESSAGES).channels
+        try:
+            source = Local(graph, agent=target.name)
+        except TypeError as error:
+            raise Failure(f"{target.written}: {error}") from error
+        found.append(_Found(target.name, source, target.description, channels))
+    return found
+
+
+async def _platform_agents(asked: Served, url: str, lifetime: AsyncExitStack) -> list[_Found]:
+    client = await lifetime.enter_async_context(reached(url, asked.api_key))
+    found = []
+    for name, (source, description) in (await platform_agents(client)).items():
+        channels = await input_channels(source, MESSAGES) if asked.state else None
+        found.append(_Found(name, source, description, channels))
+    return found
+
+
+def _agents(asked: Served, found: Sequence[_Found]) -> dict[str, Agent]:
+    """The agents as they are served. A client writes those of the named channels that its agent has."""
+    wanted = frozenset(asked.state)
+    written = {each.name: wanted if each.channels is None else wanted & each.channels - {MESSAGES} for each in found}
+    for name in sorted(wanted - frozenset().union(*written.values())):
+        raise Misuse(f"--state {name}: no agent has such a channel for clients to write")
+    return {
+        each.name: Agent(
+            source=each.source,
+            description=each.description or None,
+            intake=Intake(state=written[each.name], busy=asked.busy),
+        )
+        for each in found
+    }
+
+
+def _threads(asked: Served, server_url: str | None) -> str:
+    if server_url is not None:
+        return f"Threads are those of {server_url}."
+    if asked.sqlite is not None:
+        return f"Threads are kept in {asked.sqlite}."
+    return "Threads are in memory and die with this process; keep them with --sqlite FILE."
+
+
+def _hosts(asked: Served) -> Sequence[str]:
+    """The names under which a server of this machine alone may be asked: its own, and those of the pages that are let
+    in, which may come from behind the same proxy. Any other server has names that are not known here."""
+    if not is_own(asked.host) or "*" in asked.origins:
+        return ()
+    named = (urlsplit(origin).hostname for origin in asked.origins)
+    return ("localhost", "127.0.0.1", "::1", asked.host, *filter(None, named))
+
+
+@contextmanager
+def _listening(host: str, port: int) -> Iterator[socket.socket]:
+    """The socket, bound before any graph is imported: whether the port is free is known at once."""
+    try:
+        family, *_, where = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+        listening = socket.socket(family, socket.SOCK_STREAM)
+    except OSError as error:
+        raise Misuse(f"--host {host}: {brief(error)}") from error
+    with listening:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listening.bind(where)
+        except OSError as error:
+            if error.errno == errno.EADDRINUSE:
+                raise Failure(f"port {port} is in use: take another with --port, or any with --port 0") from error
+            raise Failure(f"{host}:{port} can't be listened on: {brief(error)}") from error
+        yield listening
+
+
+def _config(app: Any, asked: Served) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        log_level=asked.log_level,
+        log_config=None,
+        access_log=asked.log_level in ("info", "debug"),
+        lifespan="on",
+        ws="none",
+        timeout_graceful_shutdown=int(asked.grace) + 1,
+    )
+
+
+class _Server(uvicorn.Server):
+    """Says when it has started; stopped by a signal it ends its streams first, and then returns, as from any call."""
+
+    def __init__(self, config: uvicorn.Config, has_started: Callable[[], None], ends: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._has_started = has_started
+        self._ends = ends
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self._has_started()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._ends()  # the server waits for open streams, and would wait for ever
+        await super().shutdown(sockets)
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Both signals ask for the end; the server's own way would raise them again when it is over, and what was
+        entered for the graphs would not be left."""
+        before = {each: signal.signal(each, self.handle_exit) for each in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for each, handler in before.items():
+                signal.signal(each, handler)
+
+
+def _say(lines: Sequence[str]) -> None:
+    out = console(stderr=True)
+    for line in lines:
+        out.print(line)

@@ -1,0 +1,99 @@
+"""The command `watch`: a thread, or an assistant's runs, told live on a terminal, into a pipe, or as JSON."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from ag_ui.core import BaseEvent, RunErrorEvent
+
+from ...translator import encode
+from ..api import watch
+from ..backend import Local, Platform, Source
+from ..platform.retry import Policy
+from .checkpointers import kept_threads
+from .errors import Failure, Misuse
+from .graphs import built, imported
+from .platforms import reached
+from .project import project_of
+from .screen import Screen, console
+from .targets import is_url
+
+_PATIENCE: Final = Policy(first=1.0, tries=3)
+"""Somebody looks on: a server that is gone is given up sooner than by those who only wait."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watched:
+    """What is to be watched, as it was asked for."""
+
+    source: str
+    thread: str | None
+    assistant: str | None
+    sqlite: Path | None
+    api_key: str | None
+    as_json: bool
+
+
+async def watch_until_lost(asked: Watched) -> None:
+    """Tells every run, until the source is gone: then `Failure`. Raises `Misuse` for what can't be watched."""
+    _check(asked)
+    show, rest = _shown(asked.as_json)
+    last: BaseEvent | None = None
+    try:
+        async with _source(asked) as source:
+            events = watch(source, asked.thread, assistant_id=asked.assistant, patience=_PATIENCE)
+            async with aclosing(events):
+                async for last in events:
+                    show(last)
+    finally:
+        rest()
+    why = f": {last.message}" if isinstance(last, RunErrorEvent) else ""
+    raise Failure(f"{asked.source} can't be watched any more{why}")
+
+
+def _check(asked: Watched) -> None:
+    if (asked.thread is None) == (asked.assistant is None):
+        raise Misuse("watch: expected a thread, or --assistant in its place")
+    if asked.assistant is not None and not is_url(asked.source):
+        raise Misuse("--assistant is for a server; of a graph of your own watch a thread")
+    if is_url(asked.source):
+        if asked.sqlite is not None:
+            raise Misuse("--sqlite is for a graph of your own; a server keeps its threads itself")
+    elif asked.sqlite is not None and not asked.sqlite.is_file():
+        raise Misuse(f"--sqlite {asked.sqlite}: there is no such file")
+
+
+@asynccontextmanager
+async def _source(asked: Watched) -> AsyncIterator[Source]:
+    async with AsyncExitStack() as lifetime:
+        if is_url(asked.source):
+            yield Platform(await lifetime.enter_async_context(reached(asked.source, asked.api_key)))
+            return
+        project = project_of([asked.source])
+        (target,) = project.targets
+        project.enter()
+        found = imported(project, target)
+        threads = await lifetime.enter_async_context(kept_threads(asked.sqlite))
+        graph = await built(target, found, threads, lifetime)
+        if asked.sqlite is None and graph.checkpointer is threads.checkpointer:
+            raise Misuse(f"{asked.source} has no checkpointer: name the file that has its threads with --sqlite")
+        yield Local(graph)
+
+
+def _shown(as_json: bool) -> tuple[Callable[[BaseEvent], None], Callable[[], None]]:
+    """What is called with each event, and what in the end."""
+    if not as_json:
+        screen = Screen(console())
+        return screen.show, screen.rest
+    return _write_json, lambda: None
+
+
+def _write_json(event: BaseEvent) -> None:
+    frame = encode(event)
+    sys.stdout.buffer.write(frame.removeprefix(b"data: ").rstrip(b"\n") + b"\n")
+    sys.stdout.buffer.flush()

@@ -1,0 +1,169 @@
+"""What goes wrong around a run, as `RUN_ERROR` and its code; and ids that can be none. No I/O.
+
+| code | what happened |
+|---|---|
+| `invalid_thread_id`, `invalid_run_id` | the caller's id can be none |
+| `invalid_input` | a client's input can't be run |
+| `not_found` | the thread belongs to another agent; or the platform's 404 |
+| `unreadable_thread` | the thread's checkpointer raised |
+| `conflict` | a run is running on the thread; or the platform's 409 |
+| `queue_full` | as many inputs are queued on the thread as `Limits.queue` admits |
+| `unauthorized`, `forbidden`, `not_found`, `invalid` | the platform's 401, 403, 404, 400 and 422 |
+| `platform_error` | anything else it refused with |
+| `lost` | the platform could not be reached, or not again |
+| `shutdown` | an input that was queued, or a run that was read, ends with its server |
+| `internal_error` | something nobody foresaw |
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import Any, Final
+
+from ..translator import Lost, Options, error_event
+from .platform.http import Cut, PlatformError
+
+Event = dict[str, Any]
+
+INTERNAL: Final = "internal_error"
+CONFLICT: Final = "conflict"
+SHUTDOWN: Final = "shutdown"
+
+_LONGEST = 512
+_EXCEPTION = re.compile(r"(\w+)\((.*)\)", re.DOTALL)
+_UNFIT = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+"""Controls and half characters: no storage, header or log takes them."""
+_UNFIT_IN_URL = re.compile(r"[/\\?#%]|\A\.+\Z")
+"""What would make another path of the one an id is put into."""
+
+
+class RunConflictError(RuntimeError):
+    """A run was to start on a thread on which one is running; the message names both."""
+
+    code = CONFLICT
+
+
+class QueueFullError(RunConflictError):
+    """As many inputs are queued on a thread as `Limits.queue` admits."""
+
+    code = "queue_full"
+
+
+class InvalidInputError(ValueError):
+    """A client's input that can't be run; the message says what was expected and what came, without what anybody said
+    in it."""
+
+    code = "invalid_input"
+
+
+class UnreadableError(RuntimeError):
+    """A checkpointer raised: `cause`. Logged where it is raised."""
+
+    code = "unreadable_thread"
+
+    def __init__(self, cause: Exception) -> None:
+        super().__init__(str(cause))
+        self.cause = cause
+
+
+class ThreadNotFoundError(LookupError):
+    """A thread belongs to another agent: for this one it does not exist."""
+
+    code = "not_found"
+
+    def __init__(self) -> None:
+        super().__init__("There is no such thread for this agent.")
+
+
+class InvalidIdError(ValueError):
+    """An id that can be none; the message says why, without the id."""
+
+    code: str
+
+
+class InvalidThreadIdError(InvalidIdError):
+    """A thread id that can be none."""
+
+    code = "invalid_thread_id"
+
+
+class InvalidRunIdError(InvalidIdError):
+    """A run id that can be none."""
+
+    code = "invalid_run_id"
+
+
+def failed(error: BaseException, options: Options) -> Event:
+    """The `RUN_ERROR` for an error; its code is always told, the rest as `options.error_detail` says. What is wrong
+    with the caller's own input is told from `code` on: it quotes nobody."""
+    is_ours = isinstance(error, InvalidIdError | InvalidInputError | RunConflictError | ThreadNotFoundError)
+    cause = error.cause if isinstance(error, UnreadableError) else error
+    detail = "message" if is_ours and options.error_detail == "code" else options.error_detail
+    return error_event(cause, detail, code=code_of(error))
+
+
+def code_of(error: BaseException) -> str:
+    """The code of an error, as in the table above."""
+    match error:
+        case PlatformError() | InvalidIdError() | InvalidInputError() | RunConflictError():
+            return error.code
+        case UnreadableError() | ThreadNotFoundError():
+            return error.code
+        case Cut():
+            return Lost.code
+        case _:
+            return INTERNAL
+
+
+def where(agent: object, thread_id: str | None, run_id: str | None = None) -> str:
+    """An agent (its name, or its graph), a thread and a run, as log lines name them."""
+    known = {"agent": getattr(agent, "name", agent), "thread": thread_id, "run": run_id}
+    return ", ".join(f"{what} {name!r}" for what, name in known.items() if name is not None)
+
+
+def stored_error(error: Any) -> Any:
+    """A task's error as checkpoints keep it, which is what `repr` gives, taken apart; anything else as it is."""
+    if not isinstance(error, str):
+        return error
+    match = _EXCEPTION.fullmatch(error)
+    if match is None:
+        return error
+    name, given = match.groups()
+    try:
+        message = ast.literal_eval(given) if given else ""
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        message = given
+    return {"error": name, "message": str(message)}
+
+
+def checked_thread_id(value: Any, *, in_url: bool = True) -> str:
+    """`value`, if it can be a thread's id; raises `InvalidThreadIdError`.
+
+    `in_url`: whether it is to be part of a URL's path, as a platform's are; a local thread may be called `a/b`.
+    """
+    if (reason := unfit("thread id", value, in_url)) is not None:
+        raise InvalidThreadIdError(reason)
+    return str(value)
+
+
+def checked_run_id(value: Any, *, in_url: bool = True) -> str:
+    """`value`, if it can be a run's id; raises `InvalidRunIdError`. As `checked_thread_id`."""
+    if (reason := unfit("run id", value, in_url)) is not None:
+        raise InvalidRunIdError(reason)
+    return str(value)
+
+
+def unfit(what: str, value: Any, in_url: bool) -> str | None:
+    """Why `value` can be no id, in a sentence that calls it `what`; None if it can be one. As `checked_thread_id`."""
+    if value is None or value == "":
+        return f"There is no {what}."
+    if not isinstance(value, str):
+        return f"The {what} is no string, but of type {type(value).__name__}."
+    if len(value) > _LONGEST:
+        return f"The {what} is longer than {_LONGEST} characters."
+    if value.isspace() or _UNFIT.search(value):
+        return f"The {what} has characters that can't be in one."
+    if in_url and _UNFIT_IN_URL.search(value):
+        return f"The {what} has characters that can't be in a URL's path."
+    return None

@@ -1,0 +1,249 @@
+"""Where a client's state, tools and context go into a graph: into the places that its schema has for them, and no
+others. Pure: who asks a platform what its graph has is `connect`'s to say.
+
+| place | in the | holds |
+|---|---|---|
+| a channel that `Intake.state` names | state | what the client's state has under that name |
+| `tools` | state, context | the front end's tools: `[{"name", "description", "parameters"}]`, for `bind_tools` |
+| `copilotkit` | state, context | `{"actions": tools, "context": context}` |
+| `ag-ui`; in the context `ag_ui` too | state, context | `{"tools": tools, "context": context}` |
+| `context` | context | `[{"description", "value"}]` |
+
+The state are the keys of the graph's input schema, the context the fields of its `context_schema`.
+
+Rules:
+
+1. What is written takes the place of what the thread held; it is not reduced with it. What the thread holds already, as
+   a client sees it, is not written: a client that sends back its state changes nothing. What it leaves out stays.
+2. A channel with a reducer is told so by LangGraph's `Overwrite`. A plain channel would keep that as its value, and so
+   would one with a reducer and no value yet. Which are which, a graph of this process tells (`places_of`). A platform
+   must be asked, where it matters (`undecided`); where nobody knows, a channel is taken as a plain one.
+3. Only the front end's part of `copilotkit` and `ag-ui` is written: what the graph keeps there besides stays. A client
+   without tools has none: those of an earlier one are no longer there to be called.
+4. A context that the owner gives (`Intake.context`, `Prepared.context`) wins over the client's, field by field; one
+   that is no mapping is left as it is.
+5. The conversation is no state: its channel can't be named. Nor may a value say that it is an overwrite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any, Final
+
+from ag_ui.core import RunAgentInput, Tool
+from langchain_core.messages import BaseMessage
+from langgraph.channels import BinaryOperatorAggregate, LastValue
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.pregel import Pregel
+from langgraph.types import Overwrite
+from pydantic import BaseModel
+
+from ...translator import CLIENT_CHANNELS, Options, same_json, to_json
+from ..errors import InvalidInputError
+from .intake import Intake
+from .messages import as_json
+
+try:
+    from langgraph.channels.delta import DeltaChannel
+except ImportError:  # LangGraph before it had any
+    _REDUCED: tuple[type, ...] = (BinaryOperatorAggregate,)
+else:
+    _REDUCED = (BinaryOperatorAggregate, DeltaChannel)
+
+OVERWRITE: Final = "__overwrite__"
+"""What marks an overwrite in JSON; as a key, or as the type of an object."""
+_NO_ARGUMENTS: Final[Mapping[str, Any]] = {"type": "object", "properties": {}}
+_CHANNELS: Final = ("tools", "copilotkit", "ag-ui")
+_FIELDS: Final = (*_CHANNELS, "ag_ui", "context")
+TOOLS: Final = frozenset({*_CHANNELS, "ag_ui"})
+"""Where the front end's tools are to be found, in the state or the context."""
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The places of one graph."""
+
+    messages_key: str | None
+    """The channel of the conversation; None if it has none."""
+    channels: frozenset[str] | None = None
+    """What its input can write; None if that is not known."""
+    reducers: frozenset[str] | None = None
+    """Of the channels, those that have a reducer; None if that is not known."""
+    begun: frozenset[str] = frozenset()
+    """Of those, the ones known to have a value from the start: an empty list, say."""
+    context: frozenset[str] = frozenset()
+    """The fields of its runtime context."""
+    is_plain: bool = False
+    """Whether the conversation's channel is known to have no reducer: what is written replaces what it held."""
+
+
+def places_of(graph: Pregel[Any, Any, Any, Any], messages_key: str) -> Places:
+    """The places of a compiled graph."""
+    names = _taken_by(graph)
+    reduced = {name for name, channel in graph.channels.items() if isinstance(channel, _REDUCED)}
+    begun = {name for name in reduced if graph.channels[name].is_available()}  # type: ignore[union-attr]
+    context = _fields_of(getattr(graph, "context_schema", None))
+    is_plain = isinstance(graph.channels.get(messages_key), LastValue)
+    return Places(_if_taken(messages_key, names), names, frozenset(reduced), frozenset(begun), context, is_plain)
+
+
+def places_of_schemas(schemas: Mapping[str, Any] | None, messages_key: str) -> Places:
+    """The places of a platform's graph, by the schemas of its assistant. What it has reducers for is not known."""
+    told = schemas or {}
+    names = _properties(told.get("input_schema"))
+    return Places(_if_taken(messages_key, names), names, context=_properties(told.get("context_schema")) or frozenset())
+
+
+def check(places: Places, intake: Intake) -> None:
+    """Raises `ValueError` for channels in `Intake.state` that are none, or the conversation's."""
+    if places.messages_key in intake.state:
+        raise ValueError(f"Intake.state: {places.messages_key!r} is the conversation, which is no state")
+    lacking = sorted(set(intake.state) - places.channels) if places.channels is not None else []
+    if lacking:
+        raise ValueError(f"Intake.state: the graph's input has no channels {', '.join(map(repr, lacking))}")
+
+
+def written(places: Places, given: RunAgentInput, intake: Intake, held: Mapping[str, Any]) -> dict[str, Any]:
+    """What an input writes to channels other than the conversation's; `held` are the thread's, objects or their JSON.
+
+    Raises `InvalidInputError` for a state that can't be written, and `ValueError` for channels in `Intake.state` that
+    the graph's input does not have.
+    """
+    wanted = {**_state(places, given, intake), **_conventions(places, given, held)}
+    return {
+        name: Overwrite(value) if name in (places.reducers or ()) and name in (held.keys() | places.begun) else value
+        for name, value in wanted.items()
+        if name not in held or not same_json(to_json(held[name]), to_json(value))
+    }
+
+
+def undecided(places: Places, given: RunAgentInput, intake: Intake, held: Mapping[str, Any]) -> bool:
+    """Whether what is `written` depends on which channels have a reducer, and that is not known yet."""
+    return places.reducers is None and not held.keys().isdisjoint(written(places, given, intake, held))
+
+
+def without_place(
+    places: Places, given: RunAgentInput, intake: Intake, held: Mapping[str, Any], options: Options
+) -> list[str]:
+    """The kinds of what a client sends that reaches no graph: `tools`, `context`, `state`, `forwardedProps`.
+
+    A client sends back the state that it was shown: only what it changed counts. `held` are the thread's values.
+    """
+    channels, fields_of = places.channels or frozenset(), places.context
+    state = given.state if isinstance(given.state, Mapping) else {}
+    unnamed = state.keys() - intake.state - CLIENT_CHANNELS - {options.messages_key}
+    lost = {
+        "tools": given.tools and channels.isdisjoint(_CHANNELS) and fields_of.isdisjoint(TOOLS),
+        "context": given.context and channels.isdisjoint(_CHANNELS[1:]) and fields_of.isdisjoint(_FIELDS[1:]),
+        "state": any(name not in held or not same_json(to_json(held[name]), to_json(state[name])) for name in unnamed),
+        "forwardedProps": intake.prepare is None and _brings(given.forwarded_props),
+    }
+    return [kind for kind, is_lost in lost.items() if is_lost]
+
+
+def context_of(places: Places, given: RunAgentInput, base: Any) -> Any:
+    """The runtime context with the client's tools and context in it; `base` is the owner's. None if there is nothing
+    for it."""
+    told = _told(given)
+    found = {name: told[name] for name in _FIELDS if name in places.context}
+    if not found or not (base is None or isinstance(base, Mapping)):
+        return base
+    return {**found, **(base or {})}
+
+
+def json_of(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Values for channels, messages and overwrites among them, as a platform takes them."""
+    return {name: _as_json(value) for name, value in values.items()}
+
+
+def _as_json(value: Any) -> Any:
+    if isinstance(value, Overwrite):
+        return {OVERWRITE: _as_json(value.value)}
+    if isinstance(value, BaseMessage):
+        return as_json(value)
+    return [_as_json(item) for item in value] if isinstance(value, list | tuple) else to_json(value)
+
+
+def _state(places: Places, given: RunAgentInput, intake: Intake) -> dict[str, Any]:
+    """What of the client's state may be written."""
+    check(places, intake)
+    if not intake.state or given.state is None:
+        return {}
+    if not isinstance(given.state, Mapping):
+        raise InvalidInputError(f"state: expected an object, got {type(given.state).__name__}")
+    found = {name: given.state[name] for name in intake.state if name in given.state}
+    for name, value in found.items():
+        if isinstance(value, Mapping) and (OVERWRITE in value or value.get("type") == OVERWRITE):
+            raise InvalidInputError(f"state: {name!r} has a value that only LangGraph may write")
+    return found
+
+
+def _conventions(places: Places, given: RunAgentInput, held: Mapping[str, Any]) -> dict[str, Any]:
+    """The client's tools and context, where there are channels for them, beside what the graph keeps there."""
+    told = _told(given)
+    found: dict[str, Any] = {}
+    for name in _CHANNELS:
+        if name in (places.channels or ()):
+            value, kept = told[name], held.get(name)
+            found[name] = {**kept, **value} if isinstance(value, dict) and isinstance(kept, Mapping) else value
+    return found
+
+
+def _told(given: RunAgentInput) -> dict[str, Any]:
+    """The client's tools and context, by the names of the places for them."""
+    tools = [_tool(tool) for tool in given.tools or ()]
+    context = [{"description": item.description, "value": item.value} for item in given.context or ()]
+    ag_ui = {"tools": tools, "context": context}
+    copilotkit = {"actions": tools, "context": context}
+    return {"tools": tools, "copilotkit": copilotkit, "ag-ui": ag_ui, "ag_ui": ag_ui, "context": context}
+
+
+def _brings(forwarded: Any) -> bool:
+    """Whether there is anything in `forwardedProps` but an older client's answer."""
+    return bool(set(forwarded) - {"command"}) if isinstance(forwarded, Mapping) else bool(forwarded)
+
+
+def _tool(tool: Tool) -> dict[str, Any]:
+    """A tool as `bind_tools` of every adapter takes it: with parameters, which a client may leave out."""
+    given = tool.parameters
+    parameters = {**_NO_ARGUMENTS, **(given if isinstance(given, Mapping) else {})}
+    return {"name": tool.name, "description": tool.description, "parameters": parameters}
+
+
+def _if_taken(messages_key: str, names: frozenset[str] | None) -> str | None:
+    return messages_key if names is None or messages_key in names else None
+
+
+def _taken_by(graph: Pregel[Any, Any, Any, Any]) -> frozenset[str] | None:
+    """What the input of a graph can write. A function's is one value, of which only its type may tell."""
+    if isinstance(graph, CompiledStateGraph):
+        schema = graph.builder.schemas[graph.builder.input_schema]
+        return frozenset(name for name in schema if name in graph.channels)
+    if not isinstance(graph.input_channels, str):
+        return frozenset(graph.input_channels)
+    try:
+        return _properties(graph.get_input_jsonschema())
+    except Exception:  # a type of the owner's that has no JSON schema
+        return None
+
+
+def _fields_of(schema: Any) -> frozenset[str]:
+    """The fields of a context's class: a dataclass, a pydantic model or a typed dictionary."""
+    if is_dataclass(schema):
+        return frozenset(field.name for field in fields(schema))
+    if isinstance(schema, type) and issubclass(schema, BaseModel):
+        return frozenset(field.alias or name for name, field in schema.model_fields.items())
+    return frozenset(getattr(schema, "__annotations__", ()))
+
+
+def _properties(schema: Any) -> frozenset[str] | None:
+    """The properties that a JSON schema names; None if it names none."""
+    if not isinstance(schema, Mapping):
+        return None
+    reference = schema.get("$ref")
+    if isinstance(reference, str):
+        definitions = schema.get("$defs")
+        schema = (definitions if isinstance(definitions, Mapping) else {}).get(reference.rpartition("/")[2])
+    properties = schema.get("properties") if isinstance(schema, Mapping) else None
+    return frozenset(properties) if isinstance(properties, Mapping) else None

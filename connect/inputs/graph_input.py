@@ -1,0 +1,63 @@
+"""What goes into a graph with a run: `going_in`. New messages, completed; what the owner's hook adds; and the client's
+state, tools and context, where they have a place (`places`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ag_ui.core import Message, RunAgentInput
+from langchain_core.messages import RemoveMessage
+from langgraph.graph.message import REMOVE_ALL_MESSAGES
+from langgraph.types import Overwrite
+
+from .channels import Places, context_of, written
+from .completed import completed
+from .intake import Intake, Prepared
+from .messages import taken
+from .thread_state import Standing
+
+
+@dataclass(frozen=True, slots=True)
+class Going:
+    """What a run is started with."""
+
+    values: dict[str, Any] = field(default_factory=dict)
+    """What is written to channels."""
+    context: Any = None
+    """The graph's runtime context."""
+
+
+def going_in(
+    given: RunAgentInput,
+    new: Sequence[Message] | None,
+    standing: Standing,
+    places: Places,
+    intake: Intake,
+    added: Prepared,
+) -> Going:
+    """What goes in with an input.
+
+    `new`: the messages that begin a turn; None for a run that goes on. `standing`: the thread where the run starts.
+    """
+    values = {**written(places, given, intake, standing.values), **added.values}
+    if new is not None and places.messages_key is not None:
+        values[places.messages_key] = _conversation(standing, new, places)
+    context = added.context if added.context is not None else intake.context
+    if isinstance(added.context, Mapping) and isinstance(intake.context, Mapping):
+        context = {**intake.context, **added.context}
+    return Going(values, context_of(places, given, context))
+
+
+def _conversation(standing: Standing, new: Sequence[Message], places: Places) -> Any:
+    """What is written to the conversation's channel, so that the new messages stand behind what is held."""
+    held = [*standing.messages, *standing.lacks]
+    going = [*standing.lacks, *completed(held, taken(new))]
+    if places.is_plain:
+        return [*standing.messages, *going]
+    if not standing.is_replaced:
+        return going
+    if places.reducers is not None and places.messages_key in places.reducers:
+        return Overwrite(going)
+    return [RemoveMessage(REMOVE_ALL_MESSAGES), *going]

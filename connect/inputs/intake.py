@@ -1,0 +1,91 @@
+"""What an owner of a graph lets a client's input do: `Intake`, and what a hook adds to one run: `Prepared`."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from inspect import isawaitable
+from typing import Any, Final, Literal, get_args
+
+from ag_ui.core import RunAgentInput
+
+from ..local.run import OnDisconnect
+
+Busy = Literal["reject", "queue", "cancel"]
+"""What becomes of a run that is to start on a thread on which one is running: it is refused, it waits, or it takes the
+other's place. On a platform the multitask strategies `reject`, `enqueue` and `interrupt`."""
+Shortened = Literal["continue", "fork"]
+"""What is meant by an input that brings something new and lacks what the thread holds: a client that lost something, so
+that its thread goes on; or one that took it back, so that the thread forks where the two part."""
+
+
+ROLES: Final = frozenset({"user", "assistant", "tool", "system", "developer"})
+"""Those who speak in a conversation, of AG-UI's roles."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """What an owner's hook adds to one run."""
+
+    config: Mapping[str, Any] = field(default_factory=dict)
+    """Put over the intake's own, `configurable` and `metadata` key by key."""
+    context: Any = None
+    """The graph's runtime context; put over the intake's own, key by key where both are mappings."""
+    values: Mapping[str, Any] = field(default_factory=dict)
+    """Written to channels as a node would write them: through their reducers."""
+
+
+Prepare = Callable[[RunAgentInput], Prepared | Awaitable[Prepared]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Intake:
+    """What is taken from a client, and how its runs are started. Raises `ValueError` for choices that there are not."""
+
+    state: Collection[str] = frozenset()
+    """The channels that the client's state is written to: replaced, not reduced. Never the messages."""
+    roles: Collection[str] = ROLES
+    """Whose messages are taken. Without `system` and `developer` no client gives a model instructions as yours are
+    given; without `tool` none says what came of a call, and without `assistant` none brings answers to a new thread."""
+    prepare: Prepare | None = None
+    """What is done with an input before it is run, and the only way for its `forwardedProps` to a graph. May be async;
+    raise `InvalidInputError` to refuse."""
+    config: Mapping[str, Any] = field(default_factory=dict)
+    """The config of every run: `recursion_limit`, `tags`, `configurable`, ..."""
+    context: Any = None
+    """The runtime context of every run."""
+    busy: Busy = "reject"
+    """What becomes of a second run on a thread."""
+    shortened: Shortened = "continue"
+    """What is meant by something new from a client that lacks some of what the thread holds. `fork` is for front ends
+    that give an edited message a new id, and always send all they hold."""
+    on_cancelled: Callable[[Any], Any] | None = None
+    """What an interrupt that the user cancelled is resumed with: called with the interrupt's value. It must fit the
+    interrupt's schema, or the input is refused. None: an approval of LangChain's middleware is rejected, any other
+    interrupt is resumed with `{"status": "cancelled"}`."""
+    on_disconnect: OnDisconnect = "continue"
+    """What becomes of a run when its last reader leaves, and of a queued input when its client does. `continue`: both
+    stay, and the input runs when its turn comes. `cancel`: the run is cancelled, and the input leaves the queue."""
+
+    def __post_init__(self) -> None:
+        for name, kind in (("busy", Busy), ("shortened", Shortened), ("on_disconnect", OnDisconnect)):
+            if getattr(self, name) not in get_args(kind):
+                raise ValueError(f"{name}: expected one of {get_args(kind)}, got {getattr(self, name)!r}")
+        if unknown := sorted(set(self.roles) - ROLES):
+            raise ValueError(f"roles: expected some of {', '.join(sorted(ROLES))}, got {', '.join(map(repr, unknown))}")
+        if isinstance(self.state, str):
+            raise ValueError(f"state: expected a collection of channels, got the text {self.state!r}")
+        if "messages" in self.state:
+            raise ValueError("state: 'messages' is the conversation, which is no state")
+
+
+async def prepared(intake: Intake, given: RunAgentInput) -> Prepared:
+    """What the owner's hook adds to a run. Raises what it raises, and `TypeError` for what is no `Prepared`."""
+    if intake.prepare is None:
+        return Prepared()
+    made = intake.prepare(given)
+    if isawaitable(made):
+        made = await made
+    if not isinstance(made, Prepared):
+        raise TypeError(f"prepare: expected Prepared, got {type(made).__name__}")
+    return made

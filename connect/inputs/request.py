@@ -1,0 +1,47 @@
+"""A client's input, with all that is chosen for it: `Asking`. What a run is begun with, here (`local_run`) and on a
+platform (`platform_run`); never which run that is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from ag_ui.core import RunAgentInput
+
+from ...translator import ClientView, Options
+from ..idle import PastErrors
+from . import Intake
+from .intake import Prepared, prepared
+from .resume import without_answers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asking:
+    """What one client asks for, once."""
+
+    given: RunAgentInput
+    options: Options
+    intake: Intake
+    added: Prepared
+    """What the owner's hook adds."""
+    past_errors: PastErrors
+    view: ClientView
+    """What the client is known to hold."""
+    follows: bool = False
+    """Whether it comes after a run that the same input has asked for."""
+
+    @classmethod
+    async def of(cls, given: RunAgentInput, options: Options, intake: Intake, past_errors: PastErrors) -> Asking:
+        """What an input asks for: the owner's hook is called. `options`: but for the protocol version, the client's."""
+        return cls(
+            given=given,
+            options=replace(options, protocol_version=given.protocol_version),
+            intake=intake,
+            added=await prepared(intake, given),
+            past_errors=past_errors,
+            view=ClientView(given.messages, given.state, given.protocol_version),
+        )
+
+    def without_answers(self, view: ClientView) -> Asking:
+        """The rest of the input, as a run that follows the one with its answers; the client holds `view` by then."""
+        intake = replace(self.intake, shortened="continue", busy="queue")
+        return replace(self, given=without_answers(self.given), intake=intake, view=view, follows=True)

@@ -1,5 +1,0 @@
-"""What of a client's `RunAgentInput` reaches a graph: planning without I/O; never how a run is started or told."""
-
-from .choices import Busy, Intake, Prepared
-
-__all__ = ["Busy", "Intake", "Prepared"]

@@ -1,0 +1,89 @@
+"""Checkpointers: whether a graph has one, whether it can be used here, how it is a key of threads, and what it raises.
+Never what is in one."""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import weakref
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.pregel import Pregel
+
+from ..errors import UnreadableError
+
+_ASKED: Final = ("aget_tuple", "alist", "aput", "aput_writes")
+"""What a run in an event loop asks a checkpointer for."""
+
+_log = logging.getLogger(__name__)
+
+
+def has_checkpointer(graph: Pregel[Any, Any, Any, Any]) -> bool:
+    """Whether the graph keeps its threads by itself."""
+    return isinstance(graph.checkpointer, BaseCheckpointSaver)
+
+
+def place_of(graph: Pregel[Any, Any, Any, Any], agent: str | None) -> Hashable:
+    """Where a graph's threads are, as a key: its checkpointer, which other agents may share; without one, its agent (or
+    the graph), because then no other agent can have them."""
+    if has_checkpointer(graph):
+        return _Same(graph.checkpointer)
+    return graph if agent is None else agent
+
+
+class _Same:
+    """An object as a key: equal to itself alone, and not kept alive."""
+
+    __slots__ = ("_id", "_object")
+
+    def __init__(self, given: Any) -> None:
+        self._object, self._id = weakref.ref(given), id(given)
+
+    def __hash__(self) -> int:
+        return self._id
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self._id == other._id and self._object() is other._object()
+
+
+def check_saver(graph: Pregel[Any, Any, Any, Any]) -> None:
+    """Raises `TypeError` for a checkpointer that is synchronous: every run and every read of a thread would fail.
+
+    Such a class has at least one of the asynchronous methods from `BaseCheckpointSaver`, where they only raise.
+    """
+    kind = type(graph.checkpointer)
+    if not issubclass(kind, BaseCheckpointSaver):
+        return
+    missing = [name for name in _ASKED if getattr(kind, name) is getattr(BaseCheckpointSaver, name)]
+    if missing:
+        raise TypeError(
+            f"the graph's checkpointer, a {kind.__name__}, is synchronous (it has no {missing[0]}): "
+            f"compile the graph with {_asynchronous(kind)}"
+        )
+
+
+@contextmanager
+def reading(place: str) -> Iterator[None]:
+    """What is raised within is the checkpointer's: it is logged, and raised as `UnreadableError`. `place`: the agent,
+    the thread and the run, for the log."""
+    try:
+        yield
+    except Exception as error:  # whatever a checkpointer raises
+        _log.exception("The checkpointer raised (%s).", place)
+        raise UnreadableError(error) from error
+
+
+def _asynchronous(kind: type) -> str:
+    """The asynchronous class beside a synchronous one, by the names that LangGraph's packages give them."""
+    for each in kind.__mro__:
+        for module in (f"{each.__module__}.aio", each.__module__):
+            name = f"Async{each.__name__}"
+            try:
+                if hasattr(importlib.import_module(module), name):
+                    return f"{name} (of {module})"
+            except ImportError:
+                continue
+    return "an asynchronous one, such as AsyncSqliteSaver or AsyncPostgresSaver"

@@ -1,0 +1,167 @@
+"""One thread of a compiled graph in this process: what is told of it (`connect_local`), and how its run is stopped.
+
+Here: the order of looking. Never here: what a checkpoint tells of its run's end (`local_ended`), or how a run is read
+(`broadcast`).
+
+The registry is asked first, and again after the checkpointer has answered: a run may have started, or even ended,
+meanwhile. So what is told is of one moment.
+"""
+
+from __future__ import annotations
+
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Any
+
+from langgraph.pregel import Pregel
+from langgraph.types import StateSnapshot
+
+from ...translator import Options
+from ...translator import events as agui
+from ..encoded import Batch, Batches, closing, tell
+from ..errors import UnreadableError, failed, where
+from ..idle import Ended, PastErrors, told_idle
+from ..readers import Reader, direct
+from .checkpointers import has_checkpointer, reading
+from .outcome import ended, ended_unsaved, needs_stops
+from .run import Run
+from .run_store import Remembered, RunNotFoundError, agent_of
+
+if TYPE_CHECKING:
+    from ..backend import Local
+
+NOT_FOUND = "not_found"
+"""The code for a run that was asked for and is neither going on nor the thread's last."""
+
+Graph = Pregel[Any, Any, Any, Any]
+
+
+async def connect_local(
+    source: Local,
+    thread_id: str,
+    reader: Reader,
+    options: Options | None,
+    *,
+    run_id: str | None = None,
+    past_errors: PastErrors = "error",
+) -> Batches:
+    """What the thread holds and what runs on it, to its end; nothing for an unknown thread, or another agent's.
+
+    `options`: of a run that is over; None shows the channels of the graph's output schema. `run_id`: the run to tell;
+    one that is neither going on nor the thread's last is `RUN_ERROR`, as is what the checkpointer raises.
+    """
+    options = options or await source.options()
+    try:
+        told = await open_local(source, thread_id, reader, options, run_id=run_id, past_errors=past_errors)
+    except UnreadableError as error:
+        event = failed(error, options)
+        reader.view.apply(event)
+        yield tell([event])
+        return
+    async with closing(told) as batches:
+        async for batch in batches:
+            yield batch
+
+
+async def open_local(
+    source: Local,
+    thread_id: str,
+    reader: Reader,
+    options: Options | None,
+    *,
+    run_id: str | None = None,
+    past_errors: PastErrors = "error",
+) -> Batches:
+    """Reads the thread, and gives what `connect_local` emits. Raises `UnreadableError` if the checkpointer raises."""
+    options = direct(options or await source.options())
+    with reading(where(agent_of(source.graph, source.agent), thread_id, run_id)):
+        now = await found(source, thread_id)
+        if now is not None and not await source.may_use(thread_id):
+            now, run_id = None, None  # it is another agent's: there is nothing, also no error
+    return _told(now, thread_id, reader, options, run_id, past_errors)
+
+
+async def _told(
+    now: Run | Ended | None,
+    thread_id: str,
+    reader: Reader,
+    options: Options,
+    run_id: str | None,
+    past_errors: PastErrors,
+) -> Batches:
+    if run_id is not None and (now is None or now.run_id != run_id):
+        yield _refusal(reader, f"The run {run_id!r} is neither going on nor the thread's last.", NOT_FOUND)
+    elif isinstance(now, Run):
+        async with aclosing(now.attach(reader)) as batches:
+            async for batch in batches:
+                yield batch
+    elif now is not None:
+        yield tell(told_idle(reader, thread_id, now, options, past_errors))
+
+
+async def cancel_local(source: Local, thread_id: str, run_id: str | None = None) -> None:
+    """Stops the thread's run, and returns when it has stopped.
+
+    Raises `RunNotFoundError` if none is going on in this process, or another than `run_id`.
+    """
+    run = source.runs.find(source.place, thread_id)
+    if run is None or run.status != "running" or not await source.may_use(thread_id):
+        raise RunNotFoundError(f"no run is going on on thread {thread_id!r} in this process")
+    if run_id not in (None, run.run_id):
+        raise RunNotFoundError(f"run {run_id!r} is not going on on thread {thread_id!r}; {run.run_id!r} is")
+    await run.cancel()
+
+
+async def found(source: Local, thread_id: str) -> Run | Ended | None:
+    """The run that is going on (or lingers), or else how the last one ended; None for a thread nobody knows."""
+    graph, runs, place = source.graph, source.runs, source.place
+    while True:
+        run, last = runs.find(place, thread_id), runs.last(place, thread_id)
+        if run is not None or not has_checkpointer(graph):
+            return run
+        idle = await _idle(graph, thread_id, last)
+        if runs.find(place, thread_id) is None and runs.last(place, thread_id) is last:
+            return idle
+
+
+async def _idle(graph: Graph, thread_id: str, last: Remembered | None) -> Ended | None:
+    state = await newest(graph, {"configurable": {"thread_id": thread_id}})
+    if state.metadata is None and state.created_at is None:
+        return ended_unsaved(last)
+    return await ended_at(graph, state, last)
+
+
+async def newest(graph: Graph, config: Any) -> StateSnapshot:
+    """A thread's newest state, with those of the subgraphs that have begun and not ended."""
+    state = await graph.aget_state(config)
+    return await graph.aget_state(config, subgraphs=True) if any(task.state for task in state.tasks) else state
+
+
+async def ended_at(graph: Graph, state: StateSnapshot, last: Remembered | None) -> Ended:
+    """How the run ended that made this state, as `local_ended.ended`."""
+    stops = needs_stops(state, last) and await _stops(graph, graph, state)
+    return ended(state, last, stops=stops)
+
+
+async def _stops(root: Graph, graph: Graph, state: StateSnapshot) -> bool:
+    """Whether the graph, or one inside it, was compiled to stop where the state is."""
+    before, after = graph.interrupt_before_nodes, graph.interrupt_after_nodes
+    if before == "*" or not set(before).isdisjoint(state.next):
+        return True
+    if after and state.parent_config is not None:
+        ran = (await root.aget_state(state.parent_config)).next
+        if after == "*" or not set(after).isdisjoint(ran):
+            return True
+    inside = dict(graph.get_subgraphs())
+    for task in state.tasks:
+        child = inside.get(task.name)
+        if isinstance(child, Pregel) and task.state is not None:
+            within = task.state if isinstance(task.state, StateSnapshot) else await root.aget_state(task.state)
+            if await _stops(root, child, within):
+                return True
+    return False
+
+
+def _refusal(reader: Reader, message: str, code: str) -> Batch:
+    event = agui.run_error(message, code)
+    reader.view.apply(event)
+    return tell([event])

@@ -1,0 +1,280 @@
+"""A client's input as a run of this process: the thread is read, the run planned, started, and told.
+
+Which run an input asks for, `intake.plan` says; what goes into the graph, `intake.inputs`. Here is the order of things:
+
+1. A run that is running is looked for first, and again when it is the input's turn (`line`): one with the input's own
+   id is that very request, come again, and is told from where it is; any other is in the way, and the intake says what
+   then.
+2. What waits for another run's end (a queued run, the messages that came along with an answer) belongs to the registry,
+   not to the request: it happens also when nobody reads any more, unless the intake stops runs that nobody reads.
+3. LangGraph takes an input under the run id of the thread's last checkpoint for that run going on, and ignores what is
+   in it. So an id that comes again with something new gets a number.
+4. What was done in a step that did not end stands in the thread until a new turn begins, which forgets it: a result of
+   one tool, while another one failed; the message of a run that was cancelled at once. So it is settled first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from contextlib import aclosing
+from typing import Any, Final, TypeVar
+
+from ag_ui.core import RunAgentInput
+from langchain_core.runnables import RunnableConfig
+from langgraph.constants import END
+from langgraph.types import Command
+
+from ...translator import ClientView, Options
+from ...translator import events as agui
+from ..backend import Local
+from ..dropped import note_dropped
+from ..encoded import Batches, closing, tell
+from ..errors import (
+    SHUTDOWN,
+    QueueFullError,
+    RunConflictError,
+    ThreadNotFoundError,
+    checked_run_id,
+    checked_thread_id,
+    failed,
+    where,
+)
+from ..idle import PastErrors
+from ..inputs import Intake
+from ..inputs.channels import Places, places_of, without_place
+from ..inputs.forking import Search
+from ..inputs.graph_input import Going, going_in
+from ..inputs.plan import Again, Begin, Drop, Fork, GoOn, Nothing, Plan, Resume, Wait
+from ..inputs.planning import planned
+from ..inputs.request import Asking
+from ..inputs.resume import LONGEST
+from ..readers import Reader
+from ..waiting import log_late, told_unchanged, told_waiting
+from .checkpointers import reading
+from .configs import graph_config, merged
+from .owners import MARK
+from .run import Run
+from .run_store import agent_of
+from .thread_state import Read, read, searched
+from .turns import Line
+
+_Made = TypeVar("_Made")
+
+_NOT_RUN: Final = "This input was queued, and did not run: the server is shutting down. Send it again."
+
+
+async def begin_local(
+    source: Local,
+    given: RunAgentInput,
+    options: Options | None,
+    intake: Intake,
+    past_errors: PastErrors,
+    queue: int | None = None,
+) -> Batches:
+    """See `running.begin`. Raises `UnreadableError` for what the checkpointer raises."""
+    checked_thread_id(given.thread_id, in_url=False)
+    checked_run_id(given.run_id, in_url=False)
+    asking = await Asking.of(given, options or await source.options(), intake, past_errors)
+    return await _Beginning(source, asking).begun(queue)
+
+
+class _Beginning:
+    """One input, on its way to a run."""
+
+    def __init__(self, source: Local, asking: Asking) -> None:
+        self._source, self._graph, self._runs = source, source.graph, source.runs
+        self._agent = agent_of(source.graph, source.agent)
+        self._asking = asking
+        self._given, self._options, self._intake = asking.given, asking.options, asking.intake
+        self._reader = Reader(asking.options, asking.view)
+        self._places: Places = places_of(source.graph, asking.options.messages_key)
+        thread = {"configurable": {"thread_id": asking.given.thread_id}}
+        self._config = graph_config(source.graph, asking.intake.config, asking.added.config, thread)
+        self._place = where(self._agent, self._given.thread_id, self._given.run_id)
+
+    async def begun(self, queue: int | None = None) -> Batches:
+        """What the client is told; the run has started, or waits for another's end. `queue`: how many may wait."""
+        await self._check_owner()
+        going = self._going()
+        if going is not None and (going.run_id == self._given.run_id or self._intake.busy == "reject"):
+            return self._joined(going)
+        line = self._runs.lines.of(self._source.place, self._given.thread_id)
+        if self._intake.busy == "queue" and not (going is None and line.is_empty):
+            if queue is not None and self._runs.queued(self._source.place, self._given.thread_id) >= queue:
+                raise QueueFullError("Too many inputs are queued on this thread. Retry later.")
+            return self._told_later(self._owned(self._in_turn(line)))
+        return await self._in_turn(line)
+
+    async def _in_turn(self, line: Line) -> Batches:
+        async with line.turn():
+            return await self._when_free()
+
+    async def _when_free(self) -> Batches:
+        """What the client is told, from its turn on."""
+        while True:
+            await self._check_owner()
+            going = self._going()
+            if going is None:
+                try:
+                    return await self._begin()
+                except RunConflictError:  # somebody started one without standing in line
+                    continue
+            if going.run_id == self._given.run_id or self._intake.busy == "reject":
+                return self._joined(going)
+            await (going.wait() if self._intake.busy == "queue" else going.cancel())
+
+    def _joined(self, going: Run) -> Batches:
+        """What a request is told that came again. Raises `RunConflictError` for any other."""
+        if going.run_id == self._given.run_id:
+            return going.attach(self._reader)
+        raise RunConflictError(
+            f"thread {going.thread_id!r} has a run that is running, {going.run_id!r}; expected to be called when it "
+            "has ended"
+        )
+
+    async def _check_owner(self) -> None:
+        """Raises `ThreadNotFoundError` for another agent's thread."""
+        with reading(self._place):
+            is_ours = await self._source.may_use(self._given.thread_id)
+        if not is_ours:
+            raise ThreadNotFoundError
+
+    def _going(self) -> Run | None:
+        return self._runs.going(self._source.place, self._given.thread_id)
+
+    async def _begin(self) -> Batches:
+        read, wanted = await self._planned()
+        if isinstance(wanted, Drop) or (isinstance(wanted, Begin) and read.standing.is_unsettled):
+            read = await self._settled()
+        if isinstance(wanted, Drop):
+            if wanted.more:
+                return await self._following()._when_free()
+            wanted = Nothing()
+        if isinstance(wanted, Wait):
+            return _once(*told_waiting(self._given, wanted, read.standing, self._options, self._reader))
+        if isinstance(wanted, Nothing):
+            log_late(wanted, self._place)
+            told_now = told_unchanged(self._given, read.ended, self._options, self._reader, self._asking.past_errors)
+            return _once(*told_now)
+        run = self._start(wanted, read)
+        if isinstance(wanted, Resume | GoOn) and wanted.more:
+            return self._told_both(run, self._owned(self._when_ended(run)))
+        return run.attach(self._reader)
+
+    async def _planned(self) -> tuple[Read, Plan]:
+        """What is to be done, and the thread where it is done: now, or at an earlier checkpoint."""
+        now = await self._read()
+        wanted, found = await planned(self._asking, now.standing, self._searched)
+        return (now if found is None else now.at(found)), wanted
+
+    async def _read(self) -> Read:
+        last = self._runs.last(self._source.place, self._given.thread_id)
+        with reading(self._place):
+            return await read(self._graph, self._config, last, self._options.messages_key)
+
+    async def _searched(self, wanted: Fork | Again) -> Search:
+        with reading(self._place):
+            return await searched(self._graph, self._config, wanted, self._options.messages_key)
+
+    async def _settled(self) -> Read:
+        """The thread, when what its last run has done is in it, and what that left undone has been given up."""
+        with reading(self._place):
+            await self._graph.aupdate_state(self._marked(), None, as_node=END)
+        return await self._read()
+
+    def _marked(self) -> RunnableConfig:
+        """The config of a write that is no run's, which names the thread's owner."""
+        agent = self._source.agent
+        if agent is None:
+            return self._config
+        owner = self._runs.owners.known((self._source.place, self._given.thread_id)) or agent
+        return merged(self._config, {"metadata": {MARK: owner}})
+
+    def _start(self, wanted: Begin | Resume | GoOn | Fork | Again, read: Read) -> Run:
+        if not self._source.takes(self._runs.owners.known((self._source.place, self._given.thread_id))):
+            raise ThreadNotFoundError  # another agent began on it while this input was planned
+        new = wanted.messages if isinstance(wanted, Begin | Fork) else None
+        goes_in = going_in(self._given, new, read.standing, self._places, self._intake, self._asking.added)
+        lost = without_place(self._places, self._given, self._intake, read.standing.values, self._options)
+        note_dropped(self._source, lost, self._given.thread_id, self._given.run_id)
+        config = self._config
+        if read.checkpoint_id is not None:
+            config = merged(config, {"configurable": {"checkpoint_id": read.checkpoint_id, "checkpoint_ns": ""}})
+        return self._runs.start(
+            self._graph,
+            _input(wanted, goes_in),
+            config,
+            run_id=_free(self._given.run_id, read.run_id) if new is not None else self._given.run_id,
+            options=self._options,
+            view=self._asking.view,
+            agent=self._source.agent,
+            on_disconnect=self._intake.on_disconnect,
+            context=goes_in.context,
+            parent_run_id=self._given.parent_run_id,
+            waiting=read.ended.waiting if read.ended is not None and isinstance(wanted, Resume | GoOn) else (),
+        )
+
+    async def _when_ended(self, first: Run) -> Batches | None:
+        """The run of the messages that came along with an answer, if the answered one ended well."""
+        if await first.wait() != "finished":
+            return None
+        return await self._following(first.view.copy()).begun()
+
+    def _following(self, view: ClientView | None = None) -> _Beginning:
+        """The same input without its answers."""
+        return _Beginning(self._source, self._asking.without_answers(view or self._asking.view))
+
+    def _owned(self, work: Coroutine[Any, Any, _Made]) -> asyncio.Task[_Made]:
+        given = self._given
+        place = self._source.place
+        return self._runs.own(work, agent=self._agent, place=place, thread_id=given.thread_id, run_id=given.run_id)
+
+    async def _told_both(self, first: Run, second: asyncio.Task[Batches | None]) -> Batches:
+        async with aclosing(first.attach(self._reader)) as batches:
+            async for batch in batches:
+                yield batch
+        if first.status == "finished":
+            async with closing(self._told_later(second)) as later:
+                async for batch in later:
+                    yield batch
+
+    async def _told_later(self, begun: asyncio.Task[Any]) -> Batches:
+        """What a queued input's client gets from its turn on. If the input does not run, because of an error or the
+        server's end, that is `RUN_ERROR`; the registry logs it."""
+        try:
+            told: Batches | None = await asyncio.shield(begun)
+        except asyncio.CancelledError:
+            if not begun.cancelled() or _is_cancelled():
+                if self._intake.on_disconnect == "cancel":
+                    begun.cancel()
+                raise
+            told = _once(agui.run_error(_NOT_RUN, SHUTDOWN))
+        except Exception as error:
+            told = _once(failed(error, self._options).copy())
+        if told is not None:
+            async with closing(told) as batches:
+                async for batch in batches:
+                    yield batch
+
+
+def _is_cancelled() -> bool:
+    """Whether the running task is, and not what it waits for."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
+def _input(wanted: Plan, goes_in: Going) -> Any:
+    if isinstance(wanted, Begin | Fork):
+        return goes_in.values
+    if isinstance(wanted, Resume):
+        return Command(resume=wanted.values, update=goes_in.values or None)
+    return Command(update=goes_in.values) if goes_in.values else None
+
+
+def _free(run_id: str, last: str | None) -> str:
+    return f"{run_id[:LONGEST]}-2" if run_id == last else run_id
+
+
+async def _once(*events: dict[str, Any]) -> Batches:
+    yield tell(events)

@@ -1,0 +1,131 @@
+"""How a thread of this process stands when an input comes, read off its checkpointer: `read`; and the checkpoint that a
+plan forks at: `searched`. Never what an input asks for (`intake.plan`), and nothing is written.
+
+The history is read in pages, which grow: LangGraph loads a whole listing before it gives its first state, and most
+forks are near the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping
+from typing import Any, NamedTuple
+
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.prebuilt import ToolNode
+from langgraph.pregel import Pregel
+from langgraph.types import StateSnapshot
+
+from ...translator import Failed, unanswered_calls
+from ..encoded import closing
+from ..idle import Ended
+from ..inputs.forking import Checkpoint, Search
+from ..inputs.plan import Again, Fork
+from ..inputs.thread_state import Standing
+from .checkpointers import has_checkpointer
+from .connect import ended_at, newest
+from .outcome import pending
+from .run_store import Graph, Remembered
+
+_FIRST_PAGE, _LARGEST_PAGE = 8, 64
+_INPUT = "__start__"
+"""The channel in which a graph's input is until it has been taken."""
+
+
+class Read(NamedTuple):
+    """A thread as its checkpointer has it."""
+
+    standing: Standing
+    run_id: str | None = None
+    """The run that its newest checkpoint is of."""
+    ended: Ended | None = None
+    """How its last run ended; None for a thread without a checkpoint."""
+    checkpoint_id: str | None = None
+    """The checkpoint to start from; None is the newest."""
+
+    def at(self, found: Checkpoint) -> Read:
+        """The thread as it was at an earlier checkpoint."""
+        return Read(found.standing, found.run_id, self.ended, found.id)
+
+
+async def read(graph: Graph, config: Any, last: Remembered | None, messages_key: str) -> Read:
+    """How a thread stands; `last`: how its last run in this process ended. Raises what the checkpointer raises."""
+    if not has_checkpointer(graph):
+        return Read(Standing())
+    state = await newest(graph, config)
+    if state.metadata is None and state.created_at is None:
+        return Read(Standing())
+    ended = await ended_at(graph, state, last)
+    values = _values(state)
+    messages = [*(values.get(messages_key) or ()), *await _asked(graph, state, messages_key)]
+    standing = Standing(
+        messages=messages,
+        values=values,
+        own_tools=own_tools(graph) if unanswered_calls(messages) else (),
+        interrupts=pending(state),
+        is_stopped=ended.stopped,
+        is_unfinished=bool(state.next),
+        has_failed=isinstance(ended.ending, Failed),
+        run_id=ended.run_id,
+        is_unsettled=len(state.next) < len(state.tasks),
+    )
+    return Read(standing, (state.metadata or {}).get("run_id"), ended)
+
+
+def own_tools(graph: Graph) -> frozenset[str]:
+    """The names of the tools that a graph and its subgraphs run themselves, in LangGraph's own nodes for it."""
+    graphs = [graph, *(inner for _, inner in graph.get_subgraphs(recurse=True))]
+    bound = [node.bound for each in graphs if isinstance(each, Pregel) for node in each.nodes.values()]
+    return frozenset(name for each in bound if isinstance(each, ToolNode) for name in each.tools_by_name)
+
+
+async def searched(graph: Graph, config: Any, wanted: Fork | Again, messages_key: str) -> Search:
+    """The search for the checkpoint to fork at, done. Raises what the checkpointer raises."""
+    search = Search(wanted)
+    async with closing(_history(graph, config)) as history:
+        async for state in history:
+            search.feed(_checkpoint(state, messages_key))
+            if search.is_settled:
+                break
+    return search
+
+
+async def _asked(graph: Graph, state: StateSnapshot, messages_key: str) -> list[Any]:
+    """The messages that an unfinished function was called with: it keeps no conversation of its own before its end."""
+    if isinstance(graph, CompiledStateGraph) or not state.next:
+        return []
+    kept = await graph.checkpointer.aget_tuple(state.config)  # type: ignore[union-attr]
+    given = None if kept is None else kept.checkpoint["channel_values"].get(_INPUT)
+    return list(given.get(messages_key) or ()) if isinstance(given, Mapping) else []
+
+
+async def _history(graph: Graph, config: Any) -> AsyncGenerator[StateSnapshot, None]:
+    """The states of a thread, the newest first."""
+    page, before = _FIRST_PAGE, None
+    while True:
+        count = 0
+        async with closing(graph.aget_state_history(config, before=before, limit=page)) as states:
+            async for state in states:
+                count, before = count + 1, state.config
+                yield state
+        if count < page:
+            return
+        page = min(2 * page, _LARGEST_PAGE)
+
+
+def _checkpoint(state: StateSnapshot, messages_key: str) -> Checkpoint:
+    values = _values(state)
+    parent = (state.parent_config or {}).get("configurable", {}).get("checkpoint_id")
+    return Checkpoint(
+        id=str(state.config["configurable"]["checkpoint_id"]),
+        parent_id=parent,
+        messages=values.get(messages_key) or (),
+        values=values,
+        is_unfinished=bool(state.next),
+        run_id=(state.metadata or {}).get("run_id"),
+    )
+
+
+def _values(state: StateSnapshot) -> Mapping[str, Any]:
+    """The values of a state by channel; what a function keeps is one value, perhaps a model or a dataclass."""
+    values: Any = state.values
+    return values if isinstance(values, Mapping) else getattr(values, "__dict__", {})

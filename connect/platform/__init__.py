@@ -1,0 +1,1 @@
+"""LangGraph servers, reached by `langgraph_sdk` and HTTP: threads, the streams of their runs, and how these ended."""

@@ -1,0 +1,245 @@
+"""A client's input as a run of a platform: the thread is read, the run planned, started, and told from its first event
+on.
+
+Which run an input asks for, `intake.plan` says; what goes into the graph, `intake.inputs`; how a run is told, `attach`.
+Here is the order of things, and what servers are asked for (measured on `langgraph dev` and Aegra):
+
+1. A run that is active is looked for first. One with the input's own id is that very request, come again, and is told
+   from where it is. Any other is in the way, and the intake says what then.
+2. `queue`: the platform's queue keeps a run that nobody waits for any more. What it will find there is not known yet,
+   so it goes in as if nothing waited for an answer. Aegra has no queue, and lets runs run at once: there it is the
+   stream that waits, and plans when the other one has ended.
+3. `cancel`: the other one is stopped first, so that the plan is made of what it has left behind.
+4. Two that start in the same moment: `langgraph dev` answers 409 to one of them, which looks again. Aegra starts both.
+5. Servers take either a context or `configurable`, and give a graph the one for the other, cut to its context schema.
+   So what both say is put into `configurable`.
+6. Messages that came along with an answer belong to the request: if its reader has gone, they are not run, and the
+   client has them still.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from ag_ui.core import RunAgentInput
+
+from ...translator import PLATFORM_STREAM_MODES, Options, to_json
+from ...translator import events as agui
+from ..backend import Platform
+from ..dropped import note_dropped
+from ..encoded import Batches, closing, tell
+from ..errors import InvalidInputError, RunConflictError, checked_run_id, checked_thread_id, where
+from ..idle import PastErrors, Subgraph
+from ..inputs import Intake
+from ..inputs.channels import Places, undecided, without_place
+from ..inputs.forking import Search
+from ..inputs.graph_input import going_in
+from ..inputs.plan import Again, Begin, Drop, Fork, GoOn, Nothing, Resume, Wait
+from ..inputs.planning import planned
+from ..inputs.request import Asking
+from ..inputs.thread_state import Standing
+from ..local.configs import merged
+from ..readers import Reader
+from ..waiting import log_late, told_unchanged, told_waiting
+from .attach import attached, told_whole
+from .outcome import ACTIVE, subgraphs
+from .retry import Policy
+from .run_stream import joined
+from .thread import RUN_ID, Answered, Look, PlatformThread, tells_how, told_id
+from .thread_state import asked_for, checkpoint_of, last_of, standing_of
+
+Event = dict[str, Any]
+
+_ATTEMPTS = 4
+"""How often it is looked again where a server says that a run is in the way and names none, or names one and knows none
+that could be stopped."""
+_STRATEGIES = {"reject": "reject", "queue": "enqueue", "cancel": "interrupt"}
+
+
+async def begin_platform(
+    source: Platform,
+    given: RunAgentInput,
+    options: Options | None,
+    intake: Intake,
+    past_errors: PastErrors,
+    patience: Policy | None,
+) -> Batches:
+    """See `running.begin`. Raises `InvalidInputError` for a platform without an assistant: it has nothing to run."""
+    thread = PlatformThread(source.client, checked_thread_id(given.thread_id), patience or Policy())
+    checked_run_id(given.run_id, in_url=False)
+    if source.assistant_id is None:
+        raise InvalidInputError("expected a Platform with an assistant_id to run something, got one without")
+    asking = await Asking.of(given, options or await source.options(policy=thread.policy), intake, past_errors)
+    return await _Beginning(source, thread, asking).begun()
+
+
+class _Beginning:
+    """One input, on its way to a run."""
+
+    def __init__(self, source: Platform, thread: PlatformThread, asking: Asking) -> None:
+        self._source, self._thread, self._asking = source, thread, asking
+        self._given, self._options, self._intake = asking.given, asking.options, asking.intake
+        self._reader = Reader(asking.options, asking.view)
+
+    async def begun(self) -> Batches:
+        """What the client is told; the run has started, or waits for another's end."""
+        attempts = 0
+        while True:
+            look = await self._thread.look()
+            if look is None or look.active is None:
+                attempts += 1
+                try:
+                    return await self._begin(look)
+                except RunConflictError:  # another one was faster
+                    if attempts == _ATTEMPTS:
+                        raise
+                    continue
+            same = self._same(look)
+            if same is not None:
+                return attached(self._thread, same, self._reader, self._options)
+            if self._intake.busy == "reject" or attempts == _ATTEMPTS:
+                raise RunConflictError(
+                    f"thread {self._thread.id!r} has a run that is running, {told_id(look.active)!r}; expected to be "
+                    "called when it has ended"
+                )
+            if self._intake.busy == "queue":
+                return await self._begin(look) if tells_how(look.active) else self._after(look.active)
+            try:
+                await self._thread.cancel(None)
+            except LookupError:  # it has ended by itself
+                attempts += 1
+
+    def _same(self, look: Look) -> Answered | None:
+        """The active run that this very request has started."""
+        for run in (look.active, *look.recent):
+            if run is not None and run.get("status") in ACTIVE and self._given.run_id in (told_id(run), run["run_id"]):
+                return run
+        return None
+
+    async def _begin(self, look: Look | None) -> Batches:
+        now = standing_of(look, self._options.messages_key)
+        wanted, found = await planned(self._asking, now, self._searched)
+        at, checkpoint_id = (now, None) if found is None else (found.standing, found.id)
+        if isinstance(wanted, Drop) or (isinstance(wanted, Begin) and at.is_unsettled):
+            await self._thread.drop()
+        if isinstance(wanted, Drop):
+            if wanted.more:
+                return await self._following().begun()
+            wanted, look = Nothing(), await self._thread.look()
+        if isinstance(wanted, Wait):
+            return _once(self._waits(wanted, now))
+        if isinstance(wanted, Nothing):
+            log_late(wanted, where(self._source.assistant_id, self._given.thread_id, self._given.run_id))
+            return self._unchanged(look)
+        run = await self._started(wanted, at, checkpoint_id, is_queued=look is not None and look.active is not None)
+        if not isinstance(wanted, Resume | GoOn):
+            return self._told(run, [], more=False)
+        return self._told(run, [] if look is None else subgraphs(look.state), more=wanted.more)
+
+    async def _searched(self, wanted: Fork | Again) -> Search:
+        search = Search(wanted)
+        async with closing(self._thread.history()) as states:
+            async for state in states:
+                search.feed(checkpoint_of(state, self._options.messages_key))
+                if search.is_settled:
+                    break
+        return search
+
+    async def _started(
+        self, wanted: Begin | Resume | GoOn | Fork | Again, at: Standing, checkpoint_id: str | None, *, is_queued: bool
+    ) -> Answered:
+        new = wanted.messages if isinstance(wanted, Begin | Fork) else None
+        if is_queued and checkpoint_id is None:
+            at = replace(at, messages=())  # whether a call that waits now will wait then is not known
+        places = await self._places(at)
+        goes_in = going_in(self._given, new, at, places, self._intake, self._asking.added)
+        lost = without_place(places, self._given, self._intake, at.values, self._options)
+        note_dropped(self._source, lost, self._given.thread_id, self._given.run_id)
+        return await self._thread.start(
+            str(self._source.assistant_id),
+            **asked_for(wanted, goes_in, checkpoint_id),
+            **self._configured(goes_in.context),
+            metadata={RUN_ID: self._given.run_id},
+            multitask_strategy=_STRATEGIES[self._intake.busy],
+            if_not_exists="create",
+            stream_mode=list(PLATFORM_STREAM_MODES),
+            stream_subgraphs=True,
+            stream_resumable=True,
+        )
+
+    async def _places(self, at: Standing) -> Places:
+        key, policy = self._options.messages_key, self._thread.policy
+        places = await self._source.places(key, policy)
+        if undecided(places, self._given, self._intake, at.values):
+            places = await self._source.places(key, policy, decided=True)
+        return places
+
+    def _configured(self, context: Any) -> dict[str, Any]:
+        config: dict[str, Any] = dict(merged(self._intake.config, self._asking.added.config))
+        config["metadata"] = {**config["metadata"], RUN_ID: self._given.run_id}
+        context = to_json(context)
+        if config["configurable"] and isinstance(context, Mapping):
+            config["configurable"] = {**config["configurable"], **context}
+            context = None
+        return {"config": config} if context is None else {"config": config, "context": context}
+
+    async def _told(self, run: Answered, waiting: Sequence[Subgraph], *, more: bool) -> Batches:
+        """The run, to its end; `more`: and then what came along with it."""
+        is_over = False
+        options = replace(self._options, history="keep") if more else self._options  # what waits is not taken back
+        parent = self._given.parent_run_id
+        told = told_whole(self._thread, run, self._reader, options, parent_run_id=parent, waiting=waiting)
+        try:
+            async with closing(told) as batches:
+                async for batch in batches:
+                    yield batch
+            is_over = True
+        finally:
+            if not is_over and self._intake.on_disconnect == "cancel":
+                await self._thread.stop(str(run["run_id"]))
+        if more and self._has_ended_well():
+            async with closing(await self._following().begun()) as batches:
+                async for batch in batches:
+                    yield batch
+
+    def _has_ended_well(self) -> bool:
+        """Whether the run that was told has; it may have stopped for an answer."""
+        last = self._reader.view.terminal or {}
+        return last.get("type") == "RUN_FINISHED" and last.get("outcome", {}).get("type") != "cancelled"
+
+    def _following(self) -> _Beginning:
+        """The same input without its answers, for the client as it is now."""
+        return _Beginning(self._source, self._thread, self._asking.without_answers(self._reader.view))
+
+    async def _after(self, run: Answered) -> Batches:
+        """What the client is told when another run has ended."""
+        async with closing(joined(self._thread, str(run["run_id"]), replays=False)) as notices:
+            async for _ in notices:
+                pass
+        async with closing(await self.begun()) as batches:
+            async for batch in batches:
+                yield batch
+
+    def _waits(self, wanted: Wait, now: Standing) -> list[Event]:
+        """What waits for an answer; and the messages that wait with it, at the end again, if an answer that they came
+        along with was not the last."""
+        held = self._reader.view.messages
+        started, *rest = told_waiting(self._given, wanted, now, self._options, self._reader)
+        waiting = [message for message in held if message["id"] in wanted.message_ids]
+        if not waiting or held[-len(waiting) :] == waiting:
+            return [started, *rest]
+        others = [message for message in held if message["id"] not in wanted.message_ids]
+        # A client leaves what it holds where it is: it must lose what is to go to the end.
+        return [started, agui.messages_snapshot(others), agui.messages_snapshot([*others, *waiting]), *rest]
+
+    def _unchanged(self, look: Look | None) -> Batches:
+        if look is not None and look.active is not None:
+            return attached(self._thread, look.active, self._reader, self._options)
+        last = None if look is None else last_of(look)
+        return _once(told_unchanged(self._given, last, self._options, self._reader, self._asking.past_errors))
+
+
+async def _once(events: list[Event]) -> Batches:
+    yield tell(events)

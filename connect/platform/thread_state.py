@@ -1,0 +1,82 @@
+"""How a platform's thread stands when an input comes, read off what the server says of it; and what a run is asked for
+by, as the server takes it. Pure; never asks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from ...translator import Failed
+from ..idle import Ended
+from ..inputs.channels import json_of
+from ..inputs.forking import Checkpoint
+from ..inputs.graph_input import Going
+from ..inputs.plan import Begin, Fork, Plan, Resume
+from ..inputs.thread_state import Standing
+from .outcome import ended, interrupts_of
+from .thread import Answered, Look, told_id
+
+_TOP: dict[str, Any] = {"checkpoint_ns": ""}
+"""The newest checkpoint of a thread's graph; with an id, that one."""
+
+
+def standing_of(look: Look | None, messages_key: str) -> Standing:
+    """How a thread stands. One on which a run is active waits for nobody, and has left nothing undone."""
+    if look is None:
+        return Standing()
+    values = look.state.get("values") or {}
+    messages = values.get(messages_key) or ()
+    if look.active is not None:
+        return Standing(messages=messages, values=values)
+    now, interrupts = last_of(look), interrupts_of(look.state)
+    return Standing(
+        messages=messages,
+        values=values,
+        interrupts=interrupts,
+        is_stopped=now.stopped and not interrupts,
+        is_unfinished=bool(look.state.get("next")),
+        has_failed=isinstance(now.ending, Failed),
+        run_id=now.run_id or None,
+        is_unsettled=len(look.state.get("next") or ()) < len(look.state.get("tasks") or ()),
+    )
+
+
+def last_of(look: Look) -> Ended:
+    """How the run ended that made the thread's newest state; or else the last one."""
+    maker = (look.state.get("metadata") or {}).get("run_id")
+    run = next((run for run in look.recent if run["run_id"] == maker), look.last)
+    thread = look.thread if run is look.last else {}
+    if run is None:
+        return ended(None, look.state, thread, run_id="")
+    found = ended(run, look.state, thread, run_id=str(run["run_id"]))
+    return replace(found, run_id=told_id(run), values=look.state.get("values") or {})
+
+
+def checkpoint_of(state: Answered, messages_key: str) -> Checkpoint:
+    """A state of a thread's history."""
+    values = state.get("values") or {}
+    parent = state.get("parent_checkpoint") or {}
+    return Checkpoint(
+        id=str(state["checkpoint"]["checkpoint_id"]),
+        parent_id=parent.get("checkpoint_id"),
+        messages=values.get(messages_key) or (),
+        values=values,
+        is_unfinished=bool(state.get("next")),
+        run_id=(state.get("metadata") or {}).get("run_id"),
+    )
+
+
+def asked_for(wanted: Plan, goes_in: Going, checkpoint_id: str | None) -> dict[str, Any]:
+    """What of `runs.create` says what is done, and where: at this checkpoint, or at the newest.
+
+    A run that goes on, and has nothing to write, is asked for by a checkpoint without an id: Aegra takes no request
+    that says nothing.
+    """
+    at = {} if checkpoint_id is None else {"checkpoint": {**_TOP, "checkpoint_id": checkpoint_id}}
+    values = json_of(goes_in.values)
+    if isinstance(wanted, Begin | Fork):
+        return {"input": values, **at}
+    command: dict[str, Any] = {"resume": wanted.values} if isinstance(wanted, Resume) else {}
+    if values:
+        command["update"] = values
+    return {"command": command, **at} if command else at or {"checkpoint": _TOP}

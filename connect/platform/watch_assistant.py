@@ -1,0 +1,89 @@
+"""Following an assistant of a platform over all its threads: for runs that have a thread of their own each, as a
+stateless cron's. Finds the threads; what is told of one is `platform`'s.
+
+No server streams this, so it is asked in intervals which threads changed. A stream tells one run at a time: threads
+that are busy at once are told one after the other. Threads that were idle before the watch began are not told. One that
+is gone before it was seen (a stateless cron's is deleted when its run ends) can't be.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+from ..backend import Platform, is_assistant_id
+from ..encoded import Batches, closing
+from .connect import PlatformTelling, is_due
+from .retry import Policy
+from .thread import answer
+
+_THREADS = 100
+"""Threads that are looked through each time, those first that changed last."""
+_REMEMBERED = 1000
+
+
+async def assistant_watched(
+    platform: Platform,
+    assistant_id: str,
+    telling_of: Callable[[str, datetime], PlatformTelling],
+    *,
+    policy: Policy,
+    poll: float,
+) -> Batches:
+    """Every run of the assistant that begins from now on, or is going on, with its thread's id.
+
+    `assistant_id`: its id, or the name of its graph. `telling_of`: who tells a thread's runs made since a time. Raises
+    `PlatformError` and `Cut` as the server's answers do.
+    """
+    threads = await _threads(platform, assistant_id, policy)
+    begun = max((_changed(thread) for thread in threads), default=datetime.min.replace(tzinfo=UTC))
+    seen = OrderedDict((str(thread["thread_id"]), _Seen(_changed(thread))) for thread in reversed(threads))
+    while True:
+        for thread in reversed(threads):
+            thread_id, changed = str(thread["thread_id"]), _changed(thread)
+            before = seen.pop(thread_id, None) or _Seen(begun)
+            seen[thread_id] = before
+            if thread.get("status") == "busy" or changed > before.changed:
+                before.telling = before.telling or telling_of(thread_id, before.changed)
+                async with closing(before.telling.told_now(joins=is_due)) as batches:
+                    async for batch in batches:
+                        yield batch
+                if before.telling.is_lost:
+                    return
+            before.changed = changed
+        while len(seen) > _REMEMBERED:
+            seen.popitem(last=False)
+        await asyncio.sleep(poll)
+        threads = await _threads(platform, assistant_id, policy)
+
+
+class _Seen:
+    """A thread as it was seen last."""
+
+    def __init__(self, changed: datetime) -> None:
+        self.changed = changed
+        """When it had changed. By the server's clock, as are all times here."""
+        self.telling: PlatformTelling | None = None
+
+
+async def _threads(platform: Platform, assistant_id: str, policy: Policy) -> list[Any]:
+    """The assistant's threads, those first that changed last."""
+    which = {"assistant_id" if is_assistant_id(assistant_id) else "graph_id": assistant_id}
+    threads = platform.client.threads
+    return await answer(
+        lambda: threads.search(
+            metadata=which,
+            limit=_THREADS,
+            sort_by="updated_at",
+            sort_order="desc",
+            select=["thread_id", "status", "updated_at"],
+        ),
+        policy,
+    )
+
+
+def _changed(thread: Any) -> datetime:
+    return datetime.fromisoformat(str(thread["updated_at"]))

@@ -1,0 +1,89 @@
+"""Plain AG-UI over HTTP: the routes that a stock client, a bare `EventSource` and a load balancer ask.
+
+    POST /{agent}          a RunAgentInput, and the run as an event stream; POST / where there is one agent
+    POST /{agent}/connect  a RunAgentInput: what the thread holds and what runs on it, to its end
+    POST /{agent}/stop     {"threadId", "runId"?}, {"stopped": bool}
+    GET /watch/{thread}    the thread, and every run of it; ?agent= where there are several
+    GET /health            {"status": "ok"}
+
+Here: what of a request is what. Never here: what is done with it (`service`).
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from http import HTTPStatus
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from ...translator import ClientView
+from .body import checked_input, read, text_of
+from .copilotkit_endings import answers, readable
+from .errors import Refusal, said
+from .routing import routes, thread_of
+from .service import Service
+
+
+class Plain:
+    """The routes of one app."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
+    def routes(self) -> list[Route]:
+        """All of them; those of agents last, for they take what the others leave."""
+        service = self._service
+        found = routes(service, "/health", is_open=True, GET=self._health)
+        found += routes(service, "/watch/{thread:path}", GET=self._watch)
+        found += routes(service, "/{agent}/connect", POST=self._connect)
+        found += routes(service, "/{agent}/stop", POST=self._stop)
+        found += routes(service, "/{agent}", POST=self._run)
+        return found
+
+    async def asked(self, request: Request, name: str, found: object) -> Response:
+        """A run of an agent, as a body asks for."""
+        given = checked_input(found, self._service.limits)
+        ends = partial(readable, given=given, stands=partial(self._service.standing, request, name, given))
+        return await self._service.run(request, name, given, adapt=ends if answers(given) else None)
+
+    async def _run(self, request: Request) -> Response:
+        name = _agent(request)
+        self._service.agent(name)
+        return await self.asked(request, name, await self._body(request))
+
+    async def _connect(self, request: Request) -> Response:
+        name = _agent(request)
+        self._service.agent(name)
+        given = checked_input(await self._body(request), self._service.limits)
+        version = given.protocol_version
+        view = ClientView(given.messages, given.state, version)
+        return await self._service.connect(request, name, given.thread_id, view=view, version=version)
+
+    async def _stop(self, request: Request) -> Response:
+        name = _agent(request)
+        self._service.agent(name)
+        found = await self._body(request)
+        thread_id, run_id = text_of(found, "threadId"), text_of(found, "runId")
+        if thread_id is None:
+            message = 'Expected {"threadId": ..., "runId": ...}; without a run id, what goes on is stopped.'
+            raise Refusal(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid_input", message)
+        return said({"stopped": await self._service.stop(request, name, thread_id, run_id)})
+
+    async def _watch(self, request: Request) -> Response:
+        name = request.query_params.get("agent") or self._service.only
+        if name is None:
+            message = f"Expected ?agent= and one of {', '.join(self._service.agents)}."
+            raise Refusal(HTTPStatus.BAD_REQUEST, "agent_expected", message)
+        return await self._service.watch(request, name, thread_of(request))
+
+    async def _health(self, request: Request) -> Response:
+        return said({"status": "ok"})
+
+    async def _body(self, request: Request) -> object:
+        return await read(request, self._service.bodies)
+
+
+def _agent(request: Request) -> str:
+    return str(request.path_params["agent"])

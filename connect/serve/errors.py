@@ -1,0 +1,121 @@
+"""What is refused, and how that is said: `Refusal`, and the one body that every error answer has.
+
+    {"error": code, "message": what was expected}
+
+Never here: when something is refused. What the client sent is in no message: answers end up in logs and on screens. Nor
+is what a platform says of an input it finds invalid, which quotes it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+import orjson
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from ..errors import (
+    INTERNAL,
+    InvalidIdError,
+    InvalidInputError,
+    QueueFullError,
+    RunConflictError,
+    ThreadNotFoundError,
+    UnreadableError,
+    code_of,
+)
+from ..platform.http import Cut, PlatformError
+
+RETRY_AFTER = 2
+"""Seconds after which somebody may come again who was sent away because too much goes on."""
+CLOSE = {"Connection": "close"}
+"""The header of an answer to a request whose body was not read: nothing more is taken on its connection."""
+
+_PASSED_ON = (401, 403, 404, 409, 422)
+"""What a platform's refusal is answered with as it is; 400 is 422, and all else is 502."""
+_UNREACHABLE = "The platform could not be reached."
+_UNREADABLE = "The thread could not be read. Retry later."
+_INVALID = "The platform finds what the run asks for invalid."
+_CAME_TO_NOTHING = "The server could not do this; its log says why."
+
+_log = logging.getLogger(__name__)
+
+
+class Refusal(Exception):  # noqa: N818 - it is no error of ours
+    """An answer of 400 or more in place of what was asked for."""
+
+    def __init__(self, status: int, code: str, message: str, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.message = message
+        self.headers = dict(headers or {})
+
+
+def too_much(code: str, message: str) -> Refusal:
+    """The refusal of what would be done at another time."""
+    return Refusal(HTTPStatus.TOO_MANY_REQUESTS, code, message, {"Retry-After": str(RETRY_AFTER)})
+
+
+def shutting_down() -> Refusal:
+    """The refusal of what comes when the server is about to end."""
+    message = "The server is shutting down: come again."
+    return Refusal(HTTPStatus.SERVICE_UNAVAILABLE, "shutdown", message, {"Retry-After": str(RETRY_AFTER)})
+
+
+def refused(error: Exception) -> Response:
+    """The answer to a request that raised this. What nobody foresaw is logged, and told as nothing but that."""
+    refusal = refusal_of(error)
+    if refusal is None:
+        _log.error("A request was ended by an error that nobody foresaw.", exc_info=error)
+        refusal = Refusal(HTTPStatus.INTERNAL_SERVER_ERROR, INTERNAL, _CAME_TO_NOTHING)
+    return said({"error": refusal.code, "message": refusal.message}, refusal.status, refusal.headers)
+
+
+def said(what: Mapping[str, Any], status: int = HTTPStatus.OK, headers: Mapping[str, str] | None = None) -> Response:
+    """An answer of JSON, which nobody keeps."""
+    return Response(orjson.dumps(what), status, {"Cache-Control": "no-store", **(headers or {})}, "application/json")
+
+
+def refusal_of(error: Exception) -> Refusal | None:
+    """What a request is refused with that raised this; None for what nobody foresaw."""
+    match error:
+        case Refusal():
+            return error
+        case HTTPException():
+            return Refusal(error.status_code, _code(error.status_code), str(error.detail), error.headers)
+        case InvalidIdError() | InvalidInputError():
+            return Refusal(HTTPStatus.UNPROCESSABLE_ENTITY, code_of(error), str(error))
+        case UnreadableError():
+            headers = {"Retry-After": str(RETRY_AFTER)}
+            return Refusal(HTTPStatus.SERVICE_UNAVAILABLE, code_of(error), _UNREADABLE, headers)
+        case QueueFullError():
+            return too_much(code_of(error), str(error))
+        case ThreadNotFoundError():
+            return Refusal(HTTPStatus.NOT_FOUND, code_of(error), str(error))
+        case RunConflictError():
+            return Refusal(HTTPStatus.CONFLICT, code_of(error), str(error))
+        case PlatformError():
+            return _passed_on(error)
+        case Cut():
+            headers = {"Retry-After": str(RETRY_AFTER)}
+            return Refusal(HTTPStatus.SERVICE_UNAVAILABLE, code_of(error), _UNREACHABLE, headers)
+        case _:
+            return None
+
+
+def _passed_on(error: PlatformError) -> Refusal:
+    if error.code == "invalid":
+        return Refusal(HTTPStatus.UNPROCESSABLE_ENTITY, error.code, _INVALID)
+    return Refusal(error.status if error.status in _PASSED_ON else HTTPStatus.BAD_GATEWAY, error.code, error.message)
+
+
+def _code(status: int) -> str:
+    """The code of a bare status: its name in HTTP."""
+    try:
+        return HTTPStatus(status).name.lower()
+    except ValueError:
+        return "refused"

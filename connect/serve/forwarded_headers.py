@@ -1,0 +1,83 @@
+"""A platform as whoever asks sees it: by the same connections, with some of the request's headers. Never which.
+
+Of the owner's client that is its address, its headers, its timeouts and its transport. Its cookies are not shared among
+those who ask; nor are parameters that it puts into every URL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import httpx
+from langgraph_sdk.client import LangGraphClient
+from starlette.datastructures import Headers
+
+from ..backend import Platform
+
+_NAME_CHARACTERS = frozenset("!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz")
+_OURS = frozenset(
+    {
+        "accept",
+        "accept-encoding",
+        "connection",
+        "content-encoding",
+        "content-length",
+        "content-type",
+        "expect",
+        "host",
+        "keep-alive",
+        "last-event-id",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+    }
+)
+"""Headers that are about the one connection or body that they came with."""
+
+
+def checked_names(names: Iterable[str]) -> tuple[str, ...]:
+    """Names of headers, as they are compared; raises `ValueError` for those that can't be sent on, or are none."""
+    if isinstance(names, str):
+        raise ValueError(f"headers: expected names of headers, got the text {names!r}")
+    lowered = tuple(name.lower() for name in names)
+    for name in lowered:
+        if not name or not _NAME_CHARACTERS.issuperset(name):
+            raise ValueError(f"headers: {name!r} is no name of a header")
+        if name in _OURS:
+            raise ValueError(f"headers: {name!r} is about the connection it came by, and can't be sent on")
+    return lowered
+
+
+def forwarded(platform: Platform, headers: Headers, names: tuple[str, ...]) -> Platform:
+    """The platform with those of a request's headers that are named. The client's own of these names are not sent, also
+    where the request has none: whoever says nothing of himself must not be taken for the server.
+
+    Its requests go through the given client's own connections. It holds nothing, so there is nothing to close.
+    """
+    if not names:
+        return platform
+    http: httpx.AsyncClient = platform.client.http.client
+    named = {name.encode("latin-1") for name in names}
+    own = [(name, value) for name, value in http.headers.raw if name.lower() not in named]
+    sent = [(name, value) for name, value in headers.raw if name.lower() in named]
+    client = httpx.AsyncClient(
+        base_url=http.base_url,
+        headers=[*own, *sent],
+        timeout=http.timeout,
+        auth=None if b"authorization" in named else http.auth,
+        event_hooks=http.event_hooks,
+        transport=_Through(http),
+        trust_env=False,
+    )
+    return platform.through(LangGraphClient(client))
+
+
+class _Through(httpx.AsyncBaseTransport):
+    """Another client's connections, and nothing else of it: its `send` would keep the cookies of an answer, and send
+    them with other requests. There is no public way to them."""
+
+    def __init__(self, http: httpx.AsyncClient) -> None:
+        self._http = http
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        return await self._http._transport_for_url(request.url).handle_async_request(request)
