@@ -1,0 +1,315 @@
+"""The command `serve`: what it says when it starts, what it keeps, whom it lets in, and how it ends."""
+
+import asyncio
+import signal
+import socket
+import sqlite3
+import subprocess
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from fixtures.gated import FIRST, SECOND
+from tests.command import Serving, asking, command, commands, one_line, serving
+from tests.gates import Gates
+from tests.serving import told
+
+AGENT = """
+from langgraph.graph import START, MessagesState, StateGraph
+
+
+class State(MessagesState):
+    notes: list
+
+
+async def node(state):
+    return {"messages": [("ai", f"I heard {len(state['messages'])}; {state.get('notes')}")]}
+
+
+builder = StateGraph(State).add_node("node", node).add_edge(START, "node")
+graph = builder.compile()
+other = builder.compile(name="other")
+"""
+
+GATED = """
+import os
+
+from fixtures.gated import GATED
+
+gate = {"port": int(os.environ["GATE"]), "run": ""}
+graph = GATED["gated_chat"](None).with_config(configurable={"gate": gate})
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with an agent."""
+    (tmp_path / "planner.py").write_text(AGENT)
+    return tmp_path
+
+
+@asynccontextmanager
+async def gated(folder: Path, gate: Gates, *options: str) -> AsyncIterator[Serving]:
+    """The gated chat, served as `chat`."""
+    (folder / "gated.py").write_text(GATED)
+    served = serving("chat=./gated.py:graph", *options, cwd=folder, GATE=str(gate.port))
+    server = await asyncio.to_thread(served.__enter__)
+    try:
+        yield server
+    finally:
+        await asyncio.to_thread(served.__exit__, None, None, None)
+
+
+def test_it_says_where_each_agent_is(folder: Path) -> None:
+    with serving("planner.py:graph", "second=planner:other", cwd=folder) as server:
+        assert server.said[:2] == [f"planner  {server.url}/planner", f"second  {server.url}/second"]
+
+
+def test_it_says_the_two_lines_of_react(folder: Path) -> None:
+    with serving("./planner.py:graph", cwd=folder) as server:
+        place = next(place for place, line in enumerate(server.said) if line.startswith("  import "))
+        assert f'runtimeUrl="{server.url}"' in server.said[place + 1]
+        assert 'agentId="planner"' in server.said[place + 1]
+
+
+def test_without_a_file_threads_die_and_it_says_so(folder: Path) -> None:
+    with serving("planner:graph", cwd=folder) as server:
+        assert server.said[-1].startswith("Threads are in memory and die with this process")
+        server.run("planner", run_id="1")
+    with serving("planner:graph", cwd=folder) as server:
+        assert server.run("planner", run_id="2").messages[-1]["content"] == "I heard 1; None"
+
+
+def test_threads_are_kept_in_a_file(folder: Path) -> None:
+    for heard, run_id in ((1, "1"), (3, "2")):
+        with serving("planner:graph", "--sqlite", "threads.db", cwd=folder) as server:
+            assert server.said[-1] == "Threads are kept in threads.db."
+            assert server.run("planner", run_id=run_id).messages[-1]["content"] == f"I heard {heard}; None"
+
+
+def test_a_client_writes_no_channel(folder: Path) -> None:
+    with serving("planner:graph", cwd=folder) as server:
+        assert server.run("planner", state={"notes": ["mine"]}).messages[-1]["content"] == "I heard 1; None"
+
+
+def test_a_client_writes_the_channels_that_are_named(folder: Path) -> None:
+    with serving("planner:graph", "--state", "notes", cwd=folder) as server:
+        assert server.run("planner", state={"notes": ["mine"]}).messages[-1]["content"] == "I heard 1; ['mine']"
+
+
+@pytest.mark.parametrize(
+    ("given", "let_in"), [([], None), (["--origin", "http://page.example"], "http://page.example")]
+)
+def test_a_page_is_let_in_when_its_origin_is_named(folder: Path, given: list[str], let_in: str | None) -> None:
+    with serving("planner:graph", *given, cwd=folder) as server:
+        answer = httpx.get(f"{server.url}/health", headers={"Origin": "http://page.example"})
+        assert answer.headers.get("Access-Control-Allow-Origin") == let_in
+
+
+@pytest.mark.parametrize(
+    ("given", "host", "status"),
+    [
+        ([], "page.example", 421),
+        ([], "localhost:1234", 200),
+        ([], "[::1]:1234", 200),
+        (["--origin", "https://page.example"], "page.example", 200),
+        (["--origin", "*"], "page.example", 200),
+        (["--host", "0.0.0.0"], "page.example", 200),
+    ],
+)
+def test_a_server_of_this_machine_alone_is_asked_under_its_own_names(
+    folder: Path, given: list[str], host: str, status: int
+) -> None:
+    with serving("./planner.py:graph", *given, cwd=folder) as server:
+        assert httpx.get(f"{server.url}/info", headers={"Host": host}).status_code == status
+
+
+def test_an_open_door_is_spoken_of(folder: Path) -> None:
+    with serving("planner:graph", "--host", "0.0.0.0", cwd=folder) as server:
+        assert server.said[0].startswith("0.0.0.0: whoever reaches this port can run these agents")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_stops_it_and_that_is_no_failure(folder: Path, number: signal.Signals) -> None:
+    context = "from contextlib import asynccontextmanager\n@asynccontextmanager\nasync def made():\n    from planner"
+    body = " import graph\n    yield graph\n    open('left', 'w').close()\n"
+    (folder / "made.py").write_text(context + body)
+    with serving("made:made", cwd=folder) as server:
+        server.process.send_signal(number)
+        server.process.wait(30)
+        assert (server.process.returncode, (folder / "left").exists()) == (0, True)
+
+
+@pytest.mark.parametrize(("policy", "status"), [("reject", 409), ("queue", 200)])
+async def test_a_second_run_on_a_thread_is_answered_by_the_policy(
+    tmp_path: Path, gate: Gates, policy: str, status: int
+) -> None:
+    gate.hold("first 3")
+    async with gated(tmp_path, gate, "--busy", policy) as server, httpx.AsyncClient(base_url=server.url) as client:
+        async with client.stream("POST", "/chat", json=asking("one", run_id="1")) as first:
+            assert first.status_code == 200
+            await gate.reached("first 3")
+            async with asyncio.TaskGroup() as tasks:
+                second = tasks.create_task(client.post("/chat", json=asking("two", run_id="2"), timeout=30))
+                if policy == "reject":
+                    await second
+                gate.open("*")
+                [*_, last] = [event async for event in told(first)]
+        assert (second.result().status_code, last["type"]) == (status, "RUN_FINISHED")
+
+
+async def test_the_end_leaves_a_run_its_grace(tmp_path: Path, gate: Gates) -> None:
+    gate.hold("first 3")
+    async with gated(tmp_path, gate, "--grace", "30") as server, httpx.AsyncClient(base_url=server.url) as client:
+        async with client.stream("POST", "/chat", json=asking("one")) as running:
+            await gate.reached("first 3")
+            server.process.send_signal(signal.SIGINT)
+            gate.open("*")
+            events = [event async for event in told(running)]
+        assert "".join(event.get("delta", "") for event in events if "CONTENT" in event["type"]) == FIRST + SECOND
+        assert await asyncio.to_thread(server.process.wait, 30) == 0
+
+
+async def test_when_the_grace_is_over_the_streams_end_properly(tmp_path: Path, gate: Gates) -> None:
+    gate.hold("first 3")
+    async with gated(tmp_path, gate, "--grace", "0") as server, httpx.AsyncClient(base_url=server.url) as client:
+        async with client.stream("POST", "/chat", json=asking("one")) as running:
+            await gate.reached("first 3")
+            server.process.send_signal(signal.SIGINT)
+            [*_, last] = [event async for event in told(running)]
+        assert last["type"] in ("RUN_FINISHED", "RUN_ERROR")
+        assert await asyncio.to_thread(server.process.wait, 30) == 0
+
+
+def test_the_agents_of_a_server_are_served(dev_server: str) -> None:
+    with serving(dev_server) as server:
+        assert f"gated_chat  {server.url}/gated_chat" in server.said
+        assert server.said[-1] == f"Threads are those of {dev_server}."
+        view = server.run("gated_chat", thread_id="6c7a2f0e-7f0f-4c39-9d4b-0c8a30a1d1a7")
+        assert [message["content"] for message in view.messages] == ["hi", FIRST, SECOND]
+
+
+def test_a_port_in_use_is_one_line(folder: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        ran = command("serve", "planner:graph", "--port", str(port), cwd=folder)
+    assert one_line(ran) == f"port {port} is in use: take another with --port, or any with --port 0"
+    assert ran.returncode == 1
+
+
+def test_without_the_package_that_keeps_threads_it_says_how_to_get_it(folder: Path) -> None:
+    before = "import sys; sys.modules['langgraph.checkpoint.sqlite.aio'] = None"
+    ran = command("serve", "planner:graph", "--port", "0", "--sqlite", "threads.db", cwd=folder, before=before)
+    assert one_line(ran).endswith(": pip install langgraph-checkpoint-sqlite")
+    assert ran.returncode == 1
+
+
+FILES: dict[str, Any] = {
+    "broken.py": "x = 1\n\nimport nowhere_to_be_found\n",
+    "crooked.py": "def f(:\n",
+    "raising.py": "def graph():\n    raise RuntimeError('no model\\nat all')\n",
+    "runtime.py": "def graph(config, runtime):\n    pass\n",
+    "half.py": "from langgraph.graph import MessagesState, StateGraph\ngraph = StateGraph(MessagesState)\n",
+    "langgraph.json": '{"graphs": {"a": "./planner.py:graph"}, "env": ".env"}',
+    "list.json": "[]",
+    "torn.json": "{",
+    "empty.json": '{"dependencies": ["."]}',
+    "graph.json": '{"graphs": {"a": 1}}',
+}
+
+REFUSED: dict[str, tuple[list[str], int, str]] = {
+    "no file": (["--config", "other.json"], 2, "other.json: there is no such file"),
+    "no object": (["--config", "list.json"], 2, "list.json: expected a JSON object"),
+    "no json": (["--config", "torn.json"], 2, "torn.json: JSONDecodeError: Expecting property name"),
+    "no graphs": (["--config", "empty.json"], 2, 'empty.json: expected "graphs": {"name": "./agent.py:graph"}'),
+    "no path": (["--config", "graph.json"], 2, "graph.json: the graph 'a': expected "),
+    "no env file": ([], 2, "the env file "),
+    "both": (["planner:graph", "--config", "langgraph.json"], 2, "serve: expected graphs, or --config, not both"),
+    "no attribute": (["planner:grpah"], 2, "planner:grpah: planner has no 'grpah'; it has builder, graph, other"),
+    "no colon": (["planner"], 2, "planner: expected my_app:graph, ./agent.py:graph or name=./agent.py:graph"),
+    "no module": (["nowhere:graph"], 2, "nowhere:graph: there is no module nowhere"),
+    "no such file": (["./nowhere.py:graph"], 2, "./nowhere.py:graph: there is no file "),
+    "javascript": (["./agent.ts:graph"], 2, "./agent.ts:graph: a JavaScript graph runs on LangGraph's own server"),
+    "one name": (["planner:graph", "planner:other"], 2, "2 agents are called 'planner': name them, as in other="),
+    "a route": (["health=planner:graph"], 1, "ValueError: agents: 'health' is a route of its own"),
+    "no name": (["a b=planner:graph"], 2, "a b=planner:graph: 'a b' can be no agent's name"),
+    "two servers": (["http://a.example", "planner:graph"], 2, "serve: expected graphs, or the URL of one server"),
+    "no import": (["broken:graph"], 1, "broken:graph can't be imported: ModuleNotFoundError: No module named "),
+    "no syntax": (["./crooked.py:f"], 1, "./crooked.py:f can't be imported: SyntaxError: "),
+    "raises": (["raising:graph"], 1, "raising:graph raised RuntimeError: no model at all (raising.py, line 2)"),
+    "wants more": (["runtime:graph"], 1, "runtime:graph: only LangGraph's own server has what this function asks for"),
+    "not whole": (["half:graph"], 1, "half:graph can't be compiled: ValueError: "),
+    "no graph": (["planner:AGENT"], 2, "planner:AGENT: planner has no 'AGENT'"),
+    "no channel": (["planner:graph", "--state", "note"], 2, "--state note: no agent has such a channel"),
+    "no state": (["planner:graph", "--state", "messages"], 2, "--state messages: no agent has such a channel"),
+    "nothing there": (["http://127.0.0.1:9"], 1, "http://127.0.0.1:9 can't be reached: ConnectError"),
+    "no database": (["planner:graph", "--sqlite", "planner.py"], 1, "planner.py can't be used: DatabaseError: file is"),
+    "no folder": (["planner:graph", "--sqlite", "no/t.db"], 1, "no/t.db can't be used: OperationalError: unable"),
+    "no port": (["planner:graph", "--port", "-1"], 2, "Invalid value for '--port'"),
+    "no option": (["planner:graph", "--prot", "1"], 2, "No such option: --prot"),
+    "not on a server": (["http://127.0.0.1:9", "--sqlite", "t.db"], 2, "--sqlite is for graphs of your own"),
+    "a class": (["planner:MessagesState"], 1, "planner:MessagesState: expected a graph, or a function that makes one"),
+}
+
+
+Ran = subprocess.CompletedProcess[str]
+
+
+@pytest.fixture(scope="module")
+def mistakes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which much is wrong."""
+    folder = tmp_path_factory.mktemp("mistakes")
+    for name, content in {**FILES, "planner.py": AGENT}.items():
+        (folder / name).write_text(content)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def refused(mistakes: Path) -> dict[str, Ran]:
+    """What each mistake is answered with."""
+    ran = commands([["serve", "--port", "0", *arguments] for arguments, _, _ in REFUSED.values()], cwd=mistakes)
+    return dict(zip(REFUSED, ran, strict=True))
+
+
+@pytest.mark.parametrize("mistake", REFUSED)
+def test_a_mistake_is_one_clear_line(refused: dict[str, Ran], mistake: str) -> None:
+    _, exit_code, said = REFUSED[mistake]
+    assert one_line(refused[mistake]).startswith(said)
+    assert refused[mistake].returncode == exit_code
+
+
+def test_the_line_says_where_an_import_failed(refused: dict[str, Ran]) -> None:
+    assert one_line(refused["no import"]).endswith("(broken.py, line 3)")
+
+
+def test_a_traceback_is_shown_to_who_asks_for_it(mistakes: Path) -> None:
+    ran = command("serve", "broken:graph", "--port", "0", "--debug", cwd=mistakes)
+    assert "Traceback" in ran.stderr
+    assert ran.stderr.splitlines()[-1].startswith("langgraph-agui: broken:graph can't be imported")
+
+
+def test_what_the_environment_has_stays(folder: Path) -> None:
+    (folder / "town.py").write_text("import os\nfrom planner import builder\nprint(os.environ['TOWN'], flush=True)\n")
+    (folder / "langgraph.json").write_text('{"graphs": {"a": "town:builder"}, "env": {"TOWN": "Lisbon"}}')
+    before = "import os, sys; os.environ['TOWN'] = 'Porto'; sys.argv[1:] = ['serve', '--sqlite', 'planner.py']"
+    assert command(cwd=folder, before=before).stdout == "Porto\n"
+
+
+def test_a_checkpointer_of_its_own_is_kept(folder: Path) -> None:
+    own = (
+        "from contextlib import asynccontextmanager\nfrom langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver\n"
+        "from planner import builder\n@asynccontextmanager\nasync def graph():\n"
+        "    async with AsyncSqliteSaver.from_conn_string('own.db') as saver:\n"
+        "        yield builder.compile(checkpointer=saver)\n"
+    )
+    (folder / "own.py").write_text(own)
+    with serving("own:graph", cwd=folder) as server:
+        server.run("own", thread_id="kept")
+    with sqlite3.connect(folder / "own.db") as kept:
+        [found] = kept.execute("SELECT DISTINCT thread_id FROM checkpoints").fetchall()
+    kept.close()
+    assert found == ("kept",)

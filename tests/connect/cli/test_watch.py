@@ -1,0 +1,294 @@
+"""The command `watch`: what it says of runs on a server and in a file, live; and how it ends."""
+
+import asyncio
+import json
+import os
+import re
+import signal
+import subprocess
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+from langgraph_sdk import get_client
+
+from fixtures.gated import ARGS, FIRST, FOUND, GATED, SECOND
+from tests.command import COMMAND, command, environment, interruptible, one_line, serving
+from tests.dev_server import mortal_dev_server
+from tests.gates import Gates, asked
+from tests.platform_runs import FULL
+from tests.server_process import ROOT
+
+_WITHIN = 60.0
+
+
+class Watching:
+    """A command that watches, and what it has said so far."""
+
+    def __init__(self, process: asyncio.subprocess.Process, out: asyncio.StreamReader) -> None:
+        self.process = process
+        self.said = ""
+        self._out = out
+
+    async def says(self, wanted: str) -> None:
+        """Returns when it has said this."""
+        await self._until(lambda: wanted in self.said, wanted)
+
+    async def ends_a_run(self) -> None:
+        """Returns when it has said all of a run's end."""
+        await self._until(
+            lambda: re.search(r"(run finished|run error|RUN_FINISHED).*\n", self.said) is not None, "run finished"
+        )
+
+    async def is_over(self) -> int:
+        """Its exit code, when it has ended and everything it said is there."""
+        await self._until(lambda: False, None)
+        return await self.process.wait()
+
+    def of(self, label: str) -> list[str]:
+        """What stands behind a label, line by line."""
+        lines = [line.strip() for line in self.said.splitlines()]
+        return [line.partition("  ")[2] for line in lines if line.partition("  ")[0] == label]
+
+    async def _until(self, condition: Callable[[], bool], wanted: str | None) -> None:
+        try:
+            async with asyncio.timeout(_WITHIN):
+                while not condition():
+                    more = await self._out.read(4096)
+                    if not more:
+                        assert wanted is None, f"it did not say {wanted!r}, but: {self.said}"
+                        return
+                    self.said += more.decode()
+        except TimeoutError:
+            raise AssertionError(f"it did not say {wanted!r}, but: {self.said}") from None
+
+
+@asynccontextmanager
+async def watching(*arguments: str, terminal: bool = False, **more: str) -> AsyncIterator[Watching]:
+    """The command `watch`, for as long as the block lasts. `terminal`: whether it writes to one, or into a pipe."""
+    reading, writing = os.openpty() if terminal else os.pipe()
+    with interruptible():
+        process = await asyncio.create_subprocess_exec(
+            *COMMAND,
+            "watch",
+            *arguments,
+            cwd=ROOT,
+            env={**environment(more), **({"TERM": "xterm-256color", "COLUMNS": "100"} if terminal else {})},
+            stdin=subprocess.DEVNULL,
+            stdout=writing,
+            stderr=subprocess.PIPE if not terminal else None,
+        )
+    os.close(writing)
+    out = asyncio.StreamReader()
+    transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(out), os.fdopen(reading, "rb", buffering=0)
+    )
+    try:
+        yield Watching(process, out)
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.communicate()
+        transport.close()
+
+
+@pytest.fixture
+async def thread(dev_server: str) -> str:
+    """A thread of the server, on which nothing has run."""
+    async with get_client(url=dev_server) as client:
+        made = await client.threads.create()
+    return str(made["thread_id"])
+
+
+async def started(url: str, thread_id: str, graph: str, gate: Gates) -> None:
+    """Starts a run on a server."""
+    async with get_client(url=url) as client:
+        await client.runs.create(thread_id, graph, input=asked("hi"), config=gate.config(), **FULL)
+
+
+async def test_each_line_of_a_run_is_told_while_it_runs(dev_server: str, thread: str, gate: Gates) -> None:
+    gate.hold("first 0", "second 3")
+    async with watching(dev_server, thread) as watch:
+        await started(dev_server, thread, "gated_chat", gate)
+        await watch.says("run started")
+        gate.open("first 0")
+        await gate.reached("second 3")
+        await watch.says(FIRST)
+        assert SECOND not in watch.said
+        gate.open("*")
+        await watch.ends_a_run()
+        assert watch.of("text") == [FIRST, SECOND]
+        assert re.fullmatch(r"success  \d\d:\d\d:\d\d", watch.of("run finished")[0])
+
+
+async def test_a_call_is_told_with_its_arguments_and_its_result(dev_server: str, thread: str, gate: Gates) -> None:
+    gate.hold("call 0")
+    async with watching(dev_server, thread) as watch:
+        await started(dev_server, thread, "gated_agent", gate)
+        await watch.says("run started")
+        gate.open("*")
+        await watch.ends_a_run()
+        [called] = watch.of("tool call")
+        assert called.split(" ", 1)[0] == "look_up"
+        assert json.loads(called.split(" ", 1)[1]) == ARGS
+        assert watch.of("tool result") == [f"look_up {FOUND}"]
+
+
+async def test_a_change_of_the_state_is_a_path_and_a_value(dev_server: str, thread: str, gate: Gates) -> None:
+    async with watching(dev_server, thread) as watch:
+        for times in (1, 2):
+            await started(dev_server, thread, "gated_writer", gate)
+            await watch.says(f"count = {times}")
+
+
+async def test_an_interrupt_is_told(dev_server: str, thread: str, gate: Gates) -> None:
+    async with watching(dev_server, thread) as watch:
+        await started(dev_server, thread, "gated_asking", gate)
+        await watch.ends_a_run()
+        [told] = watch.of("interrupt")
+        assert "really" in told
+        assert watch.of("run finished")[0].startswith("interrupt  ")
+
+
+async def test_a_run_that_fails_is_told_and_the_next_one_too(dev_server: str, thread: str, gate: Gates) -> None:
+    async with watching(dev_server, thread) as watch:
+        await started(dev_server, thread, "gated_raising", gate)
+        await watch.says("run error")
+        await started(dev_server, thread, "gated_chat", gate)
+        await watch.says("run finished")
+        assert len(watch.of("run started")) == 2
+
+
+async def test_of_an_assistant_every_run_is_told(dev_server: str, thread: str, gate: Gates) -> None:
+    gate.hold("first 3")
+    async with watching(dev_server, "--assistant", "gated_narrow") as watch:
+        await started(dev_server, thread, "gated_narrow", gate)
+        await gate.reached("first 3")
+        await watch.says("run started")
+        gate.open("*")
+        await watch.ends_a_run()
+        assert watch.of("run started")[0].split()[3] == thread
+
+
+async def test_as_json_each_line_is_an_event(dev_server: str, thread: str, gate: Gates) -> None:
+    gate.hold("first 3")
+    async with watching(dev_server, thread, "--json") as watch:
+        await started(dev_server, thread, "gated_chat", gate)
+        await gate.reached("first 3")
+        await watch.says("three ")
+        gate.open("*")
+        await watch.ends_a_run()
+        events: list[dict[str, Any]] = [json.loads(line) for line in watch.said.splitlines()]
+        assert (events[0]["type"], events[-1]["type"]) == ("RUN_STARTED", "RUN_FINISHED")
+
+
+async def test_on_a_terminal_text_appears_as_it_is_said(dev_server: str, thread: str, gate: Gates) -> None:
+    gate.hold("first 3")
+    async with watching(dev_server, thread, terminal=True, NO_COLOR="1") as watch:
+        await started(dev_server, thread, "gated_chat", gate)
+        await gate.reached("first 3")
+        await watch.says("One two three ")
+        assert "four" not in watch.said
+        gate.open("*")
+        await watch.ends_a_run()
+
+
+async def test_a_terminal_has_colours(dev_server: str, thread: str, gate: Gates) -> None:
+    await finished(dev_server, thread, gate)
+    async with watching(dev_server, thread, terminal=True) as watch:
+        await watch.ends_a_run()
+        assert "\x1b[" in watch.said
+
+
+async def test_a_terminal_has_none_where_none_are_wanted(dev_server: str, thread: str, gate: Gates) -> None:
+    await finished(dev_server, thread, gate)
+    async with watching(dev_server, thread, terminal=True, NO_COLOR="1") as watch:
+        await watch.ends_a_run()
+        assert not re.search(r"\x1b\[[0-9;]*3[0-7]m", watch.said)
+
+
+async def test_a_pipe_has_no_controls(dev_server: str, thread: str, gate: Gates) -> None:
+    await finished(dev_server, thread, gate)
+    async with watching(dev_server, thread) as watch:
+        await watch.ends_a_run()
+        assert "\x1b" not in watch.said
+
+
+async def finished(url: str, thread_id: str, gate: Gates) -> None:
+    """Runs the chat to its end."""
+    async with get_client(url=url) as client:
+        await client.runs.wait(thread_id, "gated_chat", input=asked("hi"), config=gate.config())
+
+
+async def test_ctrl_c_ends_it_without_a_word(dev_server: str, thread: str, gate: Gates) -> None:
+    gate.hold("first 3")
+    async with watching(dev_server, thread) as watch:
+        await started(dev_server, thread, "gated_chat", gate)
+        await gate.reached("first 3")
+        await watch.says("run started")
+        watch.process.send_signal(signal.SIGINT)
+        assert await watch.is_over() == 130
+        assert watch.process.stderr is not None
+        assert await watch.process.stderr.read() == b""
+
+
+async def test_a_server_that_is_lost_is_one_line() -> None:
+    with mortal_dev_server() as server:
+        async with get_client(url=server.url) as client:
+            thread_id = (await client.threads.create())["thread_id"]
+            await client.runs.wait(thread_id, "gated_chat", input=asked("hi"))
+        async with watching(server.url, thread_id) as watch:
+            await watch.ends_a_run()
+            await server.kill()
+            assert await watch.is_over() == 1
+            assert watch.process.stderr is not None
+            [line] = (await watch.process.stderr.read()).decode().splitlines()
+            assert line.startswith(f"langgraph-agui: {server.url} can't be watched any more")
+
+
+async def test_a_thread_in_a_file_is_watched(tmp_path: Path) -> None:
+    file = str(tmp_path / "threads.db")
+    async with AsyncSqliteSaver.from_conn_string(file) as saver:
+        graph = GATED["gated_writer"](saver)
+        config: Any = {"configurable": {"thread_id": "daily"}}
+        await graph.ainvoke(asked("hi"), config)
+        async with watching("fixtures.served_gated:gated_writer", "daily", "--sqlite", file) as watch:
+            await watch.says("count = 1")
+            await watch.ends_a_run()
+            await graph.ainvoke(asked("again"), config)
+            await watch.says("count = 2")
+            await watch.says(f"message  assistant: {SECOND}")
+
+
+def test_a_server_of_our_own_is_no_source() -> None:
+    with serving("fixtures.served_gated:gated_chat") as server:
+        ran = command("watch", server.url, "t")
+    assert one_line(ran) == f"{server.url} serves AG-UI itself: name the server, or the graph, that is behind it"
+    assert ran.returncode == 2
+
+
+REFUSED = {
+    "nothing to watch": (["http://127.0.0.1:9"], "watch: expected a thread, or --assistant in its place"),
+    "both": (["http://127.0.0.1:9", "t", "--assistant", "a"], "watch: expected a thread, or --assistant in its place"),
+    "a graph's assistant": (["fixtures.served_gated:gated_chat", "--assistant", "a"], "--assistant is for a server"),
+    "a server's file": (["http://127.0.0.1:9", "t", "--sqlite", "t.db"], "--sqlite is for a graph of your own"),
+    "no file": (
+        ["fixtures.served_gated:gated_chat", "t", "--sqlite", "nowhere.db"],
+        "--sqlite nowhere.db: there",
+    ),
+    "no checkpointer": (
+        ["fixtures.served_gated:gated_chat", "t"],
+        "fixtures.served_gated:gated_chat has no ",
+    ),
+}
+
+
+@pytest.mark.parametrize("mistake", REFUSED)
+def test_a_mistake_is_one_clear_line(mistake: str) -> None:
+    arguments, said = REFUSED[mistake]
+    ran = command("watch", *arguments)
+    assert one_line(ran).startswith(said)
+    assert ran.returncode == 2

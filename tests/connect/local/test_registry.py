@@ -1,0 +1,309 @@
+"""The registry of runs: who is found in it, what it keeps of ended runs, and who is told of new ones."""
+
+import asyncio
+import gc
+import logging
+import weakref
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.types import Command
+from langgraph_agui.connect import InvalidRunIdError, InvalidThreadIdError
+from langgraph_agui.connect.errors import RunConflictError
+from langgraph_agui.connect.local.run import Run
+from langgraph_agui.connect.local.run_store import Runs, default_runs, start
+from langgraph_agui.translator import ClientView, Failed
+
+from fixtures import FIXTURES
+from tests.listening import Listener, held, turns
+from tests.paced import HELLO, Graph, Point, asking, on, quick, speaking, waiting
+
+
+async def listened(run: Run, view: ClientView | None = None) -> Listener:
+    listener = Listener(view)
+    return await listener.hear(run.attach(listener.reader))
+
+
+class Cleaning:
+    """A graph that takes its time to stop: `stopping` is set when it is told to, and it stops when `cleaned` is."""
+
+    def __init__(self) -> None:
+        self.reached, self.stopping, self.cleaned = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def _node(self, state: MessagesState) -> None:
+        self.reached.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self.stopping.set()
+            await self.cleaned.wait()
+
+    def graph(self) -> Graph:
+        return StateGraph(MessagesState).add_node("cleans", self._node).add_edge(START, "cleans").compile()
+
+
+# --- the registry -----------------------------------------------------------------------------------------------------
+
+
+async def test_a_second_run_on_a_thread_is_refused_while_one_is_running() -> None:
+    graph = speaking(Point())
+    async with Runs() as runs:
+        runs.start(graph, HELLO, on("t"), run_id="first")
+        with pytest.raises(RunConflictError, match=r"'t'.*'first'"):
+            runs.start(graph, HELLO, on("t"))
+
+
+async def test_runs_of_other_threads_and_agents_do_not_get_in_the_way() -> None:
+    graph, other = speaking(Point()), speaking(Point())
+    async with Runs() as runs:
+        found = [
+            runs.start(graph, HELLO, on("t")),
+            runs.start(graph, HELLO, on("u")),
+            runs.start(other, HELLO, on("t")),
+            runs.start(other, HELLO, on("t"), agent="named"),
+        ]
+        assert [runs.find(*key) for key in ((graph, "t"), (graph, "u"), (other, "t"), ("named", "t"))] == found
+
+
+async def test_a_run_is_found_by_its_agents_name_whichever_object_the_graph_is() -> None:
+    async with Runs() as runs:
+        run = runs.start(speaking(Point()), HELLO, on("t"), agent="chat")
+        assert runs.find("chat", "t") is run
+
+
+async def test_an_ended_run_of_a_graph_without_a_checkpointer_can_still_be_read() -> None:
+    graph = quick()
+    async with Runs() as runs:
+        run = runs.start(graph, HELLO, on("t"))
+        await run.wait()
+        found = runs.find(graph, "t")
+        assert found is run
+        listener = await listened(run)
+        assert held(listener.view) == held(run.view)
+
+
+async def test_an_ended_run_lingers_for_its_time_only() -> None:
+    graph = quick()
+    async with Runs(linger=0.0) as runs:
+        await runs.start(graph, HELLO, on("t")).wait()
+        await turns(2)
+        assert runs.find(graph, "t") is None
+
+
+async def test_only_so_many_ended_runs_linger() -> None:
+    graph = quick()
+    async with Runs(lingering=2) as runs:
+        for thread_id in "abc":
+            await runs.start(graph, HELLO, on(thread_id)).wait()
+        assert [runs.find(graph, thread_id) is not None for thread_id in "abc"] == [False, True, True]
+
+
+async def test_the_next_run_on_a_thread_takes_the_place_of_one_that_lingers() -> None:
+    graph = quick()
+    async with Runs() as runs:
+        await runs.start(graph, HELLO, on("t")).wait()
+        second = runs.start(graph, HELLO, on("t"))
+        await second.wait()
+        assert runs.find(graph, "t") is second
+
+
+async def test_of_an_ended_run_with_a_checkpointer_only_its_end_is_remembered() -> None:
+    graph = quick(InMemorySaver())
+    async with Runs() as runs:
+        run = runs.start(graph, HELLO, on("t"), run_id="r")
+        await run.wait()
+        gone = weakref.ref(run)
+        del run
+        await turns()
+        gc.collect()
+        assert gone() is None
+        last = runs.last(graph, "t")
+        assert last is not None
+        assert last.run_id == "r"
+
+
+async def test_only_so_many_ends_are_remembered() -> None:
+    graph = quick(InMemorySaver())
+    async with Runs(remembered=2) as runs:
+        for thread_id in "abc":
+            await runs.start(graph, HELLO, on(thread_id)).wait()
+        assert [runs.last(graph, thread_id) is not None for thread_id in "abc"] == [False, True, True]
+
+
+async def test_what_is_remembered_keeps_no_graph_and_no_exception_alive(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.CRITICAL)  # the log keeps what was raised
+    graph = FIXTURES["node_raises"].build(InMemorySaver())
+    async with Runs() as runs:
+        await runs.start(graph, HELLO, on("t")).wait()
+        last = runs.last(graph, "t")
+        assert last is not None
+        assert last.ending == Failed({"error": "LookupError", "message": "nothing here"})
+        gone = weakref.ref(graph)
+        del graph
+        await turns()
+        gc.collect()
+        assert gone() is None
+
+
+async def test_an_interrupted_run_can_be_followed_by_its_answer() -> None:
+    point = Point()
+    point.open.set()
+    graph = asking(point, InMemorySaver())
+    async with Runs() as runs:
+        assert await runs.start(graph, HELLO, on("t")).wait() == "interrupted"
+        assert await runs.start(graph, Command(resume="yes"), on("t")).wait() == "finished"
+
+
+async def test_closing_the_registry_cancels_what_runs() -> None:
+    point = Point()
+    async with Runs() as runs:
+        run = runs.start(waiting(point), HELLO, on("t"))
+        await point.reached.wait()
+    assert run.status == "cancelled"
+    assert runs.find(run.agent, "t") is None
+
+
+async def test_start_uses_the_default_registry_where_none_is_given() -> None:
+    graph = quick()
+    run = start(graph, HELLO, on("t"))
+    try:
+        assert default_runs().find(graph, "t") is run
+    finally:
+        await default_runs().aclose()
+
+
+def test_an_event_loop_that_ends_with_a_run_in_it_ends_the_run() -> None:
+    async def leave() -> Run:
+        point = Point()
+        run = Runs().start(speaking(point), HELLO, on("t"))
+        await point.reached.wait()
+        return run
+
+    assert asyncio.run(leave()).status == "cancelled"
+
+
+# --- runs that start --------------------------------------------------------------------------------------------------
+
+
+async def test_a_watcher_is_told_of_each_run_that_starts() -> None:
+    graph = quick()
+    async with Runs() as runs:
+        starts = runs.starts(graph, "t")
+        coming = asyncio.create_task(anext(starts))
+        await turns()
+        first = runs.start(graph, HELLO, on("t"))
+        assert await coming is first
+        await first.wait()
+        second = runs.start(graph, HELLO, on("t"))
+        assert await anext(starts) is second
+
+
+async def test_a_watcher_is_not_told_of_runs_of_other_threads() -> None:
+    graph = quick()
+    async with Runs() as runs:
+        starts = runs.starts(graph, "t")
+        runs.start(graph, HELLO, on("other"))
+        mine = runs.start(graph, HELLO, on("t"))
+        assert await anext(starts) is mine
+
+
+async def test_a_watcher_that_was_not_waiting_misses_no_run() -> None:
+    graph = quick(InMemorySaver())
+    async with Runs() as runs:
+        starts = runs.starts(graph, "t")
+        started = []
+        for _ in range(2):
+            started.append(runs.start(graph, HELLO, on("t")))
+            await started[-1].wait()
+        assert [await anext(starts), await anext(starts)] == started
+
+
+async def test_a_watcher_that_has_gone_away_is_forgotten() -> None:
+    graph = quick()
+    async with Runs() as runs:
+        starts = runs.starts(graph, "t")
+        gone = weakref.ref(starts)
+        waiting_for_one = asyncio.create_task(anext(starts))
+        await turns()
+        waiting_for_one.cancel()
+        await asyncio.wait([waiting_for_one])
+        del starts, waiting_for_one
+        gc.collect()
+        assert gone() is None
+
+
+async def test_watching_ends_with_the_registry() -> None:
+    runs = Runs()
+    starts = runs.starts(quick(), "t")
+    coming = asyncio.create_task(anext(starts, None))
+    await turns()
+    await runs.aclose()
+    assert await coming is None
+
+
+def test_each_event_loop_has_a_default_registry_of_its_own() -> None:
+    async def registries() -> tuple[Runs, bool]:
+        return default_runs(), default_runs() is default_runs()
+
+    one, other = asyncio.run(registries()), asyncio.run(registries())
+    assert (one[1], other[1], one[0] is other[0]) == (True, True, False)
+
+
+def test_an_event_loop_that_has_ended_is_not_kept_by_what_lingers_in_its_registry() -> None:
+    graph = quick()
+
+    async def ran() -> weakref.ref[asyncio.AbstractEventLoop]:
+        await start(graph, HELLO, on("t")).wait()
+        return weakref.ref(asyncio.get_running_loop())
+
+    ended = [asyncio.run(ran()) for _ in range(2)]
+    gc.collect()
+    assert ended[0]() is None
+
+
+async def test_closing_the_registry_stops_all_runs_at_once() -> None:
+    points = [Cleaning(), Cleaning()]
+    runs = Runs()
+    for name, point in zip("tu", points, strict=True):
+        runs.start(point.graph(), HELLO, on(name))
+        await point.reached.wait()
+    closing = asyncio.create_task(runs.aclose())
+    for point in points:
+        await point.stopping.wait()  # none has cleaned up yet
+    for point in points:
+        point.cleaned.set()
+    await closing
+
+
+async def test_a_run_that_starts_while_the_registry_closes_is_stopped_too() -> None:
+    point, late = Cleaning(), speaking(Point())
+    runs = Runs()
+    runs.start(point.graph(), HELLO, on("t"))
+    await point.reached.wait()
+    closing = asyncio.create_task(runs.aclose())
+    await point.stopping.wait()
+    run = runs.start(late, HELLO, on("t"))
+    point.cleaned.set()
+    await closing
+    assert run.status == "cancelled"
+
+
+@pytest.mark.parametrize(
+    ("ids", "error"),
+    [
+        ({"thread_id": "\ud800"}, InvalidThreadIdError),
+        ({"thread_id": "x" * 513}, InvalidThreadIdError),
+        ({"thread_id": "t", "run_id": "\ud800"}, InvalidRunIdError),
+    ],
+)
+async def test_an_id_that_connect_would_refuse_is_refused_by_start(
+    ids: dict[str, str], error: type[ValueError]
+) -> None:
+    with pytest.raises(error):
+        start(quick(), HELLO, {"configurable": ids})
+
+
+async def test_a_run_id_that_is_empty_is_none_to_connect_to_and_is_refused() -> None:
+    with pytest.raises(InvalidRunIdError):
+        start(quick(), HELLO, on("t"), run_id="")

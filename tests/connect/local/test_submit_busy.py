@@ -1,0 +1,240 @@
+"""A second input for a thread on which a run is running, in a graph of this process."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import aclosing, asynccontextmanager
+from typing import Any
+from unittest.mock import AsyncMock
+
+import pytest
+from ag_ui.core import RunAgentInput
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph_agui.connect import Intake, InvalidInputError, Local, Runs, run
+from langgraph_agui.connect.errors import code_of
+from langgraph_agui.connect.inputs.planning import planned
+from langgraph_agui.connect.inputs.request import Asking
+from langgraph_agui.connect.local import submit
+
+from tests.chats import said
+from tests.listening import turns, until
+from tests.paced import Point, asking, speaking
+
+WORDS = "one two three four"
+
+
+def asked(text: str, run_id: str, *held: dict[str, Any], thread: str = "t", **more: Any) -> RunAgentInput:
+    """What a client sends that says this."""
+    said = {"id": f"user-{run_id}", "role": "user", "content": text}
+    return RunAgentInput.model_validate({"threadId": thread, "runId": run_id, "messages": [*held, said], **more})
+
+
+class Asker:
+    """A client whose run is read in a task of its own."""
+
+    def __init__(self, source: Local, given: RunAgentInput, intake: Intake | None = None) -> None:
+        self.kinds: list[str] = []
+        self.events: list[dict[str, Any]] = []
+        self._stream = run(source, given, intake=intake)
+        self.task = asyncio.get_running_loop().create_task(self._read())
+
+    async def _read(self) -> None:
+        async with aclosing(self._stream) as stream:
+            async for event in stream:
+                self.kinds.append(event.type.value)
+                self.events.append(event.model_dump(by_alias=True, exclude_none=True))
+
+    async def leave(self) -> None:
+        self.task.cancel()
+        await asyncio.gather(self.task, return_exceptions=True)
+
+
+@asynccontextmanager
+async def held_up() -> AsyncIterator[tuple[Local, Point, Asker]]:
+    """A run that waits in the middle of what it says, and who asked for it."""
+    point = Point()
+    async with Runs() as runs:
+        source = Local(speaking(point, InMemorySaver(), WORDS), runs=runs)
+        first = Asker(source, asked("hello", "first"))
+        await point.reached.wait()
+        yield source, point, first
+        point.open.set()
+        await first.leave()
+
+
+async def test_a_second_run_is_refused() -> None:
+    async with held_up() as (source, _, _):
+        second = Asker(source, asked("again", "second"))
+        await second.task
+        assert [(event["type"], event["code"]) for event in second.events] == [("RUN_ERROR", "conflict")]
+
+
+async def test_the_same_request_that_comes_again_is_told_the_run() -> None:
+    async with held_up() as (source, point, first):
+        again = Asker(source, asked("hello", "first"))
+        await until(lambda: "TEXT_MESSAGE_START" in again.kinds)
+        point.open.set()
+        await asyncio.gather(first.task, again.task)
+        assert (await said(source.graph), again.kinds[-1]) == (["hello", WORDS], "RUN_FINISHED")
+
+
+async def test_two_equal_requests_at_once_are_one_run() -> None:
+    point = Point()
+    point.open.set()
+    async with Runs() as runs:
+        source = Local(speaking(point, InMemorySaver(), WORDS), runs=runs)
+        both = [Asker(source, asked("hello", "first")) for _ in range(2)]
+        await asyncio.gather(*(each.task for each in both))
+        assert (await said(source.graph), [each.kinds[-1] for each in both]) == (["hello", WORDS], ["RUN_FINISHED"] * 2)
+
+
+async def test_a_queued_run_comes_after_the_one_before() -> None:
+    async with held_up() as (source, point, _):
+        second = Asker(source, asked("again", "second"), Intake(busy="queue"))
+        await turns()
+        assert second.kinds == []
+        point.open.set()
+        await second.task
+        assert await said(source.graph) == ["hello", WORDS, "again", WORDS]
+
+
+async def test_queued_runs_come_one_after_the_other() -> None:
+    async with held_up() as (source, point, _):
+        queued = [Asker(source, asked(name, name), Intake(busy="queue")) for name in ("second", "third")]
+        await turns()
+        point.open.set()
+        await asyncio.gather(*(each.task for each in queued))
+        assert sorted((await said(source.graph))[::2]) == ["hello", "second", "third"]
+
+
+async def test_a_queued_run_happens_though_nobody_reads_any_more() -> None:
+    async with held_up() as (source, point, first):
+        second = Asker(source, asked("again", "second"), Intake(busy="queue"))
+        await turns()
+        await second.leave()
+        point.open.set()
+        await first.task
+        await until(lambda: (going := source.runs.going(source.graph, "t")) is not None and going.run_id == "second")
+        going = source.runs.going(source.graph, "t")
+        assert going is not None
+        assert await going.wait() == "finished"
+
+
+async def test_a_queued_run_is_given_up_with_its_reader_if_the_owner_says_so() -> None:
+    async with held_up() as (source, point, first):
+        second = Asker(source, asked("again", "second"), Intake(busy="queue", on_disconnect="cancel"))
+        await turns()
+        await second.leave()
+        point.open.set()
+        await first.task
+        await turns(20)
+        assert (source.runs.going(source.graph, "t"), await said(source.graph)) == (None, ["hello", WORDS])
+
+
+async def test_a_run_may_take_the_others_place() -> None:
+    async with held_up() as (source, point, first):
+        second = Asker(source, asked("instead", "second"), Intake(busy="cancel"))
+        await first.task
+        point.open.set()
+        await second.task
+        assert (first.events[-1].get("code"), second.kinds[-1], (await said(source.graph))[-2:]) == (
+            "cancelled",
+            "RUN_FINISHED",
+            ["instead", WORDS],
+        )
+
+
+async def test_a_queued_run_ends_with_its_registry() -> None:
+    point = Point()
+    async with Runs() as runs:
+        source = Local(speaking(point, InMemorySaver(), WORDS), runs=runs)
+        first = Asker(source, asked("hello", "first"))
+        await point.reached.wait()
+        second = Asker(source, asked("again", "second"), Intake(busy="queue"))
+        await turns()
+    await asyncio.gather(first.task, second.task)
+    assert [(event["type"], event["code"]) for event in second.events] == [("RUN_ERROR", "shutdown")]
+
+
+async def test_an_agents_queued_runs_end_with_its_runs() -> None:
+    point = Point()
+    async with Runs() as runs:
+        graph = speaking(point, InMemorySaver(), WORDS)
+        source, other = Local(graph, agent="a", runs=runs), Local(graph, agent="b", runs=runs)
+        running = [Asker(each, asked("hello", f"{each.agent}-1", thread=f"{each.agent}")) for each in (source, other)]
+        await until(lambda: runs.running == 2)
+        queued = [
+            Asker(each, asked("again", f"{each.agent}-2", thread=f"{each.agent}"), Intake(busy="queue"))
+            for each in (source, other)
+        ]
+        await until(lambda: len(runs.owned) == 2)
+        await runs.stop("a", source.place)
+        assert (runs.running, len(runs.owned)) == (1, 1)
+        point.open.set()
+        await asyncio.gather(*(each.task for each in (*running, *queued)))
+        assert [each.events[-1].get("code") for each in queued] == ["shutdown", None]
+
+
+@pytest.mark.parametrize("reads", [True, False])
+@pytest.mark.parametrize("error", [ZeroDivisionError("a bug"), InvalidInputError("no such message")])
+async def test_what_a_queued_input_fails_in_is_logged_and_its_readers_are_told(
+    error: Exception, reads: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with held_up() as (source, point, first):
+        second = Asker(source, asked("again", "second"), Intake(busy="queue"))
+        await until(lambda: len(source.runs.owned) == 1)
+        if not reads:
+            await second.leave()
+        monkeypatch.setattr(submit, "planned", AsyncMock(side_effect=error))
+        point.open.set()
+        await first.task
+        await until(lambda: not source.runs.owned)
+        await turns()
+        codes = [event.get("code") for event in second.events]
+        assert codes == ([code_of(error)] if reads else [])
+        assert "agent 'LangGraph', thread 't', run 'second'" in caplog.text
+
+
+async def test_what_a_message_fails_in_that_came_with_an_answer_is_logged_and_told(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def failing(asking: Asking, *rest: Any) -> Any:
+        if asking.follows:
+            raise ZeroDivisionError("a bug")
+        return await planned(asking, *rest)
+
+    monkeypatch.setattr(submit, "planned", failing)
+    point = Point()
+    point.open.set()
+    async with Runs() as runs:
+        source = Local(asking(point, InMemorySaver()), agent="chat", runs=runs)
+        first = Asker(source, asked("hello", "first"))
+        await first.task
+        waits = first.events[-1]["outcome"]["interrupts"][0]["id"]
+        resume = [{"interruptId": waits, "status": "resolved", "payload": "yes"}]
+        hello = {"id": "user-first", "role": "user", "content": "hello"}
+        second = Asker(source, asked("and this", "second", hello, resume=resume))
+        await second.task
+    assert second.kinds[-2:] == ["RUN_FINISHED", "RUN_ERROR"]
+    assert second.events[-1]["code"] == "internal_error"
+    assert "agent 'chat', thread 't', run 'second'" in caplog.text
+
+
+async def test_a_run_goes_on_without_its_reader() -> None:
+    async with held_up() as (source, point, first):
+        await first.leave()
+        going = source.runs.going(source.graph, "t")
+        assert going is not None
+        point.open.set()
+        assert await going.wait() == "finished"
+
+
+async def test_a_run_ends_with_its_last_reader_if_the_owner_says_so() -> None:
+    point = Point()
+    async with Runs() as runs:
+        source = Local(speaking(point, InMemorySaver(), WORDS), runs=runs)
+        asker = Asker(source, asked("hello", "first"), Intake(on_disconnect="cancel"))
+        await point.reached.wait()
+        going = source.runs.going(source.graph, "t")
+        assert going is not None
+        await asker.leave()
+        assert await going.wait() == "cancelled"

@@ -1,0 +1,254 @@
+"""What of a stream joined in the middle is shown: rule by rule, and over every recording, joined and torn anywhere."""
+
+from typing import Any
+
+import pytest
+from langgraph_agui.connect.platform.partial_messages import Latecomer
+from langgraph_agui.translator.parts.part import Part
+
+from fixtures.recordings import Source, recordings
+from tests.expected import comparable, expected
+from tests.latecomers import Late, Told, cut, is_root_values
+from tests.translator_runs import TranslatorRun
+
+INTERRUPT = {"__interrupt__": [{"value": "Really?", "id": "i-1"}]}
+BEGINS = Part((), "metadata", {"run_id": "run-1", "attempt": 1})
+VALUES = Part((), "values", {"messages": []})
+HOLES = (1, 2, 3, 5, 8)
+"""How many parts a gap takes away, in turn."""
+
+
+def said(task: str, step: int | None = 1, kind: str = "AIMessageChunk") -> Part:
+    """Something a task says, by its checkpoint namespace."""
+    metadata = {"langgraph_checkpoint_ns": task, **({} if step is None else {"langgraph_step": step})}
+    return Part(tuple(task.split("|")[:-1]), "messages", ({"type": kind, "content": "word"}, metadata))
+
+
+def passing(*parts: Part, latecomer: Latecomer | None = None) -> list[bool]:
+    """Which of these parts pass."""
+    late = latecomer or Latecomer()
+    return [late.passes(part) for part in parts]
+
+
+# --- what is suspect --------------------------------------------------------------------------------------------------
+
+
+def test_a_chunk_that_is_heard_first_is_muted() -> None:
+    assert passing(said("model:1")) == [False]
+
+
+def test_and_so_is_what_follows_it() -> None:
+    assert passing(said("model:1"), said("model:1"), said("other:2")) == [False] * 3
+
+
+@pytest.mark.parametrize("kind", ["ai", "human", "tool", "ToolMessageChunk"])
+def test_a_message_that_is_told_whole_passes(kind: str) -> None:
+    assert passing(said("model:1", kind=kind)) == [True]
+
+
+@pytest.mark.parametrize("mode", ["updates", "custom", "values", "tasks", "checkpoints", "debug", "error"])
+@pytest.mark.parametrize("data", [{"any": "thing"}, None, "text", ["list"]])
+def test_parts_of_other_modes_pass(mode: str, data: Any) -> None:
+    assert passing(Part((), mode, data)) == [True]
+
+
+def test_a_chunk_without_metadata_is_muted() -> None:
+    assert passing(Part((), "messages", ({"type": "AIMessageChunk", "content": "word"}, None))) == [False]
+
+
+def test_a_chunk_within_a_task_that_is_suspect_is_muted() -> None:
+    assert passing(said("child:1|model:2")) == [False]
+
+
+# --- what ends suspicion ----------------------------------------------------------------------------------------------
+
+
+def test_from_the_runs_first_part_on_everything_passes() -> None:
+    assert passing(BEGINS, said("model:1"), said("child:1|model:2")) == [True] * 3
+
+
+@pytest.mark.parametrize("data", [{"status": "run_done", "run_id": "run-1"}, {"run_id": "run-1"}, None, "attempt"])
+def test_metadata_without_an_attempt_begins_nothing(data: Any) -> None:
+    assert passing(Part((), "metadata", data), said("model:1")) == [True, False]
+
+
+def test_after_root_values_new_tasks_pass() -> None:
+    assert passing(said("model:1"), VALUES, said("child:2|model:3"), said("model:4")) == [False, True, True, True]
+
+
+def test_a_task_that_was_cut_is_muted_after_root_values_too() -> None:
+    assert passing(said("model:1"), VALUES, said("model:1")) == [False, True, False]
+
+
+def test_a_subgraph_without_an_id_passes_when_it_runs_again_after_root_values() -> None:
+    assert passing(said("child|model:1"), VALUES, said("child|model:2")) == [False, True, True]
+
+
+def test_a_subgraph_that_runs_beside_another_is_as_suspect_as_its_task() -> None:
+    values = Part(("child:1",), "values", {})
+    assert passing(values, said("child:1|1|model:2"), said("child:1|model:3")) == [True, False, True]
+
+
+@pytest.mark.parametrize(
+    "asking",
+    [Part((), "values", {"messages": [], **INTERRUPT}), Part((), "values", {}, interrupts=INTERRUPT["__interrupt__"])],
+)
+def test_values_with_an_interrupt_come_in_the_middle_of_a_superstep(asking: Part) -> None:
+    assert passing(asking, said("model:1")) == [True, False]
+
+
+def test_after_a_subgraphs_values_its_next_tasks_pass() -> None:
+    values = Part(("child:1",), "values", {})
+    assert passing(said("child:1|model:2"), values, said("child:1|model:3")) == [False, True, True]
+
+
+def test_a_subgraphs_values_say_nothing_of_the_task_that_was_cut() -> None:
+    values = Part(("child:1",), "values", {})
+    assert passing(said("child:1|model:2"), values, said("child:1|model:2")) == [False, True, False]
+
+
+def test_a_subgraphs_values_say_nothing_of_the_root() -> None:
+    assert passing(Part(("child:1",), "values", {}), said("model:2")) == [True, False]
+
+
+def test_a_subgraphs_values_say_nothing_of_another() -> None:
+    assert passing(Part(("child:1",), "values", {}), said("child:2|model:3")) == [True, False]
+
+
+def test_a_higher_step_is_a_superstep_that_ended() -> None:
+    assert passing(said("model:1", 1), said("model:2", 2), said("model:3", 2)) == [False, True, True]
+
+
+def test_a_task_that_was_cut_is_muted_in_whatever_step_it_says_it_is() -> None:
+    assert passing(said("model:1", 1), said("model:1", 2)) == [False, False]
+
+
+def test_a_higher_step_in_a_subgraph_says_nothing_of_the_root() -> None:
+    assert passing(said("child:1|model:2", 1), said("child:1|model:3", 2), said("model:4", 1)) == [False, True, False]
+
+
+def test_a_task_that_was_seen_to_start_passes() -> None:
+    start = Part((), "tasks", {"id": "1", "name": "model", "input": {}, "triggers": []})
+    assert passing(start, said("model:1"), said("model:2")) == [True, True, False]
+
+
+def test_a_task_that_was_seen_to_end_was_not_seen_to_start() -> None:
+    end = Part((), "tasks", {"id": "1", "name": "model", "result": {}, "error": None, "interrupts": []})
+    assert passing(end, said("model:1")) == [True, False]
+
+
+def test_within_a_task_that_was_seen_to_start_everything_passes() -> None:
+    start = Part((), "tasks", {"id": "1", "name": "child", "input": {}, "triggers": []})
+    assert passing(start, said("child:1|model:2"), said("child:1|inner:3|model:4")) == [True] * 3
+
+
+def test_after_a_gap_everything_is_suspect_again() -> None:
+    late = Latecomer()
+    assert passing(BEGINS, said("model:1"), latecomer=late) == [True, True]
+    late.gap()
+    assert passing(said("model:1"), VALUES, said("model:2"), latecomer=late) == [False, True, True]
+
+
+def test_after_a_gap_steps_are_counted_anew() -> None:
+    late = Latecomer()
+    assert passing(said("model:1", 1), latecomer=late) == [False]
+    late.gap()
+    assert passing(said("model:2", 2), latecomer=late) == [False]
+
+
+# --- every recording, joined and torn anywhere ------------------------------------------------------------------------
+
+OUTLIVES_ITS_STEP = "removed_while_another_streams"
+"""A recording in which a model call goes on after its superstep: what cannot be known of it, `latecomer` says."""
+PLATFORM: tuple[Source, ...] = ("platform", "platform-flat", "platform-messages", "platform-messages-flat")
+
+
+def joins(run: Told) -> list[Late]:
+    """Everybody who comes in the middle."""
+    return [cut(run, 0, place) for place in range(1, len(run.parts))]
+
+
+def ahead(run: Told) -> list[Late]:
+    """Those who come in the middle, and read a state that the stream has not come to yet; at every third place."""
+    return [cut(run, 0, place, run.newer(place)) for place in range(1, len(run.parts), 3)]
+
+
+def tears(run: Told) -> list[Late]:
+    """Those who were there from the start and lost some parts, at every third place."""
+    last = len(run.parts) - 1
+    places = range(1, last, 3)
+    return [cut(run, place, min(last, place + HOLES[place % len(HOLES)])) for place in places]
+
+
+HOW = {"joins": joins, "ahead": ahead, "tears": tears}
+
+
+class Found:
+    """What is wrong with what was told to latecomers of one source's runs."""
+
+    def __init__(self, source: Source, how: Any) -> None:
+        self.told = 0
+        self.wrong: list[str] = []
+        self.unlike: list[str] = []
+        self.muted_late: list[str] = []
+        self._earlier: dict[str, dict[str, set[bytes]]] = {}
+        """What earlier runs of a thread have shown: a subgraph that still waits has it in its values."""
+        for recording in recordings(source):
+            if recording.fixture == OUTLIVES_ITS_STEP:
+                continue
+            run = Told(recording)
+            for late in how(run):
+                self.told += 1
+                self._judge(run, late)
+            self._earlier.setdefault(recording.fixture, {}).update(run.texts)
+
+    def _judge(self, run: Told, late: Late) -> None:
+        name = f"{run.recording.name}, without {late.start} to {late.stop}"
+        earlier = self._earlier.get(run.recording.fixture, {})
+        wrong = [(at, text) for at, text in late.wrong if text not in earlier.get(at, ())]
+        self.wrong += [f"{name}: {at} {text.decode('utf-16-le', 'replace')!r}" for at, text in wrong]
+        if run.recording.ended != "error":
+            self._compare(run, late.telling, name)
+        clear = next((place for place in range(late.stop, len(run.parts)) if is_root_values(run.parts[place])), None)
+        self.muted_late += [f"{name}: {place}" for place in late.muted if clear is not None and place > clear]
+
+    def _compare(self, run: Told, telling: TranslatorRun, name: str) -> None:
+        values, options, view = run.recording.state["values"], run.options, telling.view
+        has_messages = isinstance(values, dict) and options.messages_key in values
+        stored = expected(values, options).messages
+        own = telling.own(view.messages, [item["id"] for item in stored])
+        if has_messages and comparable(stored) != comparable(own):
+            self.unlike.append(f"{name}: {view.messages}")
+        if values and expected(values, options).state != view.state:
+            self.unlike.append(f"{name}: {view.state}")
+
+
+_found: dict[tuple[Source, str], Found] = {}
+
+
+@pytest.fixture(params=[(source, how) for source in PLATFORM for how in HOW], ids="-".join)
+def found(request: pytest.FixtureRequest) -> Found:
+    source, how = request.param
+    if (source, how) not in _found:
+        _found[source, how] = Found(source, HOW[how])
+    return _found[source, how]
+
+
+def test_nothing_is_shown_but_beginnings_of_what_was_said(found: Found) -> None:
+    assert found.told
+    assert found.wrong == []
+
+
+def test_in_the_end_the_client_holds_what_the_thread_does(found: Found) -> None:
+    assert found.unlike == []
+
+
+def test_nothing_is_muted_after_the_next_root_values(found: Found) -> None:
+    assert found.muted_late == []
+
+
+@pytest.mark.parametrize("source", PLATFORM)
+def test_a_run_heard_from_its_first_part_is_told_in_full(source: Source) -> None:
+    for recording in recordings(source):
+        late = Latecomer()
+        assert all(late.passes(part) for part in Told(recording).parts), recording.name

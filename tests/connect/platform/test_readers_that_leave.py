@@ -1,0 +1,157 @@
+"""A reader that goes away, however, wherever its stream is: its connections are closed and no task is left."""
+
+import asyncio
+import gc
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from langgraph_agui.connect import Policy, connect, connect_sse, watch, watch_sse
+
+from tests.fault_server import WITHIN, Answer, End, dropped, refused
+from tests.listening import turns
+from tests.recorded_run import Recorded
+from tests.scripted_connects import AT_ONCE, Desk, desk
+from tests.scripted_platform import Broken, ScriptedPlatform
+
+Prepare = Callable[[ScriptedPlatform], None]
+HELD = Broken(at=4000, end=End.HELD)
+WAITING = Policy(first=60, most=60)
+
+
+@pytest.fixture
+async def at() -> AsyncIterator[Desk]:
+    async with desk() as opened:
+        yield opened
+
+
+def _streams(*streams: Broken | Answer, **instead: list[Answer | None]) -> Prepare:
+    def prepare(platform: ScriptedPlatform) -> None:
+        platform.streams, platform.instead = list(streams), instead
+
+    return prepare
+
+
+STATES: dict[str, tuple[Prepare, Policy]] = {
+    "at the first question": (_streams(thread=[dropped(End.HELD)]), AT_ONCE),
+    "before the headers": (_streams(dropped(End.HELD)), AT_ONCE),
+    "at the state, joined": (_streams(HELD, state=[None, dropped(End.HELD)]), AT_ONCE),
+    "in the stream": (_streams(HELD), AT_ONCE),
+    "asking for the run": (_streams(Broken(at=4000), run=[dropped(End.HELD)]), AT_ONCE),
+    "waiting to come again": (_streams(Broken(at=4000)), WAITING),
+    "waiting to ask again": (_streams(thread=[refused(502)]), WAITING),
+    "joining again": (_streams(Broken(at=4000), dropped(End.HELD)), AT_ONCE),
+}
+"""Where a stream comes to and stays, and how patient it is."""
+ENTRIES: dict[str, Any] = {"connect": connect, "connect_sse": connect_sse, "watch": watch, "watch_sse": watch_sse}
+
+
+def others() -> set[asyncio.Task[Any]]:
+    """The tasks that are neither the test's nor the server's."""
+    return {
+        task
+        for task in asyncio.all_tasks() - {asyncio.current_task()}
+        if getattr(task.get_coro(), "__qualname__", "") != "FaultServer.serve"
+    }
+
+
+def in_use(at: Desk) -> list[Any]:
+    """The connections that the client's pool has given out."""
+    pool = at.client.http.client._transport._pool
+    return [each for each in pool.connections if not each.is_idle() and not each.is_closed()]
+
+
+async def all_gone(at: Desk) -> None:
+    """Returns when the server has seen every connection end."""
+    async with asyncio.timeout(WITHIN):
+        for asked in at.server.requests:
+            await asked.gone.wait()
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+@pytest.mark.parametrize("state", STATES)
+async def test_a_reader_that_is_cancelled_leaves_nothing(
+    recorded_chat: Recorded, at: Desk, state: str, entry: str
+) -> None:
+    prepare, patience = STATES[state]
+    platform = ScriptedPlatform(recorded_chat, present=1)
+    prepare(platform)
+    at.open(platform)
+    reads = asyncio.create_task(_read(ENTRIES[entry](at.client, platform.thread_id, patience=patience)))
+    await asyncio.wait({reads}, timeout=0.15)
+    assert not reads.done()
+    reads.cancel()
+    with suppress(asyncio.CancelledError):
+        await reads
+    await turns(20)
+    assert others() == set()
+    assert in_use(at) == []
+    await all_gone(at)
+
+
+async def _read(stream: Any) -> None:
+    async for _ in stream:
+        pass
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+@pytest.mark.parametrize("count", [1, 2, 5])
+async def test_a_stream_that_is_closed_leaves_nothing(
+    recorded_chat: Recorded, at: Desk, count: int, entry: str
+) -> None:
+    platform = ScriptedPlatform(recorded_chat, present=1)
+    platform.streams = [HELD]
+    at.open(platform)
+    stream = ENTRIES[entry](at.client, platform.thread_id)
+    for _ in range(1 if entry.endswith("sse") else count):
+        await anext(stream)
+    await stream.aclose()
+    assert in_use(at) == []
+    await turns(20)  # generators of httpx are closed by the loop
+    assert others() == set()
+    await all_gone(at)
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+async def test_a_stream_that_is_forgotten_leaves_nothing(recorded_chat: Recorded, at: Desk, entry: str) -> None:
+    platform = ScriptedPlatform(recorded_chat, present=1)
+    platform.streams = [HELD]
+    at.open(platform)
+    stream = ENTRIES[entry](at.client, platform.thread_id)
+    await anext(stream)
+    del stream
+    gc.collect()
+    await all_gone(at)
+    assert in_use(at) == []
+
+
+async def test_a_stream_that_was_never_read_has_asked_nothing(recorded_chat: Recorded, at: Desk) -> None:
+    platform = ScriptedPlatform(recorded_chat)
+    at.open(platform)
+    await connect(at.client, platform.thread_id).aclose()
+    assert at.server.requests == []
+
+
+@pytest.mark.parametrize("question", ["thread", "state", "runs", "stream"])
+async def test_a_refusal_leaves_nothing(recorded_chat: Recorded, at: Desk, question: str) -> None:
+    platform = ScriptedPlatform(recorded_chat, present=1)
+    if question != "stream":
+        platform.instead = {"thread": [dropped(End.HELD)], "state": [dropped(End.HELD)]}
+    platform.instead[question] = [refused(403)]
+    guest = await at.told(platform)
+    assert guest.end == "forbidden"
+    assert others() == set()
+    assert in_use(at) == []
+    await all_gone(at)
+
+
+@pytest.mark.parametrize("entry", ["connect", "connect_sse"])
+async def test_a_stream_that_ended_leaves_nothing(recorded_chat: Recorded, at: Desk, entry: str) -> None:
+    platform = ScriptedPlatform(recorded_chat)
+    platform.streams = [Broken(at=4000)]
+    at.open(platform)
+    await _read(ENTRIES[entry](at.client, platform.thread_id, patience=AT_ONCE))
+    assert others() == set()
+    assert in_use(at) == []
+    await all_gone(at)

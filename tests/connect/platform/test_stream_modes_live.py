@@ -1,0 +1,112 @@
+"""Connecting to runs of a server that do not stream what is best: other modes, or the server's newer event protocol.
+
+Whoever comes is told what those modes allow, and in the end what the thread holds; never an end without it."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from langgraph_sdk.client import LangGraphClient
+
+from tests.agui_client import VERSIONS, AguiClient
+from tests.backend import Backend, cases, on
+from tests.gates import asked, gates
+from tests.guests import Guests, assert_holds
+from tests.platform_runs import started
+from tests.visits import all_visited, made
+
+MODES = ["values", "messages-tuple", "messages", "updates", "custom", "events", "tasks", "checkpoints", "debug"]
+ENDS = {"gated_chat": "success", "gated_asking": "interrupt", "gated_raising": "ValueError"}
+RUNS = [("gated_chat", True), ("gated_chat", False), ("gated_asking", True), ("gated_raising", False)]
+"""Graphs, and whether the server keeps what their runs stream."""
+CASES: dict[str, tuple[str, dict[str, Any]]] = {
+    f"{graph}, {mode}, {'kept' if kept else 'not kept'}": (
+        graph,
+        {"stream_mode": [mode], "stream_resumable": kept, "partial": False, "stops": [("first 3",), ("first over",)]},
+    )
+    for graph, kept in RUNS
+    for mode in MODES
+}
+ON_AEGRA = [
+    *(f"gated_chat, {mode}, kept" for mode in ("values", "messages-tuple", "updates", "events")),
+    "gated_asking, values, kept",
+    "gated_raising, messages-tuple, not kept",
+    "gated_raising, events, not kept",
+]
+AEGRA = dict.fromkeys(CASES.keys() - set(ON_AEGRA), "keeps every run, and streams these modes as it does others")
+"""What would say nothing new on Aegra."""
+NAMES = cases(CASES, aegra=AEGRA)
+
+
+@pytest.fixture(scope="module")
+def visits(backend: Backend) -> dict[str, Any]:
+    """A visited run for each case, all made at once."""
+    return asyncio.run(all_visited(backend, on(backend, CASES, aegra=AEGRA)))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_whatever_is_streamed_the_end_is_what_the_thread_holds(
+    visits: dict[str, Any], name: str, agui_client: AguiClient
+) -> None:
+    visit = made(visits, name)
+    for guest in visit.guests:
+        assert_holds(agui_client, guest, visit.values)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_whatever_is_streamed_the_end_is_the_runs(visits: dict[str, Any], name: str) -> None:
+    visit = made(visits, name)
+    told = {(guest.end, *guest.run_ids) for guest in visit.guests}
+    assert told == {(ENDS[visit.graph], visit.run_id)}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_whatever_is_streamed_nothing_is_shown_cut(visits: dict[str, Any], name: str) -> None:
+    assert [guest.cut for guest in made(visits, name).guests if guest.cut] == []
+
+
+async def commanded(client: LangGraphClient, thread_id: str, graph: str, config: Any) -> str:
+    """The id of a run that was started by the newer protocol."""
+    params = {"assistant_id": graph, "input": asked(), "config": config}
+    command = {"id": 1, "method": "run.start", "params": params}
+    said: Any = await client.http.post(f"/threads/{thread_id}/commands", json=command)
+    return str(said["result"]["run_id"])
+
+
+@pytest.mark.parametrize("graph", ["gated_chat", "gated_agent", "gated_asking", "gated_raising", "gated_writer"])
+async def test_a_run_of_the_newer_protocol_ends_with_what_the_thread_holds(
+    backend: Backend, agui_client: AguiClient, graph: str
+) -> None:
+    async with gates() as gate, backend.client() as client, Guests(client) as guests:
+        gate.hold("first 3", "call 3", "percent 50")
+        thread_id = (await client.threads.create())["thread_id"]
+        run_id = await commanded(client, thread_id, graph, gate.config())
+        came = [guests.connect(thread_id)]
+        point = await gate.next()
+        came += [guests.connect(thread_id, version) for version in VERSIONS]
+        for guest in came:
+            await guest.told("RUN_STARTED")
+        gate.open(point)
+        for guest in came:
+            await guest.over()
+        values = (await client.threads.get_state(thread_id))["values"]
+    for guest in came:
+        assert_holds(agui_client, guest, values)
+        assert (guest.run_ids, guest.end, guest.cut) == ([run_id], ENDS.get(graph, "success"), [])
+
+
+@pytest.mark.parametrize("subgraphs", [True, False])
+async def test_without_its_subgraphs_a_run_ends_with_what_the_thread_holds(
+    backend: Backend, agui_client: AguiClient, subgraphs: bool
+) -> None:
+    modes: Any = {"stream_mode": ["values", "messages-tuple"], "stream_subgraphs": subgraphs, "stream_resumable": True}
+    async with gates() as gate, backend.client() as client, Guests(client) as guests:
+        gate.hold("inside 3")
+        run = await started(client, "gated_subgraph", gate, **modes)
+        await gate.reached("inside 3")
+        came = [guests.connect(run.thread_id, version) for version in VERSIONS]
+        for guest in came:
+            await guest.told("RUN_STARTED")
+        gate.open("*")
+        for guest in came:
+            assert_holds(agui_client, await guest.over(), (await run.state())["values"])

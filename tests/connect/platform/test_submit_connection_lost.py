@@ -1,0 +1,105 @@
+"""A client's run on a platform whose connections are cut, or that is killed in the middle of it: the client is told it
+once, to its end; or that the platform is lost."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from langgraph_agui.connect import Policy
+from langgraph_sdk import get_client
+
+from fixtures.gated import FIRST, SECOND
+from tests.agui_client import AguiClient
+from tests.dev_server import MortalServer
+from tests.gates import Gates
+from tests.guests import assert_holds
+from tests.platform_chats import Asker, Room, asking
+from tests.proxy import Way, proxied
+from tests.scripted_connects import assert_refused, shrunk
+from tests.translator_runs import left_open
+
+PATIENT = Policy(first=0.05, most=0.3, tries=200)
+ONCE_ONLY = Policy(tries=1)
+"""No patience: the SDK's client itself tries for seconds to reach a port on which nobody listens."""
+
+
+@pytest.fixture
+async def way(dev_server: str) -> AsyncIterator[Way]:
+    async with proxied(dev_server) as way:
+        yield way
+
+
+@pytest.fixture
+async def cuttable(way: Way, gate: Gates) -> AsyncIterator[Room]:
+    """A room whose connections can be cut."""
+    async with get_client(url=way.url) as client, Room(gate, client) as here:
+        yield here
+
+
+@pytest.fixture
+async def mortal(mortal_server: MortalServer, gate: Gates) -> AsyncIterator[Room]:
+    """A room of a server that can be killed."""
+    async with get_client(url=mortal_server.url) as client, Room(gate, client) as here:
+        yield here
+
+
+def assert_told_whole(agui_client: AguiClient, asker: Asker, values: Any) -> None:
+    """It ends well, and nothing was shown cut, or twice, or taken back."""
+    assert (asker.end, asker.run_ids, asker.cut, asker.texts) == ("success", ["r"], [], [FIRST, SECOND])
+    assert (shrunk(asker.events), left_open(asker.events)) == ([], [])
+    assert_holds(agui_client, asker, values)
+
+
+async def test_cut_at_every_third_point_of_a_run(cuttable: Room, way: Way, agui_client: AguiClient) -> None:
+    gate = cuttable.gate
+    gate.hold("*")
+    asker = cuttable.asks("gated_chat", asking("hello", "r"), patience=PATIENT)
+    await gate.reached("first 0")
+    await asker.told("RUN_STARTED")
+    for number in range(18):
+        point = await gate.next()
+        if number % 3 == 1:
+            way.cut()
+        gate.let_on(point)
+        await gate.left(point)
+    gate.open("*")
+    await asker.over()
+    assert_told_whole(agui_client, asker, await cuttable.values(asker.thread_id))
+
+
+async def test_a_killed_server_that_comes_back_leaves_no_ghost(
+    mortal: Room, mortal_server: MortalServer, agui_client: AguiClient
+) -> None:
+    mortal.gate.hold("second 3")
+    asker = mortal.asks("gated_chat", asking("hello", "r"), patience=PATIENT)
+    await asker.sees("Alpha beta gamma ")
+    await mortal_server.kill()
+    await mortal.gate.left("second 3")
+    await mortal_server.start()
+    await mortal.gate.reached("second 3", times=2)
+    mortal.gate.open("*")
+    await asker.over()
+    assert (asker.end, asker.run_ids, asker.cut, asker.texts) == ("success", ["r"], [], [FIRST, SECOND])
+    assert_holds(agui_client, asker, await mortal.values(asker.thread_id))
+
+
+async def test_a_killed_server_that_stays_away_is_lost(
+    mortal: Room, mortal_server: MortalServer, agui_client: AguiClient
+) -> None:
+    mortal.gate.hold("second 3")
+    asker = mortal.asks("gated_chat", asking("hello", "r"), patience=ONCE_ONLY)
+    await asker.sees("Alpha beta gamma ")
+    await mortal_server.kill()
+    await asker.over()
+    assert_refused(agui_client, asker, "lost")
+    assert asker.texts == [FIRST, "Alpha beta gamma "]
+
+
+async def test_a_platform_that_is_not_there_is_lost(agui_client: AguiClient, gate: Gates) -> None:
+    async with (
+        proxied("http://127.0.0.1:9") as nowhere,
+        get_client(url=nowhere.url) as client,
+        Room(gate, client) as here,
+    ):
+        asker = await here.asks("gated_chat", asking("hello", "r"), patience=ONCE_ONLY).over()
+    assert_refused(agui_client, asker, "lost")

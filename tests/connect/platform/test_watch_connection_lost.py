@@ -1,0 +1,203 @@
+"""Watching a thread of a real server over connections that are lost, or that the server does not have."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+import pytest
+from langgraph_agui.connect import Policy
+from langgraph_sdk import get_client
+from langgraph_sdk.client import LangGraphClient
+
+from fixtures.gated import FIRST, SECOND
+from tests.agui_client import AguiClient
+from tests.backend import Backend
+from tests.dev_server import MortalServer
+from tests.gates import Gates
+from tests.platform_runs import FULL, Started, started
+from tests.proxy import Way, proxied
+from tests.watching import ending, streamed, watching
+
+TOKENS: dict[str, Any] = {**FULL, "stream_resumable": False}
+QUICK = Policy(first=0.01, most=0.05, tries=2000)
+SOON = Policy(first=0.01, most=0.01, tries=3)
+
+
+@pytest.fixture
+async def client(dev_server: str) -> AsyncIterator[LangGraphClient]:
+    async with get_client(url=dev_server) as client:
+        yield client
+
+
+@pytest.fixture
+async def way(dev_server: str) -> AsyncIterator[Way]:
+    async with proxied(dev_server) as way:
+        yield way
+
+
+@pytest.fixture
+async def cuttable(way: Way) -> AsyncIterator[LangGraphClient]:
+    """A client whose connections can be cut."""
+    async with LangGraphClient(httpx.AsyncClient(base_url=way.url)) as client:
+        yield client
+
+
+async def values_of(run: Started) -> Any:
+    return (await run.state())["values"]
+
+
+@pytest.mark.parametrize("how", [FULL, TOKENS], ids=["kept", "not kept"])
+async def test_a_run_whose_connection_is_cut_is_told_on(
+    client: LangGraphClient, cuttable: LangGraphClient, way: Way, gate: Gates, agui_client: AguiClient, how: Any
+) -> None:
+    gate.hold("first 3", "first 6")
+    thread = await client.threads.create()
+    async with watching(cuttable, thread["thread_id"], patience=QUICK) as watchers:
+        run = await Started(client, thread["thread_id"], "").next("gated_chat", gate, **how)
+        await gate.reached("first 3")
+        await watchers.says("One two three ")
+        way.close()
+        gate.open("first 3")
+        await gate.reached("first 6")
+        way.open()
+        gate.open("*")
+        assert ending(await watchers.told(run.run_id)) == "success"
+        after = await run.next("gated_chat", gate, **how)
+        assert streamed(await watchers.told(after.run_id)) == FIRST + SECOND
+        assert watchers.first.ended == [run.run_id, after.run_id]
+        watchers.assert_holds(agui_client, await values_of(run))
+        watchers.assert_shows_beginnings(agui_client, (FIRST, SECOND))
+
+
+@pytest.mark.parametrize("end", ["success", "cancelled", "interrupt", "ValueError"])
+async def test_a_run_that_ends_while_the_server_is_away_ends_as_it_did(
+    client: LangGraphClient, cuttable: LangGraphClient, way: Way, gate: Gates, agui_client: AguiClient, end: str
+) -> None:
+    graphs = {"interrupt": "gated_asking", "ValueError": "gated_raising"}
+    gate.hold("first 3")
+    thread = await client.threads.create()
+    async with watching(cuttable, thread["thread_id"], patience=QUICK) as watchers:
+        run = await Started(client, thread["thread_id"], "").next(graphs.get(end, "gated_chat"), gate, **TOKENS)
+        await gate.reached("first 3")
+        await watchers.says("One two three ")
+        way.close()
+        if end == "cancelled":
+            await client.runs.cancel(run.thread_id, run.run_id, wait=True)
+        else:
+            gate.open("*")
+            await run.end()
+        await way.refused.wait()
+        way.open()
+        assert ending(await watchers.told(run.run_id)) == end
+        assert len(watchers.first.runs) == 1
+        if end in ("success", "interrupt"):
+            watchers.assert_holds(agui_client, await values_of(run))
+
+
+async def test_runs_that_come_and_go_while_the_server_is_away_are_told_after_it(
+    client: LangGraphClient, cuttable: LangGraphClient, way: Way, gate: Gates, agui_client: AguiClient
+) -> None:
+    before = await started(client, "gated_chat", gate)
+    await before.end()
+    async with watching(cuttable, before.thread_id, patience=QUICK) as watchers:
+        await watchers.told(before.run_id)
+        way.close()
+        runs = [await before.next("gated_chat", gate) for _ in range(2)]
+        await runs[-1].end()
+        await way.refused.wait()
+        way.open()
+        await watchers.told(runs[-1].run_id)
+        assert watchers.first.ended == [run.run_id for run in [before, *runs]]
+        watchers.assert_holds(agui_client, await values_of(before))
+
+
+@pytest.mark.parametrize("when", ["in a run", "between runs"])
+async def test_a_server_that_is_gone_for_good_is_an_error_and_the_end(
+    client: LangGraphClient, cuttable: LangGraphClient, way: Way, gate: Gates, agui_client: AguiClient, when: str
+) -> None:
+    gate.hold("first 3")
+    thread = await client.threads.create()
+    async with watching(cuttable, thread["thread_id"], patience=SOON) as watchers:
+        run = await Started(client, thread["thread_id"], "").next("gated_chat", gate, **TOKENS)
+        await gate.reached("first 3")
+        await watchers.says("One two three ")
+        if when == "between runs":
+            gate.open("*")
+            await watchers.told(run.run_id)
+        way.close()
+        await watchers.over()
+        for watcher in watchers.each:
+            assert watcher.events[-1]["code"] == "lost"
+            answer = agui_client.play(watcher.events, version=watcher.version, mode="connect")
+            assert answer.accepted
+
+
+async def test_a_run_that_a_restarted_server_executes_again_is_one_run(
+    mortal_server: MortalServer, gate: Gates, agui_client: AguiClient
+) -> None:
+    async with Backend("dev", mortal_server.url).client() as client:
+        gate.hold("second 2")
+        thread = Started(client, (await client.threads.create())["thread_id"], "")
+        async with watching(client, thread.thread_id, patience=QUICK) as watchers:
+            run = await thread.next("gated_chat", gate, **TOKENS)
+            await gate.reached("second 2")
+            await watchers.says("Alpha beta ")
+            await mortal_server.kill()
+            await gate.left("second 2")
+            await mortal_server.start()
+            await gate.reached("second 2", times=2)
+            gate.open("*")
+            assert ending(await watchers.told(run.run_id)) == "success"
+            after = await thread.next("gated_chat", gate, **TOKENS)
+            assert streamed(await watchers.told(after.run_id)) == FIRST + SECOND
+            assert watchers.first.ended == [run.run_id, after.run_id]
+            watchers.assert_holds(agui_client, await values_of(run))
+            watchers.assert_shows_beginnings(agui_client, (FIRST, SECOND))
+
+
+# --- servers that do not stream threads -------------------------------------------------------------------------------
+
+
+class WithoutThreadStreams(httpx.AsyncHTTPTransport):
+    """To a server that does not know what a thread's stream is."""
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("/stream") and "/runs/" not in request.url.path:
+            return httpx.Response(404, json={"detail": "Not Found"}, request=request)
+        return await super().handle_async_request(request)
+
+
+async def test_where_threads_are_not_streamed_they_are_looked_at(
+    dev_server: str, gate: Gates, agui_client: AguiClient
+) -> None:
+    http = httpx.AsyncClient(base_url=dev_server, transport=WithoutThreadStreams())
+    gate.hold("b first 3")
+    async with LangGraphClient(http) as client:
+        before = await started(client, "gated_writer", gate)
+        await before.end()
+        async with watching(client, before.thread_id, poll=0.01) as watchers:
+            await watchers.told(before.run_id)
+            run = await before.next("gated_chat", gate, run="b", **FULL)
+            await watchers.says("One two three ")
+            gate.open("*")
+            await watchers.told(run.run_id)
+            asking = await before.next("gated_asking", gate)
+            assert ending(await watchers.told(asking.run_id)) == "interrupt"
+            await client.threads.update_state(run.thread_id, {"messages": []}, as_node="second")
+            state = await run.state()
+            written = f"checkpoint-{state['checkpoint_id']}"
+            assert ending(await watchers.told(written)) == "success"
+            assert watchers.first.ended == [before.run_id, run.run_id, asking.run_id, written]
+            watchers.assert_holds(agui_client, state["values"])
+
+
+async def test_runs_are_told_on_every_server(backend: Backend, gate: Gates, agui_client: AguiClient) -> None:
+    async with backend.client() as client:
+        thread = Started(client, (await client.threads.create())["thread_id"], "")
+        async with watching(client, thread.thread_id, poll=0.05) as watchers:
+            run = await thread.next("gated_chat", gate, **FULL)
+            await watchers.told(run.run_id)
+            asking = await thread.next("gated_asking", gate, **FULL)
+            assert ending(await watchers.told(asking.run_id)) == "interrupt"
+            assert watchers.first.ended == [run.run_id, asking.run_id]
+            watchers.assert_holds(agui_client, await values_of(run))

@@ -1,0 +1,111 @@
+"""The platform behind an app is killed in mid-run: who reads there is told as `connect` tells it, over HTTP."""
+
+import asyncio
+import uuid
+from collections.abc import AsyncIterator
+from contextlib import aclosing, asynccontextmanager
+
+from langgraph_agui.connect import Intake, Platform, Policy
+from langgraph_agui.connect.serve import Agent, agui_app
+from langgraph_sdk import get_client
+
+from fixtures.gated import FIRST, SECOND
+from tests.agui_client import AguiClient
+from tests.dev_server import MortalServer
+from tests.gates import Gates
+from tests.guests import Guest, played
+from tests.serving import Served, posted, served, told
+
+PATIENT = Policy(first=0.1, most=0.3, tries=200)
+ONCE_ONLY = Policy(tries=1)
+HALF = "Alpha beta gamma "
+
+
+@asynccontextmanager
+async def app_before(platform: MortalServer, gate: Gates, patience: Policy) -> AsyncIterator[Served]:
+    """An app that serves the platform's chat."""
+    async with get_client(url=platform.url) as client:
+        source = Platform(client, "gated_chat")
+        agent = Agent(source=source, intake=Intake(config=gate.config()), patience=patience)
+        async with served(agui_app({"chat": agent})) as server:
+            yield server
+
+
+class Readers:
+    """Who asked for the run, who connected to it, and who watches its thread, on a platform that is then killed."""
+
+    def __init__(self, server: Served) -> None:
+        self._server = server
+        self._thread, self._run = str(uuid.uuid4()), str(uuid.uuid4())
+        self.asked, self.connected, self.watching = (Guest("1.0.0", None) for _ in range(3))
+        self._tasks: list[asyncio.Task[None]] = []
+
+    @property
+    def all(self) -> list[Guest]:
+        return [self.asked, self.connected, self.watching]
+
+    async def __aenter__(self) -> "Readers":
+        self._client = self._server.client()
+        await self._reads(self.asked, "POST", "/chat", "hi")
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._client.aclose()
+
+    async def come(self) -> None:
+        """The others come, and all have heard the run half."""
+        await self._reads(self.connected, "POST", "/chat/connect")
+        await self._reads(self.watching, "GET", f"/watch/{self._thread}")
+        for guest in self.all:
+            await guest.sees(HALF)
+
+    async def _reads(self, guest: Guest, method: str, path: str, *said: str) -> None:
+        given = posted(self._thread, *said, run_id=self._run) if method == "POST" else None
+        begun = asyncio.Event()
+
+        async def read() -> None:
+            async with self._client.stream(method, path, json=given, timeout=60) as response:
+                begun.set()
+                async with aclosing(told(response)) as events:  # type: ignore[type-var]
+                    async for event in events:
+                        guest.take(event)
+
+        self._tasks.append(asyncio.create_task(read()))
+        await asyncio.wait_for(begun.wait(), 30)
+
+
+async def test_a_platform_that_comes_back_is_waited_for(
+    mortal_server: MortalServer, gate: Gates, agui_client: AguiClient
+) -> None:
+    gate.hold("second 3")
+    async with app_before(mortal_server, gate, PATIENT) as server, Readers(server) as readers:
+        await gate.reached("second 3")
+        await readers.come()
+        await mortal_server.kill()
+        await gate.left("second 3")
+        await mortal_server.start()
+        await gate.reached("second 3", times=2)
+        gate.open("*")
+        for guest in readers.all:
+            await guest.told("RUN_FINISHED")
+    for guest in readers.all:
+        assert (guest.end, guest.texts, guest.cut) == ("success", [FIRST, SECOND], [])
+        assert played(agui_client, guest).accepted
+
+
+async def test_a_platform_that_stays_away_is_told_as_lost(
+    mortal_server: MortalServer, gate: Gates, agui_client: AguiClient
+) -> None:
+    gate.hold("second 3")
+    async with app_before(mortal_server, gate, ONCE_ONLY) as server, Readers(server) as readers:
+        await gate.reached("second 3")
+        await readers.come()
+        await mortal_server.kill()
+        for guest in readers.all:
+            await guest.told("RUN_ERROR")
+    for guest in readers.all:
+        assert (guest.end, guest.texts) == ("lost", [FIRST, HALF])
+        assert played(agui_client, guest).warnings == []

@@ -1,0 +1,228 @@
+"""The end of a server: every stream ends in time, and says how. Processes are ended by signals, as they are."""
+
+import asyncio
+import signal
+import socket
+from typing import Any
+
+import httpx
+import pytest
+from ag_ui.core import RunAgentInput
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph_agui.connect import Intake, Local, Runs
+from langgraph_agui.connect.inputs import Prepared
+from langgraph_agui.connect.serve import Agent, agui_app
+from langgraph_agui.connect.serve.shutdown import Closing
+from starlette.applications import Starlette
+
+from fixtures.gated import GATED
+from tests.agui_client import AguiClient
+from tests.gates import Gates
+from tests.serving import WITHIN, app_process, events_of, kinds_of, posted, served, told, until
+
+
+def app_of(gate: Gates, runs: Runs | None = None, *, grace: float, **intake: Any) -> Starlette:
+    """The gated chat alone."""
+    source = Local(GATED["gated_chat"](InMemorySaver()), agent="graph", runs=runs)
+    return agui_app(Agent(source=source, intake=Intake(config=gate.config(), **intake)), grace=grace)
+
+
+def closing_of(app: Starlette) -> Closing:
+    found: Closing = app.state.closing
+    return found
+
+
+async def test_a_run_that_is_told_is_told_that_it_ends(gate: Gates, agui_client: AguiClient) -> None:
+    gate.hold("first 3")
+    app = app_of(gate, grace=0)
+    async with (
+        served(app) as server,
+        server.client() as client,
+        client.stream("POST", "/", json=posted("t", "hi")) as response,
+    ):
+        await gate.reached("first 3")
+        await closing_of(app).aclose()
+        events = events_of(await response.aread())
+    assert events[-1]["code"] == "shutdown"
+    assert events[-2]["type"] == "STEP_FINISHED"
+    messages = [{"id": "t-0", "role": "user", "content": "hi"}]
+    answer = agui_client.play(events, version="1.0.0", messages=messages, state={})
+    assert [message["content"] for message in answer.messages] == ["hi", "One two three "]
+    assert not answer.warnings
+
+
+async def test_a_run_that_ends_in_time_is_told_to_its_end(gate: Gates) -> None:
+    gate.hold("first 3")
+    app = app_of(gate, grace=WITHIN)
+    async with (
+        served(app) as server,
+        server.client() as client,
+        client.stream("POST", "/", json=posted("t", "hi")) as response,
+    ):
+        await gate.reached("first 3")
+        closing_of(app).begin()
+        gate.open("first 3")
+        assert kinds_of(await response.aread())[-1] == "RUN_FINISHED"
+        await closing_of(app).aclose()
+
+
+async def test_a_watcher_in_silence_is_let_go_at_once_and_without_a_word(gate: Gates) -> None:
+    app = app_of(gate, grace=WITHIN)
+    async with served(app) as server, server.client() as client:
+        await client.post("/", json=posted("t", "hi"))
+        async with client.stream("GET", "/watch/t") as response:
+            events = told(response)
+            await until(events, "RUN_FINISHED")
+            await asyncio.wait_for(closing_of(app).aclose(), WITHIN / 2)
+            assert [event async for event in events] == []
+
+
+async def test_a_watcher_is_let_go_when_the_run_it_is_told_ends(gate: Gates) -> None:
+    gate.hold("first 3")
+    app = app_of(gate, grace=WITHIN)
+    async with served(app) as server, server.client() as client, client.stream("GET", "/watch/t") as response:
+        async with client.stream("POST", "/", json=posted("t", "hi")) as asked:
+            await gate.reached("first 3")
+            closing_of(app).begin()
+            gate.open("first 3")
+            assert kinds_of(await asked.aread())[-1] == "RUN_FINISHED"
+        assert kinds_of(await response.aread())[-1] == "RUN_FINISHED"
+
+
+async def test_what_comes_after_the_end_has_begun_is_sent_away(gate: Gates) -> None:
+    app = app_of(gate, grace=0)
+    async with served(app) as server, server.client() as client:
+        await closing_of(app).aclose()
+        for answer in [await client.get("/health"), await client.post("/", json=posted("t", "hi"))]:
+            assert (answer.status_code, answer.json()["error"]) == (503, "shutdown")
+            assert "retry-after" in answer.headers
+
+
+async def test_a_run_that_waits_for_its_turn_is_told_that_it_has_none(gate: Gates) -> None:
+    gate.hold("first 0")
+    app = app_of(gate, grace=0, busy="queue")
+    async with (
+        served(app) as server,
+        server.client() as client,
+        client.stream("POST", "/", json=posted("t", "hi")),
+        client.stream("POST", "/", json=posted("t", "hi", "and on", run_id="run-2")) as waits,
+    ):
+        await closing_of(app).aclose()
+        assert events_of(await waits.aread())[-1]["code"] == "shutdown"
+
+
+async def test_what_is_queued_does_not_run_once_the_end_has_begun(gate: Gates) -> None:
+    gate.hold("first 3")
+    async with Runs() as runs:
+        app = app_of(gate, runs, grace=WITHIN, busy="queue")
+        async with served(app) as server, server.client() as client:
+            async with client.stream("POST", "/", json=posted("t", "hi")) as runs_now:
+                await gate.reached("first 3")
+                async with client.stream("POST", "/", json=posted("t", "hi", "and on", run_id="run-2")) as waits:
+                    async with client.stream("POST", "/", json=posted("t", "hi", "more", run_id="run-3")):
+                        pass  # this one has left
+                    closing_of(app).begin()
+                    assert [event.get("code") for event in events_of(await waits.aread())] == ["shutdown"]
+                    assert not runs.owned
+                gate.open("first 3")
+                assert kinds_of(await runs_now.aread())[-1] == "RUN_FINISHED"
+            assert runs.running == 0
+
+
+async def test_a_request_that_is_still_planned_is_sent_away(gate: Gates) -> None:
+    plans = asyncio.Event()
+
+    async def prepare(given: RunAgentInput) -> Prepared:
+        plans.set()
+        await asyncio.Event().wait()
+        return Prepared()
+
+    app = app_of(gate, grace=0, prepare=prepare)
+    async with served(app) as server, server.client() as client:
+        asks = asyncio.create_task(client.post("/", json=posted("t", "hi")))
+        await plans.wait()
+        await closing_of(app).aclose()
+        answer = await asks
+    assert (answer.status_code, answer.json()["error"]) == (503, "shutdown")
+
+
+async def test_a_request_that_was_let_in_before_the_end_has_the_grace_for_its_answer(gate: Gates) -> None:
+    plans, is_ending = asyncio.Event(), asyncio.Event()
+
+    async def prepare(given: RunAgentInput) -> Prepared:
+        plans.set()
+        await is_ending.wait()
+        return Prepared()
+
+    gate.hold("first 3")
+    app = app_of(gate, grace=WITHIN, prepare=prepare)
+    async with served(app) as server, server.client() as client:
+        asks = asyncio.create_task(client.post("/", json=posted("t", "hi")))
+        await plans.wait()
+        closing_of(app).begin()
+        is_ending.set()
+        await gate.reached("first 3")
+        gate.open("first 3")
+        answer = await asks
+    assert answer.status_code == 200
+    assert kinds_of(answer.content)[-1] == "RUN_FINISHED"
+
+
+async def test_the_runs_of_an_app_end_with_it_and_no_others(gate: Gates) -> None:
+    gate.hold("first 3", "other first 0")
+    async with Runs() as runs:
+        app = app_of(gate, runs, grace=0)
+        other = runs.start(GATED["gated_chat"](InMemorySaver()), {"messages": []}, gate.config("t", run="other"))
+        async with served(app) as server, server.client() as client:
+            async with client.stream("POST", "/", json=posted("t", "hi")):
+                await gate.reached("first 3")
+            run = runs.find("graph", "t")
+            assert run is not None
+        assert run.status == "cancelled"
+        assert other.status == "running"
+
+
+async def test_an_app_that_is_started_anew_lets_in_again(gate: Gates) -> None:
+    app = app_of(gate, grace=0)
+    for thread in ("t", "u"):
+        async with served(app) as server, server.client() as client:
+            assert (await client.post("/", json=posted(thread, "hi"))).status_code == 200
+
+
+def test_a_grace_is_no_less_than_nothing() -> None:
+    with pytest.raises(ValueError, match="grace"):
+        agui_app(GATED["gated_chat"](None), grace=-1)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize(("target", "path"), [("app", ""), ("mounted", "/agui")])
+async def test_a_signal_ends_every_stream_in_time(gate: Gates, number: signal.Signals, target: str, path: str) -> None:
+    gate.hold("first 3")
+    headers = {"x-gate": str(gate.port)}
+    with app_process(f"tests.served_app:{target}") as process:
+        async with (
+            httpx.AsyncClient(base_url=process.url + path, timeout=WITHIN, trust_env=False, headers=headers) as client,
+            client.stream("POST", "/gated_chat", json=posted("t", "hi")) as run,
+            client.stream("GET", "/watch/nobody?agent=gated_chat") as watch,
+        ):
+            await gate.reached("first 3")
+            process.send(number)
+            assert await watch.aread() == b""
+            assert events_of(await run.aread())[-1]["code"] == "shutdown"
+        assert await asyncio.to_thread(process.wait, WITHIN) in (0, -number)
+
+
+async def test_a_reader_that_never_reads_holds_up_the_end_no_longer_than_the_server_waits(gate: Gates) -> None:
+    gate.hold("second 0")
+    with app_process("tests.served_app:app", "--timeout-graceful-shutdown", "3") as process:
+        port = int(process.url.rpartition(":")[2])
+        with socket.create_connection(("127.0.0.1", port)) as deaf:
+            deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+            body = b'{"threadId": "t", "runId": "r", "messages": []}'
+            head = (
+                b"POST /gated_fast HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nX-Gate: %d\r\n" % gate.port
+            )
+            deaf.sendall(head + b"Content-Length: %d\r\n\r\n" % len(body) + body)
+            await gate.reached("second 0")
+            process.send(signal.SIGTERM)
+            assert await asyncio.to_thread(process.wait, WITHIN) in (0, -signal.SIGTERM)
