@@ -7,20 +7,28 @@ process that outlives its readers, `cancel` stops one for real; `outcome` asks a
 
 from .api import cancel, connect, connect_sse, watch, watch_sse
 from .api_run import run, run_sse
-from .backend import Local, Platform
-from .errors import InvalidIdError, InvalidInputError, InvalidRunIdError, InvalidThreadIdError, RunConflictError
+from .errors import (
+    ConnectionLost,
+    InvalidIdError,
+    InvalidInputError,
+    InvalidRunIdError,
+    InvalidThreadIdError,
+    PlatformError,
+    RunConflictError,
+)
 from .idle import PAST_ERROR, PastErrors
 from .inputs import Intake, Prepared
 from .local.run import Run
 from .local.run_store import RunNotFoundError, Runs, start
+from .local.source import Local
 from .platform.at_end import outcome
-from .platform.http import Cut, PlatformError
-from .platform.retry import Policy
+from .platform.retry import RetryPolicy
+from .platform.source import Platform
 from .shown import options_for
 
 __all__ = [
     "PAST_ERROR",
-    "Cut",
+    "ConnectionLost",
     "Intake",
     "InvalidIdError",
     "InvalidInputError",
@@ -30,8 +38,8 @@ __all__ = [
     "PastErrors",
     "Platform",
     "PlatformError",
-    "Policy",
     "Prepared",
+    "RetryPolicy",
     "Run",
     "RunConflictError",
     "RunNotFoundError",

@@ -13,15 +13,16 @@ from typing import Any, get_args
 from ag_ui.core import BaseEvent
 
 from ..translator import ClientView, Options
-from .backend import Local, Platform, Source, source_of
-from .encoded import Batches, closing, tell
-from .errors import InvalidIdError, checked_run_id, checked_thread_id, failed
+from .backend import Source, source_of
+from .encoded import Batches, closing, to_batch
+from .errors import ConnectionLost, InvalidIdError, PlatformError, checked_run_id, checked_thread_id, failed
 from .idle import PastErrors
 from .local.connect import cancel_local, connect_local
+from .local.source import Local
 from .local.watch import watched_local
 from .platform.connect import PlatformTelling
-from .platform.http import Cut, PlatformError
-from .platform.retry import Policy
+from .platform.retry import RetryPolicy
+from .platform.source import Platform
 from .platform.thread import PlatformThread
 from .platform.watch import POLL, watched
 from .platform.watch_assistant import assistant_watched
@@ -40,24 +41,24 @@ def connect(
     options: Options | None = None,
     view: ClientView | None = None,
     past_errors: PastErrors = "error",
-    patience: Policy | None = None,
+    retry: RetryPolicy | None = None,
 ) -> AsyncGenerator[BaseEvent, None]:
     """What a thread holds, and what runs on it, to its end, as `ag_ui.core` models.
 
     `source`: a `Local` or a `Platform`, or what stands for one: a compiled graph, a `RemoteGraph`, a client of
-    `langgraph_sdk`. `run_id`: the run to tell; None: what is running, or else the last. `options`: None shows the
+    `langgraph_sdk`. `run_id`: the run to emit; None: what is running, or else the last. `options`: None shows the
     channels of the graph's output schema; readers of a run of this process see the options it was started with.
     `view`: what the client is known to hold, so that it is told only what it lacks. `past_errors`: see `PastErrors`.
-    `patience`: how long a platform that can't be reached is waited for.
+    `retry`: how long a platform that can't be reached is waited for.
 
     An unknown thread is an empty stream. What goes wrong is told as `RUN_ERROR`, after what was open is closed; nothing
     raises but `TypeError` and `ValueError`, at once, for a source that is none and for options of another kind. Closing
     the iterator frees the connection and stops no run.
     """
     asked = source_of(source)
-    _check(options, view, past_errors, patience)
+    _check(options, view, past_errors, retry)
     version = _version(options)
-    return models(connected(asked, thread_id, run_id, options, view, past_errors, patience), version)
+    return models(connected(asked, thread_id, run_id, options, view, past_errors, retry), version)
 
 
 def connect_sse(
@@ -68,16 +69,16 @@ def connect_sse(
     options: Options | None = None,
     view: ClientView | None = None,
     past_errors: PastErrors = "error",
-    patience: Policy | None = None,
+    retry: RetryPolicy | None = None,
     heartbeat: float | None = HEARTBEAT,
 ) -> AsyncGenerator[bytes, None]:
     """The same as SSE frames; what is ready together in one piece, and a comment after `heartbeat` seconds of
     silence (None: never)."""
     asked = source_of(source)
-    _check(options, view, past_errors, patience)
+    _check(options, view, past_errors, retry)
     _check_seconds("heartbeat", heartbeat)
     version = _version(options)
-    return frames(connected(asked, thread_id, run_id, options, view, past_errors, patience), version, heartbeat)
+    return frames(connected(asked, thread_id, run_id, options, view, past_errors, retry), version, heartbeat)
 
 
 def watch(
@@ -88,7 +89,7 @@ def watch(
     options: Options | None = None,
     view: ClientView | None = None,
     past_errors: PastErrors = "error",
-    patience: Policy | None = None,
+    retry: RetryPolicy | None = None,
     poll: float = POLL,
 ) -> AsyncGenerator[BaseEvent, None]:
     """What a thread holds, and from then on every run of it, whoever starts it, as `ag_ui.core` models; never ends.
@@ -102,10 +103,10 @@ def watch(
     Ends only in `RUN_ERROR`, when the source is gone for good. Raises at once as `connect` does, and `TypeError` for
     both or neither of the two ids.
     """
-    _check(options, view, past_errors, patience)
+    _check(options, view, past_errors, retry)
     _check_seconds("poll", poll)
     told = watching(
-        _asked(source, thread_id, assistant_id), thread_id, assistant_id, options, view, past_errors, patience, poll
+        _asked(source, thread_id, assistant_id), thread_id, assistant_id, options, view, past_errors, retry, poll
     )
     return models(told, _version(options))
 
@@ -118,17 +119,17 @@ def watch_sse(
     options: Options | None = None,
     view: ClientView | None = None,
     past_errors: PastErrors = "error",
-    patience: Policy | None = None,
+    retry: RetryPolicy | None = None,
     poll: float = POLL,
     heartbeat: float | None = HEARTBEAT,
 ) -> AsyncGenerator[bytes, None]:
     """The same as SSE frames; what is ready together in one piece, and a comment after `heartbeat` seconds of
     silence (None: never)."""
     _check_seconds("heartbeat", heartbeat)
-    _check(options, view, past_errors, patience)
+    _check(options, view, past_errors, retry)
     _check_seconds("poll", poll)
     told = watching(
-        _asked(source, thread_id, assistant_id), thread_id, assistant_id, options, view, past_errors, patience, poll
+        _asked(source, thread_id, assistant_id), thread_id, assistant_id, options, view, past_errors, retry, poll
     )
     return frames(told, _version(options), heartbeat)
 
@@ -138,7 +139,7 @@ async def cancel(source: Any, thread_id: str, run_id: str | None = None) -> None
 
     `run_id`: None is what is going on; on a platform what waits is stopped as well, and a run may be named by the id
     that its client gave `run`, or by the platform's. Raises `LookupError` if there is no such run to stop, `ValueError`
-    for an id that can be none, and `PlatformError` or `Cut` for what the platform answers.
+    for an id that can be none, and `PlatformError` or `ConnectionLost` for what the platform answers.
     """
     asked = source_of(source)
     in_url = isinstance(asked, Platform)
@@ -147,12 +148,12 @@ async def cancel(source: Any, thread_id: str, run_id: str | None = None) -> None
     if isinstance(asked, Local):
         await cancel_local(asked, thread, run)
     else:
-        await PlatformThread(asked.client, thread, Policy()).cancel(run)
+        await PlatformThread(asked.client, thread, RetryPolicy()).cancel(run)
 
 
-def _check(options: Any, view: Any, past_errors: Any, patience: Any) -> None:
+def _check(options: Any, view: Any, past_errors: Any, retry: Any) -> None:
     """Raises `TypeError` or `ValueError` for what would be misread, or found out in the middle of a stream."""
-    kinds = (("options", options, Options), ("view", view, ClientView), ("patience", patience, Policy))
+    kinds = (("options", options, Options), ("view", view, ClientView), ("retry", retry, RetryPolicy))
     for name, given, kind in kinds:
         if given is not None and not isinstance(given, kind):
             raise TypeError(f"{name}: expected {kind.__name__} or None, got {type(given).__name__}")
@@ -176,7 +177,7 @@ async def connected(
     options: Options | None,
     view: ClientView | None,
     past_errors: PastErrors,
-    patience: Policy | None,
+    retry: RetryPolicy | None,
 ) -> Batches:
     """What `connect` tells, in batches; the arguments are checked already."""
     reader = Reader(direct(options or Options()), view)
@@ -187,7 +188,7 @@ async def connected(
         run = None if run_id is None else checked_run_id(run_id, in_url=in_url)
         if isinstance(source, Local):
             return connect_local(source, thread, reader, options, run_id=run, past_errors=past_errors)
-        return _telling(source, thread, reader, options, past_errors, patience).told_now(run)
+        return _telling(source, thread, reader, options, past_errors, retry).told_now(run)
 
     async with closing(_safely(reader, options, told)) as batches:
         async for batch in batches:
@@ -201,7 +202,7 @@ async def watching(
     options: Options | None,
     view: ClientView | None,
     past_errors: PastErrors,
-    patience: Policy | None,
+    retry: RetryPolicy | None,
     poll: float,
 ) -> Batches:
     """What `watch` tells, in batches; the arguments are checked already."""
@@ -213,11 +214,11 @@ async def watching(
             return watched_local(source, thread, reader, options, past_errors=past_errors, poll=poll)
 
         def telling_of(thread: Any, since: datetime | None = None) -> PlatformTelling:
-            return _telling(source, checked_thread_id(thread), reader, options, past_errors, patience, since)
+            return _telling(source, checked_thread_id(thread), reader, options, past_errors, retry, since)
 
         if assistant_id is None:
             return watched(telling_of(thread_id), poll)
-        return assistant_watched(source, assistant_id, telling_of, policy=patience or Policy(), poll=poll)
+        return assistant_watched(source, assistant_id, telling_of, policy=retry or RetryPolicy(), poll=poll)
 
     async with closing(_safely(reader, options, told, watches=True)) as batches:
         async for batch in batches:
@@ -230,10 +231,10 @@ def _telling(
     reader: Reader,
     options: Options | None,
     past_errors: PastErrors,
-    patience: Policy | None,
+    retry: RetryPolicy | None,
     since: datetime | None = None,
 ) -> PlatformTelling:
-    thread = PlatformThread(platform.client, thread_id, patience or Policy())
+    thread = PlatformThread(platform.client, thread_id, retry or RetryPolicy())
     return PlatformTelling(platform, thread, reader, options, past_errors, since)
 
 
@@ -246,10 +247,10 @@ async def _safely(
         async with closing(told()) as batches:
             async for batch in batches:
                 yield batch
-    except (PlatformError, Cut, InvalidIdError) as error:
+    except (PlatformError, ConnectionLost, InvalidIdError) as error:
         last = reader.view.terminal
         if last is None or (watches and last["type"] != "RUN_ERROR"):
-            yield tell([failed(error, options or Options())])
+            yield to_batch([failed(error, options or Options())])
 
 
 def _asked(source: Any, thread_id: str | None, assistant_id: str | None) -> Source:

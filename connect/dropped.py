@@ -11,9 +11,10 @@ import weakref
 from collections.abc import Iterable
 from typing import Final
 
-from .backend import Local, Source
+from .backend import Source
 from .errors import where
 from .local.run_store import Graph
+from .local.source import Local
 
 WHY: Final = {
     "tools": "neither its state nor its context has a field for them (`copilotkit`, `ag-ui`, `tools`)",

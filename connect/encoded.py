@@ -1,7 +1,7 @@
 """One event on its way to readers: translated once, encoded once, however many read it. Never which events, or when.
 
-Inside this package a stream is an iterator of batches, lists of `Told` that were ready at the same moment. What a
-reader gets of each, a model or a frame, is made when the first one asks, and kept.
+Inside this package a stream is an iterator of batches, lists of `EncodedEvent` that were ready at the same moment.
+What a reader gets of each, a model or a frame, is made when the first one asks, and kept.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _ESTIMATE = 160
 """Bytes around the text of an event that carries one piece of text."""
 
 
-class Told:
+class EncodedEvent:
     """An event as a wire dict, and the forms it is handed out in."""
 
     __slots__ = ("_frame", "_model", "_old", "event")
@@ -30,7 +30,7 @@ class Told:
         self.event = event
         self._frame: bytes | None = None
         self._model: BaseEvent | None = None
-        self._old: Told | None = None
+        self._old: EncodedEvent | None = None
 
     def frame(self, version: str | None) -> bytes:
         """The SSE frame, for a client of this protocol version (None: it declares none); b"" if it must not get it."""
@@ -53,22 +53,22 @@ class Told:
         delta = self.event.get("delta")
         return len(delta) + _ESTIMATE if isinstance(delta, str) else len(self.frame("1.0"))
 
-    def _for(self, version: str | None) -> Told:
+    def _for(self, version: str | None) -> EncodedEvent:
         if version is not None:
             return self
         if self._old is None:
             event = for_client_version(self.event, version)
-            self._old = self if event is self.event else Told(event or {})
+            self._old = self if event is self.event else EncodedEvent(event or {})
         return self._old
 
 
-Batch = list[Told]
+Batch = list[EncodedEvent]
 Batches = AsyncIterator[Batch]
 
 
-def tell(events: Iterable[Event]) -> Batch:
+def to_batch(events: Iterable[Event]) -> Batch:
     """Events that are ready together."""
-    return [Told(event) for event in events]
+    return [EncodedEvent(event) for event in events]
 
 
 def closing(items: AsyncIterator[_Item]) -> AbstractAsyncContextManager[AsyncIterator[_Item]]:

@@ -17,12 +17,13 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from typing import Any, Final
 
+from langgraph.graph.state import StateGraph
+from langgraph_sdk.client import SyncLangGraphClient
+
 from ..translator import Lost, Options, error_event
-from .platform.http import Cut, PlatformError
 
 Event = dict[str, Any]
 
@@ -30,12 +31,49 @@ INTERNAL: Final = "internal_error"
 CONFLICT: Final = "conflict"
 SHUTDOWN: Final = "shutdown"
 
+_CODES: Final = {
+    400: "invalid",
+    401: "unauthorized",
+    403: "forbidden",
+    404: "not_found",
+    409: "conflict",
+    422: "invalid",
+}
+"""By HTTP status of a platform's answer."""
 _LONGEST = 512
-_EXCEPTION = re.compile(r"(\w+)\((.*)\)", re.DOTALL)
 _UNFIT = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 """Controls and half characters: no storage, header or log takes them."""
 _UNFIT_IN_URL = re.compile(r"[/\\?#%]|\A\.+\Z")
 """What would make another path of the one an id is put into."""
+
+
+class ConnectionLost(Exception):  # noqa: N818 - nothing has failed yet: it is tried again
+    """A connection to a platform could not be made, was lost, or brought what cannot be read.
+
+    `reason`: which of these. `is_silence`: the connection stood, but nothing came within the read timeout.
+    """
+
+    def __init__(self, reason: str, *, is_silence: bool = False) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.is_silence = is_silence
+
+
+class PlatformError(Exception):
+    """A platform refused a request, and would again.
+
+    `status`: the HTTP status. `message`: what the platform said. `code`: the code that stands for the status.
+    """
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message
+
+    @property
+    def code(self) -> str:
+        """`unauthorized`, `forbidden`, `not_found`, `conflict`, `invalid`, or `platform_error` for all else."""
+        return _CODES.get(self.status, "platform_error")
 
 
 class RunConflictError(RuntimeError):
@@ -110,7 +148,7 @@ def code_of(error: BaseException) -> str:
             return error.code
         case UnreadableError() | ThreadNotFoundError():
             return error.code
-        case Cut():
+        case ConnectionLost():
             return Lost.code
         case _:
             return INTERNAL
@@ -122,19 +160,14 @@ def where(agent: object, thread_id: str | None, run_id: str | None = None) -> st
     return ", ".join(f"{what} {name!r}" for what, name in known.items() if name is not None)
 
 
-def stored_error(error: Any) -> Any:
-    """A task's error as checkpoints keep it, which is what `repr` gives, taken apart; anything else as it is."""
-    if not isinstance(error, str):
-        return error
-    match = _EXCEPTION.fullmatch(error)
-    if match is None:
-        return error
-    name, given = match.groups()
-    try:
-        message = ast.literal_eval(given) if given else ""
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        message = given
-    return {"error": name, "message": str(message)}
+def type_of(given: Any) -> str:
+    """The type of a value that is no source, as error messages name it, with what to do about it."""
+    name = type(given).__name__
+    if isinstance(given, StateGraph):
+        return f"{name}, which is not compiled: call .compile() on it"
+    if isinstance(given, SyncLangGraphClient):
+        return f"{name}, which is synchronous: use get_client()"
+    return name
 
 
 def checked_thread_id(value: Any, *, in_url: bool = True) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal
 
-from ..translator import Cancelled, ClientView, Ending, Finished, Options, Translator
+from ..translator import Cancelled, ClientView, Finished, Options, Translator
 from ..translator import events as agui
 from .readers import Reader, caught_up
+from .run_outcome import RunOutcome, Subgraph
 
 Event = dict[str, Any]
 
@@ -19,50 +19,12 @@ the failure in a custom event `past_error`. A page that raises every `RUN_ERROR`
 PAST_ERROR = "past_error"
 
 
-class Subgraph(NamedTuple):
-    """A subgraph that waits for an answer: what it holds is not in its thread's values yet."""
-
-    ns: tuple[str, ...]
-    values: Any
-    interrupts: tuple[Any, ...]
-    """What waits there; nothing at a static breakpoint."""
-
-
-@dataclass(frozen=True, slots=True)
-class Ended:
-    """The last run of a thread: its id, what the thread holds after it, and how it ended."""
-
-    run_id: str
-    values: Any
-    ending: Ending
-    stopped: bool = False
-    """Whether it stopped at a static breakpoint."""
-    is_undone: bool = False
-    """Whether what it did was taken back (a rollback): the values are those of before."""
-    checkpoint_id: str | None = None
-    """The checkpoint that the values are of, where there is no telling whose it is but by that."""
-    is_input: bool = False
-    """Whether that is one a run began with: nothing of it is done yet."""
-    waiting: Sequence[Subgraph] = ()
-    """The subgraphs that wait for an answer, outer ones first."""
-
-
-def written_as(checkpoint_id: str) -> str:
-    """The run id under which a checkpoint is told that no known run wrote."""
-    return f"checkpoint-{checkpoint_id}"
-
-
-def was_written(metadata: Mapping[str, Any] | None) -> bool:
-    """Whether a checkpoint with this metadata is no run's, but somebody's who wrote the state (`update_state`)."""
-    return (metadata or {}).get("source") in ("update", "fork")
-
-
-def told_end(run: Translator, ended: Ended, options: Options) -> list[Event]:
+def end_events(run: Translator, ended: RunOutcome, options: Options) -> list[Event]:
     """The events that end a run which was followed: what its stream did not show of the thread, and the end; `options`:
     the run's."""
     if ended.is_undone:
         return _undone(run, ended, options)
-    events = told_subgraphs(run, ended.waiting)
+    events = subgraph_events(run, ended.waiting)
     if ended.stopped and not run.interrupted:
         events += run.feed(("updates", {"__interrupt__": ()}))
     elif ended.values is not None and not isinstance(ended.ending, Finished):
@@ -70,12 +32,12 @@ def told_end(run: Translator, ended: Ended, options: Options) -> list[Event]:
     return events + run.finish(ended.ending)
 
 
-def told_subgraphs(run: Translator, waiting: Iterable[Subgraph]) -> list[Event]:
+def subgraph_events(run: Translator, waiting: Iterable[Subgraph]) -> list[Event]:
     """What a run emits at once that ends where these subgraphs wait."""
     return [event for each in waiting for event in run.apply_checkpoint(each.values, each.ns, each.interrupts)]
 
 
-def _undone(run: Translator, ended: Ended, options: Options) -> list[Event]:
+def _undone(run: Translator, ended: RunOutcome, options: Options) -> list[Event]:
     """The end of a run of which nothing is left: what was told of it is taken back, streamed or shown."""
     view = ClientView(version=options.protocol_version)
     before = Translator(str(run.view.thread_id), str(run.view.run_id), options, view)
@@ -89,8 +51,8 @@ def _undone(run: Translator, ended: Ended, options: Options) -> list[Event]:
     return events
 
 
-def told_idle(
-    reader: Reader, thread_id: str, ended: Ended, options: Options, past_errors: PastErrors = "error"
+def idle_events(
+    reader: Reader, thread_id: str, ended: RunOutcome, options: Options, past_errors: PastErrors = "error"
 ) -> list[Event]:
     """The run's start, its state, its messages, its end; of what the reader is known to hold already, nothing.
 
@@ -100,7 +62,7 @@ def told_idle(
     run = Translator(thread_id, ended.run_id, options, ClientView(version=options.protocol_version))
     run.start()
     run.feed(("values", ended.values or {}))
-    told_subgraphs(run, ended.waiting)
+    subgraph_events(run, ended.waiting)
     if ended.stopped and not run.interrupted:
         run.feed(("updates", {"__interrupt__": ()}))
     *_, end = told = run.finish(ended.ending)

@@ -14,9 +14,9 @@ from typing import TypeVar
 from ag_ui.core import BaseEvent
 
 from ..translator import error_event
-from .encoded import Batches, Told
+from .encoded import Batches, EncodedEvent
 from .errors import INTERNAL
-from .timed_iterator import Lookahead, Silence
+from .timed_iterator import Silence, TimedIterator
 
 _Form = TypeVar("_Form")
 
@@ -43,10 +43,10 @@ async def frames(batches: Batches, version: str | None, heartbeat: float | None)
 
 
 async def _formed(
-    batches: Batches, form: Callable[[Told], _Form | None], heartbeat: float | None
+    batches: Batches, form: Callable[[EncodedEvent], _Form | None], heartbeat: float | None
 ) -> AsyncGenerator[list[_Form], None]:
     """Each batch in the form it is handed out in; an empty one after `heartbeat` seconds of silence."""
-    ahead = Lookahead(batches)
+    ahead = TimedIterator(batches)
     has_ended = False
     try:
         while True:
@@ -63,13 +63,13 @@ async def _formed(
     except Exception:
         _log.exception("A stream was ended by an error that nobody foresaw.")
         if not has_ended:
-            failed = form(Told(error_event(None, "none", code=INTERNAL)))
+            failed = form(EncodedEvent(error_event(None, "none", code=INTERNAL)))
             yield [failed] if failed else []
     finally:
         await _close(ahead)
 
 
-async def _close(ahead: Lookahead[list[Told]]) -> None:
+async def _close(ahead: TimedIterator[list[EncodedEvent]]) -> None:
     try:
         await ahead.aclose()
     except Exception:

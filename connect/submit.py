@@ -6,12 +6,13 @@ from __future__ import annotations
 from ag_ui.core import RunAgentInput
 
 from ..translator import Options
-from .backend import Local, Source
+from .backend import Source
 from .encoded import Batches
 from .idle import PastErrors
 from .inputs import Intake
+from .local.source import Local
 from .local.submit import begin_local
-from .platform.retry import Policy
+from .platform.retry import RetryPolicy
 from .platform.submit import begin_platform
 
 
@@ -21,7 +22,7 @@ async def begin(
     *,
     options: Options | None,
     intake: Intake,
-    patience: Policy | None = None,
+    retry: RetryPolicy | None = None,
     past_errors: PastErrors = "error",
     queue: int | None = None,
 ) -> Batches:
@@ -31,8 +32,8 @@ async def begin(
     Raises, before anything is told: `QueueFullError` where more would, `RunConflictError` where a run is running and
     the intake rejects a second one, `ThreadNotFoundError` for another agent's thread, `InvalidIdError` and
     `InvalidInputError` for an input that can't be run, `UnreadableError` for what the checkpointer raises,
-    `PlatformError` and `Cut` for what the platform answers.
+    `PlatformError` and `ConnectionLost` for what the platform answers.
     """
     if isinstance(source, Local):
         return await begin_local(source, given, options, intake, past_errors, queue)
-    return await begin_platform(source, given, options, intake, past_errors, patience)
+    return await begin_platform(source, given, options, intake, past_errors, retry)

@@ -1,7 +1,7 @@
-"""An iterator read one step ahead, so that silence can be noticed: `Lookahead`. Never what its items are.
+"""An iterator read one step ahead, so that silence can be noticed: `TimedIterator`. Never what its items are.
 
 A timeout around a generator's step would cancel what it does there, and end it. Here the step goes on in a task, which
-is the `Lookahead`'s: at most one, and none after `aclose()`.
+is the `TimedIterator`'s: at most one, and none after `aclose()`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Silence(Enum):
 SILENCE: Final = Silence.SILENCE
 
 
-class Lookahead(Generic[_Item]):
+class TimedIterator(Generic[_Item]):
     """An iterator's items, each within a time or not yet. One at a time may ask for them."""
 
     def __init__(self, source: AsyncIterator[_Item]) -> None:

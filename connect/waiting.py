@@ -1,5 +1,5 @@
-"""What a client is told whose input runs nothing: that its thread waits for an answer (`told_waiting`), or how it
-stands (`told_unchanged`). No I/O."""
+"""What a client is told whose input runs nothing: that its thread waits for an answer (`waiting_events`), or how it
+stands (`unchanged_events`). No I/O."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from typing import Any
 from ag_ui.core import RunAgentInput
 
 from ..translator import Finished, Options, Translator
-from .idle import Ended, PastErrors, told_idle
+from .idle import PastErrors, idle_events
 from .inputs.plan import Nothing, Wait
 from .inputs.resume import id_of
-from .inputs.thread_state import Standing
+from .inputs.thread_state import ThreadState
 from .readers import Reader
+from .run_outcome import RunOutcome
 
 _log = logging.getLogger(__name__)
 
@@ -25,7 +26,9 @@ INTERRUPT_PENDING = "interrupt_pending"
 messages of the input, with them. The client keeps those, and they go in with the next input after the answer."""
 
 
-def told_waiting(given: RunAgentInput, wait: Wait, standing: Standing, options: Options, reader: Reader) -> list[Event]:
+def waiting_events(
+    given: RunAgentInput, wait: Wait, standing: ThreadState, options: Options, reader: Reader
+) -> list[Event]:
     """A run that says what the thread waits for, and changes nothing of what the client holds."""
     run = Translator(given.thread_id, given.run_id, options, reader.view, parent_run_id=given.parent_run_id)
     ids = [id_of(interrupt) for interrupt in standing.interrupts]
@@ -45,9 +48,9 @@ def log_late(nothing: Nothing, place: str) -> None:
         )
 
 
-def told_unchanged(
-    given: RunAgentInput, ended: Ended | None, options: Options, reader: Reader, past_errors: PastErrors
+def unchanged_events(
+    given: RunAgentInput, ended: RunOutcome | None, options: Options, reader: Reader, past_errors: PastErrors
 ) -> list[Event]:
     """A run that changes nothing: what of the thread the client lacks, and how its last run ended."""
-    now = Ended(given.run_id, {}, Finished()) if ended is None else replace(ended, run_id=given.run_id)
-    return told_idle(reader, given.thread_id, now, options, past_errors)
+    now = RunOutcome(given.run_id, {}, Finished()) if ended is None else replace(ended, run_id=given.run_id)
+    return idle_events(reader, given.thread_id, now, options, past_errors)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from langgraph_agui.connect.platform.partial_messages import Latecomer
+from langgraph_agui.connect.platform.partial_messages import PartialMessageFilter
 from langgraph_agui.translator import ClientView, Ending, Failed, Finished, Options
 from langgraph_agui.translator.parts.part import Part, read_part
 
@@ -125,7 +125,7 @@ class Late:
 def cut(run: Told, start: int, stop: int, read: int | None = None) -> Late:
     """The run as it is told to who missed the parts from `start` to `stop`, and read the thread's state then; or later,
     at `read`, while the parts since `stop` were on their way."""
-    late, latecomer = Late(TranslatorRun(run.options, view_for("1.0.0", (), {})), start, stop), Latecomer()
+    late, latecomer = Late(TranslatorRun(run.options, view_for("1.0.0", (), {})), start, stop), PartialMessageFilter()
     for place, part in enumerate(run.parts):
         if place == stop:
             latecomer.gap()

@@ -7,13 +7,13 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
-from langgraph_agui.connect.encoded import Told
+from langgraph_agui.connect.encoded import EncodedEvent
 from langgraph_agui.connect.readers import Reader
 from langgraph_agui.translator import ClientView, Options
 from langgraph_agui.translator.wire.older_clients import for_client_version
 
 Event = dict[str, Any]
-Batches = AsyncIterator[list[Told]]
+Batches = AsyncIterator[list[EncodedEvent]]
 
 
 class Listener:
@@ -23,7 +23,7 @@ class Listener:
         self.version = version
         self.reader = Reader(Options(protocol_version=version), view)
         self.view = self.reader.view.copy()
-        self.batches: list[list[Told]] = []
+        self.batches: list[list[EncodedEvent]] = []
 
     @property
     def events(self) -> list[Event]:
@@ -44,7 +44,7 @@ class Listener:
             self.take(batch)
         return self
 
-    def take(self, batch: list[Told]) -> None:
+    def take(self, batch: list[EncodedEvent]) -> None:
         self.batches.append(batch)
         for told in batch:
             event = for_client_version(told.event, self.version)

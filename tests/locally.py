@@ -4,8 +4,8 @@ from dataclasses import replace
 from typing import Any
 
 from langgraph.types import StateSnapshot
-from langgraph_agui.connect.backend import Local
 from langgraph_agui.connect.local.connect import connect_local
+from langgraph_agui.connect.local.source import Local
 from langgraph_agui.translator import ClientView
 
 from .agui_client import VERSIONS, AguiClient, Answer, protocol

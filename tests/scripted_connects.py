@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing, asynccontextmanager
 from typing import Any
 
-from langgraph_agui.connect import Policy, connect
+from langgraph_agui.connect import RetryPolicy, connect
 from langgraph_agui.translator import ClientView, Options
 
 from .agui_client import AguiClient, protocol
@@ -16,7 +16,7 @@ from .guests import Guest, assert_holds, played
 from .scripted_platform import ScriptedPlatform
 from .translator_runs import left_open
 
-AT_ONCE = Policy(first=0)
+AT_ONCE = RetryPolicy(initial_delay=0)
 """As patient as ever, without the pauses."""
 
 
@@ -33,13 +33,13 @@ class Desk:
         self.server.requests.clear()
 
     async def told(
-        self, platform: ScriptedPlatform, version: str = "1.0.0", patience: Policy = AT_ONCE, **how: Any
+        self, platform: ScriptedPlatform, version: str = "1.0.0", retry: RetryPolicy = AT_ONCE, **how: Any
     ) -> Guest:
         """Connects to the platform's thread, and reads to the end."""
         self.open(platform)
         guest = Guest(version, None)
         options = Options(protocol_version=protocol(version))
-        told = connect(self.client, platform.thread_id, **{"options": options, "patience": patience, **how})
+        told = connect(self.client, platform.thread_id, **{"options": options, "retry": retry, **how})
         async with aclosing(told):
             await guest.hear(told)
         return guest

@@ -30,7 +30,7 @@ RUNTIME = {
 }
 PROVIDED = {name.replace("-", "_") for name in RUNTIME} - {"ag_ui_protocol"} | {"ag_ui"}
 """What may be imported for it."""
-EXTRA = {"connect/serve": {"starlette"}, "connect/command_line": {"typer", "rich", "uvicorn", "dotenv"}}
+EXTRA = {"connect/serve": {"starlette"}, "connect/cli": {"typer", "rich", "uvicorn", "dotenv"}}
 """What may be imported in one folder alone: the extra `serve` brings it."""
 FOLDERS = sorted(
     path.parent.relative_to(ROOT).as_posix() for house in HOUSES for path in (ROOT / house).rglob("__init__.py")

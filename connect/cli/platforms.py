@@ -10,15 +10,15 @@ import httpx
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 
-from ..backend import Platform
-from ..platform.http import Cut, PlatformError
-from ..platform.retry import Policy
+from ..errors import ConnectionLost, PlatformError
+from ..platform.retry import RetryPolicy
+from ..platform.source import Platform
 from ..platform.thread import answer
 from .errors import Failure, Misuse, brief
 
 _SEARCHED = 100
 """How many assistants are asked for at a time."""
-_ONCE = Policy(tries=1)
+_ONCE = RetryPolicy(max_attempts=1)
 
 
 @asynccontextmanager
@@ -58,7 +58,7 @@ async def input_channels(platform: Platform, messages_key: str) -> frozenset[str
     """What the input of an assistant's graph can write; None if the server does not say."""
     try:
         return (await platform.places(messages_key, _ONCE)).channels
-    except (PlatformError, Cut):
+    except (PlatformError, ConnectionLost):
         return None
 
 
@@ -70,7 +70,7 @@ async def _assistants(client: LangGraphClient) -> list[Any]:
             found += more
             if len(more) < _SEARCHED:
                 break
-    except (PlatformError, Cut) as error:
+    except (PlatformError, ConnectionLost) as error:
         raise Failure(f"the server does not say what assistants it has: {error}") from error
     return sorted(found, key=lambda each: (each.get("metadata") or {}).get("created_by") != "system")
 

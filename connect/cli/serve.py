@@ -18,9 +18,10 @@ from urllib.parse import urlsplit
 import uvicorn
 
 from ...translator import Options
-from ..backend import Local, Source
+from ..backend import Source
 from ..inputs import Intake
-from ..inputs.channels import places_of
+from ..inputs.channels import input_channels_of
+from ..local.source import Local
 from ..serve import Agent, agui_app
 from .checkpointers import kept_threads
 from .errors import Failure, Misuse, brief
@@ -102,7 +103,7 @@ async def _own_agents(asked: Served, lifetime: AsyncExitStack) -> list[_Found]:
     found = []
     for target, variable in variables:
         graph = await built(target, variable, threads, lifetime)
-        channels = places_of(graph, MESSAGES).channels
+        channels = input_channels_of(graph, MESSAGES).channels
         try:
             source = Local(graph, agent=target.name)
         except TypeError as error:

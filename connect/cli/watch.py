@@ -13,8 +13,10 @@ from ag_ui.core import BaseEvent, RunErrorEvent
 
 from ...translator import encode
 from ..api import watch
-from ..backend import Local, Platform, Source
-from ..platform.retry import Policy
+from ..backend import Source
+from ..local.source import Local
+from ..platform.retry import RetryPolicy
+from ..platform.source import Platform
 from .checkpointers import kept_threads
 from .errors import Failure, Misuse
 from .graphs import built, imported
@@ -23,7 +25,7 @@ from .project import project_of
 from .screen import Screen, console
 from .targets import is_url
 
-_PATIENCE: Final = Policy(first=1.0, tries=3)
+_PATIENCE: Final = RetryPolicy(initial_delay=1.0, max_attempts=3)
 """Somebody looks on: a server that is gone is given up sooner than by those who only wait."""
 
 
@@ -46,7 +48,7 @@ async def watch_until_lost(asked: Watched) -> None:
     last: BaseEvent | None = None
     try:
         async with _source(asked) as source:
-            events = watch(source, asked.thread, assistant_id=asked.assistant, patience=_PATIENCE)
+            events = watch(source, asked.thread, assistant_id=asked.assistant, retry=_PATIENCE)
             async with aclosing(events):
                 async for last in events:
                     show(last)

@@ -16,8 +16,8 @@ Rules:
 1. What is written takes the place of what the thread held; it is not reduced with it. What the thread holds already, as
    a client sees it, is not written: a client that sends back its state changes nothing. What it leaves out stays.
 2. A channel with a reducer is told so by LangGraph's `Overwrite`. A plain channel would keep that as its value, and so
-   would one with a reducer and no value yet. Which are which, a graph of this process tells (`places_of`). A platform
-   must be asked, where it matters (`undecided`); where nobody knows, a channel is taken as a plain one.
+   would one with a reducer and no value yet. Which are which, a graph of this process tells (`input_channels_of`). A
+   platform must be asked, where it matters (`undecided`); where nobody knows, a channel is taken as a plain one.
 3. Only the front end's part of `copilotkit` and `ag-ui` is written: what the graph keeps there besides stays. A client
    without tools has none: those of an earlier one are no longer there to be called.
 4. A context that the owner gives (`Intake.context`, `Prepared.context`) wins over the client's, field by field; one
@@ -61,7 +61,7 @@ TOOLS: Final = frozenset({*_CHANNELS, "ag_ui"})
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class InputChannels:
     """The places of one graph."""
 
     messages_key: str | None
@@ -78,24 +78,26 @@ class Places:
     """Whether the conversation's channel is known to have no reducer: what is written replaces what it held."""
 
 
-def places_of(graph: Pregel[Any, Any, Any, Any], messages_key: str) -> Places:
+def input_channels_of(graph: Pregel[Any, Any, Any, Any], messages_key: str) -> InputChannels:
     """The places of a compiled graph."""
     names = _taken_by(graph)
     reduced = {name for name, channel in graph.channels.items() if isinstance(channel, _REDUCED)}
     begun = {name for name in reduced if graph.channels[name].is_available()}  # type: ignore[union-attr]
     context = _fields_of(getattr(graph, "context_schema", None))
     is_plain = isinstance(graph.channels.get(messages_key), LastValue)
-    return Places(_if_taken(messages_key, names), names, frozenset(reduced), frozenset(begun), context, is_plain)
+    return InputChannels(_if_taken(messages_key, names), names, frozenset(reduced), frozenset(begun), context, is_plain)
 
 
-def places_of_schemas(schemas: Mapping[str, Any] | None, messages_key: str) -> Places:
+def input_channels_of_schemas(schemas: Mapping[str, Any] | None, messages_key: str) -> InputChannels:
     """The places of a platform's graph, by the schemas of its assistant. What it has reducers for is not known."""
     told = schemas or {}
     names = _properties(told.get("input_schema"))
-    return Places(_if_taken(messages_key, names), names, context=_properties(told.get("context_schema")) or frozenset())
+    return InputChannels(
+        _if_taken(messages_key, names), names, context=_properties(told.get("context_schema")) or frozenset()
+    )
 
 
-def check(places: Places, intake: Intake) -> None:
+def check(places: InputChannels, intake: Intake) -> None:
     """Raises `ValueError` for channels in `Intake.state` that are none, or the conversation's."""
     if places.messages_key in intake.state:
         raise ValueError(f"Intake.state: {places.messages_key!r} is the conversation, which is no state")
@@ -104,7 +106,7 @@ def check(places: Places, intake: Intake) -> None:
         raise ValueError(f"Intake.state: the graph's input has no channels {', '.join(map(repr, lacking))}")
 
 
-def written(places: Places, given: RunAgentInput, intake: Intake, held: Mapping[str, Any]) -> dict[str, Any]:
+def written(places: InputChannels, given: RunAgentInput, intake: Intake, held: Mapping[str, Any]) -> dict[str, Any]:
     """What an input writes to channels other than the conversation's; `held` are the thread's, objects or their JSON.
 
     Raises `InvalidInputError` for a state that can't be written, and `ValueError` for channels in `Intake.state` that
@@ -118,13 +120,13 @@ def written(places: Places, given: RunAgentInput, intake: Intake, held: Mapping[
     }
 
 
-def undecided(places: Places, given: RunAgentInput, intake: Intake, held: Mapping[str, Any]) -> bool:
+def undecided(places: InputChannels, given: RunAgentInput, intake: Intake, held: Mapping[str, Any]) -> bool:
     """Whether what is `written` depends on which channels have a reducer, and that is not known yet."""
     return places.reducers is None and not held.keys().isdisjoint(written(places, given, intake, held))
 
 
 def without_place(
-    places: Places, given: RunAgentInput, intake: Intake, held: Mapping[str, Any], options: Options
+    places: InputChannels, given: RunAgentInput, intake: Intake, held: Mapping[str, Any], options: Options
 ) -> list[str]:
     """The kinds of what a client sends that reaches no graph: `tools`, `context`, `state`, `forwardedProps`.
 
@@ -142,7 +144,7 @@ def without_place(
     return [kind for kind, is_lost in lost.items() if is_lost]
 
 
-def context_of(places: Places, given: RunAgentInput, base: Any) -> Any:
+def context_of(places: InputChannels, given: RunAgentInput, base: Any) -> Any:
     """The runtime context with the client's tools and context in it; `base` is the owner's. None if there is nothing
     for it."""
     told = _told(given)
@@ -165,7 +167,7 @@ def _as_json(value: Any) -> Any:
     return [_as_json(item) for item in value] if isinstance(value, list | tuple) else to_json(value)
 
 
-def _state(places: Places, given: RunAgentInput, intake: Intake) -> dict[str, Any]:
+def _state(places: InputChannels, given: RunAgentInput, intake: Intake) -> dict[str, Any]:
     """What of the client's state may be written."""
     check(places, intake)
     if not intake.state or given.state is None:
@@ -179,7 +181,7 @@ def _state(places: Places, given: RunAgentInput, intake: Intake) -> dict[str, An
     return found
 
 
-def _conventions(places: Places, given: RunAgentInput, held: Mapping[str, Any]) -> dict[str, Any]:
+def _conventions(places: InputChannels, given: RunAgentInput, held: Mapping[str, Any]) -> dict[str, Any]:
     """The client's tools and context, where there are channels for them, beside what the graph keeps there."""
     told = _told(given)
     found: dict[str, Any] = {}
@@ -216,7 +218,7 @@ def _if_taken(messages_key: str, names: frozenset[str] | None) -> str | None:
 
 
 def _taken_by(graph: Pregel[Any, Any, Any, Any]) -> frozenset[str] | None:
-    """What the input of a graph can write. A function's is one value, of which only its type may tell."""
+    """What the input of a graph can write. A function's is one value, of which only its type may say what it takes."""
     if isinstance(graph, CompiledStateGraph):
         schema = graph.builder.schemas[graph.builder.input_schema]
         return frozenset(name for name in schema if name in graph.channels)

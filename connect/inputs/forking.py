@@ -25,7 +25,7 @@ from typing import Any
 from ...translator import message_ids
 from .messages import same_content
 from .plan import Again, Fork
-from .thread_state import Standing
+from .thread_state import ThreadState
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +46,9 @@ class Checkpoint:
     """Whether a fork from it replaces its conversation."""
 
     @property
-    def standing(self) -> Standing:
+    def standing(self) -> ThreadState:
         """How the thread stands where it forks."""
-        return Standing(
+        return ThreadState(
             messages=self.messages,
             values=self.values,
             is_unfinished=self.is_unfinished,

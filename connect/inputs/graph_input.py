@@ -1,5 +1,5 @@
-"""What goes into a graph with a run: `going_in`. New messages, completed; what the owner's hook adds; and the client's
-state, tools and context, where they have a place (`places`)."""
+"""What goes into a graph with a run: `graph_input`. New messages, completed; what the owner's hook adds; and the
+client's state, tools and context, where they have a place (`places`)."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from langchain_core.messages import RemoveMessage
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.types import Overwrite
 
-from .channels import Places, context_of, written
+from .channels import InputChannels, context_of, written
 from .completed import completed
 from .intake import Intake, Prepared
 from .messages import taken
-from .thread_state import Standing
+from .thread_state import ThreadState
 
 
 @dataclass(frozen=True, slots=True)
-class Going:
+class GraphInput:
     """What a run is started with."""
 
     values: dict[str, Any] = field(default_factory=dict)
@@ -29,14 +29,14 @@ class Going:
     """The graph's runtime context."""
 
 
-def going_in(
+def graph_input(
     given: RunAgentInput,
     new: Sequence[Message] | None,
-    standing: Standing,
-    places: Places,
+    standing: ThreadState,
+    places: InputChannels,
     intake: Intake,
     added: Prepared,
-) -> Going:
+) -> GraphInput:
     """What goes in with an input.
 
     `new`: the messages that begin a turn; None for a run that goes on. `standing`: the thread where the run starts.
@@ -47,10 +47,10 @@ def going_in(
     context = added.context if added.context is not None else intake.context
     if isinstance(added.context, Mapping) and isinstance(intake.context, Mapping):
         context = {**intake.context, **added.context}
-    return Going(values, context_of(places, given, context))
+    return GraphInput(values, context_of(places, given, context))
 
 
-def _conversation(standing: Standing, new: Sequence[Message], places: Places) -> Any:
+def _conversation(standing: ThreadState, new: Sequence[Message], places: InputChannels) -> Any:
     """What is written to the conversation's channel, so that the new messages stand behind what is held."""
     held = [*standing.messages, *standing.lacks]
     going = [*standing.lacks, *completed(held, taken(new))]

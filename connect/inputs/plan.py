@@ -36,7 +36,7 @@ from ...translator import message_ids, unanswered_calls
 from .intake import Intake
 from .messages import same_content
 from .resume import Answers, answers, is_answering, log_ignored
-from .thread_state import Standing
+from .thread_state import ThreadState
 
 _SAID = ("user", "system", "developer")
 _ASKS = ("user", "tool")
@@ -114,7 +114,7 @@ Plan = Begin | Resume | GoOn | Drop | Wait | Nothing | Fork | Again
 
 def plan(
     given: RunAgentInput,
-    standing: Standing,
+    standing: ThreadState,
     intake: Intake,
     *,
     unedited: Collection[str] = (),
@@ -142,7 +142,7 @@ def plan(
     return _nothing_new(given, sent, standing)
 
 
-def _nothing_new(given: RunAgentInput, sent: _Sent, standing: Standing) -> Plan:
+def _nothing_new(given: RunAgentInput, sent: _Sent, standing: ThreadState) -> Plan:
     answering = is_answering(given)
     again = None if answering else sent.shortened()
     if again is not None:
@@ -168,7 +168,7 @@ def _answered(found: Answers, sent: _Sent, edited: Message | None) -> Plan:
 class _Sent:
     """What a client sent, beside what the thread holds."""
 
-    def __init__(self, messages: Sequence[Message], standing: Standing, roles: Collection[str]) -> None:
+    def __init__(self, messages: Sequence[Message], standing: ThreadState, roles: Collection[str]) -> None:
         self._held = dict(zip(message_ids(standing.messages), standing.messages, strict=True))
         self._sent = [message for message in messages if message.role in roles]
         calls = unanswered_calls(standing.messages)

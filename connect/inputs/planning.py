@@ -8,26 +8,26 @@ from collections.abc import Awaitable, Callable
 from ..errors import InvalidInputError
 from .forking import Checkpoint, Search
 from .plan import Again, Fork, Plan, plan
-from .request import Asking
-from .thread_state import Standing
+from .request import RunRequest
+from .thread_state import ThreadState
 
 Searched = Callable[[Fork | Again], Awaitable[Search]]
 """The search for the checkpoint that a plan forks at, done."""
 
 
-async def planned(asking: Asking, now: Standing, searched: Searched) -> tuple[Plan, Checkpoint | None]:
+async def planned(request: RunRequest, now: ThreadState, searched: Searched) -> tuple[Plan, Checkpoint | None]:
     """What is to be done, and the earlier checkpoint at which; None is the newest, of which `now` is how it stands.
 
     Raises `InvalidInputError` where there is no checkpoint to run a message again from, and as `intake.plan.plan`.
     """
     unedited: list[str] = []
     while True:
-        wanted = plan(asking.given, now, asking.intake, unedited=unedited, follows=asking.follows)
+        wanted = plan(request.given, now, request.intake, unedited=unedited, follows=request.follows)
         if not isinstance(wanted, Fork | Again):
             return wanted, None
         search = await searched(wanted)
         if search.found is None and isinstance(wanted, Again):
-            wanted = wanted.asked(asking.given)
+            wanted = wanted.asked(request.given)
             search = await searched(wanted)
         if search.found is not None:
             return wanted, search.found

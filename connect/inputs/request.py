@@ -1,4 +1,4 @@
-"""A client's input, with all that is chosen for it: `Asking`. What a run is begun with, here (`local_run`) and on a
+"""A client's input, with all that is chosen for it: `RunRequest`. What a run is begun with, here (`local_run`) and on a
 platform (`platform_run`); never which run that is."""
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .resume import without_answers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asking:
+class RunRequest:
     """What one client asks for, once."""
 
     given: RunAgentInput
@@ -30,7 +30,7 @@ class Asking:
     """Whether it comes after a run that the same input has asked for."""
 
     @classmethod
-    async def of(cls, given: RunAgentInput, options: Options, intake: Intake, past_errors: PastErrors) -> Asking:
+    async def of(cls, given: RunAgentInput, options: Options, intake: Intake, past_errors: PastErrors) -> RunRequest:
         """What an input asks for: the owner's hook is called. `options`: but for the protocol version, the client's."""
         return cls(
             given=given,
@@ -41,7 +41,7 @@ class Asking:
             view=ClientView(given.messages, given.state, given.protocol_version),
         )
 
-    def without_answers(self, view: ClientView) -> Asking:
+    def without_answers(self, view: ClientView) -> RunRequest:
         """The rest of the input, as a run that follows the one with its answers; the client holds `view` by then."""
         intake = replace(self.intake, shortened="continue", busy="queue")
         return replace(self, given=without_answers(self.given), intake=intake, view=view, follows=True)

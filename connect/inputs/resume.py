@@ -26,7 +26,7 @@ from ag_ui.core import ResumeEntry, RunAgentInput
 from ...translator import is_breakpoint, to_json
 from ..errors import InvalidInputError, where
 from .decisions import cancelled, resumed_with
-from .thread_state import Standing
+from .thread_state import ThreadState
 
 _log = logging.getLogger(__name__)
 
@@ -61,7 +61,7 @@ def without_answers(given: RunAgentInput) -> RunAgentInput:
     return given.model_copy(update={"resume": None, "forwarded_props": forwarded, "run_id": run_id})
 
 
-def answers(given: RunAgentInput, standing: Standing, on_cancelled: Callable[[Any], Any] | None) -> Answers:
+def answers(given: RunAgentInput, standing: ThreadState, on_cancelled: Callable[[Any], Any] | None) -> Answers:
     """The answers in an input to what a thread waits for.
 
     Raises `InvalidInputError` where several interrupts wait and one answer does not say which it is for, and for an
@@ -110,7 +110,7 @@ def log_ignored(given: RunAgentInput) -> None:
 def _entries(
     given: RunAgentInput,
     entries: list[ResumeEntry],
-    standing: Standing,
+    standing: ThreadState,
     on_cancelled: Callable[[Any], Any] | None,
 ) -> Answers:
     waiting = {id_of(interrupt): interrupt for interrupt in standing.interrupts}
@@ -137,7 +137,7 @@ def _command(given: RunAgentInput) -> Mapping[str, Any] | None:
     return command if isinstance(command, Mapping) and command.get("resume") is not None else None
 
 
-def _by_command(given: RunAgentInput, command: Mapping[str, Any], standing: Standing) -> Answers:
+def _by_command(given: RunAgentInput, command: Mapping[str, Any], standing: ThreadState) -> Answers:
     answer = _parsed(command["resume"])
     if standing.is_stopped and not standing.interrupts:
         return Answers(goes_on=True)

@@ -1,4 +1,4 @@
-"""How a thread stands when an input comes: `Standing`. Read off a checkpoint or a platform's answer by whoever reads
+"""How a thread stands when an input comes: `ThreadState`. Read off a checkpoint or a platform's answer by whoever reads
 those; never reads one itself."""
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class ThreadState:
     """A thread at one moment."""
 
     messages: Sequence[Any] = ()

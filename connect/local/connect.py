@@ -17,17 +17,18 @@ from langgraph.types import StateSnapshot
 
 from ...translator import Options
 from ...translator import events as agui
-from ..encoded import Batch, Batches, closing, tell
+from ..encoded import Batch, Batches, closing, to_batch
 from ..errors import UnreadableError, failed, where
-from ..idle import Ended, PastErrors, told_idle
+from ..idle import PastErrors, idle_events
 from ..readers import Reader, direct
+from ..run_outcome import RunOutcome
 from .checkpointers import has_checkpointer, reading
 from .outcome import ended, ended_unsaved, needs_stops
 from .run import Run
-from .run_store import Remembered, RunNotFoundError, agent_of
+from .run_store import LastRun, RunNotFoundError, agent_of
 
 if TYPE_CHECKING:
-    from ..backend import Local
+    from .source import Local
 
 NOT_FOUND = "not_found"
 """The code for a run that was asked for and is neither going on nor the thread's last."""
@@ -46,7 +47,7 @@ async def connect_local(
 ) -> Batches:
     """What the thread holds and what runs on it, to its end; nothing for an unknown thread, or another agent's.
 
-    `options`: of a run that is over; None shows the channels of the graph's output schema. `run_id`: the run to tell;
+    `options`: of a run that is over; None shows the channels of the graph's output schema. `run_id`: the run to emit;
     one that is neither going on nor the thread's last is `RUN_ERROR`, as is what the checkpointer raises.
     """
     options = options or await source.options()
@@ -55,7 +56,7 @@ async def connect_local(
     except UnreadableError as error:
         event = failed(error, options)
         reader.view.apply(event)
-        yield tell([event])
+        yield to_batch([event])
         return
     async with closing(told) as batches:
         async for batch in batches:
@@ -81,7 +82,7 @@ async def open_local(
 
 
 async def _told(
-    now: Run | Ended | None,
+    now: Run | RunOutcome | None,
     thread_id: str,
     reader: Reader,
     options: Options,
@@ -95,7 +96,7 @@ async def _told(
             async for batch in batches:
                 yield batch
     elif now is not None:
-        yield tell(told_idle(reader, thread_id, now, options, past_errors))
+        yield to_batch(idle_events(reader, thread_id, now, options, past_errors))
 
 
 async def cancel_local(source: Local, thread_id: str, run_id: str | None = None) -> None:
@@ -111,7 +112,7 @@ async def cancel_local(source: Local, thread_id: str, run_id: str | None = None)
     await run.cancel()
 
 
-async def found(source: Local, thread_id: str) -> Run | Ended | None:
+async def found(source: Local, thread_id: str) -> Run | RunOutcome | None:
     """The run that is going on (or lingers), or else how the last one ended; None for a thread nobody knows."""
     graph, runs, place = source.graph, source.runs, source.place
     while True:
@@ -123,7 +124,7 @@ async def found(source: Local, thread_id: str) -> Run | Ended | None:
             return idle
 
 
-async def _idle(graph: Graph, thread_id: str, last: Remembered | None) -> Ended | None:
+async def _idle(graph: Graph, thread_id: str, last: LastRun | None) -> RunOutcome | None:
     state = await newest(graph, {"configurable": {"thread_id": thread_id}})
     if state.metadata is None and state.created_at is None:
         return ended_unsaved(last)
@@ -136,7 +137,7 @@ async def newest(graph: Graph, config: Any) -> StateSnapshot:
     return await graph.aget_state(config, subgraphs=True) if any(task.state for task in state.tasks) else state
 
 
-async def ended_at(graph: Graph, state: StateSnapshot, last: Remembered | None) -> Ended:
+async def ended_at(graph: Graph, state: StateSnapshot, last: LastRun | None) -> RunOutcome:
     """How the run ended that made this state, as `local_ended.ended`."""
     stops = needs_stops(state, last) and await _stops(graph, graph, state)
     return ended(state, last, stops=stops)
@@ -164,4 +165,4 @@ async def _stops(root: Graph, graph: Graph, state: StateSnapshot) -> bool:
 def _refusal(reader: Reader, message: str, code: str) -> Batch:
     event = agui.run_error(message, code)
     reader.view.apply(event)
-    return tell([event])
+    return to_batch([event])

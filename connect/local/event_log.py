@@ -1,4 +1,4 @@
-"""One live run's events, to any number of readers: `Broadcast`. Never where they come from, or what they mean.
+"""One live run's events, to any number of readers: `EventLog`. Never where they come from, or what they mean.
 
 How it works, and its rules:
 
@@ -7,8 +7,8 @@ How it works, and its rules:
 2. A reader is caught up to the view, and reads on from the ring's end. What is ready when it comes is one batch.
 3. A reader whose place has fallen out of the ring is told, in place of what it missed, what brings it to the view
    (`ClientView.catch_up`), and goes on from the ring's end. So no reader holds up the run or another reader.
-4. An event costs one `Told` and the waking of those who wait, however many read. With no readers it costs nothing, for
-   the view has it already.
+4. An event costs one `EncodedEvent` and the waking of those who wait, however many read. With no readers it costs
+   nothing, for the view has it already.
 5. When the run is over, each reader reads what is left of the ring, and its stream ends. One that comes later is told
    the view, which has the end in it.
 6. A reader that goes away, however it does (closed, cancelled, collected), is no longer counted. The last to go takes
@@ -22,7 +22,7 @@ from collections.abc import AsyncGenerator, Callable
 from typing import Any
 
 from ...translator import ClientView, OpenItems
-from ..encoded import Batch, Told, tell
+from ..encoded import Batch, EncodedEvent, to_batch
 from ..readers import Reader
 
 Event = dict[str, Any]
@@ -38,7 +38,7 @@ BATCH_BYTES = 256_000
 that is what is kept for each reader that does not read, besides the ring."""
 
 
-class Broadcast:
+class EventLog:
     """The events of one run, for any number of readers in one event loop.
 
     `view`: the run's, which whoever publishes has applied the events to. `deserted`: called when the last reader has
@@ -73,7 +73,7 @@ class Broadcast:
             self._first += len(events)
             return
         if events:
-            told = tell(events)
+            told = to_batch(events)
             self.kept += _size(told)
             self._ring += told
             self._shorten()
@@ -94,7 +94,7 @@ class Broadcast:
         self.readers += 1
         try:
             place = _Place(self._end, reader.view.open)
-            batch = place.passed(tell(reader.catch_up(self._view)))
+            batch = place.passed(to_batch(reader.catch_up(self._view)))
             while batch or not self.is_over:
                 if batch:
                     yield batch
@@ -112,7 +112,7 @@ class Broadcast:
     def _next(self, place: _Place) -> Batch:
         if place.at < self._first:
             place.at = self._end
-            return place.passed(tell(self._view.catch_up(place.opened)))
+            return place.passed(to_batch(self._view.catch_up(place.opened)))
         start = place.at - self._first
         batch = self._ring[start : start + BATCH]
         if self.kept > BATCH_BYTES:  # it may be too large; mostly it can't be
@@ -171,5 +171,5 @@ def _lightest(batch: Batch) -> Batch:
     return batch
 
 
-def _size(batch: list[Told]) -> int:
+def _size(batch: list[EncodedEvent]) -> int:
     return sum(told.size for told in batch)

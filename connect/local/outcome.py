@@ -27,9 +27,8 @@ from typing import Any
 from langgraph.types import PregelTask, StateSnapshot
 
 from ...translator import Cancelled, Ending, Failed, Finished
-from ..errors import stored_error
-from ..idle import Ended, Subgraph, was_written, written_as
-from .run_store import Remembered
+from ..run_outcome import RunOutcome, Subgraph, stored_error, was_written, written_as
+from .run_store import LastRun
 
 UNFINISHED = Failed(
     {"error": "unfinished", "message": "The thread's last run did not come to its end, or goes on in another process."}
@@ -37,7 +36,7 @@ UNFINISHED = Failed(
 """The end of a run of which only that is known."""
 
 
-def ended(state: StateSnapshot, remembered: Remembered | None, *, stops: bool) -> Ended:
+def ended(state: StateSnapshot, remembered: LastRun | None, *, stops: bool) -> RunOutcome:
     """How the thread's last run ended.
 
     `state`: the newest one, with a checkpoint. `remembered`: how the last run ended that this process ran there.
@@ -49,7 +48,7 @@ def ended(state: StateSnapshot, remembered: Remembered | None, *, stops: bool) -
     if isinstance(ending, Finished):
         ending = Finished(pending(state), state.values)
     is_input = _metadata(state).get("source") == "input"
-    return Ended(
+    return RunOutcome(
         run_id,
         state.values,
         ending,
@@ -60,20 +59,20 @@ def ended(state: StateSnapshot, remembered: Remembered | None, *, stops: bool) -
     )
 
 
-def ended_unsaved(remembered: Remembered | None) -> Ended | None:
+def ended_unsaved(remembered: LastRun | None) -> RunOutcome | None:
     """How the last run ended of a thread without a checkpoint: of one that failed, or was cancelled, before it wrote
     any. None for a thread that nobody knows, or that was deleted."""
     if remembered is None or isinstance(remembered.ending, Finished):
         return None
-    return Ended(remembered.run_id, {}, remembered.ending)
+    return RunOutcome(remembered.run_id, {}, remembered.ending)
 
 
-def needs_stops(state: StateSnapshot, remembered: Remembered | None) -> bool:
+def needs_stops(state: StateSnapshot, remembered: LastRun | None) -> bool:
     """Whether `ended` depends on `stops`: that takes a question to find out."""
     return ended(state, remembered, stops=True) != ended(state, remembered, stops=False)
 
 
-def _ending(state: StateSnapshot, last: Remembered | None, stops: bool) -> tuple[Ending, bool]:
+def _ending(state: StateSnapshot, last: LastRun | None, stops: bool) -> tuple[Ending, bool]:
     """The ending, and whether it is a static breakpoint's."""
     if last is not None and isinstance(last.ending, Failed):
         return last.ending, False
@@ -124,7 +123,7 @@ def _failures(tasks: Iterable[PregelTask]) -> list[Any]:
     return [error for error in errors if error != {"error": "CancelledError", "message": ""}]
 
 
-def _is_newest(remembered: Remembered, state: StateSnapshot) -> bool:
+def _is_newest(remembered: LastRun, state: StateSnapshot) -> bool:
     """Whether no other run than the remembered one came after it, as far as the checkpoint tells."""
     if _metadata(state).get("run_id") == remembered.run_id:
         return True

@@ -28,7 +28,7 @@ from ...translator import Cancelled, ClientView, Ending, Failed, Finished, Trans
 from ..encoded import Batch
 from ..errors import INTERNAL, where
 from ..readers import Reader
-from .event_log import Broadcast
+from .event_log import EventLog
 
 RunStatus = Literal["running", "finished", "interrupted", "failed", "cancelled"]
 OnDisconnect = Literal["continue", "cancel"]
@@ -69,7 +69,7 @@ class Run:
         self._is_over = asyncio.Event()
         translator.start()
         deserted = self._stop if on_disconnect == "cancel" else None
-        self._broadcast = Broadcast(translator.view, deserted)
+        self._broadcast = EventLog(translator.view, deserted)
         self._task = asyncio.get_running_loop().create_task(self._drain(parts), name=f"run {self.run_id}")
         self._task.add_done_callback(self._ended)
 

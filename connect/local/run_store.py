@@ -3,7 +3,7 @@
 What is kept, and for how long:
 
 - A live run: until it ends. Its view, its task and its graph are kept with it.
-- An ended run of a graph with a checkpointer: how it ended (`Remembered`, a few words), until the thread's next run
+- An ended run of a graph with a checkpointer: how it ended (`LastRun`, a few words), until the thread's next run
   ends, or `remembered` other threads' have. The checkpoint has the rest, but cannot tell a run that was cancelled, or
   killed, from one at a breakpoint.
 - An ended run of a graph without one: as it is, for nobody else knows what it said; until the thread's next run, for
@@ -38,7 +38,7 @@ from ..errors import (
     checked_thread_id,
     where,
 )
-from ..idle import Subgraph
+from ..run_outcome import Subgraph
 from ..shown import options_for
 from .checkpointers import check_saver, has_checkpointer, place_of
 from .configs import graph_config
@@ -59,7 +59,7 @@ class RunNotFoundError(LookupError):
 
 
 @dataclass(frozen=True, slots=True)
-class Remembered:
+class LastRun:
     """How the last run of a thread ended that ran in this process."""
 
     run_id: str
@@ -91,7 +91,7 @@ class Runs:
         self._most_remembered = remembered
         self._live: dict[_Key, Run] = {}
         self._lingering: OrderedDict[_Key, tuple[Run, asyncio.TimerHandle]] = OrderedDict()
-        self._remembered: OrderedDict[_Key, Remembered] = OrderedDict()
+        self._remembered: OrderedDict[_Key, LastRun] = OrderedDict()
         self._starts: weakref.WeakKeyDictionary[Starts, _Key] = weakref.WeakKeyDictionary()
         self.owned: dict[asyncio.Task[Any], _Queued] = {}
         """Inputs that are to run when another run has ended, with their agent and thread."""
@@ -154,7 +154,7 @@ class Runs:
         lingering = self._lingering.get(key)
         return self._live.get(key) or (None if lingering is None else lingering[0])
 
-    def last(self, place: Hashable, thread_id: str) -> Remembered | None:
+    def last(self, place: Hashable, thread_id: str) -> LastRun | None:
         """How the last run of this process on a thread ended, if its graph has a checkpointer."""
         return self._remembered.get(self._key(place, thread_id))
 
@@ -251,7 +251,7 @@ class Runs:
 
     def _remember(self, key: _Key, run: Run, ending: Ending) -> None:
         is_interrupted = run.status == "interrupted"
-        self._remembered[key] = Remembered(run.run_id, run.started_at, _brief(ending), is_interrupted, run.is_stopped)
+        self._remembered[key] = LastRun(run.run_id, run.started_at, _brief(ending), is_interrupted, run.is_stopped)
         self._remembered.move_to_end(key)
         if len(self._remembered) > self._most_remembered:
             self._remembered.popitem(last=False)

@@ -27,9 +27,8 @@ from langgraph.types import Command
 
 from ...translator import ClientView, Options
 from ...translator import events as agui
-from ..backend import Local
 from ..dropped import note_dropped
-from ..encoded import Batches, closing, tell
+from ..encoded import Batches, closing, to_batch
 from ..errors import (
     SHUTDOWN,
     QueueFullError,
@@ -42,20 +41,21 @@ from ..errors import (
 )
 from ..idle import PastErrors
 from ..inputs import Intake
-from ..inputs.channels import Places, places_of, without_place
+from ..inputs.channels import InputChannels, input_channels_of, without_place
 from ..inputs.forking import Search
-from ..inputs.graph_input import Going, going_in
+from ..inputs.graph_input import GraphInput, graph_input
 from ..inputs.plan import Again, Begin, Drop, Fork, GoOn, Nothing, Plan, Resume, Wait
 from ..inputs.planning import planned
-from ..inputs.request import Asking
+from ..inputs.request import RunRequest
 from ..inputs.resume import LONGEST
 from ..readers import Reader
-from ..waiting import log_late, told_unchanged, told_waiting
+from ..waiting import log_late, unchanged_events, waiting_events
 from .checkpointers import reading
 from .configs import graph_config, merged
 from .owners import MARK
 from .run import Run
 from .run_store import agent_of
+from .source import Local
 from .thread_state import Read, read, searched
 from .turns import Line
 
@@ -75,22 +75,22 @@ async def begin_local(
     """See `running.begin`. Raises `UnreadableError` for what the checkpointer raises."""
     checked_thread_id(given.thread_id, in_url=False)
     checked_run_id(given.run_id, in_url=False)
-    asking = await Asking.of(given, options or await source.options(), intake, past_errors)
-    return await _Beginning(source, asking).begun(queue)
+    request = await RunRequest.of(given, options or await source.options(), intake, past_errors)
+    return await _Beginning(source, request).begun(queue)
 
 
 class _Beginning:
     """One input, on its way to a run."""
 
-    def __init__(self, source: Local, asking: Asking) -> None:
+    def __init__(self, source: Local, request: RunRequest) -> None:
         self._source, self._graph, self._runs = source, source.graph, source.runs
         self._agent = agent_of(source.graph, source.agent)
-        self._asking = asking
-        self._given, self._options, self._intake = asking.given, asking.options, asking.intake
-        self._reader = Reader(asking.options, asking.view)
-        self._places: Places = places_of(source.graph, asking.options.messages_key)
-        thread = {"configurable": {"thread_id": asking.given.thread_id}}
-        self._config = graph_config(source.graph, asking.intake.config, asking.added.config, thread)
+        self._asking = request
+        self._given, self._options, self._intake = request.given, request.options, request.intake
+        self._reader = Reader(request.options, request.view)
+        self._places: InputChannels = input_channels_of(source.graph, request.options.messages_key)
+        thread = {"configurable": {"thread_id": request.given.thread_id}}
+        self._config = graph_config(source.graph, request.intake.config, request.added.config, thread)
         self._place = where(self._agent, self._given.thread_id, self._given.run_id)
 
     async def begun(self, queue: int | None = None) -> Batches:
@@ -152,10 +152,10 @@ class _Beginning:
                 return await self._following()._when_free()
             wanted = Nothing()
         if isinstance(wanted, Wait):
-            return _once(*told_waiting(self._given, wanted, read.standing, self._options, self._reader))
+            return _once(*waiting_events(self._given, wanted, read.standing, self._options, self._reader))
         if isinstance(wanted, Nothing):
             log_late(wanted, self._place)
-            told_now = told_unchanged(self._given, read.ended, self._options, self._reader, self._asking.past_errors)
+            told_now = unchanged_events(self._given, read.ended, self._options, self._reader, self._asking.past_errors)
             return _once(*told_now)
         run = self._start(wanted, read)
         if isinstance(wanted, Resume | GoOn) and wanted.more:
@@ -195,7 +195,7 @@ class _Beginning:
         if not self._source.takes(self._runs.owners.known((self._source.place, self._given.thread_id))):
             raise ThreadNotFoundError  # another agent began on it while this input was planned
         new = wanted.messages if isinstance(wanted, Begin | Fork) else None
-        goes_in = going_in(self._given, new, read.standing, self._places, self._intake, self._asking.added)
+        goes_in = graph_input(self._given, new, read.standing, self._places, self._intake, self._asking.added)
         lost = without_place(self._places, self._given, self._intake, read.standing.values, self._options)
         note_dropped(self._source, lost, self._given.thread_id, self._given.run_id)
         config = self._config
@@ -264,7 +264,7 @@ def _is_cancelled() -> bool:
     return task is not None and task.cancelling() > 0
 
 
-def _input(wanted: Plan, goes_in: Going) -> Any:
+def _input(wanted: Plan, goes_in: GraphInput) -> Any:
     if isinstance(wanted, Begin | Fork):
         return goes_in.values
     if isinstance(wanted, Resume):
@@ -277,4 +277,4 @@ def _free(run_id: str, last: str | None) -> str:
 
 
 async def _once(*events: dict[str, Any]) -> Batches:
-    yield tell(events)
+    yield to_batch(events)

@@ -17,14 +17,14 @@ from langgraph.types import StateSnapshot
 
 from ...translator import Failed, unanswered_calls
 from ..encoded import closing
-from ..idle import Ended
 from ..inputs.forking import Checkpoint, Search
 from ..inputs.plan import Again, Fork
-from ..inputs.thread_state import Standing
+from ..inputs.thread_state import ThreadState
+from ..run_outcome import RunOutcome
 from .checkpointers import has_checkpointer
 from .connect import ended_at, newest
 from .outcome import pending
-from .run_store import Graph, Remembered
+from .run_store import Graph, LastRun
 
 _FIRST_PAGE, _LARGEST_PAGE = 8, 64
 _INPUT = "__start__"
@@ -34,10 +34,10 @@ _INPUT = "__start__"
 class Read(NamedTuple):
     """A thread as its checkpointer has it."""
 
-    standing: Standing
+    standing: ThreadState
     run_id: str | None = None
     """The run that its newest checkpoint is of."""
-    ended: Ended | None = None
+    ended: RunOutcome | None = None
     """How its last run ended; None for a thread without a checkpoint."""
     checkpoint_id: str | None = None
     """The checkpoint to start from; None is the newest."""
@@ -47,17 +47,17 @@ class Read(NamedTuple):
         return Read(found.standing, found.run_id, self.ended, found.id)
 
 
-async def read(graph: Graph, config: Any, last: Remembered | None, messages_key: str) -> Read:
+async def read(graph: Graph, config: Any, last: LastRun | None, messages_key: str) -> Read:
     """How a thread stands; `last`: how its last run in this process ended. Raises what the checkpointer raises."""
     if not has_checkpointer(graph):
-        return Read(Standing())
+        return Read(ThreadState())
     state = await newest(graph, config)
     if state.metadata is None and state.created_at is None:
-        return Read(Standing())
+        return Read(ThreadState())
     ended = await ended_at(graph, state, last)
     values = _values(state)
     messages = [*(values.get(messages_key) or ()), *await _asked(graph, state, messages_key)]
-    standing = Standing(
+    standing = ThreadState(
         messages=messages,
         values=values,
         own_tools=own_tools(graph) if unanswered_calls(messages) else (),

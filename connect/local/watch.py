@@ -23,17 +23,18 @@ from typing import Any
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from ...translator import Failed, Finished, Options, Translator
-from ..backend import Local
-from ..encoded import Batches, closing, tell
+from ..encoded import Batches, closing, to_batch
 from ..errors import UnreadableError, failed, where
-from ..idle import Ended, PastErrors, told_end, told_idle, written_as
+from ..idle import PastErrors, end_events, idle_events
 from ..readers import Reader, direct
-from ..timed_iterator import Lookahead, Silence
+from ..run_outcome import RunOutcome, written_as
+from ..timed_iterator import Silence, TimedIterator
 from .checkpointers import has_checkpointer
 from .connect import ended_at, found
 from .outcome import UNFINISHED
 from .run import Run
 from .run_store import agent_of
+from .source import Local
 
 Event = dict[str, Any]
 
@@ -61,7 +62,7 @@ async def watched_local(
     Ends when the registry is closed, and in `RUN_ERROR` when the checkpointer raises and goes on to.
     """
     watch = _Watch(source, thread_id, reader, direct(options or await source.options()), past_errors)
-    starts = Lookahead(source.runs.starts(source.place, thread_id))
+    starts = TimedIterator(source.runs.starts(source.place, thread_id))
     run = source.runs.find(source.place, thread_id)  # in the same turn: every other one is among the starts
     try:
         while not watch.is_over:
@@ -70,7 +71,7 @@ async def watched_local(
                     async for batch in batches:
                         yield batch
             elif run is None and (events := await watch.news()):
-                yield tell(events)
+                yield to_batch(events)
             try:
                 started = await starts.next(poll if has_checkpointer(source.graph) else None)
             except StopAsyncIteration:
@@ -118,7 +119,7 @@ class _Watch:
         """A run of this process, to its end."""
         self._has_begun = True
         if self._going is not None:
-            yield tell(self._over(self._going, Ended(str(self._going.view.run_id), None, UNFINISHED)))
+            yield to_batch(self._over(self._going, RunOutcome(str(self._going.view.run_id), None, UNFINISHED)))
         async with aclosing(run.attach(self._reader)) as batches:
             async for batch in batches:
                 yield batch
@@ -158,7 +159,7 @@ class _Watch:
         self._mark, self._known = mark, _brief(now)
         return events
 
-    async def _changed(self, now: Ended) -> list[Event]:
+    async def _changed(self, now: RunOutcome) -> list[Event]:
         """A state that no run of this process made."""
         events: list[Event] = []
         if self._going is not None and self._is_another(self._going, now):
@@ -171,13 +172,13 @@ class _Watch:
         self._going_at = now.checkpoint_id
         return events + self._going.feed(("values", now.values))
 
-    def _is_another(self, going: Translator, now: Ended) -> bool:
+    def _is_another(self, going: Translator, now: RunOutcome) -> bool:
         """Whether this is a later run's state than the one that is told."""
         if now.run_id != going.view.run_id and now.run_id != written_as(str(now.checkpoint_id)):
             return True
         return now.is_input and now.checkpoint_id != self._going_at
 
-    async def _last_before(self, now: Ended, run_id: str) -> Ended:
+    async def _last_before(self, now: RunOutcome, run_id: str) -> RunOutcome:
         """How the run ended that was before this one, which began at a checkpoint with its input."""
         graph = self._source.graph
         where: Any = {"configurable": {"thread_id": self._thread_id, "checkpoint_id": now.checkpoint_id}}
@@ -186,29 +187,29 @@ class _Watch:
             state = await graph.aget_state(where)
             if has_begun:
                 last = await ended_at(graph, state, None)
-                return Ended(run_id, last.values, last.ending, last.stopped)
+                return RunOutcome(run_id, last.values, last.ending, last.stopped)
             has_begun = (state.metadata or {}).get("source") == "input"
             if state.parent_config is None:
                 break
             where = state.parent_config
-        return Ended(run_id, None, UNFINISHED)
+        return RunOutcome(run_id, None, UNFINISHED)
 
-    def _idle(self, now: Ended) -> list[Event]:
+    def _idle(self, now: RunOutcome) -> list[Event]:
         """A settled state: of an end that was told already, only what is new."""
         reader = Reader(self._options, self._reader.view)
-        events = told_idle(reader, self._thread_id, now, self._options, self._past_errors)
+        events = idle_events(reader, self._thread_id, now, self._options, self._past_errors)
         if _brief(now) == self._known and len(events) == _EMPTY:
             return []
         self._reader.view = reader.view
         return events
 
-    def _over(self, going: Translator, ended: Ended) -> list[Event]:
+    def _over(self, going: Translator, ended: RunOutcome) -> list[Event]:
         self._going = self._going_at = None
-        return told_end(going, ended, self._options)
+        return end_events(going, ended, self._options)
 
     def _unreadable(self, error: Exception) -> list[Event]:
         if self._going is not None:
-            return self._over(self._going, Ended(str(self._going.view.run_id), None, Failed(error)))
+            return self._over(self._going, RunOutcome(str(self._going.view.run_id), None, Failed(error)))
         if (self._reader.view.terminal or {}).get("type") == "RUN_ERROR":
             return []  # clients take none after one
         event = failed(UnreadableError(error), self._options)
@@ -224,7 +225,7 @@ class _Watch:
         return None if kept is None else (kept.checkpoint["id"], len(kept.pending_writes or ()))
 
 
-def _brief(ended: Ended) -> Any:
+def _brief(ended: RunOutcome) -> Any:
     """What of an end says whether it was told: that is, but for the values."""
     if ended.ending is UNFINISHED:
         return None

@@ -12,24 +12,24 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from ...translator import Ending
-from ..backend import Platform, source_of
-from ..errors import checked_run_id, checked_thread_id, where
+from ..backend import source_of
+from ..errors import ConnectionLost, PlatformError, checked_run_id, checked_thread_id, where
 from .attach import broken_off
-from .http import Cut, PlatformError
 from .outcome import ACTIVE
-from .retry import Patience, Policy
+from .retry import Retries, RetryPolicy
+from .source import Platform
 from .thread import PlatformThread
 
 _log = logging.getLogger(__name__)
 
 
 def outcome(
-    client: Any, thread_id: str, run_id: str, *, patience: Policy | None = None
+    client: Any, thread_id: str, run_id: str, *, retry: RetryPolicy | None = None
 ) -> Callable[[], Awaitable[Ending]]:
     """What `translate` takes as `at_end` for `client.runs.join_stream(thread_id, run_id)`.
 
     `client`: of `langgraph_sdk.get_client()`, or a `Platform`. `thread_id`, `run_id`: those of the platform.
-    `patience`: how long a server is asked again that cannot be reached, or that has the run as active still.
+    `retry`: how long a server is asked again that cannot be reached, or that has the run as active still.
 
     Gives an async function that returns how the run ended. `Finished`: with its interrupts and the thread's values;
     also for a run that went with its thread, as a stateless one does. `Cancelled`: also for a run that was rolled back;
@@ -42,14 +42,14 @@ def outcome(
     source = source_of(client)
     if not isinstance(source, Platform):
         raise TypeError(f"outcome: expected a client of langgraph_sdk, got {type(client).__name__}")
-    thread = PlatformThread(source.client, checked_thread_id(thread_id), patience or Policy())
+    thread = PlatformThread(source.client, checked_thread_id(thread_id), retry or RetryPolicy())
     checked = checked_run_id(run_id)
 
     async def at_end() -> Ending:
         try:
             await _until_ended(thread, checked)
             ended = await thread.ended(checked)
-        except (Cut, PlatformError) as error:
+        except (ConnectionLost, PlatformError) as error:
             _log.warning("How the run ended is not known: %s (%s).", error, where(None, thread.id, checked))
             ended = broken_off(checked, error)
         return ended.ending
@@ -58,8 +58,8 @@ def outcome(
 
 
 async def _until_ended(thread: PlatformThread, run_id: str) -> None:
-    """Returns when the run is not active: a server may end a stream a moment before its run. Raises `Cut` if the run
-    stays active, and what the server's answers raise."""
-    patience = Patience(thread.policy)
+    """Returns when the run is not active: a server may end a stream a moment before its run. Raises `ConnectionLost`
+    if the run stays active, and what the server's answers raise."""
+    retry = Retries(thread.policy)
     while (run := await thread.run(run_id)) is not None and run.get("status") in ACTIVE:
-        await patience.pause(Cut("the stream stopped while the run was active"))
+        await retry.pause(ConnectionLost("the stream stopped while the run was active"))

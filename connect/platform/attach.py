@@ -23,14 +23,15 @@ from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import Any
 
 from ...translator import ClientView, Failed, Lost, Options, Part, Translator, UnreadablePartError, read_part
-from ..encoded import Batches, closing, tell
-from ..errors import where
-from ..idle import Ended, Subgraph, told_end
+from ..encoded import Batches, closing, to_batch
+from ..errors import ConnectionLost, PlatformError, where
+from ..idle import end_events
 from ..readers import Reader
-from ..timed_iterator import Lookahead, Silence
-from .http import Cut, PlatformError, Received
+from ..run_outcome import RunOutcome, Subgraph
+from ..timed_iterator import Silence, TimedIterator
+from .http import Received
 from .outcome import is_of
-from .partial_messages import Latecomer
+from .partial_messages import PartialMessageFilter
 from .run_stream import Joined, joined
 from .thread import Answered, PlatformThread, tells_how, told_id
 
@@ -80,13 +81,13 @@ def replays(run: Answered) -> bool:
     return bool(run["kwargs"].get("resumable")) if tells_how(run) else True
 
 
-def broken_off(run_id: str, error: Cut | PlatformError | UnreadablePartError) -> Ended:
+def broken_off(run_id: str, error: ConnectionLost | PlatformError | UnreadablePartError) -> RunOutcome:
     """The end of a run, for its reader, that cannot be followed any more."""
-    if isinstance(error, Cut):
-        return Ended(run_id, None, Lost(str(error)))
+    if isinstance(error, ConnectionLost):
+        return RunOutcome(run_id, None, Lost(str(error)))
     if isinstance(error, PlatformError):
-        return Ended(run_id, None, Failed({"error": error.code, "message": error.message}))
-    return Ended(run_id, None, Failed(error))
+        return RunOutcome(run_id, None, Failed({"error": error.code, "message": error.message}))
+    return RunOutcome(run_id, None, Failed(error))
 
 
 class _Attachment:
@@ -111,7 +112,7 @@ class _Attachment:
         self._options = options
         self._replays = replays(run)
         self._is_folding = False
-        self._latecomer = Latecomer()
+        self._latecomer = PartialMessageFilter()
         self._whole = whole
         self._waiting = waiting
         self._translator = whole or self._begun()
@@ -122,24 +123,24 @@ class _Attachment:
 
     async def told(self) -> Batches:
         """See `attached`."""
-        notices = Lookahead(joined(self._thread, self._run_id, replays=self._replays))
+        notices = TimedIterator(joined(self._thread, self._run_id, replays=self._replays))
         try:
             if self._whole is not None:
-                yield tell(self._whole.start())
+                yield to_batch(self._whole.start())
                 for subgraph in self._waiting:
                     self._whole.apply_checkpoint(subgraph.values, subgraph.ns)
             try:
                 async with closing(self._followed(notices)) as followed:
                     async for events in followed:
-                        yield tell(events)
+                        yield to_batch(events)
                 ended = await self._thread.ended(self._run_id)
-            except (Cut, PlatformError, UnreadablePartError) as error:
+            except (ConnectionLost, PlatformError, UnreadablePartError) as error:
                 ended = broken_off(self._run_id, error)
-            yield tell(self._last(ended))
+            yield to_batch(self._last(ended))
         finally:
             await notices.aclose()
 
-    async def _followed(self, notices: Lookahead[Received | Joined]) -> AsyncIterator[list[Event]]:
+    async def _followed(self, notices: TimedIterator[Received | Joined]) -> AsyncIterator[list[Event]]:
         """The events of each notice, where there are any."""
         clock = asyncio.get_running_loop().time
         fold_until: float | None = None
@@ -199,15 +200,15 @@ class _Attachment:
         self._translator.apply_checkpoint(self._values)
         return self._reader.join(self._translator.view)
 
-    def _last(self, ended: Ended) -> list[Event]:
+    def _last(self, ended: RunOutcome) -> list[Event]:
         """The events that end the run."""
         values = self._translator.values if ended.values is None else ended.values
         if self._latecomer.has_muted and not _has_messages(values, self._options.messages_key):
             _log.warning(_WITHHELD, where(None, self._thread.id, self._told_id))
         if self._reader.view is self._translator.view:
-            return told_end(self._translator, ended, self._options)
+            return end_events(self._translator, ended, self._options)
         self._translator.apply_checkpoint(self._values)
-        told_end(self._translator, ended, self._options)
+        end_events(self._translator, ended, self._options)
         return self._reader.join(self._translator.view)
 
     def _begun(self) -> Translator:
@@ -219,7 +220,7 @@ class _Attachment:
 
 
 def _has_begun(state: Answered, run_id: str) -> bool:
-    """Whether the state may hold something of this run, which a replay would tell again."""
+    """Whether the state may hold something of this run, which a replay would emit again."""
     return state.get("created_at") is not None and is_of(state, run_id)
 
 

@@ -19,16 +19,18 @@ from uuid import uuid4
 from langgraph.graph import START
 from langgraph_sdk.client import LangGraphClient
 
-from ..inputs.channels import OVERWRITE, Places
-from .http import Cut, PlatformError
-from .retry import Policy
+from ..errors import ConnectionLost, PlatformError
+from ..inputs.channels import OVERWRITE, InputChannels
+from .retry import RetryPolicy
 from .thread import answer
 
 _log = logging.getLogger(__name__)
 _ASKED: Final = {OVERWRITE: None}
 
 
-async def with_reducers(client: LangGraphClient, graph_id: str, places: Places, policy: Policy) -> Places:
+async def with_reducers(
+    client: LangGraphClient, graph_id: str, places: InputChannels, policy: RetryPolicy
+) -> InputChannels:
     """The places of a graph, with what is known of its reducers.
 
     As they were where the platform does not say, or it is not known what channels the graph has: a line in the log
@@ -39,7 +41,7 @@ async def with_reducers(client: LangGraphClient, graph_id: str, places: Places, 
         return places
     try:
         second, first = await _asked(client, graph_id, sorted(filter(None, names)), policy)
-    except (PlatformError, Cut, LookupError, TypeError) as error:
+    except (PlatformError, ConnectionLost, LookupError, TypeError) as error:
         _log.warning("what channels of %r have reducers is not known: %s", graph_id, error)
         return places
     reducers = {name for name in names if name in second and second[name] != _ASKED}
@@ -47,7 +49,7 @@ async def with_reducers(client: LangGraphClient, graph_id: str, places: Places, 
 
 
 async def _asked(
-    client: LangGraphClient, graph_id: str, names: list[str], policy: Policy
+    client: LangGraphClient, graph_id: str, names: list[str], policy: RetryPolicy
 ) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
     """The channels after the second write, and after the first."""
     threads, thread_id, values = client.threads, str(uuid4()), dict.fromkeys(names, _ASKED)
@@ -59,6 +61,6 @@ async def _asked(
             await answer(lambda: threads.update_state(thread_id, values, as_node=START), policy)
         states: list[Any] = await answer(lambda: threads.get_history(thread_id), policy)
     finally:
-        with suppress(PlatformError, Cut):
+        with suppress(PlatformError, ConnectionLost):
             await answer(lambda: threads.delete(thread_id), policy)
     return states[0]["values"], states[-1]["values"]

@@ -1,5 +1,5 @@
 """A thread of a platform, told: what is, and what runs on it. Each run's telling is `attach`'s, that of a thread on
-which nothing runs is `idle`'s; here is what to tell, and in which order.
+which nothing runs is `idle`'s; here is what to emit, and in which order.
 
 After a run has ended its thread is looked at again: one that was queued, or that took its place, is told too. When
 nothing runs any more, and something is there that was not told (runs that came and went between two looks; somebody
@@ -15,12 +15,13 @@ from datetime import datetime
 from typing import Any
 
 from ...translator import Cancelled, Lost, Options, Translator
-from ..backend import Platform
-from ..encoded import Batches, closing, tell
-from ..idle import Ended, PastErrors, told_idle, was_written, written_as
+from ..encoded import Batches, closing, to_batch
+from ..idle import PastErrors, idle_events
 from ..readers import Reader, direct
+from ..run_outcome import RunOutcome, was_written, written_as
 from .attach import attached
 from .outcome import ACTIVE, ended, is_of
+from .source import Platform
 from .thread import Answered, Look, PlatformThread, told_id
 
 Event = dict[str, Any]
@@ -103,9 +104,9 @@ class PlatformTelling:
             if active is None:
                 for run in self._missed(look):
                     if events := await self._past(look, run):
-                        yield tell(events)
+                        yield to_batch(events)
                 if events := await self._written(look):
-                    yield tell(events)
+                    yield to_batch(events)
                 return
             async with closing(self._attached(active)) as batches:
                 async for batch in batches:
@@ -132,7 +133,7 @@ class PlatformTelling:
 
     @property
     def is_lost(self) -> bool:
-        """Whether the server went away in the middle of a run, so that asking it more is in vain."""
+        """Whether the server went away in the middle of a run, so that request it more is in vain."""
         return (self.reader.view.terminal or {}).get("code") == Lost.code
 
     async def _chosen(self, run: Answered | None) -> Options:
@@ -183,5 +184,5 @@ class PlatformTelling:
         last = ended(None, look.state, look.thread, run_id=written_as(str(look.checkpoint_id)))
         return self._idle(last, await self._chosen(look.last or _told_as(look.thread)))
 
-    def _idle(self, last: Ended, options: Options) -> list[Event]:
-        return told_idle(self.reader, self.thread.id, last, options, self._past_errors)
+    def _idle(self, last: RunOutcome, options: Options) -> list[Event]:
+        return idle_events(self.reader, self.thread.id, last, options, self._past_errors)

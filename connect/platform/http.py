@@ -7,12 +7,12 @@ is: the address, the headers and the transport are that of its `httpx` client. `
 Rules:
 
 1. An event counts when its blank line has come. What a connection leaves half said is dropped.
-2. Whatever may go well the next time is a `Cut`: no connection, a lost one, silence (a platform sends a heartbeat every
-   5 seconds), 408, 429, 5xx, and a body that is no event stream or no JSON. All else the server says is a
-   `PlatformError`, which is final. A stream that just ends says nothing of the run.
+2. Whatever may go well the next time is a `ConnectionLost`: no connection, a lost one, silence (a platform sends a
+   heartbeat every 5 seconds), 408, 429, 5xx, and a body that is no event stream or no JSON. All else the server says
+   is a `PlatformError`, which is final. A stream that just ends says nothing of the run.
 3. Headers carry credentials, so a redirect is followed only to the same scheme, host and port, or from http to https
    on the same host.
-4. Errors tell what the server said in `detail`, `message` or `error`, shortened; never headers, never a URL.
+4. Errors repeat what the server said in `detail`, `message` or `error`, shortened; never headers, never a URL.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ import json
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Mapping
 from contextlib import aclosing, asynccontextmanager, suppress
 from http import HTTPStatus
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import httpx
 import orjson
 from httpx_sse import EventSource
 from langgraph_sdk.client import LangGraphClient
 
-STALL: Final = 30.0
-"""Seconds without a byte after which a connection counts as lost: six heartbeats of a platform."""
+from ..errors import ConnectionLost, PlatformError
+from .retry import READ_TIMEOUT
 
 _HOPS = 5
 _MOST_SAID = 65_536
@@ -38,14 +38,6 @@ _SAY_WITHIN = 5.0
 _MESSAGE = 300
 _TRACEBACK = "Traceback (most recent call last)"
 _PORTS = {"http": 80, "https": 443}
-_CODES: Final = {
-    400: "invalid",
-    401: "unauthorized",
-    403: "forbidden",
-    404: "not_found",
-    409: "conflict",
-    422: "invalid",
-}
 _Answer = TypeVar("_Answer")
 
 
@@ -59,30 +51,6 @@ class Received(NamedTuple):
     """The last id the connection has sent; None before the first."""
 
 
-class Cut(Exception):  # noqa: N818 - nothing is wrong yet: it is tried again
-    """A connection could not be made, or was lost, or brought what can't be read; `reason` says which. `is_silence`: it
-    stood, but nothing came any more."""
-
-    def __init__(self, reason: str, *, is_silence: bool = False) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.is_silence = is_silence
-
-
-class PlatformError(Exception):
-    """The platform refuses, and will again: its HTTP status, what it said, and the code that stands for the status."""
-
-    def __init__(self, status: int, message: str) -> None:
-        super().__init__(message)
-        self.status = status
-        self.message = message
-
-    @property
-    def code(self) -> str:
-        """`unauthorized`, `forbidden`, `not_found`, `conflict`, `invalid`, or `platform_error` for all else."""
-        return _CODES.get(self.status, "platform_error")
-
-
 @asynccontextmanager
 async def opened(
     client: LangGraphClient,
@@ -90,19 +58,20 @@ async def opened(
     *,
     params: Mapping[str, Any] | None = None,
     last_event_id: str | None = None,
-    stall: float = STALL,
+    read_timeout: float = READ_TIMEOUT,
 ) -> AsyncIterator[AsyncIterator[Received]]:
     """A connection to an event stream: entered when its headers are in, given up at once when left.
 
     `path`: below the client's address, its parts fit for a URL. `last_event_id`: to be sent as `Last-Event-ID`.
-    `stall`: seconds without a byte, heartbeats counted, after which the connection is lost.
+    `read_timeout`: seconds without a byte, heartbeats counted, after which the connection is lost.
 
-    The iterator ends where the server ended the stream. It, and the entering, raise `Cut` and `PlatformError`.
+    The iterator ends where the server ended the stream. It, and the entering, raise `ConnectionLost` and
+    `PlatformError`.
     """
-    response = await _response(client.http.client, path, params, last_event_id, stall)
+    response = await _response(client.http.client, path, params, last_event_id, read_timeout)
     try:
         await _check(response)
-        async with aclosing(_events(response, stall)) as events:
+        async with aclosing(_events(response, read_timeout)) as events:
             yield events
     finally:
         with suppress(httpx.RequestError):  # it is given up: how it goes down is of no interest
@@ -110,31 +79,31 @@ async def opened(
 
 
 async def asked(question: Awaitable[_Answer]) -> _Answer:
-    """The answer to a call of the SDK that answers something, or its error as `PlatformError` or `Cut`.
+    """The answer to a call of the SDK that answers something, or its error as `PlatformError` or `ConnectionLost`.
 
-    An empty answer is a `Cut`: the SDK takes a redirect for one.
+    An empty answer is a `ConnectionLost`: the SDK takes a redirect for one.
     """
     try:
         answer = await question
     except httpx.HTTPStatusError as error:  # of httpx up to SDK 0.3, since then of a class below it
         raise _said_of(error) from error
     except httpx.RequestError as error:
-        raise Cut(_reason(error)) from error
+        raise ConnectionLost(_reason(error)) from error
     except json.JSONDecodeError as error:
-        raise Cut("the server answered what is no JSON") from error
+        raise ConnectionLost("the server answered what is no JSON") from error
     if answer is None:
-        raise Cut("the server's answer was empty")
+        raise ConnectionLost("the server's answer was empty")
     return answer
 
 
 async def _response(
-    http: httpx.AsyncClient, path: str, params: Mapping[str, Any] | None, last_event_id: str | None, stall: float
+    http: httpx.AsyncClient, path: str, params: Mapping[str, Any] | None, last_event_id: str | None, read_timeout: float
 ) -> httpx.Response:
     headers = {b"Accept": b"text/event-stream", b"Cache-Control": b"no-store"}
     if last_event_id is not None:
         headers[b"Last-Event-ID"] = last_event_id.encode()  # ids are UTF-8; httpx by itself takes ASCII only
     given = http.timeout
-    timeout = httpx.Timeout(connect=given.connect, read=stall, write=given.write, pool=given.pool)
+    timeout = httpx.Timeout(connect=given.connect, read=read_timeout, write=given.write, pool=given.pool)
     request = http.build_request("GET", path, params=params, headers=headers, timeout=timeout)
     try:
         for _ in range(_HOPS):
@@ -145,8 +114,8 @@ async def _response(
             _check_redirect(request.url, response.next_request.url, response.status_code)
             request = response.next_request
     except httpx.RequestError as error:
-        raise Cut(_reason(error, stall)) from error
-    raise Cut(f"the server redirected {_HOPS} times")
+        raise ConnectionLost(_reason(error, read_timeout)) from error
+    raise ConnectionLost(f"the server redirected {_HOPS} times")
 
 
 def _check_redirect(here: httpx.URL, there: httpx.URL, status: int) -> None:
@@ -167,7 +136,7 @@ async def _check(response: httpx.Response) -> None:
         raise _refusal(response.status_code, await _body(response))
     kind = response.headers.get("content-type", "").partition(";")[0].strip()
     if kind != "text/event-stream":
-        raise Cut(f"the server answered with {kind[:_MESSAGE] or 'nothing'} in place of an event stream")
+        raise ConnectionLost(f"the server answered with {kind[:_MESSAGE] or 'nothing'} in place of an event stream")
 
 
 async def _body(response: httpx.Response) -> bytes:
@@ -182,7 +151,7 @@ async def _body(response: httpx.Response) -> bytes:
     return bytes(said)
 
 
-async def _events(response: httpx.Response, stall: float) -> AsyncGenerator[Received, None]:
+async def _events(response: httpx.Response, read_timeout: float) -> AsyncGenerator[Received, None]:
     response.encoding = "utf-8"  # whatever the headers say: an event stream is
     try:
         async with aclosing(EventSource(response).aiter_sse()) as events:
@@ -191,7 +160,7 @@ async def _events(response: httpx.Response, stall: float) -> AsyncGenerator[Rece
                 if event.data or event.event != "message":
                     yield Received(event.event, _parsed(event.data), event.id or None)
     except httpx.RequestError as error:
-        raise Cut(_reason(error, stall), is_silence=isinstance(error, httpx.ReadTimeout)) from error
+        raise ConnectionLost(_reason(error, read_timeout), is_silence=isinstance(error, httpx.ReadTimeout)) from error
 
 
 def _parsed(data: str) -> Any:
@@ -204,13 +173,13 @@ def _parsed(data: str) -> Any:
         try:
             return json.loads(data)
         except (ValueError, RecursionError) as error:
-            raise Cut("an event's data is no JSON") from error
+            raise ConnectionLost("an event's data is no JSON") from error
 
 
 def _said_of(error: httpx.HTTPStatusError) -> Exception:
     response: httpx.Response | None = error.response
     if response is None:  # the SDK's class for a connection that failed
-        return Cut(type(error).__name__)
+        return ConnectionLost(type(error).__name__)
     try:
         body = response.content
     except httpx.StreamError:  # it was not read
@@ -221,7 +190,7 @@ def _said_of(error: httpx.HTTPStatusError) -> Exception:
 def _refusal(status: int, body: bytes) -> Exception:
     message = _said(body)
     if status in (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS) or status >= 500:
-        return Cut(f"HTTP {status}: {message}" if message else f"HTTP {status}")
+        return ConnectionLost(f"HTTP {status}: {message}" if message else f"HTTP {status}")
     return PlatformError(status, message or f"The platform answered HTTP {status}.")
 
 
@@ -241,9 +210,9 @@ def _said(body: bytes) -> str:
     return " ".join(found.split())[:_MESSAGE]
 
 
-def _reason(error: httpx.RequestError, stall: float | None = None) -> str:
+def _reason(error: httpx.RequestError, read_timeout: float | None = None) -> str:
     """What happened, in words; without those that quote what was sent."""
-    if stall is not None and isinstance(error, httpx.ReadTimeout):
-        return f"nothing came for {stall:g} seconds"
+    if read_timeout is not None and isinstance(error, httpx.ReadTimeout):
+        return f"nothing came for {read_timeout:g} seconds"
     words = "" if isinstance(error, httpx.LocalProtocolError) else str(error)
     return f"{type(error).__name__}: {words}" if words else type(error).__name__

@@ -21,8 +21,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...translator import Cancelled, Ending, Failed, Finished
-from ..errors import stored_error
-from ..idle import Ended, Subgraph, was_written
+from ..run_outcome import RunOutcome, Subgraph, stored_error, was_written
 
 ACTIVE = frozenset({"pending", "running"})
 """The statuses of a run that has not ended."""
@@ -30,23 +29,25 @@ ACTIVE = frozenset({"pending", "running"})
 _FAILED = frozenset({"error", "timeout"})
 
 
-def ended(run: Mapping[str, Any] | None, state: Mapping[str, Any], thread: Mapping[str, Any], *, run_id: str) -> Ended:
+def ended(
+    run: Mapping[str, Any] | None, state: Mapping[str, Any], thread: Mapping[str, Any], *, run_id: str
+) -> RunOutcome:
     """How a run ended.
 
     `run`: the run, None if there is none, or none any more. `state`, `thread`: the thread's newest state, and itself.
     `run_id`: the id the run is told under. Where the state is a later run's, it says nothing of this one.
     """
     if run is not None and not is_of(state, run_id):
-        return Ended(run_id, None, _by_status(run, thread={}, state={}) or Finished())
+        return RunOutcome(run_id, None, _by_status(run, thread={}, state={}) or Finished())
     values = state.get("values") or {}
     interrupts = interrupts_of(state)
     written = was_written(state.get("metadata"))
     if run is not None and not written and not (interrupts and run.get("status") not in _FAILED):
         ending = _by_status(run, thread, state)
         if ending is not None:
-            return Ended(run_id, values, ending)
+            return RunOutcome(run_id, values, ending)
     stopped = bool(state.get("next")) and not interrupts and run is not None and not written
-    return Ended(run_id, values, Finished(interrupts, values), stopped, waiting=subgraphs(state))
+    return RunOutcome(run_id, values, Finished(interrupts, values), stopped, waiting=subgraphs(state))
 
 
 def _by_status(run: Mapping[str, Any], thread: Mapping[str, Any], state: Mapping[str, Any]) -> Ending | None:
@@ -61,13 +62,13 @@ def _by_status(run: Mapping[str, Any], thread: Mapping[str, Any], state: Mapping
     return None
 
 
-def paused(run: Mapping[str, Any], state: Mapping[str, Any], thread: Mapping[str, Any]) -> Ended | None:
+def paused(run: Mapping[str, Any], state: Mapping[str, Any], thread: Mapping[str, Any]) -> RunOutcome | None:
     """How a thread's newest run ended that made no state: at what its thread waits for still. An answer to one of
     several interrupts makes none. None if it ended otherwise."""
     waiting = interrupts_of(state) if thread.get("status") == "interrupted" and not thread.get("error") else []
     if not waiting or run.get("status") in _FAILED:
         return None
-    return Ended(str(run["run_id"]), None, Finished(waiting))
+    return RunOutcome(str(run["run_id"]), None, Finished(waiting))
 
 
 def is_of(state: Mapping[str, Any], run_id: str) -> bool:

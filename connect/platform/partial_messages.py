@@ -1,4 +1,5 @@
-"""What may be shown of a stream that was joined in the middle: `Latecomer`. No I/O; never what a part becomes.
+"""What may be shown of a stream that was joined in the middle: `PartialMessageFilter`. No I/O; never what a part
+becomes.
 
 A model call that was going on at the join is heard from its middle. What is cut may never be shown, so the chunks of
 such calls are muted; the next `values`, or the run's end, tells their messages whole. What is told whole passes.
@@ -44,7 +45,7 @@ class _Heard:
     """Tasks, by their namespace, and whether they are suspect. Once said, that stands."""
 
 
-class Latecomer:
+class PartialMessageFilter:
     """Decides part by part. Begins as if it had joined in the middle; a run's first part says that it has not."""
 
     def __init__(self) -> None:

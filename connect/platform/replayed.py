@@ -1,4 +1,4 @@
-"""Which events of a run's stream are new, when it was joined more than once, or repeats itself: `Cursor`. No I/O.
+"""Which events of a run's stream are new, when it was joined more than once, or repeats itself: `ReplayFilter`. No I/O.
 
 What servers do (measured on `langgraph dev`, read in the source of others):
 
@@ -85,7 +85,7 @@ class _Place(NamedTuple):
         return f"{self.number - 1}-{_LAST}" if self.number else _START
 
 
-class Cursor:
+class ReplayFilter:
     """Takes the events of one run's stream, connection after connection: `connected`, then `take` for each event."""
 
     def __init__(self) -> None:

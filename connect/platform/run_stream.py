@@ -14,10 +14,11 @@ import math
 from collections.abc import AsyncIterator
 from typing import NamedTuple
 
-from .http import Cut, Received, opened
+from ..errors import ConnectionLost
+from .http import Received, opened
 from .outcome import ACTIVE
-from .replayed import Cursor
-from .retry import Patience, Policy
+from .replayed import ReplayFilter
+from .retry import Retries, RetryPolicy
 from .thread import PlatformThread
 
 _END = "end"
@@ -35,17 +36,19 @@ async def joined(thread: PlatformThread, run_id: str, *, replays: bool) -> Async
     """The run's events, each once, with a `Joined` in front of those of each connection that follows on nothing.
 
     `replays`: whether the server keeps the run's events and is to send them from the first on. Ends when the run has
-    ended. Raises `PlatformError` for what the server refuses, `Cut` when it stays away.
+    ended. Raises `PlatformError` for what the server refuses, `ConnectionLost` when it stays away.
     """
-    cursor, clock = Cursor(), asyncio.get_running_loop().time
-    patience = Patience(thread.policy)
+    cursor, clock = ReplayFilter(), asyncio.get_running_loop().time
+    retry = Retries(thread.policy)
     path = f"/threads/{thread.id}/runs/{run_id}/stream"
     is_first = True
     while True:
-        cut, since = Cut("the stream was closed while its run went on"), math.inf
+        cut, since = ConnectionLost("the stream was closed while its run went on"), math.inf
         try:
             resume = cursor.resume_id() if replays else None
-            async with opened(thread.client, path, last_event_id=resume, stall=thread.policy.stall) as received:
+            async with opened(
+                thread.client, path, last_event_id=resume, read_timeout=thread.policy.read_timeout
+            ) as received:
                 since = clock()
                 cursor.connected()
                 if is_first or not replays:
@@ -59,43 +62,43 @@ async def joined(thread: PlatformThread, run_id: str, *, replays: bool) -> Async
                     if event.event == _END:
                         break
                     for each in new:
-                        patience.progressed()
+                        retry.progressed()
                         yield each
                     heard = clock()  # now it waits for the server again, and no more for its reader
-        except Cut as lost:
+        except ConnectionLost as lost:
             cut = lost
         if _stood(clock() - since, cut, thread.policy):
-            patience.progressed()
+            retry.progressed()
         run = await thread.run(run_id)
         if run is None or run.get("status") not in ACTIVE:
             return
-        await patience.pause(cut)
+        await retry.pause(cut)
 
 
 async def followed(thread: PlatformThread) -> AsyncIterator[Received | Joined]:
     """The events of every run of a thread while they come, and of writes to its state, with a `Joined` in front of each
-    connection's. Never ends. Raises `PlatformError` (404 where the server has no such stream), and `Cut` when it stays
-    away."""
-    patience, clock = Patience(thread.policy), asyncio.get_running_loop().time
+    connection's. Never ends. Raises `PlatformError` (404 where the server has no such stream), and `ConnectionLost`
+    when it stays away."""
+    retry, clock = Retries(thread.policy), asyncio.get_running_loop().time
     path, asks = f"/threads/{thread.id}/stream", {"stream_modes": "run_modes,state_update"}
     is_first = True
     while True:
-        cut, since = Cut("the thread's stream was closed"), math.inf
+        cut, since = ConnectionLost("the thread's stream was closed"), math.inf
         try:
-            async with opened(thread.client, path, params=asks, stall=thread.policy.stall) as received:
+            async with opened(thread.client, path, params=asks, read_timeout=thread.policy.read_timeout) as received:
                 since = clock()
                 yield Joined(gap=not is_first)
                 is_first = False
                 async for event in received:
-                    patience.progressed()
+                    retry.progressed()
                     yield event
-        except Cut as lost:
+        except ConnectionLost as lost:
             cut = lost
         if _stood(clock() - since, cut, thread.policy):
-            patience.progressed()
-        await patience.pause(cut)
+            retry.progressed()
+        await retry.pause(cut)
 
 
-def _stood(seconds: float, cut: Cut, policy: Policy) -> bool:
+def _stood(seconds: float, cut: ConnectionLost, policy: RetryPolicy) -> bool:
     """Whether a connection that was lost had been a good one. Silence is none, however long it lasts."""
-    return seconds > policy.most and not cut.is_silence
+    return seconds > policy.max_delay and not cut.is_silence

@@ -27,26 +27,27 @@ from ag_ui.core import RunAgentInput
 
 from ...translator import PLATFORM_STREAM_MODES, Options, to_json
 from ...translator import events as agui
-from ..backend import Platform
 from ..dropped import note_dropped
-from ..encoded import Batches, closing, tell
+from ..encoded import Batches, closing, to_batch
 from ..errors import InvalidInputError, RunConflictError, checked_run_id, checked_thread_id, where
-from ..idle import PastErrors, Subgraph
+from ..idle import PastErrors
 from ..inputs import Intake
-from ..inputs.channels import Places, undecided, without_place
+from ..inputs.channels import InputChannels, undecided, without_place
 from ..inputs.forking import Search
-from ..inputs.graph_input import going_in
+from ..inputs.graph_input import graph_input
 from ..inputs.plan import Again, Begin, Drop, Fork, GoOn, Nothing, Resume, Wait
 from ..inputs.planning import planned
-from ..inputs.request import Asking
-from ..inputs.thread_state import Standing
+from ..inputs.request import RunRequest
+from ..inputs.thread_state import ThreadState
 from ..local.configs import merged
 from ..readers import Reader
-from ..waiting import log_late, told_unchanged, told_waiting
+from ..run_outcome import Subgraph
+from ..waiting import log_late, unchanged_events, waiting_events
 from .attach import attached, told_whole
 from .outcome import ACTIVE, subgraphs
-from .retry import Policy
+from .retry import RetryPolicy
 from .run_stream import joined
+from .source import Platform
 from .thread import RUN_ID, Answered, Look, PlatformThread, tells_how, told_id
 from .thread_state import asked_for, checkpoint_of, last_of, standing_of
 
@@ -64,24 +65,24 @@ async def begin_platform(
     options: Options | None,
     intake: Intake,
     past_errors: PastErrors,
-    patience: Policy | None,
+    retry: RetryPolicy | None,
 ) -> Batches:
     """See `running.begin`. Raises `InvalidInputError` for a platform without an assistant: it has nothing to run."""
-    thread = PlatformThread(source.client, checked_thread_id(given.thread_id), patience or Policy())
+    thread = PlatformThread(source.client, checked_thread_id(given.thread_id), retry or RetryPolicy())
     checked_run_id(given.run_id, in_url=False)
     if source.assistant_id is None:
         raise InvalidInputError("expected a Platform with an assistant_id to run something, got one without")
-    asking = await Asking.of(given, options or await source.options(policy=thread.policy), intake, past_errors)
-    return await _Beginning(source, thread, asking).begun()
+    request = await RunRequest.of(given, options or await source.options(policy=thread.policy), intake, past_errors)
+    return await _Beginning(source, thread, request).begun()
 
 
 class _Beginning:
     """One input, on its way to a run."""
 
-    def __init__(self, source: Platform, thread: PlatformThread, asking: Asking) -> None:
-        self._source, self._thread, self._asking = source, thread, asking
-        self._given, self._options, self._intake = asking.given, asking.options, asking.intake
-        self._reader = Reader(asking.options, asking.view)
+    def __init__(self, source: Platform, thread: PlatformThread, request: RunRequest) -> None:
+        self._source, self._thread, self._asking = source, thread, request
+        self._given, self._options, self._intake = request.given, request.options, request.intake
+        self._reader = Reader(request.options, request.view)
 
     async def begun(self) -> Batches:
         """What the client is told; the run has started, or waits for another's end."""
@@ -148,13 +149,18 @@ class _Beginning:
         return search
 
     async def _started(
-        self, wanted: Begin | Resume | GoOn | Fork | Again, at: Standing, checkpoint_id: str | None, *, is_queued: bool
+        self,
+        wanted: Begin | Resume | GoOn | Fork | Again,
+        at: ThreadState,
+        checkpoint_id: str | None,
+        *,
+        is_queued: bool,
     ) -> Answered:
         new = wanted.messages if isinstance(wanted, Begin | Fork) else None
         if is_queued and checkpoint_id is None:
             at = replace(at, messages=())  # whether a call that waits now will wait then is not known
         places = await self._places(at)
-        goes_in = going_in(self._given, new, at, places, self._intake, self._asking.added)
+        goes_in = graph_input(self._given, new, at, places, self._intake, self._asking.added)
         lost = without_place(places, self._given, self._intake, at.values, self._options)
         note_dropped(self._source, lost, self._given.thread_id, self._given.run_id)
         return await self._thread.start(
@@ -169,7 +175,7 @@ class _Beginning:
             stream_resumable=True,
         )
 
-    async def _places(self, at: Standing) -> Places:
+    async def _places(self, at: ThreadState) -> InputChannels:
         key, policy = self._options.messages_key, self._thread.policy
         places = await self._source.places(key, policy)
         if undecided(places, self._given, self._intake, at.values):
@@ -222,11 +228,11 @@ class _Beginning:
             async for batch in batches:
                 yield batch
 
-    def _waits(self, wanted: Wait, now: Standing) -> list[Event]:
+    def _waits(self, wanted: Wait, now: ThreadState) -> list[Event]:
         """What waits for an answer; and the messages that wait with it, at the end again, if an answer that they came
         along with was not the last."""
         held = self._reader.view.messages
-        started, *rest = told_waiting(self._given, wanted, now, self._options, self._reader)
+        started, *rest = waiting_events(self._given, wanted, now, self._options, self._reader)
         waiting = [message for message in held if message["id"] in wanted.message_ids]
         if not waiting or held[-len(waiting) :] == waiting:
             return [started, *rest]
@@ -238,8 +244,8 @@ class _Beginning:
         if look is not None and look.active is not None:
             return attached(self._thread, look.active, self._reader, self._options)
         last = None if look is None else last_of(look)
-        return _once(told_unchanged(self._given, last, self._options, self._reader, self._asking.past_errors))
+        return _once(unchanged_events(self._given, last, self._options, self._reader, self._asking.past_errors))
 
 
 async def _once(events: list[Event]) -> Batches:
-    yield tell(events)
+    yield to_batch(events)

@@ -15,11 +15,11 @@ from langgraph_sdk.client import LangGraphClient
 
 from ...translator import Cancelled, Finished
 from ..encoded import closing
-from ..errors import RunConflictError
-from ..idle import Ended
-from .http import Cut, PlatformError, asked
+from ..errors import ConnectionLost, PlatformError, RunConflictError
+from ..run_outcome import RunOutcome
+from .http import asked
 from .outcome import ACTIVE, ended, is_of, paused
-from .retry import Patience, Policy
+from .retry import Retries, RetryPolicy
 
 _Answer = TypeVar("_Answer")
 Answered = Mapping[str, Any]
@@ -74,9 +74,10 @@ class Look(NamedTuple):
 
 
 class PlatformThread:
-    """One thread of a platform. Raises `PlatformError` for what the server refuses, `Cut` when it stays away."""
+    """One thread of a platform. Raises `PlatformError` for what the server refuses, `ConnectionLost` when it stays
+    away."""
 
-    def __init__(self, client: LangGraphClient, thread_id: str, policy: Policy) -> None:
+    def __init__(self, client: LangGraphClient, thread_id: str, policy: RetryPolicy) -> None:
         self.client = client
         self.id = thread_id
         self.policy = policy
@@ -152,17 +153,17 @@ class PlatformThread:
             raise
         return run
 
-    async def ended(self, run_id: str) -> Ended:
+    async def ended(self, run_id: str) -> RunOutcome:
         """How a run ended that is not active any more. One that is gone was rolled back: its thread is as before it;
         where the thread is gone too, it went with it, as a stateless run's does."""
         look = await self._found(lambda: self.look(run_id))
         if look is None:
             state = await self._found(self.state)
             values = None if state is None else state.get("values") or {}
-            return Ended(run_id, values, Finished() if state is None else Cancelled(), is_undone=state is not None)
+            return RunOutcome(run_id, values, Finished() if state is None else Cancelled(), is_undone=state is not None)
         return await self.ended_as(look, look.recent[0])
 
-    async def ended_as(self, look: Look, run: Answered) -> Ended:
+    async def ended_as(self, look: Look, run: Answered) -> RunOutcome:
         """How one of the runs of a look ended."""
         state, thread, run_id = look.state, look.thread, str(run["run_id"])
         if not is_of(state, run_id):
@@ -186,7 +187,7 @@ class PlatformThread:
 
     async def stop(self, run_id: str) -> None:
         """Asks for a run's end, once, and waits for nothing: it may have ended, or the server be gone."""
-        with suppress(PlatformError, Cut):
+        with suppress(PlatformError, ConnectionLost):
             await asked(self.client.runs.cancel(self.id, run_id, wait=False))
 
     async def _stopped(self, run_id: str) -> bool:
@@ -262,17 +263,17 @@ class PlatformThread:
         return await answer(question, self.policy)
 
 
-async def answer(question: Callable[[], Awaitable[_Answer]], policy: Policy, *, hurries: bool = True) -> _Answer:
+async def answer(question: Callable[[], Awaitable[_Answer]], policy: RetryPolicy, *, hurries: bool = True) -> _Answer:
     """The answer to a question, asked again while the server can't be reached, or, if it `hurries`, does not answer."""
-    patience = Patience(policy)
+    retry = Retries(policy)
     while True:
         try:
-            async with asyncio.timeout(policy.stall if hurries else None):
+            async with asyncio.timeout(policy.read_timeout if hurries else None):
                 return await asked(question())
         except TimeoutError:
-            await patience.pause(Cut(f"no answer came for {policy.stall:g} seconds"))
-        except Cut as cut:
-            await patience.pause(cut)
+            await retry.pause(ConnectionLost(f"no answer came for {policy.read_timeout:g} seconds"))
+        except ConnectionLost as cut:
+            await retry.pause(cut)
 
 
 @asynccontextmanager

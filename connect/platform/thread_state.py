@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 from ...translator import Failed
-from ..idle import Ended
 from ..inputs.channels import json_of
 from ..inputs.forking import Checkpoint
-from ..inputs.graph_input import Going
+from ..inputs.graph_input import GraphInput
 from ..inputs.plan import Begin, Fork, Plan, Resume
-from ..inputs.thread_state import Standing
+from ..inputs.thread_state import ThreadState
+from ..run_outcome import RunOutcome
 from .outcome import ended, interrupts_of
 from .thread import Answered, Look, told_id
 
@@ -20,16 +20,16 @@ _TOP: dict[str, Any] = {"checkpoint_ns": ""}
 """The newest checkpoint of a thread's graph; with an id, that one."""
 
 
-def standing_of(look: Look | None, messages_key: str) -> Standing:
+def standing_of(look: Look | None, messages_key: str) -> ThreadState:
     """How a thread stands. One on which a run is active waits for nobody, and has left nothing undone."""
     if look is None:
-        return Standing()
+        return ThreadState()
     values = look.state.get("values") or {}
     messages = values.get(messages_key) or ()
     if look.active is not None:
-        return Standing(messages=messages, values=values)
+        return ThreadState(messages=messages, values=values)
     now, interrupts = last_of(look), interrupts_of(look.state)
-    return Standing(
+    return ThreadState(
         messages=messages,
         values=values,
         interrupts=interrupts,
@@ -41,7 +41,7 @@ def standing_of(look: Look | None, messages_key: str) -> Standing:
     )
 
 
-def last_of(look: Look) -> Ended:
+def last_of(look: Look) -> RunOutcome:
     """How the run ended that made the thread's newest state; or else the last one."""
     maker = (look.state.get("metadata") or {}).get("run_id")
     run = next((run for run in look.recent if run["run_id"] == maker), look.last)
@@ -66,7 +66,7 @@ def checkpoint_of(state: Answered, messages_key: str) -> Checkpoint:
     )
 
 
-def asked_for(wanted: Plan, goes_in: Going, checkpoint_id: str | None) -> dict[str, Any]:
+def asked_for(wanted: Plan, goes_in: GraphInput, checkpoint_id: str | None) -> dict[str, Any]:
     """What of `runs.create` says what is done, and where: at this checkpoint, or at the newest.
 
     A run that goes on, and has nothing to write, is asked for by a checkpoint without an id: Aegra takes no request

@@ -22,12 +22,13 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ...translator import Options, Translator, UnreadablePartError
-from ..encoded import Batches, closing, tell
-from ..idle import told_end
-from ..timed_iterator import SILENCE, Lookahead, Silence
+from ..encoded import Batches, closing, to_batch
+from ..errors import ConnectionLost, PlatformError
+from ..idle import end_events
+from ..timed_iterator import SILENCE, Silence, TimedIterator
 from .attach import broken_off
 from .connect import PlatformTelling, is_due, is_going
-from .http import Cut, PlatformError, Received
+from .http import Received
 from .outcome import ACTIVE
 from .run_stream import Joined, followed
 from .thread import NOT_FOUND
@@ -48,9 +49,9 @@ _OVER_TRIES = 40
 async def watched(telling: PlatformTelling, poll: float = POLL) -> Batches:
     """What the thread holds, then every run of it, until the reader goes away, or the server for good.
 
-    Raises `PlatformError` and `Cut` as the server's answers do, when no run is being told.
+    Raises `PlatformError` and `ConnectionLost` as the server's answers do, when no run is being told.
     """
-    notices = Lookahead(followed(telling.thread))
+    notices = TimedIterator(followed(telling.thread))
     try:
         try:
             await notices.next()
@@ -87,7 +88,7 @@ class _Heard(NamedTuple):
 class _Following:
     """A reader of a thread's stream: between runs, in one that is told, or in one that is passed over."""
 
-    def __init__(self, telling: PlatformTelling, notices: Lookahead[Received | Joined]) -> None:
+    def __init__(self, telling: PlatformTelling, notices: TimedIterator[Received | Joined]) -> None:
         self._telling = telling
         self._notices = notices
         self._run: _Heard | None = None
@@ -110,16 +111,16 @@ class _Following:
                 else:
                     events = await self._left() if isinstance(notice, Joined) else []
                 if events:
-                    yield tell(events)
+                    yield to_batch(events)
                 if not isinstance(notice, Received):
                     async with closing(self._looked()) as batches:
                         async for batch in batches:
                             yield batch
                     self._hand_over()
-        except (Cut, PlatformError) as error:
+        except (ConnectionLost, PlatformError) as error:
             if self._run is None:
                 raise
-            yield tell(self._broken_off(self._run, error))
+            yield to_batch(self._broken_off(self._run, error))
 
     async def _next(self) -> Received | Joined | Silence:
         """What comes next; silence if the thread is to be looked at."""
@@ -130,7 +131,7 @@ class _Following:
         return await self._notices.next(_HINT_PAUSE)
 
     async def _looked(self) -> Batches:
-        """The thread as it is, and the run that is going on; those that come after it are the stream's to tell."""
+        """The thread as it is, and the run that is going on; those that come after it are the stream's to emit."""
         self._look_until = None
         async with closing(self._telling.told_now(joins=is_going, follow=False)) as batches:
             async for batch in batches:
@@ -200,14 +201,14 @@ class _Following:
         """The end of a run, however it ended."""
         self._telling.ended(run.id)
         try:
-            return told_end(run.told, await self._telling.thread.ended(run.id), run.options)
-        except (Cut, PlatformError) as error:
-            return told_end(run.told, broken_off(run.id, error), run.options)
+            return end_events(run.told, await self._telling.thread.ended(run.id), run.options)
+        except (ConnectionLost, PlatformError) as error:
+            return end_events(run.told, broken_off(run.id, error), run.options)
 
-    def _broken_off(self, run: _Heard, error: Cut | PlatformError | UnreadablePartError) -> list[Event]:
+    def _broken_off(self, run: _Heard, error: ConnectionLost | PlatformError | UnreadablePartError) -> list[Event]:
         self._run, self._passed = None, run.id
         self._telling.ended(run.id)
-        return told_end(run.told, broken_off(run.id, error), run.options)
+        return end_events(run.told, broken_off(run.id, error), run.options)
 
     async def _is_active(self, run_id: str) -> bool:
         run = await self._telling.thread.run(run_id)

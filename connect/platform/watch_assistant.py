@@ -14,10 +14,10 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
-from ..backend import Platform, is_assistant_id
 from ..encoded import Batches, closing
 from .connect import PlatformTelling, is_due
-from .retry import Policy
+from .retry import RetryPolicy
+from .source import Platform, is_assistant_id
 from .thread import answer
 
 _THREADS = 100
@@ -30,13 +30,13 @@ async def assistant_watched(
     assistant_id: str,
     telling_of: Callable[[str, datetime], PlatformTelling],
     *,
-    policy: Policy,
+    policy: RetryPolicy,
     poll: float,
 ) -> Batches:
     """Every run of the assistant that begins from now on, or is going on, with its thread's id.
 
     `assistant_id`: its id, or the name of its graph. `telling_of`: who tells a thread's runs made since a time. Raises
-    `PlatformError` and `Cut` as the server's answers do.
+    `PlatformError` and `ConnectionLost` as the server's answers do.
     """
     threads = await _threads(platform, assistant_id, policy)
     begun = max((_changed(thread) for thread in threads), default=datetime.min.replace(tzinfo=UTC))
@@ -69,7 +69,7 @@ class _Seen:
         self.telling: PlatformTelling | None = None
 
 
-async def _threads(platform: Platform, assistant_id: str, policy: Policy) -> list[Any]:
+async def _threads(platform: Platform, assistant_id: str, policy: RetryPolicy) -> list[Any]:
     """The assistant's threads, those first that changed last."""
     which = {"assistant_id" if is_assistant_id(assistant_id) else "graph_id": assistant_id}
     threads = platform.client.threads

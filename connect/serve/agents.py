@@ -13,11 +13,13 @@ from ag_ui.core import AgentCapabilities
 from starlette.requests import Request
 
 from ...translator import Options
-from ..backend import Local, Platform, Source, names_of_agents, source_of
+from ..backend import Source, source_of
 from ..inputs import Intake
-from ..inputs.channels import check, places_of
+from ..inputs.channels import check, input_channels_of
 from ..local.checkpointers import has_checkpointer
-from ..platform.retry import Policy
+from ..local.source import Local, names_of_agents
+from ..platform.retry import RetryPolicy
+from ..platform.source import Platform
 from ..shown import options_for
 from .forwarded_headers import checked_names, forwarded
 
@@ -54,7 +56,7 @@ class Agent:
     """What of an input reaches the graph; may be made for each request, from who asks."""
     capabilities: AgentCapabilities | None = None
     """What clients are told it can do; None: what can be seen of it."""
-    patience: Policy | None = None
+    retry: RetryPolicy | None = None
     """How long a platform that can't be reached is waited for."""
     shares_threads_with: frozenset[str] = frozenset()
     """The names of other agents whose threads it may use. A thread of a checkpointer belongs to the agent whose run was
@@ -73,7 +75,7 @@ class Agent:
             raise TypeError(f"intake: expected an Intake or what makes one, got {type(self.intake).__name__}")
         if isinstance(self.intake, Intake) and isinstance(self.source, Local):
             graph = self.source.graph
-            check(places_of(graph, (self.options or options_for(graph)).messages_key), self.intake)
+            check(input_channels_of(graph, (self.options or options_for(graph)).messages_key), self.intake)
 
     def named(self, name: str) -> Agent:
         """The same, with a source that knows under which name it is served: threads belong to that."""
@@ -96,7 +98,7 @@ class Agent:
         if self.options is not None:
             options = self.options
         elif isinstance(source, Platform):
-            options = replace(await source.options(policy=self.patience), error_detail="code")
+            options = replace(await source.options(policy=self.retry), error_detail="code")
         else:
             options = replace(await source.options(), error_detail="code")
         return replace(options, protocol_version=version)

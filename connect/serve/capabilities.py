@@ -1,7 +1,7 @@
 """What clients are told an agent can do, in AG-UI's words. Pure: it looks at the graph, and asks nobody.
 
 Only what is certain is declared: what is left out is left open, and the owner may say more (`Agent.capabilities`). The
-names and schemas of tools are the owner's to tell.
+names and schemas of tools are the owner's to emit.
 
 | declared | when |
 |---|---|
@@ -29,10 +29,10 @@ from ag_ui.core import AgentCapabilities
 from langgraph.pregel import Pregel
 
 from ...translator import Options
-from ..backend import Local
 from ..dropped import dropped
-from ..inputs.channels import TOOLS, places_of
+from ..inputs.channels import TOOLS, input_channels_of
 from ..local.checkpointers import has_checkpointer
+from ..local.source import Local
 from ..local.thread_state import own_tools
 from .agents import Agent
 
@@ -80,7 +80,7 @@ def _add(seen: dict[str, Any], graph: Pregel[Any, Any, Any, Any], options: Optio
         seen["state"]["memory"] = True
     if any(name.startswith(_APPROVES) for name in graph.nodes):
         seen["humanInTheLoop"]["approvals"] = seen["humanInTheLoop"]["supported"]
-    places = places_of(graph, options.messages_key)
+    places = input_channels_of(graph, options.messages_key)
     takes = not TOOLS.isdisjoint((places.channels or frozenset()) | places.context)
     names = own_tools(graph)
     if takes or names:

@@ -30,7 +30,7 @@ from ag_ui.core import RunAgentInput
 
 from ...translator import events as agui
 from ...translator import for_client_version
-from ..encoded import Batch, Batches, Told, closing, tell
+from ..encoded import Batch, Batches, EncodedEvent, closing, to_batch
 
 Event = dict[str, Any]
 Stands = Callable[[], Batches]
@@ -61,7 +61,7 @@ async def unbegun(why: Event, standing: Batches, given: RunAgentInput, stands: S
     what the thread holds, and what goes on there."""
 
     async def told() -> Batches:
-        yield tell([why])
+        yield to_batch([why])
         async with closing(standing) as batches:
             async for batch in batches:
                 yield batch
@@ -77,10 +77,10 @@ async def _stopped(batches: Batches) -> Batches:
             yield [_as_abort(each) for each in batch]
 
 
-def _as_abort(told: Told) -> Told:
+def _as_abort(told: EncodedEvent) -> EncodedEvent:
     if not _is_cancelled(told.event):
         return told
-    return Told({**(for_client_version(told.event, None) or {}), "code": ABORT})
+    return EncodedEvent({**(for_client_version(told.event, None) or {}), "code": ABORT})
 
 
 async def _answered(batches: Batches, given: RunAgentInput, stands: Stands) -> Batches:
@@ -106,12 +106,12 @@ class _End:
         self.is_bad = False
         """Whether the last run was stopped or failed."""
 
-    def note(self, told: Told) -> Told:
+    def note(self, told: EncodedEvent) -> EncodedEvent:
         """The event as it is told."""
         event = told.event
         if _is_cancelled(event):
             self.is_free = self.is_bad = True
-            return Told(agui.run_finished(self._thread_id, self.run_id, None, None, event.get("usage", ())))
+            return EncodedEvent(agui.run_finished(self._thread_id, self.run_id, None, None, event.get("usage", ())))
         match event["type"]:
             case "RUN_STARTED":
                 self._thread_id, self.run_id, self.is_bad = event["threadId"], event["runId"], False
@@ -124,7 +124,7 @@ class _End:
     def again(self, outcome: Event | None) -> Batch:
         """A run in which nothing happens but its end."""
         started = agui.run_started(self._thread_id, self.run_id, None)
-        return tell([started, agui.run_finished(self._thread_id, self.run_id, outcome)])
+        return to_batch([started, agui.run_finished(self._thread_id, self.run_id, outcome)])
 
 
 async def _pending(stands: Stands, run_id: str) -> Event | None:

@@ -19,15 +19,16 @@ from starlette.responses import Response
 
 from ..errors import (
     INTERNAL,
+    ConnectionLost,
     InvalidIdError,
     InvalidInputError,
+    PlatformError,
     QueueFullError,
     RunConflictError,
     ThreadNotFoundError,
     UnreadableError,
     code_of,
 )
-from ..platform.http import Cut, PlatformError
 
 RETRY_AFTER = 2
 """Seconds after which somebody may come again who was sent away because too much goes on."""
@@ -100,7 +101,7 @@ def refusal_of(error: Exception) -> Refusal | None:
             return Refusal(HTTPStatus.CONFLICT, code_of(error), str(error))
         case PlatformError():
             return _passed_on(error)
-        case Cut():
+        case ConnectionLost():
             headers = {"Retry-After": str(RETRY_AFTER)}
             return Refusal(HTTPStatus.SERVICE_UNAVAILABLE, code_of(error), _UNREACHABLE, headers)
         case _:

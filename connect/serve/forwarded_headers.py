@@ -11,7 +11,7 @@ import httpx
 from langgraph_sdk.client import LangGraphClient
 from starlette.datastructures import Headers
 
-from ..backend import Platform
+from ..platform.source import Platform
 
 _NAME_CHARACTERS = frozenset("!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz")
 _OURS = frozenset(

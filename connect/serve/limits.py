@@ -1,4 +1,4 @@
-"""How much is taken, and how much goes on at once: `Limits`, and `Places`, which counts. Never what is done there."""
+"""How much is taken, and how much goes on at once: `Limits`, and `Capacity`, which counts. Never what is done there."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 
-from ..backend import Local, Source
+from ..backend import Source
 from ..local.run_store import Runs
+from ..local.source import Local
 from .errors import too_much
 
 
@@ -48,7 +49,7 @@ class Limits:
                 raise ValueError(f"{field.name}: expected a whole number above 0, got {value!r}")
 
 
-class Places:
+class Capacity:
     """The places that are taken of those that there are. `sources`: those whose runs are counted."""
 
     def __init__(self, limits: Limits, sources: Iterable[Source]) -> None:

@@ -15,7 +15,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from .errors import Refusal, refused, shutting_down
-from .shutdown import Closing, Ended
+from .shutdown import Closing, StreamInterrupted
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 
@@ -71,7 +71,7 @@ class _ByMethod:
                 if not self._is_open:
                     await self._door.authenticate(request)
                 return await self._by_method[request.method](request)
-        except Ended:
+        except StreamInterrupted:
             return refused(shutting_down())
         except ClientDisconnect:
             return Response(None, HTTPStatus.BAD_REQUEST)  # nobody hears it

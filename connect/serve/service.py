@@ -19,19 +19,21 @@ from starlette.responses import Response
 
 from ...translator import PROTOCOL_VERSION, ClientView
 from ..api import cancel, connected, watching
-from ..backend import Local, Platform, Source
+from ..backend import Source
 from ..encoded import Batches, closing
 from ..errors import checked_run_id, checked_thread_id
 from ..idle import PastErrors
 from ..local.connect import open_local
 from ..local.run_store import agent_of
+from ..local.source import Local
+from ..platform.source import Platform
 from ..platform.watch import POLL
 from ..readers import Reader, direct
 from ..submit import begin
 from .agents import Agent
 from .bodies import Bodies
 from .errors import CLOSE, Refusal
-from .limits import Limits, Places
+from .limits import Capacity, Limits
 from .shutdown import Closing
 from .stream import EventStream
 
@@ -68,7 +70,7 @@ class Service:
         self.agents = dict(agents)
         self.limits = limits
         self.closing = closing
-        self.places = Places(limits, [agent.source for agent in agents.values()])
+        self.places = Capacity(limits, [agent.source for agent in agents.values()])
         self.locals = [agent.source for agent in agents.values() if isinstance(agent.source, Local)]
         """The sources in this process."""
         self.bodies = Bodies(limits)
@@ -145,7 +147,7 @@ class Service:
                 given,
                 options=options,
                 intake=intake,
-                patience=agent.patience,
+                retry=agent.retry,
                 past_errors=past_errors,
                 queue=self.limits.queue,
             )
@@ -176,7 +178,7 @@ class Service:
                 reader = Reader(direct(options), view)
                 batches = await open_local(source, thread_id, reader, options, run_id=run_id, past_errors=past_errors)
             else:
-                batches = connected(source, thread_id, run_id, options, view, past_errors, agent.patience)
+                batches = connected(source, thread_id, run_id, options, view, past_errors, agent.retry)
             return self._told(batches, source, name, thread_id, version, places.pop_all(), adapt)
 
     async def standing(self, request: Request, name: str, given: RunAgentInput) -> Batches:
@@ -184,7 +186,7 @@ class Service:
         agent = self.agent(name)
         source = agent.source_for(request)
         options = await agent.options_for(source, given.protocol_version)
-        told = connected(source, given.thread_id, None, options, None, "custom", agent.patience)
+        told = connected(source, given.thread_id, None, options, None, "custom", agent.retry)
         async with closing(told) as batches:
             async for batch in batches:
                 yield batch
@@ -195,7 +197,7 @@ class Service:
         with ExitStack() as places:
             places.enter_context(self.places.reader())
             options = await agent.options_for(source, PROTOCOL_VERSION)
-            batches = watching(source, thread_id, None, options, None, "error", agent.patience, POLL)
+            batches = watching(source, thread_id, None, options, None, "error", agent.retry, POLL)
             return self._told(batches, source, name, thread_id, PROTOCOL_VERSION, places.pop_all(), None, stays=True)
 
     async def stop(self, request: Request, name: str, thread_id: str, run_id: str | None = None) -> bool:

@@ -18,7 +18,7 @@ from .errors import shutting_down
 from .signals import Heard
 
 
-class Ended(Exception):  # noqa: N818 - nothing went wrong
+class StreamInterrupted(Exception):  # noqa: N818 - nothing went wrong
     """What was open was ended from outside. `is_cut`: by the server's end; otherwise its client has left."""
 
     def __init__(self, *, is_cut: bool) -> None:
@@ -33,12 +33,12 @@ class Opened:
         self._timeout = timeout
         self.is_idle = is_idle
         """Whether it could end now, and nothing would be missed."""
-        self.ended: Ended | None = None
+        self.ended: StreamInterrupted | None = None
 
     def end(self, *, is_cut: bool) -> None:
         """Ends it; once."""
         if self.ended is None:
-            self.ended = Ended(is_cut=is_cut)
+            self.ended = StreamInterrupted(is_cut=is_cut)
             self._timeout.reschedule(asyncio.get_running_loop().time())
 
 
@@ -61,7 +61,8 @@ class Closing:
     async def opened(
         self, is_idle: Callable[[], bool] = lambda: False, *, is_answer: bool = False
     ) -> AsyncIterator[Opened]:
-        """Whatever happens in the block may be ended. Raises `Ended` when it was, `Refusal` if the end has begun.
+        """Whatever happens in the block may be ended. Raises `StreamInterrupted` when it was, `Refusal` if the end has
+        begun.
 
         `is_answer`: it is what a request is answered with that was let in before; so it is let in too.
         """

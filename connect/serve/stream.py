@@ -24,10 +24,10 @@ from starlette.types import Receive, Scope, Send
 
 from ...translator import OpenItems
 from ...translator import events as agui
-from ..encoded import Batch, Batches, tell
+from ..encoded import Batch, Batches, to_batch
 from ..errors import SHUTDOWN, where
 from ..streams import frames
-from .shutdown import Closing, Ended, Opened
+from .shutdown import Closing, Opened, StreamInterrupted
 
 HEADERS = {
     "Content-Type": "text/event-stream; charset=utf-8",
@@ -79,7 +79,7 @@ class Noted:
 
     def farewell(self, message: str) -> Batch:
         """What ends the run that is told before its end."""
-        return tell([*self._in_run.closings(), agui.run_error(message, SHUTDOWN)])
+        return to_batch([*self._in_run.closings(), agui.run_error(message, SHUTDOWN)])
 
     async def aclose(self) -> None:
         """Closes what is read."""
@@ -142,7 +142,7 @@ class EventStream(Response):
                         where(self._agent, self._thread_id, self._batches.run_id),
                     )
                     await _drop(receive)
-                except Ended as ended:
+                except StreamInterrupted as ended:
                     if ended.is_cut and not self._is_sending:
                         await self._say_goodbye(send)
 

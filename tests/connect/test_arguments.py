@@ -10,7 +10,7 @@ from tests.paced import quick
 WRONG: list[tuple[dict[str, Any], type[Exception]]] = [
     ({"options": {"protocol_version": "1.0"}}, TypeError),
     ({"view": {"messages": []}}, TypeError),
-    ({"patience": 5}, TypeError),
+    ({"retry": 5}, TypeError),
     ({"past_errors": "Custom"}, ValueError),
 ]
 

@@ -4,16 +4,17 @@ from typing import Any
 
 import pytest
 from langgraph_agui.connect.errors import (
+    ConnectionLost,
     InvalidInputError,
     InvalidRunIdError,
     InvalidThreadIdError,
+    PlatformError,
     RunConflictError,
     checked_run_id,
     checked_thread_id,
     code_of,
     failed,
 )
-from langgraph_agui.connect.platform.http import Cut, PlatformError
 from langgraph_agui.translator import Options
 from langgraph_agui.translator.run.error_detail import NEUTRAL
 
@@ -31,7 +32,7 @@ GONE = PlatformError(404, "no such thread")
         (PlatformError(422, ""), "invalid"),
         (PlatformError(307, ""), "platform_error"),
         (PlatformError(418, ""), "platform_error"),
-        (Cut("gone"), "lost"),
+        (ConnectionLost("gone"), "lost"),
         (InvalidThreadIdError(""), "invalid_thread_id"),
         (InvalidRunIdError(""), "invalid_run_id"),
         (ZeroDivisionError(), "internal_error"),
@@ -63,7 +64,7 @@ def test_in_full_the_traceback_is_told_too() -> None:
 
 
 def test_an_error_without_words_has_neutral_ones() -> None:
-    assert failed(Cut(""), Options())["message"] == NEUTRAL
+    assert failed(ConnectionLost(""), Options())["message"] == NEUTRAL
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from langchain_core.messages import AIMessage
 from langgraph.config import get_stream_writer
 from langgraph.graph import START, MessagesState, StateGraph
-from langgraph_agui.connect.encoded import Told
+from langgraph_agui.connect.encoded import EncodedEvent
 from langgraph_agui.connect.local.event_log import MOST, MOST_BYTES
 from langgraph_agui.connect.local.run import Run
 from langgraph_agui.connect.local.run_store import Runs
@@ -34,7 +34,7 @@ class Joining:
 
     version: str | None
     run: Run | None = None
-    joined: list[tuple[Listener, AsyncGenerator[list[Told], None]]] = field(default_factory=list)
+    joined: list[tuple[Listener, AsyncGenerator[list[EncodedEvent], None]]] = field(default_factory=list)
 
     async def parts(self, stream: AsyncIterator[Any]) -> AsyncIterator[Any]:
         await self.join()

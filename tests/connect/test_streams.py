@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from ag_ui.core import BaseEvent
-from langgraph_agui.connect.encoded import Batch, tell
+from langgraph_agui.connect.encoded import Batch, to_batch
 from langgraph_agui.connect.streams import frames, models
 from langgraph_agui.translator import encode
 from starlette.responses import StreamingResponse
@@ -48,7 +48,7 @@ class Source:
         try:
             for batch in self._batches:
                 await self._turn()
-                yield tell(batch)
+                yield to_batch(batch)
             await self._turn()
             if self._raises is not None:
                 raise self._raises

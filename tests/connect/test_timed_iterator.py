@@ -5,7 +5,7 @@ import gc
 from collections.abc import AsyncIterator
 
 import pytest
-from langgraph_agui.connect.timed_iterator import SILENCE, Lookahead, Silence
+from langgraph_agui.connect.timed_iterator import SILENCE, Silence, TimedIterator
 
 from tests.listening import turns, until
 
@@ -58,14 +58,14 @@ def others() -> set[asyncio.Task[object]]:
 
 
 async def test_items_come_in_order(source: Source) -> None:
-    ahead = Lookahead(source.items())
+    ahead = TimedIterator(source.items())
     source.put(1, 2, 3)
     assert [await ahead.next(None), await ahead.next(10), await ahead.next(None)] == [1, 2, 3]
     await ahead.aclose()
 
 
 async def test_silence_is_told_and_nothing_is_lost(source: Source) -> None:
-    ahead = Lookahead(source.items())
+    ahead = TimedIterator(source.items())
     silent = [await ahead.next(SOON) for _ in range(3)]
     source.put(1, 2)
     assert (silent, await ahead.next(10), await ahead.next(None)) == ([SILENCE] * 3, 1, 2)
@@ -73,28 +73,28 @@ async def test_silence_is_told_and_nothing_is_lost(source: Source) -> None:
 
 
 async def test_after_an_item_silence_is_told_too(source: Source) -> None:
-    ahead = Lookahead(source.items())
+    ahead = TimedIterator(source.items())
     source.put(1)
     assert [await ahead.next(SOON), await ahead.next(SOON), await ahead.next(SOON)] == [1, SILENCE, SILENCE]
     await ahead.aclose()
 
 
 async def test_a_shorter_time_than_the_one_before_counts(source: Source) -> None:
-    ahead = Lookahead(source.items())
+    ahead = TimedIterator(source.items())
     source.put(1)
     assert [await ahead.next(60), await ahead.next(SOON)] == [1, SILENCE]
     await ahead.aclose()
 
 
 async def test_silence_cancels_nothing(source: Source) -> None:
-    ahead = Lookahead(source.items())
+    ahead = TimedIterator(source.items())
     assert isinstance(await ahead.next(SOON), Silence)
     assert (source.is_waiting, source.was_cancelled) == (True, False)
     await ahead.aclose()
 
 
 async def test_no_time_is_silence_unless_it_came_meanwhile(source: Source) -> None:
-    ahead = Lookahead(source.items())
+    ahead = TimedIterator(source.items())
     first = await ahead.next(0)
     source.put(1)
     await turns()
@@ -104,7 +104,7 @@ async def test_no_time_is_silence_unless_it_came_meanwhile(source: Source) -> No
 
 @pytest.mark.parametrize("within", [None, 10])
 async def test_the_end_is_the_end(source: Source, within: float | None) -> None:
-    ahead = Lookahead(source.items())
+    ahead = TimedIterator(source.items())
     source.put(StopAsyncIteration())
     for _ in range(2):
         with pytest.raises(StopAsyncIteration):
@@ -113,21 +113,21 @@ async def test_the_end_is_the_end(source: Source, within: float | None) -> None:
 
 @pytest.mark.parametrize("within", [None, 10])
 async def test_an_error_of_the_source_is_raised(source: Source, within: float | None) -> None:
-    ahead = Lookahead(source.items())
+    ahead = TimedIterator(source.items())
     source.put(LookupError("gone"))
     with pytest.raises(LookupError, match="gone"):
         await ahead.next(within)
 
 
 async def test_closing_cancels_the_step_and_closes_the_source(source: Source) -> None:
-    ahead = Lookahead(source.items())
+    ahead = TimedIterator(source.items())
     await ahead.next(SOON)
     await ahead.aclose()
     assert (source.was_cancelled, source.is_closed, others()) == (True, True, set())
 
 
 async def test_closing_between_two_steps_closes_the_source(source: Source) -> None:
-    ahead = Lookahead(source.items())
+    ahead = TimedIterator(source.items())
     source.put(1)
     await ahead.next(10)
     await ahead.aclose()
@@ -135,14 +135,14 @@ async def test_closing_between_two_steps_closes_the_source(source: Source) -> No
 
 
 async def test_closing_twice_is_closing(source: Source) -> None:
-    ahead = Lookahead(source.items())
+    ahead = TimedIterator(source.items())
     await ahead.next(SOON)
     await ahead.aclose()
     await ahead.aclose()
 
 
 async def test_an_error_nobody_asked_for_is_not_reported(source: Source) -> None:
-    ahead = Lookahead(source.items())
+    ahead = TimedIterator(source.items())
     await ahead.next(SOON)
     source.put(LookupError("gone"))
     await until(lambda: source.is_closed)
@@ -158,14 +158,14 @@ async def test_an_iterator_that_can_not_be_closed_is_read() -> None:
         async def __anext__(self) -> int:
             return 1
 
-    ahead = Lookahead(Bare())
+    ahead = TimedIterator(Bare())
     assert await ahead.next(10) == 1
     await ahead.aclose()
 
 
 async def consumed(source: Source, within: float | None) -> AsyncIterator[int]:
     """One who reads ahead as everybody does."""
-    ahead = Lookahead(source.items())
+    ahead = TimedIterator(source.items())
     try:
         while True:
             item = await ahead.next(within)

@@ -59,7 +59,7 @@ _LOOKED_AT: tuple[tuple[str, tuple[str, ...]], ...] = (
         ("connect_active_live", "connect_modes_live", "connect_queue_live", "connect_cut", "connect_left"),
     ),
     ("connect/joined*", ("connect_active_live", "connect_modes_live", "connect_readers_live")),
-    ("connect/patience*", ("patience", "connect_refused", "connect_cut")),
+    ("connect/retry*", ("retry", "connect_refused", "connect_cut")),
     ("connect/failures*", ("failures", "connect_refused", "serve_refusals")),
     ("connect/sources*", ("local_connect", "arguments", "connect_idle_live")),
     ("connect/public*", ("arguments", "local_*", "registry", "connect_idle_live", "run_local")),

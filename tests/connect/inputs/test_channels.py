@@ -17,11 +17,11 @@ from langgraph.types import Overwrite
 from langgraph_agui.connect.errors import InvalidInputError
 from langgraph_agui.connect.inputs import Intake
 from langgraph_agui.connect.inputs.channels import (
-    Places,
+    InputChannels,
     context_of,
+    input_channels_of,
+    input_channels_of_schemas,
     json_of,
-    places_of,
-    places_of_schemas,
     undecided,
     written,
 )
@@ -73,7 +73,7 @@ class Thread:
     def __init__(self, graph: Any, *channels: str) -> None:
         self.graph = graph
         self.intake = Intake(state=frozenset(channels))
-        self.places = places_of(graph, MESSAGES)
+        self.places = input_channels_of(graph, MESSAGES)
 
     async def held(self) -> dict[str, Any]:
         return (await self.graph.aget_state(CONFIG)).values  # type: ignore[no-any-return]
@@ -175,7 +175,9 @@ async def test_a_schema_of_any_kind_is_replaced(schema: Any) -> None:
     schemas: dict[Any, Any] = {"pydantic": Modelled, "dataclass": Classed}
     graph = graph_of(schemas.get(schema, State))
     for item in ("a", "b"):
-        values = written(places_of(graph, MESSAGES), given({"items": [item]}), Intake(state={"items"}), {"items": []})
+        values = written(
+            input_channels_of(graph, MESSAGES), given({"items": [item]}), Intake(state={"items"}), {"items": []}
+        )
         assert (await graph.ainvoke(values, CONFIG))["items"] == [item]
 
 
@@ -183,12 +185,12 @@ async def test_a_schema_of_any_kind_is_replaced(schema: Any) -> None:
 @pytest.mark.parametrize("name", ["items", "late", "label"])
 def test_a_value_that_says_it_overwrites_is_refused(name: str, value: Any) -> None:
     with pytest.raises(InvalidInputError, match=name):
-        written(places_of(graph_of(State), MESSAGES), given({name: value}), Intake(state={name}), {})
+        written(input_channels_of(graph_of(State), MESSAGES), given({name: value}), Intake(state={name}), {})
 
 
 @pytest.mark.parametrize("state", [[], "secret", 7, True])
 def test_a_state_that_is_no_object_is_refused_where_one_is_wanted(state: Any) -> None:
-    places = places_of(graph_of(State), MESSAGES)
+    places = input_channels_of(graph_of(State), MESSAGES)
     with pytest.raises(InvalidInputError, match="state: expected an object") as refused:
         written(places, given(state), Intake(state={"items"}), {})
     assert "secret" not in str(refused.value)
@@ -196,7 +198,7 @@ def test_a_state_that_is_no_object_is_refused_where_one_is_wanted(state: Any) ->
 
 
 def test_no_state_writes_nothing() -> None:
-    assert written(places_of(graph_of(State), MESSAGES), given(None), Intake(state={"items"}), {}) == {}
+    assert written(input_channels_of(graph_of(State), MESSAGES), given(None), Intake(state={"items"}), {}) == {}
 
 
 def test_the_conversation_cannot_be_named_as_state() -> None:
@@ -204,7 +206,7 @@ def test_the_conversation_cannot_be_named_as_state() -> None:
         talk: list[Any]
 
     with pytest.raises(ValueError, match="conversation"):
-        written(places_of(graph_of(Talk), "talk"), given({"talk": []}), Intake(state={"talk"}), {})
+        written(input_channels_of(graph_of(Talk), "talk"), given({"talk": []}), Intake(state={"talk"}), {})
 
 
 def test_messages_cannot_be_named_as_state_whatever_the_graph() -> None:
@@ -216,7 +218,7 @@ def test_a_channel_that_the_graph_does_not_take_cannot_be_named() -> None:
     class Asked(TypedDict):
         label: str
 
-    places = places_of(graph_of(State, input_schema=Asked), MESSAGES)
+    places = input_channels_of(graph_of(State, input_schema=Asked), MESSAGES)
     with pytest.raises(ValueError, match="'items', 'lable'"):
         written(places, given({"items": []}), Intake(state={"items", "lable", "label"}), {})
 
@@ -271,14 +273,16 @@ async def test_tools_in_a_channel_with_a_reducer_are_replaced() -> None:
 
 
 def test_a_clients_state_does_not_get_into_the_place_of_the_tools() -> None:
-    values = written(places_of(graph_of(Conventions), MESSAGES), given({"tools": ["x"]}), Intake(state={"tools"}), {})
+    values = written(
+        input_channels_of(graph_of(Conventions), MESSAGES), given({"tools": ["x"]}), Intake(state={"tools"}), {}
+    )
     assert values["tools"] == []
 
 
 @pytest.mark.parametrize("parameters", [{"parameters": TOOL["parameters"]}, {"parameters": {}}, {}])
 def test_a_tool_can_be_bound_by_every_adapter(parameters: dict[str, Any]) -> None:
     tool = {"name": "paint", "description": "Paints.", **parameters}
-    (told,) = written(places_of(graph_of(Conventions), MESSAGES), given(tools=[tool]), Intake(), {})["tools"]
+    (told,) = written(input_channels_of(graph_of(Conventions), MESSAGES), given(tools=[tool]), Intake(), {})["tools"]
     schema = {"type": "object", "properties": {}, **parameters.get("parameters", {})}
     assert convert_to_openai_tool(told)["function"] == {"name": "paint", "description": "Paints.", "parameters": schema}
     assert dict(convert_to_anthropic_tool(told))["input_schema"] == schema
@@ -320,7 +324,7 @@ async def test_the_runtime_context_has_what_its_schema_has_fields_for(schema: An
         seen.append(runtime.context)
 
     graph = graph_of(State, look, context_schema=schema)
-    context = context_of(places_of(graph, MESSAGES), given(**FRONT_END), {"user": "ann"})
+    context = context_of(input_channels_of(graph, MESSAGES), given(**FRONT_END), {"user": "ann"})
     await graph.ainvoke({MESSAGES: []}, CONFIG, context=context)
     assert {name: getattr(seen[0], name) for name in (*ALL, "user")} == {**ALL, "user": "ann"}
 
@@ -329,30 +333,33 @@ def test_a_typed_dictionary_has_its_fields_and_no_others() -> None:
     class Typed(TypedDict):
         tools: list[Any]
 
-    places = places_of(graph_of(State, context_schema=Typed), MESSAGES)
+    places = input_channels_of(graph_of(State, context_schema=Typed), MESSAGES)
     assert context_of(places, given(**FRONT_END), None) == {"tools": [TOOL]}
 
 
 def test_what_the_owner_says_in_the_context_wins() -> None:
-    places = places_of(graph_of(State, context_schema=Classed), MESSAGES)
+    places = input_channels_of(graph_of(State, context_schema=Classed), MESSAGES)
     assert context_of(places, given(**FRONT_END), {"tools": []})["tools"] == []
 
 
 @pytest.mark.parametrize("base", [None, {"user": "ann"}])
 def test_a_graph_without_such_fields_has_the_owners_context_alone(base: Any) -> None:
-    assert context_of(places_of(graph_of(State), MESSAGES), given(**FRONT_END), base) == base
+    assert context_of(input_channels_of(graph_of(State), MESSAGES), given(**FRONT_END), base) == base
 
 
 def test_an_owners_context_that_is_no_mapping_is_left_as_it_is() -> None:
     base = Classed(user="ann")
-    assert context_of(places_of(graph_of(State, context_schema=Classed), MESSAGES), given(**FRONT_END), base) is base
+    assert (
+        context_of(input_channels_of(graph_of(State, context_schema=Classed), MESSAGES), given(**FRONT_END), base)
+        is base
+    )
 
 
 # --- which places a graph has
 
 
 def test_a_graph_without_a_conversation_has_no_place_for_it() -> None:
-    assert places_of(graph_of(Conventions), MESSAGES).messages_key is None
+    assert input_channels_of(graph_of(Conventions), MESSAGES).messages_key is None
 
 
 def test_a_function_takes_what_its_type_says() -> None:
@@ -368,8 +375,11 @@ def test_a_function_takes_what_its_type_says() -> None:
     async def open_to_all(asked: dict[str, Any]) -> int:
         return 1
 
-    assert places_of(typed, MESSAGES).channels == frozenset({"messages", "tools"})
-    assert (places_of(open_to_all, MESSAGES).channels, places_of(open_to_all, MESSAGES).messages_key) == (
+    assert input_channels_of(typed, MESSAGES).channels == frozenset({"messages", "tools"})
+    assert (
+        input_channels_of(open_to_all, MESSAGES).channels,
+        input_channels_of(open_to_all, MESSAGES).messages_key,
+    ) == (
         None,
         MESSAGES,
     )
@@ -378,14 +388,14 @@ def test_a_function_takes_what_its_type_says() -> None:
 def test_schemas_tell_the_same_places_as_the_graph() -> None:
     graph = graph_of(State, context_schema=Classed)
     schemas = {"input_schema": graph.get_input_jsonschema(), "context_schema": graph.get_context_jsonschema()}
-    of_graph, of_schemas = places_of(graph, MESSAGES), places_of_schemas(schemas, MESSAGES)
+    of_graph, of_schemas = input_channels_of(graph, MESSAGES), input_channels_of_schemas(schemas, MESSAGES)
     assert (of_schemas.channels, of_schemas.context) == (of_graph.channels, of_graph.context)
     assert (of_schemas.messages_key, of_schemas.reducers) == (MESSAGES, None)
 
 
 @pytest.mark.parametrize("schemas", [None, {}, {"input_schema": None, "context_schema": None}, {"input_schema": "x"}])
 def test_of_a_graph_without_schemas_the_owner_is_believed(schemas: Any) -> None:
-    places = places_of_schemas(schemas, MESSAGES)
+    places = input_channels_of_schemas(schemas, MESSAGES)
     assert written(places, given({"label": "x"}, **FRONT_END), Intake(state={"label"}), {}) == {"label": "x"}
     assert context_of(places, given(**FRONT_END), None) is None
 
@@ -402,7 +412,7 @@ def test_of_a_graph_without_schemas_the_owner_is_believed(schemas: Any) -> None:
 def test_reducers_matter_only_where_something_held_is_replaced(
     reducers: Any, held: Any, state: Any, is_undecided: bool
 ) -> None:
-    places = Places(MESSAGES, frozenset({"items"}), reducers)
+    places = InputChannels(MESSAGES, frozenset({"items"}), reducers)
     assert undecided(places, given(state), Intake(state={"items"}), held) is is_undecided
 
 

@@ -9,9 +9,9 @@ import pytest
 from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
-from langgraph_agui.connect.backend import Local
 from langgraph_agui.connect.local.connect import connect_local
 from langgraph_agui.connect.local.run_store import Runs
+from langgraph_agui.connect.local.source import Local
 
 from fixtures import FIXTURES, Fixture
 from fixtures.run import Conversation

@@ -7,8 +7,8 @@ from contextlib import aclosing
 from typing import Any
 
 import pytest
-from langgraph_agui.connect.encoded import Told
-from langgraph_agui.connect.local.event_log import BATCH_BYTES, Broadcast
+from langgraph_agui.connect.encoded import EncodedEvent
+from langgraph_agui.connect.local.event_log import BATCH_BYTES, EventLog
 from langgraph_agui.translator import ClientView
 
 from tests.agui_client import AguiClient
@@ -23,7 +23,7 @@ class Live:
     def __init__(self, **bounds: int) -> None:
         self.view = ClientView([], {})
         self.deserted = 0
-        self.broadcast = Broadcast(self.view, self._desert, **bounds)
+        self.broadcast = EventLog(self.view, self._desert, **bounds)
         self.tell({"type": "RUN_STARTED", "threadId": "t", "runId": "r"})
 
     def _desert(self) -> None:
@@ -47,7 +47,7 @@ class Live:
         self.tell({"type": "RUN_FINISHED", "threadId": "t", "runId": "r", "outcome": {"type": "success"}})
         self.broadcast.close()
 
-    def listen(self) -> tuple[Listener, AsyncGenerator[list[Told], None]]:
+    def listen(self) -> tuple[Listener, AsyncGenerator[list[EncodedEvent], None]]:
         listener = Listener()
         return listener, self.broadcast.told(listener.reader)
 
@@ -162,7 +162,7 @@ async def test_a_reader_holds_the_runs_view_when_all_is_told() -> None:
 # --- who is behind ----------------------------------------------------------------------------------------------------
 
 
-async def _behind(live: Live, listener: Listener, told: AsyncGenerator[list[Told], None]) -> None:
+async def _behind(live: Live, listener: Listener, told: AsyncGenerator[list[EncodedEvent], None]) -> None:
     """The reader has a message open when more is said than is kept, in that message and in the next."""
     live.open()
     listener.take(await anext(told))

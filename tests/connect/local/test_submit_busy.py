@@ -12,7 +12,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph_agui.connect import Intake, InvalidInputError, Local, Runs, run
 from langgraph_agui.connect.errors import code_of
 from langgraph_agui.connect.inputs.planning import planned
-from langgraph_agui.connect.inputs.request import Asking
+from langgraph_agui.connect.inputs.request import RunRequest
 from langgraph_agui.connect.local import submit
 
 from tests.chats import said
@@ -197,7 +197,7 @@ async def test_what_a_queued_input_fails_in_is_logged_and_its_readers_are_told(
 async def test_what_a_message_fails_in_that_came_with_an_answer_is_logged_and_told(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def failing(asking: Asking, *rest: Any) -> Any:
+    async def failing(asking: RunRequest, *rest: Any) -> Any:
         if asking.follows:
             raise ZeroDivisionError("a bug")
         return await planned(asking, *rest)

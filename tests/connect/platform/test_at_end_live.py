@@ -12,7 +12,7 @@ import orjson
 import pytest
 import respx
 from langgraph.graph import START, MessagesState, StateGraph
-from langgraph_agui.connect import Platform, Policy, outcome
+from langgraph_agui.connect import Platform, RetryPolicy, outcome
 from langgraph_agui.translator import Ending, Failed, Finished, Lost, Options, translate_sse
 from langgraph_sdk import get_client
 
@@ -24,7 +24,7 @@ from tests.guests import ending, values_of
 from tests.platform_runs import FULL, Started, started
 
 URL = "http://platform.test"
-AT_ONCE = Policy(first=0, tries=3)
+AT_ONCE = RetryPolicy(initial_delay=0, max_attempts=3)
 
 Act = Callable[[Started, Gates], Awaitable[None]]
 
@@ -112,7 +112,7 @@ async def test_a_run_that_is_active_still_is_lost(backend: Backend, caplog: pyte
         gate.hold("first 2")
         run = await started(client, "gated_chat", gate)
         await gate.reached("first 2")
-        assert isinstance(await outcome(client, run.thread_id, run.run_id, patience=AT_ONCE)(), Lost)
+        assert isinstance(await outcome(client, run.thread_id, run.run_id, retry=AT_ONCE)(), Lost)
         gate.open("first 2")
         ended = await outcome(Platform(client), run.thread_id, run.run_id)()
         state = await run.state()
@@ -133,9 +133,9 @@ UNANSWERED: dict[str, tuple[Any, Ending]] = {
 @respx.mock
 async def test_without_an_answer_the_run_is_not_taken_for_finished(name: str, caplog: pytest.LogCaptureFixture) -> None:
     answer, expected_ending = UNANSWERED[name]
-    respx.route().mock(side_effect=[answer] * AT_ONCE.tries)
+    respx.route().mock(side_effect=[answer] * AT_ONCE.max_attempts)
     async with get_client(url=URL) as client:
-        assert await outcome(client, "the-thread", "the-run", patience=AT_ONCE)() == expected_ending
+        assert await outcome(client, "the-thread", "the-run", retry=AT_ONCE)() == expected_ending
     (line,) = logged(caplog)
     assert "thread 'the-thread', run 'the-run'" in line
 

@@ -7,9 +7,9 @@ import pytest
 import respx
 from ag_ui.core import RunAgentInput
 from langgraph_agui.connect.inputs import Intake
-from langgraph_agui.connect.inputs.channels import Places, json_of, places_of_schemas, written
+from langgraph_agui.connect.inputs.channels import InputChannels, input_channels_of_schemas, json_of, written
 from langgraph_agui.connect.platform.channels import with_reducers
-from langgraph_agui.connect.platform.retry import Policy
+from langgraph_agui.connect.platform.retry import RetryPolicy
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 
@@ -17,14 +17,14 @@ from tests.backend import Backend
 from tests.gates import gates
 
 GRAPH = "gated_writer"
-POLICY = Policy()
-UNKNOWN = Places("messages", frozenset({"messages", "count", "notes"}))
+POLICY = RetryPolicy()
+UNKNOWN = InputChannels("messages", frozenset({"messages", "count", "notes"}))
 
 
-async def places(client: LangGraphClient) -> Places:
+async def places(client: LangGraphClient) -> InputChannels:
     (assistant,) = await client.assistants.search(graph_id=GRAPH)
     schemas = await client.assistants.get_schemas(assistant["assistant_id"])
-    return await with_reducers(client, GRAPH, places_of_schemas(dict(schemas), "messages"), POLICY)
+    return await with_reducers(client, GRAPH, input_channels_of_schemas(dict(schemas), "messages"), POLICY)
 
 
 async def test_a_platform_tells_which_channels_have_reducers(backend: Backend) -> None:
@@ -58,9 +58,10 @@ async def test_what_a_client_changes_takes_the_place_of_what_a_platforms_thread_
 
 
 @pytest.mark.parametrize(
-    "already", [Places(None), Places("messages", frozenset({"messages"})), Places(None, None, frozenset())]
+    "already",
+    [InputChannels(None), InputChannels("messages", frozenset({"messages"})), InputChannels(None, None, frozenset())],
 )
-async def test_a_platform_is_not_asked_for_nothing(already: Places) -> None:
+async def test_a_platform_is_not_asked_for_nothing(already: InputChannels) -> None:
     async with get_client(url="http://nobody.example") as client:
         with respx.mock:  # a request would raise
             assert await with_reducers(client, GRAPH, already, POLICY) is already

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 
 import pytest
-from langgraph_agui.connect import Policy
+from langgraph_agui.connect import RetryPolicy
 
 from tests.agui_client import VERSIONS, AguiClient
 from tests.fault_server import Answer, End, dropped, redirected, refused, sse
@@ -13,7 +13,7 @@ from tests.scripted_platform import Broken, ScriptedPlatform
 
 COUNT = 26
 """How many events the recorded run has."""
-QUICK = Policy(first=0, stall=0.2)
+QUICK = RetryPolicy(initial_delay=0, read_timeout=0.2)
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ async def test_cut_again_and_again_at_every_byte_of_an_event_of_each_kind(
     for kind in kinds:
         first = [name for name, _ in platform.events].index(kind)
         platform.streams += [Broken(at=byte) for byte in range(ends[first], ends[first + 1])]
-    guest = await at.told(platform, version, Policy(first=0, tries=10_000))
+    guest = await at.told(platform, version, RetryPolicy(initial_delay=0, max_attempts=10_000))
     assert len(platform.sent) > 500
     assert_whole(agui_client, guest, platform)
 

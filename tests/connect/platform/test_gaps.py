@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing
 
 import pytest
-from langgraph_agui.connect import Policy, connect
+from langgraph_agui.connect import RetryPolicy, connect
 from langgraph_agui.connect.platform import attach
 
 from tests.agui_client import VERSIONS, AguiClient
@@ -80,7 +80,7 @@ async def test_a_connection_that_falls_silent(
 ) -> None:
     platform = ScriptedPlatform(recorded_chat, keeps=False)
     platform.streams = [Broken(at=byte(platform, 7), end=End.HELD, missed=3)]
-    guest = await at.told(platform, version, Policy(first=0, stall=0.2))
+    guest = await at.told(platform, version, RetryPolicy(initial_delay=0, read_timeout=0.2))
     assert_whole(agui_client, guest, platform)
 
 

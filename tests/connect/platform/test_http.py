@@ -8,7 +8,8 @@ from contextlib import aclosing
 import httpx
 import pytest
 import respx
-from langgraph_agui.connect.platform.http import Cut, PlatformError, Received, asked, opened
+from langgraph_agui.connect.errors import ConnectionLost, PlatformError
+from langgraph_agui.connect.platform.http import Received, asked, opened
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 
@@ -42,22 +43,22 @@ WHOLE = [
 CUTS = range(len(BODY) + 1)
 
 
-async def read(client: LangGraphClient, *, stall: float = 30.0) -> tuple[list[Received], str | None]:
+async def read(client: LangGraphClient, *, read_timeout: float = 30.0) -> tuple[list[Received], str | None]:
     """What came, and what the connection was cut by, if it was."""
     came: list[Received] = []
     try:
-        async with opened(client, PATH, stall=stall) as received:
+        async with opened(client, PATH, read_timeout=read_timeout) as received:
             async for each in received:
                 came.append(each)  # noqa: PERF401 - a comprehension would lose what came before a cut
-    except Cut as cut:
+    except ConnectionLost as cut:
         return came, cut.reason
     return came, None
 
 
-async def answers(*scripted: Answer, stall: float = 30.0) -> tuple[list[Received], str | None]:
+async def answers(*scripted: Answer, read_timeout: float = 30.0) -> tuple[list[Received], str | None]:
     """What comes of a server that gives these answers."""
     async with faulty({PATH: scripted}) as server, server.client() as client:
-        return await read(client, stall=stall)
+        return await read(client, read_timeout=read_timeout)
 
 
 async def refusal(*scripted: Answer) -> PlatformError:
@@ -154,12 +155,12 @@ async def test_data_that_is_no_json_is_a_cut_after_what_came_before() -> None:
 
 
 async def test_silence_is_a_cut() -> None:
-    came, reason = await answers(sse(event("custom", 1), End.HELD), stall=0.05)
+    came, reason = await answers(sse(event("custom", 1), End.HELD), read_timeout=0.05)
     assert (came, reason) == ([Received("custom", 1, None)], "nothing came for 0.05 seconds")
 
 
 async def test_silence_before_the_headers_is_a_cut() -> None:
-    assert await answers(dropped(End.HELD), stall=0.05) == ([], "nothing came for 0.05 seconds")
+    assert await answers(dropped(End.HELD), read_timeout=0.05) == ([], "nothing came for 0.05 seconds")
 
 
 async def test_no_answer_at_all_is_a_cut() -> None:
@@ -328,7 +329,7 @@ async def test_an_error_of_the_reader_is_its_own() -> None:
 
 async def test_a_header_that_cannot_be_sent_is_not_told() -> None:
     async with faulty({PATH: [sse(BODY)]}) as server, get_client(url=server.url, api_key="secret\nkey") as client:
-        with pytest.raises(Cut) as cut:
+        with pytest.raises(ConnectionLost) as cut:
             async with opened(client, PATH):
                 pass
     assert "secret" not in cut.value.reason
@@ -358,7 +359,7 @@ UNANSWERED: Sequence[tuple[Answer, str]] = [
 
 @pytest.mark.parametrize(("answer", "reason"), UNANSWERED)
 async def test_a_question_without_an_answer_is_a_cut(answer: Answer, reason: str) -> None:
-    with pytest.raises((Cut, PlatformError), match=reason):
+    with pytest.raises((ConnectionLost, PlatformError), match=reason):
         await question(answer)
 
 
@@ -366,6 +367,6 @@ async def test_a_question_nobody_hears_is_a_cut() -> None:
     client = get_client(url="http://platform.test", api_key=None)
     with respx.mock:
         respx.get("http://platform.test/threads/t").mock(side_effect=httpx.ConnectTimeout("slow"))
-        with pytest.raises(Cut, match="ConnectTimeout: slow"):
+        with pytest.raises(ConnectionLost, match="ConnectTimeout: slow"):
             await asked(client.threads.get("t"))
     await client.aclose()

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from langgraph_agui.connect.platform.partial_messages import Latecomer
+from langgraph_agui.connect.platform.partial_messages import PartialMessageFilter
 from langgraph_agui.translator.parts.part import Part
 
 from fixtures.recordings import Source, recordings
@@ -24,9 +24,9 @@ def said(task: str, step: int | None = 1, kind: str = "AIMessageChunk") -> Part:
     return Part(tuple(task.split("|")[:-1]), "messages", ({"type": kind, "content": "word"}, metadata))
 
 
-def passing(*parts: Part, latecomer: Latecomer | None = None) -> list[bool]:
+def passing(*parts: Part, latecomer: PartialMessageFilter | None = None) -> list[bool]:
     """Which of these parts pass."""
-    late = latecomer or Latecomer()
+    late = latecomer or PartialMessageFilter()
     return [late.passes(part) for part in parts]
 
 
@@ -143,14 +143,14 @@ def test_within_a_task_that_was_seen_to_start_everything_passes() -> None:
 
 
 def test_after_a_gap_everything_is_suspect_again() -> None:
-    late = Latecomer()
+    late = PartialMessageFilter()
     assert passing(BEGINS, said("model:1"), latecomer=late) == [True, True]
     late.gap()
     assert passing(said("model:1"), VALUES, said("model:2"), latecomer=late) == [False, True, True]
 
 
 def test_after_a_gap_steps_are_counted_anew() -> None:
-    late = Latecomer()
+    late = PartialMessageFilter()
     assert passing(said("model:1", 1), latecomer=late) == [False]
     late.gap()
     assert passing(said("model:2", 2), latecomer=late) == [False]
@@ -250,5 +250,5 @@ def test_nothing_is_muted_after_the_next_root_values(found: Found) -> None:
 @pytest.mark.parametrize("source", PLATFORM)
 def test_a_run_heard_from_its_first_part_is_told_in_full(source: Source) -> None:
     for recording in recordings(source):
-        late = Latecomer()
+        late = PartialMessageFilter()
         assert all(late.passes(part) for part in Told(recording).parts), recording.name

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
-from langgraph_agui.connect import Policy
+from langgraph_agui.connect import RetryPolicy
 from langgraph_agui.translator import ClientView
 from langgraph_sdk import get_client
 
@@ -18,7 +18,7 @@ from tests.proxy import Way, proxied
 from tests.scripted_connects import shrunk
 from tests.translator_runs import left_open
 
-PATIENT = Policy(first=0.01, most=0.05, tries=500)
+PATIENT = RetryPolicy(initial_delay=0.01, max_delay=0.05, max_attempts=500)
 GRAPHS = ["gated_chat", "gated_agent", "gated_parallel", "gated_subgraph"]
 
 
@@ -58,7 +58,7 @@ async def test_cut_at_every_third_point_of_a_run(
         gate.hold("*")
         run = await started(client, "gated_chat", gate, **{**FULL, "stream_resumable": keeps})
         await gate.reached("first 0")
-        guest = guests.connect(run.thread_id, version, patience=PATIENT)
+        guest = guests.connect(run.thread_id, version, retry=PATIENT)
         await guest.told("RUN_STARTED")
         for number in range(18):
             point = await gate.next()
@@ -83,7 +83,7 @@ async def test_cut_at_random_moments(
         gate.hold("*")
         run = await started(client, graph, gate, **{**FULL, "stream_resumable": keeps})
         await gate.next()
-        readers = [guests.connect(run.thread_id, version, patience=PATIENT) for version in VERSIONS]
+        readers = [guests.connect(run.thread_id, version, retry=PATIENT) for version in VERSIONS]
         for reader in readers:
             await reader.told("RUN_STARTED")
         await _paced(gate, way, run, chance)
@@ -107,7 +107,7 @@ async def test_a_fast_run_cut_again_and_again(client: Any, cuttable: Any, way: W
         gate.hold("fast start")
         run = await started(client, "gated_fast", gate, **FULL)
         await gate.reached("fast start")
-        readers = [guests.connect(run.thread_id, version, patience=PATIENT) for version in VERSIONS]
+        readers = [guests.connect(run.thread_id, version, retry=PATIENT) for version in VERSIONS]
         for reader in readers:
             await reader.told("RUN_STARTED")
         gate.open("*")

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from langgraph_agui.connect import Policy, connect, connect_sse, watch, watch_sse
+from langgraph_agui.connect import RetryPolicy, connect, connect_sse, watch, watch_sse
 
 from tests.fault_server import WITHIN, Answer, End, dropped, refused
 from tests.listening import turns
@@ -17,7 +17,7 @@ from tests.scripted_platform import Broken, ScriptedPlatform
 
 Prepare = Callable[[ScriptedPlatform], None]
 HELD = Broken(at=4000, end=End.HELD)
-WAITING = Policy(first=60, most=60)
+WAITING = RetryPolicy(initial_delay=60, max_delay=60)
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def _streams(*streams: Broken | Answer, **instead: list[Answer | None]) -> Prepa
     return prepare
 
 
-STATES: dict[str, tuple[Prepare, Policy]] = {
+STATES: dict[str, tuple[Prepare, RetryPolicy]] = {
     "at the first question": (_streams(thread=[dropped(End.HELD)]), AT_ONCE),
     "before the headers": (_streams(dropped(End.HELD)), AT_ONCE),
     "at the state, joined": (_streams(HELD, state=[None, dropped(End.HELD)]), AT_ONCE),
@@ -74,11 +74,11 @@ async def all_gone(at: Desk) -> None:
 async def test_a_reader_that_is_cancelled_leaves_nothing(
     recorded_chat: Recorded, at: Desk, state: str, entry: str
 ) -> None:
-    prepare, patience = STATES[state]
+    prepare, retry = STATES[state]
     platform = ScriptedPlatform(recorded_chat, present=1)
     prepare(platform)
     at.open(platform)
-    reads = asyncio.create_task(_read(ENTRIES[entry](at.client, platform.thread_id, patience=patience)))
+    reads = asyncio.create_task(_read(ENTRIES[entry](at.client, platform.thread_id, retry=retry)))
     await asyncio.wait({reads}, timeout=0.15)
     assert not reads.done()
     reads.cancel()
@@ -151,7 +151,7 @@ async def test_a_stream_that_ended_leaves_nothing(recorded_chat: Recorded, at: D
     platform = ScriptedPlatform(recorded_chat)
     platform.streams = [Broken(at=4000)]
     at.open(platform)
-    await _read(ENTRIES[entry](at.client, platform.thread_id, patience=AT_ONCE))
+    await _read(ENTRIES[entry](at.client, platform.thread_id, retry=AT_ONCE))
     assert others() == set()
     assert in_use(at) == []
     await all_gone(at)

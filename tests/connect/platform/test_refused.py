@@ -5,7 +5,7 @@ import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
-from langgraph_agui.connect import Policy, connect, connect_sse, watch
+from langgraph_agui.connect import RetryPolicy, connect, connect_sse, watch
 
 from tests.agui_client import VERSIONS, AguiClient
 from tests.fault_server import Answer, End, dropped, event, refused, sse
@@ -15,7 +15,7 @@ from tests.scripted_connects import AT_ONCE, Desk, assert_refused, assert_whole,
 from tests.scripted_platform import Broken, ScriptedPlatform
 from tests.translator_runs import left_open
 
-SOON = Policy(first=0, tries=3, stall=0.1)
+SOON = RetryPolicy(initial_delay=0, max_attempts=3, read_timeout=0.1)
 QUESTIONS = ["thread", "state", "runs", "run", "schemas", "stream"]
 AT_ALL = ["thread", "state", "runs", "schemas", "stream"]
 """Those that are asked before the first event."""
@@ -82,7 +82,7 @@ async def test_gone_from_the_beginning(
 ) -> None:
     platform = ScriptedPlatform(recorded_chat, present=5)
     platform.instead = {question: [GONE[how]]}
-    guest = await at.told(platform, patience=SOON, options=None)
+    guest = await at.told(platform, retry=SOON, options=None)
     assert_refused(agui_client, guest, "lost")
 
 
@@ -105,7 +105,7 @@ async def test_a_stream_that_never_brings_anything_is_given_up(
 ) -> None:
     platform = ScriptedPlatform(recorded_chat)
     platform.instead = {"stream": [sse(b": heartbeat\r\n\r\n")]}
-    guest = await at.told(platform, patience=SOON)
+    guest = await at.told(platform, retry=SOON)
     assert_refused(agui_client, guest, "lost")
 
 
@@ -142,7 +142,7 @@ async def test_a_watch_of_an_idle_thread_ends_when_the_platform_is_gone(
     at.open(platform)
     guest = Guest("1.0.0", None)
     async with asyncio.TaskGroup() as group:
-        group.create_task(guest.hear(watch(at.client, platform.thread_id, patience=SOON)))
+        group.create_task(guest.hear(watch(at.client, platform.thread_id, retry=SOON)))
         await guest.told("RUN_FINISHED")
         held.set()
     assert guest.kinds[-1] == "RUN_ERROR"
@@ -153,7 +153,7 @@ async def test_sse_says_it_as_well(recorded_chat: Recorded, agui_client: AguiCli
     platform = ScriptedPlatform(recorded_chat)
     platform.instead = {"state": [refused(401, "Who are you?")]}
     at.open(platform)
-    frames = b"".join([frame async for frame in connect_sse(at.client, platform.thread_id, patience=AT_ONCE)])
+    frames = b"".join([frame async for frame in connect_sse(at.client, platform.thread_id, retry=AT_ONCE)])
     assert b'"RUN_ERROR"' in frames
     assert b'"unauthorized"' in frames
     assert b"secret" not in frames
@@ -167,7 +167,9 @@ async def test_a_watch_outlives_any_number_of_connections_that_stood(recorded_ch
     at.open(platform)
     guest = Guest("1.0.0", None)
     listens = asyncio.create_task(
-        guest.hear(watch(at.client, platform.thread_id, patience=Policy(first=0, most=0, tries=3)))
+        guest.hear(
+            watch(at.client, platform.thread_id, retry=RetryPolicy(initial_delay=0, max_delay=0, max_attempts=3))
+        )
     )
     await at.server.came(60)
     listens.cancel()
@@ -180,5 +182,5 @@ async def test_a_run_that_is_silent_for_long_outlives_them_too(
 ) -> None:
     platform = ScriptedPlatform(recorded_chat)
     platform.streams = [Broken(at=4000, end=End.CLEAN)] * 20
-    guest = await at.told(platform, patience=Policy(first=0, most=0, tries=3))
+    guest = await at.told(platform, retry=RetryPolicy(initial_delay=0, max_delay=0, max_attempts=3))
     assert_whole(agui_client, guest, platform)

@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 from langgraph_agui.connect.platform.http import Received
-from langgraph_agui.connect.platform.replayed import Cursor
+from langgraph_agui.connect.platform.replayed import ReplayFilter
 
 from tests.connect.platform.test_replayed import START, event, taken
 
@@ -59,7 +59,7 @@ def joinings(draw: st.DrawFn, log: list[Received]) -> list[Joining]:
 
 def followed(log: list[Received], connections: list[Joining], kept: set[int] | None = None) -> list[Received]:
     """What a cursor says is new of these connections."""
-    cursor, new = Cursor(), list[Received]()
+    cursor, new = ReplayFilter(), list[Received]()
     known = 0
     for joining in connections:
         listens = max(known, joining.listens)

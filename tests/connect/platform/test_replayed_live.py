@@ -10,7 +10,7 @@ from itertools import count
 
 import pytest
 from langgraph_agui.connect.platform.http import Received, opened
-from langgraph_agui.connect.platform.replayed import Cursor
+from langgraph_agui.connect.platform.replayed import ReplayFilter
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 
@@ -37,7 +37,7 @@ async def said(run: Started) -> list[Received]:
     return [event async for event in connection(run, "0-0")]
 
 
-async def read(run: Started, cursor: Cursor, most: int, last: Received | None = None) -> list[Received]:
+async def read(run: Started, cursor: ReplayFilter, most: int, last: Received | None = None) -> list[Received]:
     """What of a connection is new, until it has brought so many events, or the last."""
     new: list[Received] = []
     async with aclosing(connection(run, cursor.resume_id())) as events:
@@ -52,7 +52,7 @@ async def read(run: Started, cursor: Cursor, most: int, last: Received | None = 
 
 async def read_in_pieces(run: Started, size: int) -> list[Received]:
     """What is new of a run that goes on, read over connections that are lost after so many events each."""
-    cursor, new = Cursor(), list[Received]()
+    cursor, new = ReplayFilter(), list[Received]()
     for length in count(size):  # longer each time: if it were no longer than a millisecond's events, it would not end
         new += (part := await read(run, cursor, length))
         if not part and (await run.run())["status"] != "running":
@@ -63,11 +63,11 @@ async def read_in_pieces(run: Started, size: int) -> list[Received]:
 async def test_who_joins_a_fast_run_anywhere_gets_each_event_once(client: LangGraphClient) -> None:
     async with gates() as gate:
         run = await started(client, "gated_fast", gate, **FULL)
-        cursor, first, readers = Cursor(), list[Received](), list[asyncio.Task[list[Received]]]()
+        cursor, first, readers = ReplayFilter(), list[Received](), list[asyncio.Task[list[Received]]]()
         async for event in connection(run, cursor.resume_id()):
             first += cursor.take(event)
             if len(first) in (100, 600, 1100, 1600):
-                readers.append(asyncio.create_task(read(run, Cursor(), -1)))
+                readers.append(asyncio.create_task(read(run, ReplayFilter(), -1)))
         told = [first, *await asyncio.gather(*readers)]
     expected = await said(run)
     assert len(expected) > 2000
@@ -98,7 +98,7 @@ async def test_who_loses_the_connection_after_any_event_gets_each_event_once(cli
     expected = await said(run)
     assert len({event.id for event in expected}) < len(expected)
     for place in range(1, len(expected)):
-        cursor = Cursor()
+        cursor = ReplayFilter()
         before = [new for event in expected[:place] for new in cursor.take(event)]
         after = await read(run, cursor, -1, expected[-1])
         assert not cursor.gap

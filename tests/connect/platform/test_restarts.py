@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from langgraph_agui.connect import Policy, connect, watch
+from langgraph_agui.connect import RetryPolicy, connect, watch
 from langgraph_agui.translator import Options
 from langgraph_sdk import get_client
 
@@ -18,16 +18,16 @@ from tests.guests import Guest, assert_holds
 from tests.platform_runs import FULL, Started, started
 from tests.scripted_connects import assert_refused
 
-PATIENT = Policy(first=0.1, most=0.3, tries=200)
-ONCE_ONLY = Policy(tries=1)
-"""No patience: the SDK's client itself tries for seconds to reach a port on which nobody listens."""
+PATIENT = RetryPolicy(initial_delay=0.1, max_delay=0.3, max_attempts=200)
+ONCE_ONLY = RetryPolicy(max_attempts=1)
+"""No retry: the SDK's client itself tries for seconds to reach a port on which nobody listens."""
 ONCE: dict[str, Any] = {**FULL, "stream_resumable": False}
 
 
 class Readers:
     """Whoever reads a run: by `connect` and by `watch`, in both versions."""
 
-    def __init__(self, run: Started, policy: Policy, *, watches: bool = True) -> None:
+    def __init__(self, run: Started, policy: RetryPolicy, *, watches: bool = True) -> None:
         self.connected = [Guest(version, None) for version in ("1.0.0", "0.0.59")]
         self.watching = [Guest("1.0.0", None)] if watches else []
         self._run = run
@@ -42,7 +42,7 @@ class Readers:
         for guest in self.all:
             ask: Any = connect if guest in self.connected else watch
             options = Options(protocol_version=protocol(guest.version))
-            told = ask(self._run.client, self._run.thread_id, options=options, patience=self._policy)
+            told = ask(self._run.client, self._run.thread_id, options=options, retry=self._policy)
             self._tasks.append(asyncio.create_task(_heard(guest, told)))
         return self
 

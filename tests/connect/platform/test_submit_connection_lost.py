@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from langgraph_agui.connect import Policy
+from langgraph_agui.connect import RetryPolicy
 from langgraph_sdk import get_client
 
 from fixtures.gated import FIRST, SECOND
@@ -18,9 +18,9 @@ from tests.proxy import Way, proxied
 from tests.scripted_connects import assert_refused, shrunk
 from tests.translator_runs import left_open
 
-PATIENT = Policy(first=0.05, most=0.3, tries=200)
-ONCE_ONLY = Policy(tries=1)
-"""No patience: the SDK's client itself tries for seconds to reach a port on which nobody listens."""
+PATIENT = RetryPolicy(initial_delay=0.05, max_delay=0.3, max_attempts=200)
+ONCE_ONLY = RetryPolicy(max_attempts=1)
+"""No retry: the SDK's client itself tries for seconds to reach a port on which nobody listens."""
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def assert_told_whole(agui_client: AguiClient, asker: Asker, values: Any) -> Non
 async def test_cut_at_every_third_point_of_a_run(cuttable: Room, way: Way, agui_client: AguiClient) -> None:
     gate = cuttable.gate
     gate.hold("*")
-    asker = cuttable.asks("gated_chat", asking("hello", "r"), patience=PATIENT)
+    asker = cuttable.asks("gated_chat", asking("hello", "r"), retry=PATIENT)
     await gate.reached("first 0")
     await asker.told("RUN_STARTED")
     for number in range(18):
@@ -71,7 +71,7 @@ async def test_a_killed_server_that_comes_back_leaves_no_ghost(
     mortal: Room, mortal_server: MortalServer, agui_client: AguiClient
 ) -> None:
     mortal.gate.hold("second 3")
-    asker = mortal.asks("gated_chat", asking("hello", "r"), patience=PATIENT)
+    asker = mortal.asks("gated_chat", asking("hello", "r"), retry=PATIENT)
     await asker.sees("Alpha beta gamma ")
     await mortal_server.kill()
     await mortal.gate.left("second 3")
@@ -87,7 +87,7 @@ async def test_a_killed_server_that_stays_away_is_lost(
     mortal: Room, mortal_server: MortalServer, agui_client: AguiClient
 ) -> None:
     mortal.gate.hold("second 3")
-    asker = mortal.asks("gated_chat", asking("hello", "r"), patience=ONCE_ONLY)
+    asker = mortal.asks("gated_chat", asking("hello", "r"), retry=ONCE_ONLY)
     await asker.sees("Alpha beta gamma ")
     await mortal_server.kill()
     await asker.over()
@@ -101,5 +101,5 @@ async def test_a_platform_that_is_not_there_is_lost(agui_client: AguiClient, gat
         get_client(url=nowhere.url) as client,
         Room(gate, client) as here,
     ):
-        asker = await here.asks("gated_chat", asking("hello", "r"), patience=ONCE_ONLY).over()
+        asker = await here.asks("gated_chat", asking("hello", "r"), retry=ONCE_ONLY).over()
     assert_refused(agui_client, asker, "lost")

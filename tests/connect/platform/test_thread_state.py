@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from ag_ui.core import UserMessage
-from langgraph_agui.connect.inputs.graph_input import Going
+from langgraph_agui.connect.inputs.graph_input import GraphInput
 from langgraph_agui.connect.inputs.plan import Again, Begin, Fork, GoOn, Resume
 from langgraph_agui.connect.platform.outcome import paused
 from langgraph_agui.connect.platform.thread import RUN_ID, Look, told_id
@@ -107,4 +107,4 @@ def test_a_run_is_told_under_its_clients_id_if_it_has_one(run: dict[str, Any], t
     ],
 )
 def test_what_a_run_is_asked_for_by(wanted: Any, values: Any, checkpoint_id: str | None, asked: Any) -> None:
-    assert asked_for(wanted, Going(values), checkpoint_id) == asked
+    assert asked_for(wanted, GraphInput(values), checkpoint_id) == asked

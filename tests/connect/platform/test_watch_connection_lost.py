@@ -5,7 +5,7 @@ from typing import Any
 
 import httpx
 import pytest
-from langgraph_agui.connect import Policy
+from langgraph_agui.connect import RetryPolicy
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 
@@ -19,8 +19,8 @@ from tests.proxy import Way, proxied
 from tests.watching import ending, streamed, watching
 
 TOKENS: dict[str, Any] = {**FULL, "stream_resumable": False}
-QUICK = Policy(first=0.01, most=0.05, tries=2000)
-SOON = Policy(first=0.01, most=0.01, tries=3)
+QUICK = RetryPolicy(initial_delay=0.01, max_delay=0.05, max_attempts=2000)
+SOON = RetryPolicy(initial_delay=0.01, max_delay=0.01, max_attempts=3)
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ async def test_a_run_whose_connection_is_cut_is_told_on(
 ) -> None:
     gate.hold("first 3", "first 6")
     thread = await client.threads.create()
-    async with watching(cuttable, thread["thread_id"], patience=QUICK) as watchers:
+    async with watching(cuttable, thread["thread_id"], retry=QUICK) as watchers:
         run = await Started(client, thread["thread_id"], "").next("gated_chat", gate, **how)
         await gate.reached("first 3")
         await watchers.says("One two three ")
@@ -76,7 +76,7 @@ async def test_a_run_that_ends_while_the_server_is_away_ends_as_it_did(
     graphs = {"interrupt": "gated_asking", "ValueError": "gated_raising"}
     gate.hold("first 3")
     thread = await client.threads.create()
-    async with watching(cuttable, thread["thread_id"], patience=QUICK) as watchers:
+    async with watching(cuttable, thread["thread_id"], retry=QUICK) as watchers:
         run = await Started(client, thread["thread_id"], "").next(graphs.get(end, "gated_chat"), gate, **TOKENS)
         await gate.reached("first 3")
         await watchers.says("One two three ")
@@ -99,7 +99,7 @@ async def test_runs_that_come_and_go_while_the_server_is_away_are_told_after_it(
 ) -> None:
     before = await started(client, "gated_chat", gate)
     await before.end()
-    async with watching(cuttable, before.thread_id, patience=QUICK) as watchers:
+    async with watching(cuttable, before.thread_id, retry=QUICK) as watchers:
         await watchers.told(before.run_id)
         way.close()
         runs = [await before.next("gated_chat", gate) for _ in range(2)]
@@ -117,7 +117,7 @@ async def test_a_server_that_is_gone_for_good_is_an_error_and_the_end(
 ) -> None:
     gate.hold("first 3")
     thread = await client.threads.create()
-    async with watching(cuttable, thread["thread_id"], patience=SOON) as watchers:
+    async with watching(cuttable, thread["thread_id"], retry=SOON) as watchers:
         run = await Started(client, thread["thread_id"], "").next("gated_chat", gate, **TOKENS)
         await gate.reached("first 3")
         await watchers.says("One two three ")
@@ -138,7 +138,7 @@ async def test_a_run_that_a_restarted_server_executes_again_is_one_run(
     async with Backend("dev", mortal_server.url).client() as client:
         gate.hold("second 2")
         thread = Started(client, (await client.threads.create())["thread_id"], "")
-        async with watching(client, thread.thread_id, patience=QUICK) as watchers:
+        async with watching(client, thread.thread_id, retry=QUICK) as watchers:
             run = await thread.next("gated_chat", gate, **TOKENS)
             await gate.reached("second 2")
             await watchers.says("Alpha beta ")

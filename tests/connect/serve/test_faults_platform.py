@@ -5,7 +5,7 @@ import uuid
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 
-from langgraph_agui.connect import Intake, Platform, Policy
+from langgraph_agui.connect import Intake, Platform, RetryPolicy
 from langgraph_agui.connect.serve import Agent, agui_app
 from langgraph_sdk import get_client
 
@@ -16,17 +16,17 @@ from tests.gates import Gates
 from tests.guests import Guest, played
 from tests.serving import Served, posted, served, told
 
-PATIENT = Policy(first=0.1, most=0.3, tries=200)
-ONCE_ONLY = Policy(tries=1)
+PATIENT = RetryPolicy(initial_delay=0.1, max_delay=0.3, max_attempts=200)
+ONCE_ONLY = RetryPolicy(max_attempts=1)
 HALF = "Alpha beta gamma "
 
 
 @asynccontextmanager
-async def app_before(platform: MortalServer, gate: Gates, patience: Policy) -> AsyncIterator[Served]:
+async def app_before(platform: MortalServer, gate: Gates, retry: RetryPolicy) -> AsyncIterator[Served]:
     """An app that serves the platform's chat."""
     async with get_client(url=platform.url) as client:
         source = Platform(client, "gated_chat")
-        agent = Agent(source=source, intake=Intake(config=gate.config()), patience=patience)
+        agent = Agent(source=source, intake=Intake(config=gate.config()), retry=retry)
         async with served(agui_app({"chat": agent})) as server:
             yield server
 

@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph_agui.connect import Intake, Local, Platform, Policy, Runs
+from langgraph_agui.connect import Intake, Local, Platform, RetryPolicy, Runs
 from langgraph_agui.connect.inputs import Prepared
 from langgraph_agui.connect.serve import Agent, Limits, agui_app
 from langgraph_agui.translator import Options
@@ -285,7 +285,7 @@ async def test_a_platforms_refusal_is_passed_on(status: int, told: tuple[int, st
     known = {"/assistants/search": [answered([{"assistant_id": AGENT}])]}
     async with faulty({**known, f"/assistants/{AGENT}/schemas": [refused(status, said)]}) as platform:
         source = Platform(platform.client(), "agent")
-        agent = Agent(source=source, patience=Policy(first=0, tries=1))
+        agent = Agent(source=source, retry=RetryPolicy(initial_delay=0, max_attempts=1))
         async with source.client, served(agui_app(agent)) as server, server.client() as client:
             assert refusal(await client.post(route, json=posted("t", "hi"))) == told
 
@@ -314,7 +314,7 @@ async def test_a_platform_whose_run_can_not_be_stopped_is_not_asked_for_ever() -
 async def test_a_platform_that_is_gone_is_told_as_lost() -> None:
     async with faulty({"/assistants/search": [dropped()]}) as platform:
         source = Platform(platform.client(), "agent")
-        agent = Agent(source=source, patience=Policy(first=0, tries=1))
+        agent = Agent(source=source, retry=RetryPolicy(initial_delay=0, max_attempts=1))
         async with source.client, served(agui_app(agent)) as server, server.client() as client:
             answer = await client.post("/", json=posted("t", "hi"))
     assert refusal(answer) == (503, "lost")

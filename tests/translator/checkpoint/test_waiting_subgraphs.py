@@ -12,7 +12,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command, Send, StateSnapshot, interrupt
 from langgraph_agui.connect import Local
-from langgraph_agui.connect.platform.partial_messages import Latecomer
+from langgraph_agui.connect.platform.partial_messages import PartialMessageFilter
 from langgraph_agui.translator import STREAM_MODES, ClientView, Translator
 from langgraph_agui.translator.parts.part import read_part
 
@@ -215,7 +215,7 @@ async def test_who_joins_a_subgraph_anywhere_before_it_waits_gets_what_it_said()
     assert isinstance(task.state, StateSnapshot)
     ns = tuple(task.state.config["configurable"]["checkpoint_ns"].split("|"))
     for cut in range(len(parts) + 1):
-        latecomer, run = Latecomer(), Translator("t", "r", view=ClientView([], {}))
+        latecomer, run = PartialMessageFilter(), Translator("t", "r", view=ClientView([], {}))
         run.start()
         run.apply_checkpoint(given)
         for part in parts[cut:]:

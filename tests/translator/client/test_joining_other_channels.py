@@ -10,9 +10,9 @@ import pytest
 from langchain_core.messages import BaseMessage, HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph, add_messages
-from langgraph_agui.connect.backend import Local
 from langgraph_agui.connect.local.connect import connect_local
 from langgraph_agui.connect.local.run_store import Runs
+from langgraph_agui.connect.local.source import Local
 from langgraph_agui.translator import Options
 from typing_extensions import TypedDict
 

@@ -1,0 +1,83 @@
+"""A compiled graph as a source of runs: `Local`."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from copy import copy
+from typing import Any
+
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.pregel import Pregel
+
+from ...translator import Options
+from ..errors import type_of
+from ..shown import options_for
+from .checkpointers import check_saver, place_of
+from .run_store import Runs, default_runs
+
+
+class Local:
+    """A compiled graph of this process, with or without a checkpointer.
+
+    `agent`: the name under which runs of this graph are found, and to which their threads belong (see `owners`); None:
+    the graph object itself, so that a graph built anew for each request needs a name, and threads belong to no agent.
+    `shares_threads_with`: the agents whose threads it may use beside its own. `runs`: the registry that has its runs;
+    None: the event loop's default one.
+    Raises `TypeError` for what is no compiled graph, and for one with a synchronous checkpointer; `ValueError` for one
+    text in place of names.
+    """
+
+    def __init__(
+        self,
+        graph: Pregel[Any, Any, Any, Any],
+        *,
+        agent: str | None = None,
+        runs: Runs | None = None,
+        shares_threads_with: Iterable[str] = (),
+    ) -> None:
+        if not isinstance(graph, Pregel):
+            raise TypeError(f"Local: expected a compiled graph, got {type_of(graph)}")
+        check_saver(graph)
+        self.graph = graph
+        self.agent = agent
+        self.shares_threads_with = names_of_agents(shares_threads_with)
+        self._runs = runs
+
+    @property
+    def runs(self) -> Runs:
+        """The registry that has the graph's runs; without one of its own, the running event loop's."""
+        return default_runs() if self._runs is None else self._runs
+
+    @property
+    def place(self) -> Hashable:
+        """Where its threads are, as the registry knows it."""
+        return place_of(self.graph, self.agent)
+
+    def named(self, agent: str, shares_threads_with: Iterable[str]) -> Local:
+        """The same as it is served under a name: its own, if it has one."""
+        same = copy(self)
+        same.agent = self.agent or agent
+        same.shares_threads_with = self.shares_threads_with.union(shares_threads_with)
+        return same
+
+    def takes(self, owner: str | None) -> bool:
+        """Whether it may use threads of an owner; None: of no agent."""
+        return self.agent is None or owner is None or owner in {self.agent, *self.shares_threads_with}
+
+    async def may_use(self, thread_id: str) -> bool:
+        """Whether the thread belongs to no other agent. Raises what the checkpointer raises."""
+        saver = self.graph.checkpointer
+        if self.agent is None or not isinstance(saver, BaseCheckpointSaver):
+            return True
+        return self.takes(await self.runs.owners.find((self.place, thread_id), saver, self.agent))
+
+    async def options(self, assistant_id: str | None = None) -> Options:
+        """The options when none are given: the channels of the graph's output schema."""
+        return options_for(self.graph)
+
+
+def names_of_agents(given: Iterable[str]) -> frozenset[str]:
+    """Names of agents; raises `ValueError` for a text, whose letters would be taken for names."""
+    if isinstance(given, str):
+        raise ValueError(f"shares_threads_with: expected names of agents, got the text {given!r}")
+    return frozenset(given)

@@ -1,0 +1,66 @@
+"""How the last run of a thread ended, and what the thread has after it: `RunOutcome`. No I/O."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from ..translator import Ending
+
+_EXCEPTION = re.compile(r"(\w+)\((.*)\)", re.DOTALL)
+
+
+class Subgraph(NamedTuple):
+    """A subgraph that waits for an answer: what it holds is not in its thread's values yet."""
+
+    ns: tuple[str, ...]
+    values: Any
+    interrupts: tuple[Any, ...]
+    """What waits there; nothing at a static breakpoint."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunOutcome:
+    """The last run of a thread: its id, what the thread holds after it, and how it ended."""
+
+    run_id: str
+    values: Any
+    ending: Ending
+    stopped: bool = False
+    """Whether it stopped at a static breakpoint."""
+    is_undone: bool = False
+    """Whether what it did was taken back (a rollback): the values are those of before."""
+    checkpoint_id: str | None = None
+    """The checkpoint that the values are of, where there is no telling whose it is but by that."""
+    is_input: bool = False
+    """Whether that is one a run began with: nothing of it is done yet."""
+    waiting: Sequence[Subgraph] = ()
+    """The subgraphs that wait for an answer, outer ones first."""
+
+
+def written_as(checkpoint_id: str) -> str:
+    """The run id under which a checkpoint is told that no known run wrote."""
+    return f"checkpoint-{checkpoint_id}"
+
+
+def was_written(metadata: Mapping[str, Any] | None) -> bool:
+    """Whether a checkpoint with this metadata is no run's, but somebody's who wrote the state (`update_state`)."""
+    return (metadata or {}).get("source") in ("update", "fork")
+
+
+def stored_error(error: Any) -> Any:
+    """A task's error as checkpoints keep it, which is what `repr` gives, taken apart; anything else as it is."""
+    if not isinstance(error, str):
+        return error
+    match = _EXCEPTION.fullmatch(error)
+    if match is None:
+        return error
+    name, given = match.groups()
+    try:
+        message = ast.literal_eval(given) if given else ""
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        message = given
+    return {"error": name, "message": str(message)}
