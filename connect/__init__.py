@@ -16,7 +16,6 @@ from .errors import (
     PlatformError,
     RunConflictError,
 )
-from .idle import PAST_ERROR, PastErrors
 from .inputs import Intake, Prepared
 from .local.run import Run
 from .local.run_store import RunNotFoundError, Runs, start
@@ -24,6 +23,7 @@ from .local.source import Local
 from .platform.at_end import outcome
 from .platform.retry import RetryPolicy
 from .platform.source import Platform
+from .run_outcome import PAST_ERROR, PastErrors
 from .shown import options_for
 
 __all__ = [

@@ -16,7 +16,6 @@ from ..translator import ClientView, Options
 from .backend import Source, source_of
 from .encoded import Batches, closing, to_batch
 from .errors import ConnectionLost, InvalidIdError, PlatformError, checked_run_id, checked_thread_id, failed
-from .idle import PastErrors
 from .local.connect import cancel_local, connect_local
 from .local.source import Local
 from .local.watch import watched_local
@@ -27,6 +26,7 @@ from .platform.thread import PlatformThread
 from .platform.watch import POLL, watched
 from .platform.watch_assistant import assistant_watched
 from .readers import Reader, direct
+from .run_outcome import PastErrors
 from .streams import frames, models
 
 HEARTBEAT = 15.0

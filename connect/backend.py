@@ -7,11 +7,10 @@ from typing import Any
 
 from langgraph.pregel import Pregel
 from langgraph.pregel.remote import RemoteGraph
-from langgraph_sdk.client import LangGraphClient
 
 from .errors import type_of
 from .local.source import Local
-from .platform.source import Platform
+from .platform.source import Platform, platform_of
 
 _ACCEPTED = (
     "expected a compiled graph, a RemoteGraph, an asynchronous client of langgraph_sdk (get_client()), "
@@ -23,14 +22,12 @@ Source = Local | Platform
 
 def source_of(given: Any) -> Source:
     """The source that `given` is or stands for; raises `TypeError`, saying what came and what is accepted."""
-    if isinstance(given, Local | Platform):
+    if isinstance(given, Local):
         return given
     if isinstance(given, Pregel):
         return Local(given)
-    if isinstance(given, LangGraphClient):
-        return Platform(given)
+    if (platform := platform_of(given)) is not None:
+        return platform
     if isinstance(given, RemoteGraph):
-        if isinstance(given.client, LangGraphClient):
-            return Platform(given.client, given.assistant_id)
         raise TypeError(f"this RemoteGraph has no asynchronous client; {_ACCEPTED}")
     raise TypeError(f"{_ACCEPTED}; got {type_of(given)}")

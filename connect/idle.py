@@ -1,22 +1,30 @@
-"""The end of a run, known and told; and a thread on which nothing runs, told as its last run. No I/O."""
+"""The events of a thread on which nothing runs: its last run as it ended, and the answers to inputs that run nothing.
+No I/O."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal
+from dataclasses import replace
+from typing import Any
+
+from ag_ui.core import RunAgentInput
 
 from ..translator import Cancelled, ClientView, Finished, Options, Translator
 from ..translator import events as agui
+from .inputs.plan import Nothing, Wait
+from .inputs.resume import id_of
+from .inputs.thread_state import ThreadState
 from .readers import Reader, caught_up
-from .run_outcome import RunOutcome, Subgraph
+from .run_outcome import PAST_ERROR, PastErrors, RunOutcome, Subgraph
 
 Event = dict[str, Any]
 
-PastErrors = Literal["error", "custom"]
-"""How a run that failed or was cancelled before the reader came is told: as it ended, or as a run that finished, with
-the failure in a custom event `past_error`. A page that raises every `RUN_ERROR` would raise the first on each load."""
+_log = logging.getLogger(__name__)
 
-PAST_ERROR = "past_error"
+INTERRUPT_PENDING = "interrupt_pending"
+"""The custom event that says why an input was not run: `interruptIds` wait for an answer, and `messageIds`, the new
+messages of the input, with them. The client keeps those, and they go in with the next input after the answer."""
 
 
 def end_events(run: Translator, ended: RunOutcome, options: Options) -> list[Event]:
@@ -80,3 +88,33 @@ def _mild(events: list[Event], thread_id: str, run_id: str) -> list[Event]:
     what = {"runId": run_id, "message": last.get("message", ""), "code": code}
     value = {name: item for name, item in what.items() if item is not None}
     return [*rest, agui.custom(PAST_ERROR, value), agui.run_finished(thread_id, run_id, {"type": "success"}, None, ())]
+
+
+def waiting_events(
+    given: RunAgentInput, wait: Wait, standing: ThreadState, options: Options, reader: Reader
+) -> list[Event]:
+    """A run that says what the thread waits for, and changes nothing of what the client holds."""
+    run = Translator(given.thread_id, given.run_id, options, reader.view, parent_run_id=given.parent_run_id)
+    ids = [id_of(interrupt) for interrupt in standing.interrupts]
+    what = {"interruptIds": ids, "messageIds": list(wait.message_ids)}
+    events = run.start()
+    events += run.feed(("custom", {"name": INTERRUPT_PENDING, "value": what}))
+    if standing.is_stopped and not standing.interrupts:
+        events += run.feed(("updates", {"__interrupt__": ()}))
+    return events + run.finish(Finished(tuple(standing.interrupts)))
+
+
+def log_late(nothing: Nothing, place: str) -> None:
+    """Logs that tool results came too late; `place`: as `errors.where` names it."""
+    if nothing.late:
+        _log.warning(
+            "%d tool results came too late: no call waits for them. Nothing was run (%s).", len(nothing.late), place
+        )
+
+
+def unchanged_events(
+    given: RunAgentInput, ended: RunOutcome | None, options: Options, reader: Reader, past_errors: PastErrors
+) -> list[Event]:
+    """A run that changes nothing: what of the thread the client lacks, and how its last run ended."""
+    now = RunOutcome(given.run_id, {}, Finished()) if ended is None else replace(ended, run_id=given.run_id)
+    return idle_events(reader, given.thread_id, now, options, past_errors)

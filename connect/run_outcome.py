@@ -6,11 +6,18 @@ import ast
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from ..translator import Ending
 
 _EXCEPTION = re.compile(r"(\w+)\((.*)\)", re.DOTALL)
+
+
+PastErrors = Literal["error", "custom"]
+"""How a run that failed or was cancelled before the reader came is told: as it ended, or as a run that finished, with
+the failure in a custom event `past_error`. A page that raises every `RUN_ERROR` would raise the first on each load."""
+
+PAST_ERROR = "past_error"
 
 
 class Subgraph(NamedTuple):

@@ -8,12 +8,12 @@ from ag_ui.core import RunAgentInput
 from ..translator import Options
 from .backend import Source
 from .encoded import Batches
-from .idle import PastErrors
 from .inputs import Intake
 from .local.source import Local
 from .local.submit import begin_local
 from .platform.retry import RetryPolicy
 from .platform.submit import begin_platform
+from .run_outcome import PastErrors
 
 
 async def begin(

@@ -9,8 +9,8 @@ from typing import Any, Final, Literal, get_args
 
 from ag_ui.core import RunAgentInput
 
-from ..local.run import OnDisconnect
-
+OnDisconnect = Literal["continue", "cancel"]
+"""What becomes of a run when its last reader leaves."""
 Busy = Literal["reject", "queue", "cancel"]
 """What becomes of a run that is to start on a thread on which one is running: it is refused, it waits, or it takes the
 other's place. On a platform the multitask strategies `reject`, `enqueue` and `interrupt`."""

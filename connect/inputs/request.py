@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from ag_ui.core import RunAgentInput
 
 from ...translator import ClientView, Options
-from ..idle import PastErrors
+from ..run_outcome import PastErrors
 from . import Intake
 from .intake import Prepared, prepared
 from .resume import without_answers

@@ -19,9 +19,9 @@ from ...translator import Options
 from ...translator import events as agui
 from ..encoded import Batch, Batches, closing, to_batch
 from ..errors import UnreadableError, failed, where
-from ..idle import PastErrors, idle_events
+from ..idle import idle_events
 from ..readers import Reader, direct
-from ..run_outcome import RunOutcome
+from ..run_outcome import PastErrors, RunOutcome
 from .checkpointers import has_checkpointer, reading
 from .outcome import ended, ended_unsaved, needs_stops
 from .run import Run

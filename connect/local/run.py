@@ -27,12 +27,11 @@ from typing import Any, Literal, cast
 from ...translator import Cancelled, ClientView, Ending, Failed, Finished, Translator, error_event
 from ..encoded import Batch
 from ..errors import INTERNAL, where
+from ..inputs.intake import OnDisconnect
 from ..readers import Reader
 from .event_log import EventLog
 
 RunStatus = Literal["running", "finished", "interrupted", "failed", "cancelled"]
-OnDisconnect = Literal["continue", "cancel"]
-
 _log = logging.getLogger(__name__)
 
 _TURN = 64

@@ -38,12 +38,13 @@ from ..errors import (
     checked_thread_id,
     where,
 )
+from ..inputs.intake import OnDisconnect
 from ..run_outcome import Subgraph
 from ..shown import options_for
 from .checkpointers import check_saver, has_checkpointer, place_of
 from .configs import graph_config
 from .owners import MARK, Owners
-from .run import OnDisconnect, Run
+from .run import Run
 from .starts import Starts
 from .turns import Lines
 

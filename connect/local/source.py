@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from copy import copy
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.pregel import Pregel
@@ -13,7 +14,10 @@ from ...translator import Options
 from ..errors import type_of
 from ..shown import options_for
 from .checkpointers import check_saver, place_of
-from .run_store import Runs, default_runs
+from .run_store import Graph, Runs, default_runs
+
+_unused: WeakKeyDictionary[Graph, dict[str | None, set[str]]] = WeakKeyDictionary()
+"""By graph and agent: what clients have sent and the graph has no field for. A `Local` may be made for each request."""
 
 
 class Local:
@@ -47,6 +51,11 @@ class Local:
     def runs(self) -> Runs:
         """The registry that has the graph's runs; without one of its own, the running event loop's."""
         return default_runs() if self._runs is None else self._runs
+
+    @property
+    def unused(self) -> set[str]:
+        """The kinds of what clients have sent and the graph has no field for."""
+        return _unused.setdefault(self.graph, {}).setdefault(self.agent, set())
 
     @property
     def place(self) -> Hashable:

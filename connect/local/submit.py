@@ -27,7 +27,6 @@ from langgraph.types import Command
 
 from ...translator import ClientView, Options
 from ...translator import events as agui
-from ..dropped import note_dropped
 from ..encoded import Batches, closing, to_batch
 from ..errors import (
     SHUTDOWN,
@@ -39,19 +38,21 @@ from ..errors import (
     failed,
     where,
 )
-from ..idle import PastErrors
+from ..idle import log_late, unchanged_events, waiting_events
 from ..inputs import Intake
 from ..inputs.channels import InputChannels, input_channels_of, without_place
+from ..inputs.configs import merged
 from ..inputs.forking import Search
 from ..inputs.graph_input import GraphInput, graph_input
 from ..inputs.plan import Again, Begin, Drop, Fork, GoOn, Nothing, Plan, Resume, Wait
 from ..inputs.planning import planned
 from ..inputs.request import RunRequest
 from ..inputs.resume import LONGEST
+from ..inputs.unused import note_unused
 from ..readers import Reader
-from ..waiting import log_late, unchanged_events, waiting_events
+from ..run_outcome import PastErrors
 from .checkpointers import reading
-from .configs import graph_config, merged
+from .configs import graph_config
 from .owners import MARK
 from .run import Run
 from .run_store import agent_of
@@ -197,7 +198,8 @@ class _Beginning:
         new = wanted.messages if isinstance(wanted, Begin | Fork) else None
         goes_in = graph_input(self._given, new, read.standing, self._places, self._intake, self._asking.added)
         lost = without_place(self._places, self._given, self._intake, read.standing.values, self._options)
-        note_dropped(self._source, lost, self._given.thread_id, self._given.run_id)
+        place = where(self._source.agent or self._source.graph, self._given.thread_id, self._given.run_id)
+        note_unused(self._source.unused, lost, place)
         config = self._config
         if read.checkpoint_id is not None:
             config = merged(config, {"configurable": {"checkpoint_id": read.checkpoint_id, "checkpoint_ns": ""}})

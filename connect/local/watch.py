@@ -25,9 +25,9 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from ...translator import Failed, Finished, Options, Translator
 from ..encoded import Batches, closing, to_batch
 from ..errors import UnreadableError, failed, where
-from ..idle import PastErrors, end_events, idle_events
+from ..idle import end_events, idle_events
 from ..readers import Reader, direct
-from ..run_outcome import RunOutcome, written_as
+from ..run_outcome import PastErrors, RunOutcome, written_as
 from ..timed_iterator import Silence, TimedIterator
 from .checkpointers import has_checkpointer
 from .connect import ended_at, found

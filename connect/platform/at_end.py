@@ -1,8 +1,8 @@
 """How a platform's run ended, asked of the server when its stream has stopped: `outcome`, an `at_end` of `translate`.
 
 The stream of a platform stops in the same way after success, an interrupt, a cancellation and a rollback, so the run
-and its thread are asked. What their answers mean is in `ended.py`; `connect` asks in the same way, with a stream of its
-own that it joins again when the connection is lost.
+and its thread are asked. What their answers mean is in `outcome.py`; `connect` asks in the same way, with a stream of
+its own that it joins again when the connection is lost.
 """
 
 from __future__ import annotations
@@ -12,12 +12,11 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from ...translator import Ending
-from ..backend import source_of
-from ..errors import ConnectionLost, PlatformError, checked_run_id, checked_thread_id, where
+from ..errors import ConnectionLost, PlatformError, checked_run_id, checked_thread_id, type_of, where
 from .attach import broken_off
 from .outcome import ACTIVE
 from .retry import Retries, RetryPolicy
-from .source import Platform
+from .source import platform_of
 from .thread import PlatformThread
 
 _log = logging.getLogger(__name__)
@@ -39,9 +38,9 @@ def outcome(
 
     Raises at once: `TypeError` for another client, `ValueError` for an id that cannot be one.
     """
-    source = source_of(client)
-    if not isinstance(source, Platform):
-        raise TypeError(f"outcome: expected a client of langgraph_sdk, got {type(client).__name__}")
+    source = platform_of(client)
+    if source is None:
+        raise TypeError(f"outcome: expected an asynchronous client of langgraph_sdk, got {type_of(client)}")
     thread = PlatformThread(source.client, checked_thread_id(thread_id), retry or RetryPolicy())
     checked = checked_run_id(run_id)
 

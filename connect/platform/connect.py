@@ -16,9 +16,9 @@ from typing import Any
 
 from ...translator import Cancelled, Lost, Options, Translator
 from ..encoded import Batches, closing, to_batch
-from ..idle import PastErrors, idle_events
+from ..idle import idle_events
 from ..readers import Reader, direct
-from ..run_outcome import RunOutcome, was_written, written_as
+from ..run_outcome import PastErrors, RunOutcome, was_written, written_as
 from .attach import attached
 from .outcome import ACTIVE, ended, is_of
 from .source import Platform

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from uuid import UUID
 
+from langgraph.pregel.remote import RemoteGraph
 from langgraph_sdk.client import LangGraphClient
 
 from ...translator import Options
@@ -35,8 +36,8 @@ class Platform:
         self.assistant_id = assistant_id
         self._schemas: dict[str, Mapping[str, Any] | None] = {}
         self._places: dict[str, InputChannels] = {}
-        self.dropped: set[str] = set()
-        """The kinds of what clients have sent and the assistant has no place for."""
+        self.unused: set[str] = set()
+        """The kinds of what clients have sent and the assistant has no field for."""
 
     def named(self, agent: str, shares_threads_with: Iterable[str]) -> Platform:
         """The same as it is served under a name. A platform's threads belong to no agent."""
@@ -45,7 +46,7 @@ class Platform:
     def through(self, client: LangGraphClient) -> Platform:
         """The same, by another client. What it said of its graphs' schemas is not asked for again."""
         same = Platform(client, self.assistant_id)
-        same._schemas, same._places, same.dropped = self._schemas, self._places, self.dropped
+        same._schemas, same._places, same.unused = self._schemas, self._places, self.unused
         return same
 
     async def options(self, assistant_id: str | None = None, policy: RetryPolicy | None = None) -> Options:
@@ -114,6 +115,15 @@ class Platform:
                 raise PlatformError(NOT_FOUND, f"There is no assistant of a graph {wanted!r}.")
             wanted = str(found[0]["assistant_id"])
         return await answer(lambda: self.client.assistants.get_schemas(wanted), policy)
+
+
+def platform_of(given: Any) -> Platform | None:
+    """The platform that `given` is or stands for: a `Platform`, an asynchronous client, or a `RemoteGraph` with one."""
+    if isinstance(given, Platform):
+        return given
+    if isinstance(given, RemoteGraph) and isinstance(given.client, LangGraphClient):
+        return Platform(given.client, given.assistant_id)
+    return Platform(given) if isinstance(given, LangGraphClient) else None
 
 
 def is_assistant_id(name: str | None) -> bool:

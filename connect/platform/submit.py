@@ -27,22 +27,21 @@ from ag_ui.core import RunAgentInput
 
 from ...translator import PLATFORM_STREAM_MODES, Options, to_json
 from ...translator import events as agui
-from ..dropped import note_dropped
 from ..encoded import Batches, closing, to_batch
 from ..errors import InvalidInputError, RunConflictError, checked_run_id, checked_thread_id, where
-from ..idle import PastErrors
+from ..idle import log_late, unchanged_events, waiting_events
 from ..inputs import Intake
 from ..inputs.channels import InputChannels, undecided, without_place
+from ..inputs.configs import merged
 from ..inputs.forking import Search
 from ..inputs.graph_input import graph_input
 from ..inputs.plan import Again, Begin, Drop, Fork, GoOn, Nothing, Resume, Wait
 from ..inputs.planning import planned
 from ..inputs.request import RunRequest
 from ..inputs.thread_state import ThreadState
-from ..local.configs import merged
+from ..inputs.unused import note_unused
 from ..readers import Reader
-from ..run_outcome import Subgraph
-from ..waiting import log_late, unchanged_events, waiting_events
+from ..run_outcome import PastErrors, Subgraph
 from .attach import attached, told_whole
 from .outcome import ACTIVE, subgraphs
 from .retry import RetryPolicy
@@ -162,7 +161,8 @@ class _Beginning:
         places = await self._places(at)
         goes_in = graph_input(self._given, new, at, places, self._intake, self._asking.added)
         lost = without_place(places, self._given, self._intake, at.values, self._options)
-        note_dropped(self._source, lost, self._given.thread_id, self._given.run_id)
+        place = where(self._source.assistant_id, self._given.thread_id, self._given.run_id)
+        note_unused(self._source.unused, lost, place)
         return await self._thread.start(
             str(self._source.assistant_id),
             **asked_for(wanted, goes_in, checkpoint_id),

@@ -16,7 +16,7 @@ names and schemas of tools are the owner's to emit.
 | no reasoning | the options leave it out |
 
 Beside them, `dropped` names what clients have sent so far and the agent has no place for: tools, context, state,
-forwardedProps (see `dropped`).
+forwardedProps.
 
 A platform's graph can't be looked at: of it only what all graphs there can do.
 """
@@ -29,7 +29,6 @@ from ag_ui.core import AgentCapabilities
 from langgraph.pregel import Pregel
 
 from ...translator import Options
-from ..dropped import dropped
 from ..inputs.channels import TOOLS, input_channels_of
 from ..local.checkpointers import has_checkpointer
 from ..local.source import Local
@@ -44,7 +43,7 @@ _DELEGATES = "task"
 def described(name: str, agent: Agent) -> dict[str, Any]:
     """An agent as CopilotKit's client is told of it; `name` is the one that it is served by."""
     found: dict[str, Any] = {"name": agent.name or name, "capabilities": capabilities(agent)}
-    lost = sorted(dropped(agent.source))
+    lost = sorted(agent.source.unused)
     if lost:
         found["dropped"] = lost
     return found if agent.description is None else {**found, "description": agent.description}

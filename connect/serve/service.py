@@ -22,13 +22,13 @@ from ..api import cancel, connected, watching
 from ..backend import Source
 from ..encoded import Batches, closing
 from ..errors import checked_run_id, checked_thread_id
-from ..idle import PastErrors
 from ..local.connect import open_local
 from ..local.run_store import agent_of
 from ..local.source import Local
 from ..platform.source import Platform
 from ..platform.watch import POLL
 from ..readers import Reader, direct
+from ..run_outcome import PastErrors
 from ..submit import begin
 from .agents import Agent
 from .bodies import Bodies

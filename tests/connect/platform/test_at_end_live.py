@@ -142,7 +142,7 @@ async def test_without_an_answer_the_run_is_not_taken_for_finished(name: str, ca
 
 async def test_what_is_no_client_and_what_is_no_id_raise_at_once() -> None:
     graph = StateGraph(MessagesState).add_node("node", lambda state: {}).add_edge(START, "node").compile()
-    with pytest.raises(TypeError, match="expected a client of langgraph_sdk, got CompiledStateGraph"):
+    with pytest.raises(TypeError, match="expected an asynchronous client of langgraph_sdk, got CompiledStateGraph"):
         outcome(graph, "t", "r")
     async with get_client(url=URL) as client:
         for thread_id, run_id in (("a/b", "r"), ("t", "")):

@@ -1,0 +1,64 @@
+"""Imports between the rooms of `connect` go one way.
+
+`EXCEPTIONS` lists the imports of today that break the rule. It only ever shrinks: an import that is mended must be
+taken off the list, and no other may come.
+"""
+
+import ast
+from collections.abc import Iterator
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent.parent / "connect"
+LAYERS = (
+    ("errors", "encoded", "readers", "run_outcome", "shown", "timed_iterator"),
+    ("inputs",),
+    ("idle", "streams"),
+    ("local", "platform"),
+    ("backend",),
+    ("submit",),
+    ("api",),
+    ("api_run",),
+    ("__init__",),
+    ("serve",),
+    ("cli",),
+)
+"""Each imports those before it; `local` and `platform` do not import each other."""
+EXCEPTIONS: frozenset[tuple[str, str]] = frozenset()
+
+
+def imported() -> Iterator[tuple[str, str]]:
+    """Every import within `connect`, as (module that imports, module that is imported)."""
+    modules = {".".join(path.relative_to(ROOT).with_suffix("").parts) for path in ROOT.rglob("*.py")}
+    for path in sorted(ROOT.rglob("*.py")):
+        here = path.relative_to(ROOT).with_suffix("").parts
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.ImportFrom) or not 0 < node.level <= len(here):
+                continue
+            base = [*here[: len(here) - node.level], *(node.module.split(".") if node.module else [])]
+            for alias in node.names:
+                whole = ".".join([*base, alias.name])
+                target = whole if whole in modules else ".".join(base)
+                yield ".".join(here), target if target in modules else f"{target}.__init__".lstrip(".")
+
+
+def layer(module: str) -> int:
+    """The place of a module in `LAYERS`."""
+    room = module.split(".")[0]
+    return next(number for number, rooms in enumerate(LAYERS) if room in rooms)
+
+
+def test_imports_of_rooms_go_one_way() -> None:
+    def is_allowed(importer: str, module: str) -> bool:
+        same_room = importer.split(".")[0] == module.split(".")[0]
+        return same_room or layer(module) < layer(importer)
+
+    assert {pair for pair in imported() if not is_allowed(*pair)} == EXCEPTIONS
+
+
+def test_no_modules_import_each_other() -> None:
+    graph: dict[str, set[str]] = {}
+    for importer, module in imported():
+        if module != importer:
+            graph.setdefault(importer, set()).add(module)
+    TopologicalSorter(graph).prepare()  # raises CycleError, with the modules of a cycle
