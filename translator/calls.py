@@ -7,12 +7,13 @@ Rules
 
 1. A call is emitted under its own id, unless the client has that id already, or had it from another agent in this run:
    the client lets no agent open what another opened, also after a snapshot dropped it.
-2. Then a call of the root graph is not emitted: the next snapshot has it, for a snapshot can have the id twice. A
-   subagent's call, which no snapshot mends, is emitted under an id with its message's (`ids.repeated_call_id`).
-3. A result of the root graph answers the call of its id. Where several messages have that id, the result is left to the
-   snapshot too: the client would put it behind the first of them. A result of a subagent answers the subagent's latest
-   call of that id, in this run or in the one it was suspended in; a result of a call that the client does not have is
-   not emitted.
+2. Then a call of the run itself, also in a plain subgraph, is not emitted: the next snapshot has it, for a snapshot
+   can have the id twice. A subagent's call, which no snapshot mends, is emitted under an id with its message's
+   (`ids.repeated_call_id`).
+3. A result of the run itself answers the call of its id. Where a call of that id was not emitted (rule 2), the result
+   is left to the snapshot too: the client would put it behind another message. A result of a subagent answers the
+   subagent's latest call of that id, in this run or in the one it was suspended in; without such a call it is not
+   emitted.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class Calls:
     def __init__(self, view: ClientView) -> None:
         self._view = view
         self._repeated: set[str] = set()
-        """Ids that several messages of the root graph have."""
+        """Ids of calls of the run itself that were not emitted, because the id was taken."""
         self._emitted: dict[tuple[str, str], str] = {}
         """By subagent and id: the id that the subagent's latest call of this id is emitted under."""
         self._dropped: dict[str, str | None] = {}

@@ -11,10 +11,11 @@ Rules
 
 1. Only this module assigns to records. A move that is in neither table changes nothing: it is logged as an error, and
    the message is compared anew when the next `values` are reconciled.
-2. A record without an id has emitted nothing. It gets its id with its first event, and keeps it.
+2. A record without an id has emitted nothing. It gets its id when its first block is to be emitted, and keeps it.
 3. A suppressed record emits no more while it streams; `Reason` says why. The first reason stays.
-4. What a subagent emits, and what a node shows itself, is kept: no checkpoint of the root graph has it. All else is
-   pending until the next `values` of the root graph; so is what a model says inside a tool, also a subagent's.
+4. Kept, because no checkpoint of the root graph has it: what a subagent emits, activities that nodes make, and what a
+   client cannot be made to drop. All else is pending until the next `values` of the root graph, also what a model
+   emits inside a tool, the root's or a subagent's.
 5. When a superstep of the root graph has been reconciled, what has ended is saved or removed, and forgotten. What still
    streams is pending until it has ended, together with what was emitted beside it. What is kept is known to the end of
    the run.
@@ -44,7 +45,8 @@ class Overlap(NamedTuple):
     continued: set[str]
     """Ids of messages that have streamed beyond what the checkpoint has: the client's copies stay."""
     renamed: set[str]
-    """Ids of messages that the checkpoint has under other ids: the client's copies go."""
+    """Ids that the client is to drop: messages that the checkpoint has under other ids, and those that an earlier
+    checkpoint brought and this one does not have."""
 
 
 class Emission(Enum):
@@ -62,7 +64,7 @@ class Storage(Enum):
     UNSEEN = "nothing has been emitted that a checkpoint could have"
     PENDING = "the next values of the root graph say whether the checkpoint has it"
     SAVED = "the checkpoint has it"
-    REMOVED = "the checkpoint does not have it, and the client was made to drop it"
+    REMOVED = "the client was made to drop it: it is not stored, or under another id"
     KEPT = "it stays with the client, whatever the checkpoint has"
     UNCOMPARED = "its superstep has ended, and the values had no messages to compare it with"
 
@@ -175,7 +177,7 @@ class Ledger:
         self._kept: dict[str, Record] = {}
         """By id: the records whose storage is `KEPT`."""
         self._streaming: dict[str, Record] = {}
-        """By id: the record of the model call that says the message."""
+        """By id: the record that was emitted under it last."""
         self._aliases: dict[tuple[str, str], Record] = {}
         """By task and id of a chunk: the record that took the id last."""
         self.latest: dict[Any, Record] = {}
@@ -197,7 +199,7 @@ class Ledger:
         return message_id in self._kept
 
     def pending(self) -> set[str]:
-        """The ids emitted since the last reconciliation that the next values may have."""
+        """The ids of the messages of which the next values say whether the checkpoint has them."""
         return set(self._pending)
 
     def not_stored(self, stored: Set[object], answered: Set[object]) -> set[str]:
@@ -216,8 +218,8 @@ class Ledger:
         return None if record is None or record.has_ended else record
 
     def opener(self, message_id: str, otherwise: str | None) -> str | None:
-        """The `subagentRunId` of the message that the client had under an id which it does not have now, and may have
-        again from the same agent only."""
+        """The `subagentRunId` of the message that a snapshot dropped under this id: only its agent may open the id
+        again. `otherwise`: given where no message was dropped."""
         return self._dropped.get(message_id, otherwise)
 
     def is_read(self, record: Record) -> bool:

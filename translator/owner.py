@@ -17,7 +17,7 @@ class Owner(NamedTuple):
     is_hidden: bool = False
     """Whether the option `subagents` hides what it emits."""
     in_tool: bool = False
-    """Whether it is a model inside one of its tools that speaks."""
+    """Whether the message is visible as a part of a tool call."""
 
 
 RUN: Final = Owner()

@@ -300,7 +300,8 @@ class Procedures:
         """Closes what is still open; then the terminal event.
 
         A step that raises is counted as a loss, and the rest follows. After success or an interrupt the client's
-        messages and state become the checkpoint's. After any other ending nothing is compared, and partial text stays.
+        messages and state become the checkpoint's. After any other ending only first values that waited are compared,
+        and partial text stays.
         """
         losses = self._losses
         yield from losses.attempted("The first values", self._root.release)
@@ -346,7 +347,7 @@ class Procedures:
         return {"type": "interrupt", "interrupts": items or self._interrupts.bare(self._run_id)}, None
 
     def _close(self, failure: Failure | None) -> Iterator[Event]:
-        """Closes what is open: messages, the root graph's steps, then subagents with their steps, innermost first."""
+        """Closes what is open: messages, steps, then subagents, innermost first."""
         losses = self._losses
         yield from self._end_messages()
         yield from losses.attempted("The true values of predicted state", self._state.end_predictions)

@@ -28,13 +28,15 @@ Where it is decided
 ==================================================  ==================================================
 what of a model call is visible                     `messages/visibility.py`
 whether a chunk is emitted, a late one too          `messages/stream.py`, rules 1, 5 and 6
-why a message is suppressed                         `ledger.py`, `Reason`
+why a message is suppressed                         `ledger.py`, `Reason`; `losses.py` logs it at DEBUG
 under which id a message is emitted                 `messages/model_calls.py`, rule 4
-under which id a tool call is, and what answers it  `calls.py`; the result's own id is the stored one
+under which id a tool call is, and what answers it  `calls.py`; the result's own id is the stored one, and that of
+                                                    a tool which the provider runs is made in `wire/ids.py`
 whether the client has a stored message             `checkpoint/messages.py`
 which values are older, and wait or are ignored     `checkpoint/values.py`
 what begins a step, and what ends it                `run/steps.py`
-what a late joiner is missing                       `client/catch_up.py`, and `client/missing_messages.py`
+what a late joiner is missing                       `client/catch_up.py`; messages: `client/missing_messages.py`;
+                                                    what is open: `client/open_items.py`
 how the run ends                                    `procedures.py`, and `run/ending.py`
 ==================================================  ==================================================
 """
@@ -175,8 +177,9 @@ class Translator:
         `interrupts`: those that are pending there; an empty tuple for a static breakpoint.
 
         Of the root's values, messages and state that the client does not have are emitted. What is streaming continues;
-        if the values have it whole, it is completed and closed, and no chunk of it is emitted any more. Nothing is
-        removed but what came from an earlier checkpoint, never streamed, and is not in this one. Values that are older
+        if the values have it whole, it is completed and closed, and no chunk of it is emitted any more. Removed is
+        only what came from an earlier checkpoint, never streamed and is not in this one, and a streamed copy of what
+        the values have under another id. Values that are older
         than the stream's last, or may be, emit nothing (see `checkpoint/values.py`).
 
         Of a subgraph that waits at an interrupt: before the first part, the run continues in that subgraph, and its

@@ -1,6 +1,6 @@
 """The messages channel: what the checkpoint has, what the client has, and the cheapest events that reconcile the two.
 
-Only `values` are complete: what streamed may be missing from them, and they have what never streamed. Rules
+`values` decide: what streamed may be missing from them, and they have what never streamed. Rules
 
 1. The client is to have the visible messages of the root graph's messages channel, in their order. Results of one
    assistant message, reasoning and activities may stand in any order.
@@ -12,7 +12,8 @@ Only `values` are complete: what streamed may be missing from them, and they hav
 4. A client keeps its own order for ids it has. Where that is known to end wrong, a snapshot of what is in order so far
    comes first.
 5. What a snapshot cannot make the client drop (old reasoning and activities, by the client's own rule) is kept.
-6. A message is compared once. It is compared again when something was emitted under its id, or its stored copy is new.
+6. A stored message is compared with the client's copy when it is new or changed, and when something was emitted under
+   its id since.
 """
 
 from __future__ import annotations
@@ -74,7 +75,8 @@ class Messages:
 
         `is_first`: the stream begins with these values. `is_partial`: their superstep has not ended, so that what the
         client has may still be stored, and nothing is removed. `waiting`: messages of subgraphs that wait; they count
-        as stored behind these. A channel that no node wrote and that is the same object is not compared.
+        as stored behind these. A channel that no node wrote and that is the same object is not read again, and it is
+        compared only if a message is pending or waits.
         """
         pending = self._ledger.pending()
         if self._is_written or is_first or messages is not self._last:

@@ -5,8 +5,8 @@ opens and closes an item (`open_items`), how large a frame may be, and when to j
 
 Rules:
 - What the reader has already is left out. What the view does not know cannot be emitted.
-- A stream opens nothing by snapshots: every open item is opened again, by the same id, after the event that brings its
-  half-streamed message. The client appends to what it has, so later deltas go on where that ends.
+- A snapshot opens no item: each open item is opened again, under the same id, after the event that brings what has come
+  of its message. The client appends to what it has, so later deltas continue there.
 - An open item without a message (a messages snapshot dropped it) is opened before a snapshot, which drops it again.
 - The state comes as a delta where that is the smaller event.
 """

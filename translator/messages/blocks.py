@@ -3,14 +3,15 @@ which call a block belongs to, `visibility.py` whether it is emitted.
 
 Rules
 
-1. One message per model call, one id while it streams. Its text is open until the call ends, its tool calls too, a
-   reasoning block until another block comes.
-2. The id is fixed when the first block comes. A message of that id which the client already has is removed then: the
-   checkpoint will put the new one in its place. Another call that still streams a message of that id is suppressed.
+1. One message per model call, one id while it streams. Its text and its tool calls are open until the call ends, a tool
+   call that the provider runs until its result comes, reasoning until text, a tool call or other reasoning comes.
+2. The id is fixed when the first block comes that may be emitted. A message of that id which the client already has is
+   removed then: the checkpoint will put the new one in its place. Another call that still streams a message of that id
+   is suppressed.
 3. The client lets no agent reopen what another opened. Where a subagent's message has the id of another agent's, it
    gets an id of its own, with its task's name; any other message waits for the checkpoint.
 4. Media, and results of tools that the provider runs, are messages beside it, emitted as they come. Citations and an
-   abnormal finish reason come with the end of the text, which is opened for them if need be.
+   abnormal finish reason come with the end of the text, which is opened for them if the message has an id.
 """
 
 from __future__ import annotations
@@ -113,7 +114,7 @@ class BlockEvents:
         if message_id in view.open_texts:
             yield events.text_end(message_id, metadata, tag)
 
-    def supersede(self, call: ModelCall) -> Iterator[Event]:
+    def close_as_stored(self, call: ModelCall) -> Iterator[Event]:
         """Closes a call whose message a checkpoint has whole: what is missing at the client comes from there."""
         for tool in call.tools.calls:
             tool.is_superseded = True

@@ -5,17 +5,20 @@ What one content block becomes is in `blocks.py`, which call a chunk belongs to 
 
 Rules
 
-1. A chunk is emitted in the call that fed it. The chunk that ends a model call is marked (`chunk_position`). A model
-   call that fails has no such chunk, and is closed from outside.
+1. `feed` emits a chunk at once; only arguments of a tool call without a name yet, and citations, wait. The chunk that
+   ends a model call is marked (`chunk_position`). A model call that fails has no such chunk, and is closed from
+   outside.
 2. A message that came whole is emitted whole, unless the client has it or a call of the same task has streamed just
    that: nodes copy and rename what a model streamed.
 3. A tool result is emitted when it comes, under the id that it is stored under, unless the client has it or cannot
    know which message's call it answers (`calls.py`).
-4. Nothing is emitted twice: a whole message with a call that the client already has is left to the reconciliation.
+4. Nothing is emitted twice: a whole message of the root graph with a call that the client already has is left to the
+   reconciliation.
 5. Of a message that a checkpoint has whole, read beside the stream, no chunk is emitted. A stored message with a tool
    call that was emitted is its message, whatever else the two have: a node may rename, edit or join what streamed.
-6. A chunk is late if the superstep in which its model call began has ended and been reconciled. No more of that call is
-   emitted: its record is suppressed (`on_superstep_end`), and `blocks.py` emits nothing of a suppressed record.
+6. A chunk is late if its model call has not ended when the superstep in which it began is reconciled. No more of that
+   call is emitted: its record is suppressed (`on_superstep_end`), and `blocks.py` emits nothing of a suppressed record.
+   After a model call has ended, a chunk with its id begins another one: models use an id again.
 """
 
 from __future__ import annotations
@@ -127,7 +130,7 @@ class MessageStream:
             yield from self.on_whole(ns, message, metadata, owner)
 
     def answered(self, message: Any, owner: Owner) -> str | None:
-        """The emitted id of the call that a message answers; None if it is no result, or none of an emitted call."""
+        """The emitted id of the call that a message answers; None if it is no result, or one that is not emitted."""
         view = fields(message)
         return self._ledger.calls.answered(str(view.get("tool_call_id")), owner) if kind_of(view) == "tool" else None
 
@@ -194,7 +197,7 @@ class MessageStream:
             if with_call is None and not call.begins(message, self._view):
                 overlap.continued.update(record.ids)
                 continue
-            yield from self._blocks.supersede(call)
+            yield from self._blocks.close_as_stored(call)
             if message["id"] != record.id:
                 overlap.renamed.update(
                     item for item in record.ids if item not in stored and not self._is_reused(item, record)
@@ -218,7 +221,8 @@ class MessageStream:
                 yield from self._blocks.close(call)
 
     def stop(self) -> None:
-        """The run has failed: chunks that follow have no events."""
+        """The run has failed: no chunk takes the shorter way any more (`Translator.feed` ignores the parts that
+        follow)."""
         self._ledger.latest.clear()
 
     def _is_reused(self, message_id: str, record: Record) -> bool:

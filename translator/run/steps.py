@@ -7,8 +7,8 @@ Rules:
 2. Without the `tasks` mode a node is known to run when something of it arrives: a message, or a part of its subgraph.
    A node that streams nothing is known at its end only, from `updates`.
 3. Runs of one node that overlap (`Send`) are one step: the client allows one open step per owner and name.
-4. `updates` of a node ends one of its runs; `values` of its graph ends them all, since they close a superstep. With the
-   `tasks` mode, their results end them. What a run still streams after its end begins no step.
+4. `updates` of a node ends one of its runs, or, with the `tasks` mode, its result does. `values` of its graph ends them
+   all, since they close a superstep. Until then, what a run still streams after its end begins no step.
 """
 
 from __future__ import annotations
