@@ -5,8 +5,8 @@ process that outlives its readers, `cancel` stops one for real; `outcome` asks a
 `translate`. See each for its rules.
 """
 
-from .api import cancel, connect, connect_sse, watch, watch_sse
-from .api_run import run, run_sse
+from .api import cancel, connect, connect_sse, run, run_sse, watch, watch_sse
+from .backend import Source
 from .errors import (
     ConnectionLost,
     InvalidIdError,
@@ -44,6 +44,7 @@ __all__ = [
     "RunConflictError",
     "RunNotFoundError",
     "Runs",
+    "Source",
     "cancel",
     "connect",
     "connect_sse",

@@ -6,16 +6,14 @@ What a reader gets of each, a model or a frame, is made when the first one asks,
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable
-from contextlib import AbstractAsyncContextManager, aclosing
-from typing import Any, TypeVar, cast
+from collections.abc import AsyncGenerator, Iterable
+from typing import Any, cast
 
-from ag_ui.core import BaseEvent
+from ag_ui.core import Event as Model
 
 from ..translator import encode, for_client_version, to_model
 
 Event = dict[str, Any]
-_Item = TypeVar("_Item")
 
 _ESTIMATE = 160
 """Bytes around the text of an event that carries one piece of text."""
@@ -29,7 +27,7 @@ class EncodedEvent:
     def __init__(self, event: Event) -> None:
         self.event = event
         self._frame: bytes | None = None
-        self._model: BaseEvent | None = None
+        self._model: Model | None = None
         self._old: EncodedEvent | None = None
 
     def frame(self, version: str | None) -> bytes:
@@ -39,12 +37,12 @@ class EncodedEvent:
             told._frame = encode(told.event) if told.event else b""
         return told._frame
 
-    def model(self, version: str | None) -> BaseEvent | None:
+    def model(self, version: str | None) -> Model | None:
         """The `ag_ui.core` model, for a client of this protocol version; None if the client must not get it. Readers
         share it: it must not be changed."""
         told = self._for(version)
         if told._model is None and told.event:
-            told._model = to_model(told.event)
+            told._model = cast(Model, to_model(told.event))
         return told._model
 
     @property
@@ -63,15 +61,9 @@ class EncodedEvent:
 
 
 Batch = list[EncodedEvent]
-Batches = AsyncIterator[Batch]
+Batches = AsyncGenerator[Batch, None]
 
 
 def to_batch(events: Iterable[Event]) -> Batch:
     """Events that are ready together."""
     return [EncodedEvent(event) for event in events]
-
-
-def closing(items: AsyncIterator[_Item]) -> AbstractAsyncContextManager[AsyncIterator[_Item]]:
-    """A generator, closed at the end of the block: `async for` alone leaves one that is given up to the collector, and
-    with it the connection that it reads."""
-    return aclosing(cast(Any, items))

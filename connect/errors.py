@@ -20,9 +20,6 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from langgraph.graph.state import StateGraph
-from langgraph_sdk.client import SyncLangGraphClient
-
 from ..translator import Lost, Options, error_event
 
 Event = dict[str, Any]
@@ -154,20 +151,10 @@ def code_of(error: BaseException) -> str:
             return INTERNAL
 
 
-def where(agent: object, thread_id: str | None, run_id: str | None = None) -> str:
+def log_context(agent: object, thread_id: str | None, run_id: str | None = None) -> str:
     """An agent (its name, or its graph), a thread and a run, as log lines name them."""
     known = {"agent": getattr(agent, "name", agent), "thread": thread_id, "run": run_id}
     return ", ".join(f"{what} {name!r}" for what, name in known.items() if name is not None)
-
-
-def type_of(given: Any) -> str:
-    """The type of a value that is no source, as error messages name it, with what to do about it."""
-    name = type(given).__name__
-    if isinstance(given, StateGraph):
-        return f"{name}, which is not compiled: call .compile() on it"
-    if isinstance(given, SyncLangGraphClient):
-        return f"{name}, which is synchronous: use get_client()"
-    return name
 
 
 def checked_thread_id(value: Any, *, in_url: bool = True) -> str:
@@ -175,19 +162,19 @@ def checked_thread_id(value: Any, *, in_url: bool = True) -> str:
 
     `in_url`: whether it is to be part of a URL's path, as a platform's are; a local thread may be called `a/b`.
     """
-    if (reason := unfit("thread id", value, in_url)) is not None:
+    if (reason := id_error("thread id", value, in_url)) is not None:
         raise InvalidThreadIdError(reason)
     return str(value)
 
 
 def checked_run_id(value: Any, *, in_url: bool = True) -> str:
     """`value`, if it can be a run's id; raises `InvalidRunIdError`. As `checked_thread_id`."""
-    if (reason := unfit("run id", value, in_url)) is not None:
+    if (reason := id_error("run id", value, in_url)) is not None:
         raise InvalidRunIdError(reason)
     return str(value)
 
 
-def unfit(what: str, value: Any, in_url: bool) -> str | None:
+def id_error(what: str, value: Any, in_url: bool) -> str | None:
     """Why `value` can be no id, in a sentence that calls it `what`; None if it can be one. As `checked_thread_id`."""
     if value is None or value == "":
         return f"There is no {what}."

@@ -15,7 +15,7 @@ from ..translator import events as agui
 from .inputs.plan import Nothing, Wait
 from .inputs.resume import id_of
 from .inputs.thread_state import ThreadState
-from .readers import Reader, caught_up
+from .readers import Reader, catch_up_events
 from .run_outcome import PAST_ERROR, PastErrors, RunOutcome, Subgraph
 
 Event = dict[str, Any]
@@ -53,7 +53,7 @@ def _undone(run: Translator, ended: RunOutcome, options: Options) -> list[Event]
     held = ended.values or {}
     before.feed(("values", {options.messages_key: [], **held} if isinstance(held, Mapping) else held))
     before.finish(ended.ending)
-    events = caught_up(before.view, run.view, options)
+    events = catch_up_events(before.view, run.view, options)
     for event in events:
         run.view.apply_emitted(event)
     return events
@@ -105,7 +105,7 @@ def waiting_events(
 
 
 def log_late(nothing: Nothing, place: str) -> None:
-    """Logs that tool results came too late; `place`: as `errors.where` names it."""
+    """Logs that tool results came too late; `place`: as `errors.log_context` names it."""
     if nothing.late:
         _log.warning(
             "%d tool results came too late: no call waits for them. Nothing was run (%s).", len(nothing.late), place

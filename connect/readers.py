@@ -26,7 +26,7 @@ class Reader:
 
     def catch_up(self, view: ClientView) -> list[Event]:
         """The events that bring the reader to `view`, and leave its own view as it is."""
-        return caught_up(view, self.view, self._options)
+        return catch_up_events(view, self.view, self._options)
 
     def join(self, view: ClientView) -> list[Event]:
         """The events that bring the reader to `view`, which is the reader's own from here on: it goes on with it."""
@@ -35,7 +35,7 @@ class Reader:
         return events
 
 
-def caught_up(view: ClientView, held: ClientView, options: Options) -> list[Event]:
+def catch_up_events(view: ClientView, held: ClientView, options: Options) -> list[Event]:
     """`view.catch_up(held)`, with a state snapshot where otherwise the reader's first state event of the run would be a
     delta, now or later.
 
@@ -52,7 +52,7 @@ def caught_up(view: ClientView, held: ClientView, options: Options) -> list[Even
     return view.catch_up(unknown)
 
 
-def direct(options: Options) -> Options:
+def direct_options(options: Options) -> Options:
     """The options of a reader that gets this stream itself, with no server in between that folds a run's state."""
     return replace(options, first_state="delta")
 

@@ -7,14 +7,14 @@ foresaw is logged, and ends the stream in `RUN_ERROR`, unless a run's end was th
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing
 from typing import TypeVar
 
-from ag_ui.core import BaseEvent
+from ag_ui.core import Event
 
 from ..translator import error_event
-from .encoded import Batches, EncodedEvent
+from .encoded import Batch, EncodedEvent
 from .errors import INTERNAL
 from .timed_iterator import Silence, TimedIterator
 
@@ -26,15 +26,18 @@ _ENDS = frozenset({"RUN_FINISHED", "RUN_ERROR"})
 _log = logging.getLogger(__name__)
 
 
-async def models(batches: Batches, version: str | None) -> AsyncGenerator[BaseEvent, None]:
+async def models(batches: AsyncIterator[Batch], version: str | None) -> AsyncGenerator[Event, None]:
     """Each event as a model, for a client of this protocol version (None: it declares none)."""
-    async with aclosing(_formed(batches, lambda told: told.model(version), None)) as formed:
-        async for forms in formed:
-            for form in forms:
-                yield form
+    lists: AsyncGenerator[list[Event], None] = _formed(batches, lambda event: event.model(version), None)
+    async with aclosing(lists):
+        async for found in lists:
+            for model in found:
+                yield model
 
 
-async def frames(batches: Batches, version: str | None, heartbeat: float | None) -> AsyncGenerator[bytes, None]:
+async def frames(
+    batches: AsyncIterator[Batch], version: str | None, heartbeat: float | None
+) -> AsyncGenerator[bytes, None]:
     """Each batch as the SSE frames of its events, in one piece; an SSE comment after `heartbeat` seconds of silence
     (None: never)."""
     async with aclosing(_formed(batches, lambda told: told.frame(version), heartbeat)) as formed:
@@ -43,7 +46,7 @@ async def frames(batches: Batches, version: str | None, heartbeat: float | None)
 
 
 async def _formed(
-    batches: Batches, form: Callable[[EncodedEvent], _Form | None], heartbeat: float | None
+    batches: AsyncIterator[Batch], form: Callable[[EncodedEvent], _Form | None], heartbeat: float | None
 ) -> AsyncGenerator[list[_Form], None]:
     """Each batch in the form it is handed out in; an empty one after `heartbeat` seconds of silence."""
     ahead = TimedIterator(batches)

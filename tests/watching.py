@@ -141,12 +141,12 @@ class Watchers:
 
 
 @asynccontextmanager
-async def watching(source: Any, thread_id: str | None = None, **how: Any) -> AsyncIterator[Watchers]:
+async def watching(source: Any, *thread_id: str, **how: Any) -> AsyncIterator[Watchers]:
     """Watchers of this source, for as long as the block lasts; then they go away, and leave no task."""
     watchers = Watchers()
     tasks = []
     for watcher in watchers.each:
-        told = watch(source, thread_id, **{"options": Options(protocol_version=protocol(watcher.version)), **how})
+        told = watch(source, *thread_id, **{"options": Options(protocol_version=protocol(watcher.version)), **how})
         tasks.append(asyncio.create_task(watcher.hear(told)))
     try:
         yield watchers

@@ -18,9 +18,9 @@ from urllib.parse import urlsplit
 import uvicorn
 
 from ...translator import Options
-from ..backend import Source
+from ..backend import Backend
 from ..inputs import Intake
-from ..inputs.channels import input_channels_of
+from ..local.channels import input_channels_of
 from ..local.source import Local
 from ..serve import Agent, agui_app
 from .checkpointers import kept_threads
@@ -57,7 +57,7 @@ class _Found(NamedTuple):
     """A graph that is to be served. `channels`: what its input can write; None if that is not known."""
 
     name: str
-    source: Source
+    source: Backend
     description: str
     channels: frozenset[str] | None
 

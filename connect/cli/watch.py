@@ -13,7 +13,7 @@ from ag_ui.core import BaseEvent, RunErrorEvent
 
 from ...translator import encode
 from ..api import watch
-from ..backend import Source
+from ..backend import Backend
 from ..local.source import Local
 from ..platform.retry import RetryPolicy
 from ..platform.source import Platform
@@ -48,7 +48,10 @@ async def watch_until_lost(asked: Watched) -> None:
     last: BaseEvent | None = None
     try:
         async with _source(asked) as source:
-            events = watch(source, asked.thread, assistant_id=asked.assistant, retry=_PATIENCE)
+            if asked.thread is not None:
+                events = watch(source, asked.thread, retry=_PATIENCE)
+            else:
+                events = watch(source, assistant_id=asked.assistant or "", retry=_PATIENCE)
             async with aclosing(events):
                 async for last in events:
                     show(last)
@@ -71,7 +74,7 @@ def _check(asked: Watched) -> None:
 
 
 @asynccontextmanager
-async def _source(asked: Watched) -> AsyncIterator[Source]:
+async def _source(asked: Watched) -> AsyncIterator[Backend]:
     async with AsyncExitStack() as lifetime:
         if is_url(asked.source):
             yield Platform(await lifetime.enter_async_context(reached(asked.source, asked.api_key)))

@@ -16,8 +16,8 @@ Rules:
 1. What is written takes the place of what the thread held; it is not reduced with it. What the thread holds already, as
    a client sees it, is not written: a client that sends back its state changes nothing. What it leaves out stays.
 2. A channel with a reducer is told so by LangGraph's `Overwrite`. A plain channel would keep that as its value, and so
-   would one with a reducer and no value yet. Which are which, a graph of this process tells (`input_channels_of`). A
-   platform must be asked, where it matters (`undecided`); where nobody knows, a channel is taken as a plain one.
+   would one with a reducer and no value yet. Which are which is read from a graph of this process (`local.channels`); a
+   platform is asked where it matters (`undecided`). A channel of which it is not known is taken as a plain one.
 3. Only the front end's part of `copilotkit` and `ag-ui` is written: what the graph keeps there besides stays. A client
    without tools has none: those of an earlier one are no longer there to be called.
 4. A context that the owner gives (`Intake.context`, `Prepared.context`) wins over the client's, field by field; one
@@ -28,28 +28,17 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from typing import Any, Final
 
 from ag_ui.core import RunAgentInput, Tool
 from langchain_core.messages import BaseMessage
-from langgraph.channels import BinaryOperatorAggregate, LastValue
-from langgraph.graph.state import CompiledStateGraph
-from langgraph.pregel import Pregel
 from langgraph.types import Overwrite
-from pydantic import BaseModel
 
 from ...translator import CLIENT_CHANNELS, Options, same_json, to_json
 from ..errors import InvalidInputError
 from .intake import Intake
 from .messages import as_json
-
-try:
-    from langgraph.channels.delta import DeltaChannel
-except ImportError:  # LangGraph before it had any
-    _REDUCED: tuple[type, ...] = (BinaryOperatorAggregate,)
-else:
-    _REDUCED = (BinaryOperatorAggregate, DeltaChannel)
 
 OVERWRITE: Final = "__overwrite__"
 """What marks an overwrite in JSON; as a key, or as the type of an object."""
@@ -78,22 +67,12 @@ class InputChannels:
     """Whether the conversation's channel is known to have no reducer: what is written replaces what it held."""
 
 
-def input_channels_of(graph: Pregel[Any, Any, Any, Any], messages_key: str) -> InputChannels:
-    """The places of a compiled graph."""
-    names = _taken_by(graph)
-    reduced = {name for name, channel in graph.channels.items() if isinstance(channel, _REDUCED)}
-    begun = {name for name in reduced if graph.channels[name].is_available()}  # type: ignore[union-attr]
-    context = _fields_of(getattr(graph, "context_schema", None))
-    is_plain = isinstance(graph.channels.get(messages_key), LastValue)
-    return InputChannels(_if_taken(messages_key, names), names, frozenset(reduced), frozenset(begun), context, is_plain)
-
-
 def input_channels_of_schemas(schemas: Mapping[str, Any] | None, messages_key: str) -> InputChannels:
     """The places of a platform's graph, by the schemas of its assistant. What it has reducers for is not known."""
     told = schemas or {}
-    names = _properties(told.get("input_schema"))
+    names = properties_of(told.get("input_schema"))
     return InputChannels(
-        _if_taken(messages_key, names), names, context=_properties(told.get("context_schema")) or frozenset()
+        if_taken(messages_key, names), names, context=properties_of(told.get("context_schema")) or frozenset()
     )
 
 
@@ -213,33 +192,12 @@ def _tool(tool: Tool) -> dict[str, Any]:
     return {"name": tool.name, "description": tool.description, "parameters": parameters}
 
 
-def _if_taken(messages_key: str, names: frozenset[str] | None) -> str | None:
+def if_taken(messages_key: str, names: frozenset[str] | None) -> str | None:
+    """The conversation's channel, if it is among those that an input can write, or these are not known."""
     return messages_key if names is None or messages_key in names else None
 
 
-def _taken_by(graph: Pregel[Any, Any, Any, Any]) -> frozenset[str] | None:
-    """What the input of a graph can write. A function's is one value, of which only its type may say what it takes."""
-    if isinstance(graph, CompiledStateGraph):
-        schema = graph.builder.schemas[graph.builder.input_schema]
-        return frozenset(name for name in schema if name in graph.channels)
-    if not isinstance(graph.input_channels, str):
-        return frozenset(graph.input_channels)
-    try:
-        return _properties(graph.get_input_jsonschema())
-    except Exception:  # a type of the owner's that has no JSON schema
-        return None
-
-
-def _fields_of(schema: Any) -> frozenset[str]:
-    """The fields of a context's class: a dataclass, a pydantic model or a typed dictionary."""
-    if is_dataclass(schema):
-        return frozenset(field.name for field in fields(schema))
-    if isinstance(schema, type) and issubclass(schema, BaseModel):
-        return frozenset(field.alias or name for name, field in schema.model_fields.items())
-    return frozenset(getattr(schema, "__annotations__", ()))
-
-
-def _properties(schema: Any) -> frozenset[str] | None:
+def properties_of(schema: Any) -> frozenset[str] | None:
     """The properties that a JSON schema names; None if it names none."""
     if not isinstance(schema, Mapping):
         return None

@@ -9,13 +9,12 @@ from typing import Any
 
 from ag_ui.core import Message, RunAgentInput
 from langchain_core.messages import RemoveMessage
-from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.types import Overwrite
 
 from .channels import InputChannels, context_of, written
 from .completed import completed
 from .intake import Intake, Prepared
-from .messages import taken
+from .messages import REMOVE_ALL_MESSAGES, taken
 from .thread_state import ThreadState
 
 

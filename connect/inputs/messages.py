@@ -26,14 +26,15 @@ import orjson
 from ag_ui.core import AssistantMessage, Message, ToolCall
 from ag_ui.core import ToolMessage as ToolResult
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
-from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from pydantic import BaseModel
 
 from ...translator import to_agui_messages, to_langchain_messages
-from ..errors import InvalidInputError, unfit
+from ..errors import InvalidInputError, id_error
 
 Wire = dict[str, Any]
 
+REMOVE_ALL_MESSAGES: Final = "__remove_all__"
+"""LangGraph's id of the removal of every message; its own module for it imports its HTTP client."""
 _SAME_ROLE: Final[Mapping[str, tuple[str, ...]]] = {
     "user": ("user",),
     "assistant": ("assistant",),
@@ -110,7 +111,7 @@ def as_json(message: BaseMessage) -> dict[str, Any]:
 
 def _check_id(message_id: str, place: int) -> None:
     what = f"id of messages[{place}]"
-    if (reason := unfit(what, message_id, in_url=False)) is not None:
+    if (reason := id_error(what, message_id, in_url=False)) is not None:
         raise InvalidInputError(reason)
     if message_id == REMOVE_ALL_MESSAGES:
         raise InvalidInputError(f"The {what} is one that LangGraph keeps for itself.")

@@ -24,7 +24,7 @@ import orjson
 from ag_ui.core import ResumeEntry, RunAgentInput
 
 from ...translator import is_breakpoint, to_json
-from ..errors import InvalidInputError, where
+from ..errors import InvalidInputError, log_context
 from .decisions import cancelled, resumed_with
 from .thread_state import ThreadState
 
@@ -104,7 +104,9 @@ def _cancelled(interrupt: Any, on_cancelled: Callable[[Any], Any] | None) -> Any
 
 def log_ignored(given: RunAgentInput) -> None:
     """Logs that an answer reaches no interrupt: it was answered already, perhaps by an answer that failed."""
-    _log.warning("An answer is ignored: its interrupt is not pending (%s).", where(None, given.thread_id, given.run_id))
+    _log.warning(
+        "An answer is ignored: its interrupt is not pending (%s).", log_context(None, given.thread_id, given.run_id)
+    )
 
 
 def _entries(

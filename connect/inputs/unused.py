@@ -22,8 +22,8 @@ _log = logging.getLogger(__name__)
 
 
 def note_unused(known: set[str], kinds: Iterable[str], place: str) -> None:
-    """Adds kinds (keys of `WHY`) to those `known` to be unused, and logs each that is new. `place`: as `errors.where`
-    names it."""
+    """Adds kinds (keys of `WHY`) to those `known` to be unused, and logs each that is new. `place`: of
+    `errors.log_context`."""
     for kind in kinds:
         if kind not in known:
             known.add(kind)

@@ -17,10 +17,10 @@ from langgraph.types import StateSnapshot
 
 from ...translator import Options
 from ...translator import events as agui
-from ..encoded import Batch, Batches, closing, to_batch
-from ..errors import UnreadableError, failed, where
+from ..encoded import Batch, Batches, to_batch
+from ..errors import UnreadableError, failed, log_context
 from ..idle import idle_events
-from ..readers import Reader, direct
+from ..readers import Reader, direct_options
 from ..run_outcome import PastErrors, RunOutcome
 from .checkpointers import has_checkpointer, reading
 from .outcome import ended, ended_unsaved, needs_stops
@@ -58,7 +58,7 @@ async def connect_local(
         reader.view.apply(event)
         yield to_batch([event])
         return
-    async with closing(told) as batches:
+    async with aclosing(told) as batches:
         async for batch in batches:
             yield batch
 
@@ -73,8 +73,8 @@ async def open_local(
     past_errors: PastErrors = "error",
 ) -> Batches:
     """Reads the thread, and gives what `connect_local` emits. Raises `UnreadableError` if the checkpointer raises."""
-    options = direct(options or await source.options())
-    with reading(where(agent_of(source.graph, source.agent), thread_id, run_id)):
+    options = direct_options(options or await source.options())
+    with reading(log_context(agent_of(source.graph, source.agent), thread_id, run_id)):
         now = await found(source, thread_id)
         if now is not None and not await source.may_use(thread_id):
             now, run_id = None, None  # it is another agent's: there is nothing, also no error

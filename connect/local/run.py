@@ -26,7 +26,7 @@ from typing import Any, Literal, cast
 
 from ...translator import Cancelled, ClientView, Ending, Failed, Finished, Translator, error_event
 from ..encoded import Batch
-from ..errors import INTERNAL, where
+from ..errors import INTERNAL, log_context
 from ..inputs.intake import OnDisconnect
 from ..readers import Reader
 from .event_log import EventLog
@@ -85,7 +85,7 @@ class Run:
     @property
     def place(self) -> str:
         """Its agent, thread and id, for a log line."""
-        return where(self.agent, self.thread_id, self.run_id)
+        return log_context(self.agent, self.thread_id, self.run_id)
 
     @property
     def view(self) -> ClientView:

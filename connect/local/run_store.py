@@ -36,7 +36,7 @@ from ..errors import (
     ThreadNotFoundError,
     checked_run_id,
     checked_thread_id,
-    where,
+    log_context,
 )
 from ..inputs.intake import OnDisconnect
 from ..run_outcome import Subgraph
@@ -215,7 +215,7 @@ class Runs:
         for it, and is cancelled with the registry. What it raises is logged, also where no reader gets it."""
         task = asyncio.get_running_loop().create_task(work)
         self.owned[task] = _Queued(agent, (place, thread_id))
-        task.add_done_callback(lambda task: self._disown(task, where(agent, thread_id, run_id)))
+        task.add_done_callback(lambda task: self._disown(task, log_context(agent, thread_id, run_id)))
         return task
 
     async def aclose(self) -> None:

@@ -8,10 +8,10 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.graph.state import StateGraph
 from langgraph.pregel import Pregel
 
 from ...translator import Options
-from ..errors import type_of
 from ..shown import options_for
 from .checkpointers import check_saver, place_of
 from .run_store import Graph, Runs, default_runs
@@ -90,3 +90,9 @@ def names_of_agents(given: Iterable[str]) -> frozenset[str]:
     if isinstance(given, str):
         raise ValueError(f"shares_threads_with: expected names of agents, got the text {given!r}")
     return frozenset(given)
+
+
+def type_of(given: object) -> str:
+    """The type of a value that is no compiled graph, and how to make one of it."""
+    name = type(given).__name__
+    return f"{name}, which is not compiled: call .compile() on it" if isinstance(given, StateGraph) else name

@@ -27,7 +27,7 @@ from langgraph.types import Command
 
 from ...translator import ClientView, Options
 from ...translator import events as agui
-from ..encoded import Batches, closing, to_batch
+from ..encoded import Batches, to_batch
 from ..errors import (
     SHUTDOWN,
     QueueFullError,
@@ -36,11 +36,11 @@ from ..errors import (
     checked_run_id,
     checked_thread_id,
     failed,
-    where,
+    log_context,
 )
 from ..idle import log_late, unchanged_events, waiting_events
 from ..inputs import Intake
-from ..inputs.channels import InputChannels, input_channels_of, without_place
+from ..inputs.channels import InputChannels, without_place
 from ..inputs.configs import merged
 from ..inputs.forking import Search
 from ..inputs.graph_input import GraphInput, graph_input
@@ -51,6 +51,7 @@ from ..inputs.resume import LONGEST
 from ..inputs.unused import note_unused
 from ..readers import Reader
 from ..run_outcome import PastErrors
+from .channels import input_channels_of
 from .checkpointers import reading
 from .configs import graph_config
 from .owners import MARK
@@ -92,7 +93,7 @@ class _Beginning:
         self._places: InputChannels = input_channels_of(source.graph, request.options.messages_key)
         thread = {"configurable": {"thread_id": request.given.thread_id}}
         self._config = graph_config(source.graph, request.intake.config, request.added.config, thread)
-        self._place = where(self._agent, self._given.thread_id, self._given.run_id)
+        self._place = log_context(self._agent, self._given.thread_id, self._given.run_id)
 
     async def begun(self, queue: int | None = None) -> Batches:
         """What the client is told; the run has started, or waits for another's end. `queue`: how many may wait."""
@@ -198,7 +199,7 @@ class _Beginning:
         new = wanted.messages if isinstance(wanted, Begin | Fork) else None
         goes_in = graph_input(self._given, new, read.standing, self._places, self._intake, self._asking.added)
         lost = without_place(self._places, self._given, self._intake, read.standing.values, self._options)
-        place = where(self._source.agent or self._source.graph, self._given.thread_id, self._given.run_id)
+        place = log_context(self._source.agent or self._source.graph, self._given.thread_id, self._given.run_id)
         note_unused(self._source.unused, lost, place)
         config = self._config
         if read.checkpoint_id is not None:
@@ -237,7 +238,7 @@ class _Beginning:
             async for batch in batches:
                 yield batch
         if first.status == "finished":
-            async with closing(self._told_later(second)) as later:
+            async with aclosing(self._told_later(second)) as later:
                 async for batch in later:
                     yield batch
 
@@ -255,7 +256,7 @@ class _Beginning:
         except Exception as error:
             told = _once(failed(error, self._options).copy())
         if told is not None:
-            async with closing(told) as batches:
+            async with aclosing(told) as batches:
                 async for batch in batches:
                     yield batch
 

@@ -8,7 +8,8 @@ forks are near the end.
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping
-from typing import Any, NamedTuple
+from contextlib import aclosing
+from typing import Any, NamedTuple, cast
 
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.prebuilt import ToolNode
@@ -16,7 +17,6 @@ from langgraph.pregel import Pregel
 from langgraph.types import StateSnapshot
 
 from ...translator import Failed, unanswered_calls
-from ..encoded import closing
 from ..inputs.forking import Checkpoint, Search
 from ..inputs.plan import Again, Fork
 from ..inputs.thread_state import ThreadState
@@ -81,7 +81,7 @@ def own_tools(graph: Graph) -> frozenset[str]:
 async def searched(graph: Graph, config: Any, wanted: Fork | Again, messages_key: str) -> Search:
     """The search for the checkpoint to fork at, done. Raises what the checkpointer raises."""
     search = Search(wanted)
-    async with closing(_history(graph, config)) as history:
+    async with aclosing(_history(graph, config)) as history:
         async for state in history:
             search.feed(_checkpoint(state, messages_key))
             if search.is_settled:
@@ -103,7 +103,8 @@ async def _history(graph: Graph, config: Any) -> AsyncGenerator[StateSnapshot, N
     page, before = _FIRST_PAGE, None
     while True:
         count = 0
-        async with closing(graph.aget_state_history(config, before=before, limit=page)) as states:
+        found = cast("AsyncGenerator[StateSnapshot, None]", graph.aget_state_history(config, before=before, limit=page))
+        async with aclosing(found) as states:
             async for state in states:
                 count, before = count + 1, state.config
                 yield state

@@ -23,10 +23,10 @@ from typing import Any
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from ...translator import Failed, Finished, Options, Translator
-from ..encoded import Batches, closing, to_batch
-from ..errors import UnreadableError, failed, where
+from ..encoded import Batches, to_batch
+from ..errors import UnreadableError, failed, log_context
 from ..idle import end_events, idle_events
-from ..readers import Reader, direct
+from ..readers import Reader, direct_options
 from ..run_outcome import PastErrors, RunOutcome, written_as
 from ..timed_iterator import Silence, TimedIterator
 from .checkpointers import has_checkpointer
@@ -61,13 +61,13 @@ async def watched_local(
 
     Ends when the registry is closed, and in `RUN_ERROR` when the checkpointer raises and goes on to.
     """
-    watch = _Watch(source, thread_id, reader, direct(options or await source.options()), past_errors)
+    watch = _Watch(source, thread_id, reader, direct_options(options or await source.options()), past_errors)
     starts = TimedIterator(source.runs.starts(source.place, thread_id))
     run = source.runs.find(source.place, thread_id)  # in the same turn: every other one is among the starts
     try:
         while not watch.is_over:
             if run is not None and await watch.may_show(run):
-                async with closing(watch.run(run)) as batches:
+                async with aclosing(watch.run(run)) as batches:
                     async for batch in batches:
                         yield batch
             elif run is None and (events := await watch.news()):
@@ -105,7 +105,7 @@ class _Watch:
         self._going_at: str | None = None
         """The checkpoint that it was seen at last."""
         self._failures = 0
-        self._place = where(agent_of(source.graph, source.agent), thread_id)
+        self._place = log_context(agent_of(source.graph, source.agent), thread_id)
 
     async def may_show(self, run: Run) -> bool:
         """Whether this run is on no other agent's thread."""

@@ -12,11 +12,11 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from ...translator import Ending
-from ..errors import ConnectionLost, PlatformError, checked_run_id, checked_thread_id, type_of, where
+from ..errors import ConnectionLost, PlatformError, checked_run_id, checked_thread_id, log_context
 from .attach import broken_off
 from .outcome import ACTIVE
 from .retry import Retries, RetryPolicy
-from .source import platform_of
+from .source import platform_of, type_of
 from .thread import PlatformThread
 
 _log = logging.getLogger(__name__)
@@ -49,7 +49,7 @@ def outcome(
             await _until_ended(thread, checked)
             ended = await thread.ended(checked)
         except (ConnectionLost, PlatformError) as error:
-            _log.warning("How the run ended is not known: %s (%s).", error, where(None, thread.id, checked))
+            _log.warning("How the run ended is not known: %s (%s).", error, log_context(None, thread.id, checked))
             ended = broken_off(checked, error)
         return ended.ending
 

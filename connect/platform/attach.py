@@ -19,12 +19,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncGenerator, Iterable, Mapping
+from contextlib import aclosing
 from typing import Any
 
 from ...translator import ClientView, Failed, Lost, Options, Part, Translator, UnreadablePartError, read_part
-from ..encoded import Batches, closing, to_batch
-from ..errors import ConnectionLost, PlatformError, where
+from ..encoded import Batches, to_batch
+from ..errors import ConnectionLost, PlatformError, log_context
 from ..idle import end_events
 from ..readers import Reader
 from ..run_outcome import RunOutcome, Subgraph
@@ -130,7 +131,7 @@ class _Attachment:
                 for subgraph in self._waiting:
                     self._whole.apply_checkpoint(subgraph.values, subgraph.ns)
             try:
-                async with closing(self._followed(notices)) as followed:
+                async with aclosing(self._followed(notices)) as followed:
                     async for events in followed:
                         yield to_batch(events)
                 ended = await self._thread.ended(self._run_id)
@@ -140,7 +141,7 @@ class _Attachment:
         finally:
             await notices.aclose()
 
-    async def _followed(self, notices: TimedIterator[Received | Joined]) -> AsyncIterator[list[Event]]:
+    async def _followed(self, notices: TimedIterator[Received | Joined]) -> AsyncGenerator[list[Event], None]:
         """The events of each notice, where there are any."""
         clock = asyncio.get_running_loop().time
         fold_until: float | None = None
@@ -204,7 +205,7 @@ class _Attachment:
         """The events that end the run."""
         values = self._translator.values if ended.values is None else ended.values
         if self._latecomer.has_muted and not _has_messages(values, self._options.messages_key):
-            _log.warning(_WITHHELD, where(None, self._thread.id, self._told_id))
+            _log.warning(_WITHHELD, log_context(None, self._thread.id, self._told_id))
         if self._reader.view is self._translator.view:
             return end_events(self._translator, ended, self._options)
         self._translator.apply_checkpoint(self._values)

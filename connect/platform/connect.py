@@ -10,14 +10,15 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from contextlib import aclosing
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from ...translator import Cancelled, Lost, Options, Translator
-from ..encoded import Batches, closing, to_batch
+from ..encoded import Batches, to_batch
 from ..idle import idle_events
-from ..readers import Reader, direct
+from ..readers import Reader, direct_options
 from ..run_outcome import PastErrors, RunOutcome, was_written, written_as
 from .attach import attached
 from .outcome import ACTIVE, ended, is_of
@@ -108,7 +109,7 @@ class PlatformTelling:
                 if events := await self._written(look):
                     yield to_batch(events)
                 return
-            async with closing(self._attached(active)) as batches:
+            async with aclosing(self._attached(active)) as batches:
                 async for batch in batches:
                     yield batch
             if run_id is not None or not follow or self.is_lost:
@@ -139,12 +140,12 @@ class PlatformTelling:
     async def _chosen(self, run: Answered | None) -> Options:
         """How this run is told: as was chosen, or else by its assistant's output schema."""
         chosen = self._options or await self._platform.options((run or {}).get("assistant_id"), self.thread.policy)
-        return direct(chosen)
+        return direct_options(chosen)
 
     async def _attached(self, run: Answered) -> Batches:
         self.joined = str(run["run_id"])
         self.ended(self.joined)
-        async with closing(attached(self.thread, run, self.reader, await self._chosen(run))) as batches:
+        async with aclosing(attached(self.thread, run, self.reader, await self._chosen(run))) as batches:
             async for batch in batches:
                 yield batch
 

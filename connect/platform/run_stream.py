@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import NamedTuple
 
 from ..errors import ConnectionLost
@@ -32,7 +32,7 @@ class Joined(NamedTuple):
     """Whether events that came before it may be missing."""
 
 
-async def joined(thread: PlatformThread, run_id: str, *, replays: bool) -> AsyncIterator[Received | Joined]:
+async def joined(thread: PlatformThread, run_id: str, *, replays: bool) -> AsyncGenerator[Received | Joined, None]:
     """The run's events, each once, with a `Joined` in front of those of each connection that follows on nothing.
 
     `replays`: whether the server keeps the run's events and is to send them from the first on. Ends when the run has
@@ -75,7 +75,7 @@ async def joined(thread: PlatformThread, run_id: str, *, replays: bool) -> Async
         await retry.pause(cut)
 
 
-async def followed(thread: PlatformThread) -> AsyncIterator[Received | Joined]:
+async def followed(thread: PlatformThread) -> AsyncGenerator[Received | Joined, None]:
     """The events of every run of a thread while they come, and of writes to its state, with a `Joined` in front of each
     connection's. Never ends. Raises `PlatformError` (404 where the server has no such stream), and `ConnectionLost`
     when it stays away."""

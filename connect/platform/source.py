@@ -7,10 +7,10 @@ from typing import Any
 from uuid import UUID
 
 from langgraph.pregel.remote import RemoteGraph
-from langgraph_sdk.client import LangGraphClient
+from langgraph_sdk.client import LangGraphClient, SyncLangGraphClient
 
 from ...translator import Options
-from ..errors import PlatformError, type_of
+from ..errors import PlatformError
 from ..inputs.channels import InputChannels, input_channels_of_schemas
 from ..shown import options_for_schemas
 from .channels import with_reducers
@@ -124,6 +124,12 @@ def platform_of(given: Any) -> Platform | None:
     if isinstance(given, RemoteGraph) and isinstance(given.client, LangGraphClient):
         return Platform(given.client, given.assistant_id)
     return Platform(given) if isinstance(given, LangGraphClient) else None
+
+
+def type_of(given: object) -> str:
+    """The type of a value that is no asynchronous client, and how to get one."""
+    name = type(given).__name__
+    return f"{name}, which is synchronous: use get_client()" if isinstance(given, SyncLangGraphClient) else name
 
 
 def is_assistant_id(name: str | None) -> bool:

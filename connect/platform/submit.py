@@ -20,6 +20,7 @@ Here is the order of things, and what servers are asked for (measured on `langgr
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import replace
 from typing import Any
 
@@ -27,8 +28,8 @@ from ag_ui.core import RunAgentInput
 
 from ...translator import PLATFORM_STREAM_MODES, Options, to_json
 from ...translator import events as agui
-from ..encoded import Batches, closing, to_batch
-from ..errors import InvalidInputError, RunConflictError, checked_run_id, checked_thread_id, where
+from ..encoded import Batches, to_batch
+from ..errors import InvalidInputError, RunConflictError, checked_run_id, checked_thread_id, log_context
 from ..idle import log_late, unchanged_events, waiting_events
 from ..inputs import Intake
 from ..inputs.channels import InputChannels, undecided, without_place
@@ -131,7 +132,7 @@ class _Beginning:
         if isinstance(wanted, Wait):
             return _once(self._waits(wanted, now))
         if isinstance(wanted, Nothing):
-            log_late(wanted, where(self._source.assistant_id, self._given.thread_id, self._given.run_id))
+            log_late(wanted, log_context(self._source.assistant_id, self._given.thread_id, self._given.run_id))
             return self._unchanged(look)
         run = await self._started(wanted, at, checkpoint_id, is_queued=look is not None and look.active is not None)
         if not isinstance(wanted, Resume | GoOn):
@@ -140,7 +141,7 @@ class _Beginning:
 
     async def _searched(self, wanted: Fork | Again) -> Search:
         search = Search(wanted)
-        async with closing(self._thread.history()) as states:
+        async with aclosing(self._thread.history()) as states:
             async for state in states:
                 search.feed(checkpoint_of(state, self._options.messages_key))
                 if search.is_settled:
@@ -161,7 +162,7 @@ class _Beginning:
         places = await self._places(at)
         goes_in = graph_input(self._given, new, at, places, self._intake, self._asking.added)
         lost = without_place(places, self._given, self._intake, at.values, self._options)
-        place = where(self._source.assistant_id, self._given.thread_id, self._given.run_id)
+        place = log_context(self._source.assistant_id, self._given.thread_id, self._given.run_id)
         note_unused(self._source.unused, lost, place)
         return await self._thread.start(
             str(self._source.assistant_id),
@@ -198,7 +199,7 @@ class _Beginning:
         parent = self._given.parent_run_id
         told = told_whole(self._thread, run, self._reader, options, parent_run_id=parent, waiting=waiting)
         try:
-            async with closing(told) as batches:
+            async with aclosing(told) as batches:
                 async for batch in batches:
                     yield batch
             is_over = True
@@ -206,7 +207,7 @@ class _Beginning:
             if not is_over and self._intake.on_disconnect == "cancel":
                 await self._thread.stop(str(run["run_id"]))
         if more and self._has_ended_well():
-            async with closing(await self._following().begun()) as batches:
+            async with aclosing(await self._following().begun()) as batches:
                 async for batch in batches:
                     yield batch
 
@@ -221,10 +222,10 @@ class _Beginning:
 
     async def _after(self, run: Answered) -> Batches:
         """What the client is told when another run has ended."""
-        async with closing(joined(self._thread, str(run["run_id"]), replays=False)) as notices:
+        async with aclosing(joined(self._thread, str(run["run_id"]), replays=False)) as notices:
             async for _ in notices:
                 pass
-        async with closing(await self.begun()) as batches:
+        async with aclosing(await self.begun()) as batches:
             async for batch in batches:
                 yield batch
 

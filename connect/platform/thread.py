@@ -6,15 +6,14 @@ Never what is told of an answer (`platform`, `attach`), and no streams (`joined`
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager, suppress
 from typing import Any, NamedTuple, TypeVar
 
 from langgraph.constants import END
 from langgraph_sdk.client import LangGraphClient
 
 from ...translator import Cancelled, Finished
-from ..encoded import closing
 from ..errors import ConnectionLost, PlatformError, RunConflictError
 from ..run_outcome import RunOutcome
 from .http import asked
@@ -127,7 +126,7 @@ class PlatformThread:
         runs = await self._listed(_FEW) or ()
         return next((str(run["run_id"]) for run in runs if told_id(run) == told), told)
 
-    async def history(self) -> AsyncIterator[Answered]:
+    async def history(self) -> AsyncGenerator[Answered, None]:
         """The thread's states, of all branches, the newest first."""
         before: Any = None
         while True:
@@ -208,7 +207,7 @@ class PlatformThread:
         if tells_how(run):
             found = await self._states(1, metadata={"run_id": run_id})
             return found[0] if found else None
-        async with closing(self.history()) as states:
+        async with aclosing(self.history()) as states:
             seen = 0
             async for state in states:
                 if (state.get("metadata") or {}).get("run_id") == run_id:

@@ -19,10 +19,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import aclosing
 from typing import Any, NamedTuple
 
 from ...translator import Options, Translator, UnreadablePartError
-from ..encoded import Batches, closing, to_batch
+from ..encoded import Batches, to_batch
 from ..errors import ConnectionLost, PlatformError
 from ..idle import end_events
 from ..timed_iterator import SILENCE, Silence, TimedIterator
@@ -61,7 +62,7 @@ async def watched(telling: PlatformTelling, poll: float = POLL) -> Batches:
             told = _polled(telling, poll)
         else:
             told = _Following(telling, notices).told()
-        async with closing(told) as batches:
+        async with aclosing(told) as batches:
             async for batch in batches:
                 yield batch
     finally:
@@ -70,7 +71,7 @@ async def watched(telling: PlatformTelling, poll: float = POLL) -> Batches:
 
 async def _polled(telling: PlatformTelling, poll: float) -> Batches:
     while not telling.is_lost:
-        async with closing(telling.told_now(joins=is_due)) as batches:
+        async with aclosing(telling.told_now(joins=is_due)) as batches:
             async for batch in batches:
                 yield batch
         await asyncio.sleep(poll)
@@ -101,7 +102,7 @@ class _Following:
     async def told(self) -> Batches:
         """What is, and what comes."""
         try:
-            async with closing(self._looked()) as batches:
+            async with aclosing(self._looked()) as batches:
                 async for batch in batches:
                     yield batch
             while not self._telling.is_lost:
@@ -113,7 +114,7 @@ class _Following:
                 if events:
                     yield to_batch(events)
                 if not isinstance(notice, Received):
-                    async with closing(self._looked()) as batches:
+                    async with aclosing(self._looked()) as batches:
                         async for batch in batches:
                             yield batch
                     self._hand_over()
@@ -133,7 +134,7 @@ class _Following:
     async def _looked(self) -> Batches:
         """The thread as it is, and the run that is going on; those that come after it are the stream's to emit."""
         self._look_until = None
-        async with closing(self._telling.told_now(joins=is_going, follow=False)) as batches:
+        async with aclosing(self._telling.told_now(joins=is_going, follow=False)) as batches:
             async for batch in batches:
                 yield batch
         self._passed = self._telling.joined

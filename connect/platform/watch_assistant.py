@@ -11,10 +11,11 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Callable
+from contextlib import aclosing
 from datetime import UTC, datetime
 from typing import Any
 
-from ..encoded import Batches, closing
+from ..encoded import Batches
 from .connect import PlatformTelling, is_due
 from .retry import RetryPolicy
 from .source import Platform, is_assistant_id
@@ -48,7 +49,7 @@ async def assistant_watched(
             seen[thread_id] = before
             if thread.get("status") == "busy" or changed > before.changed:
                 before.telling = before.telling or telling_of(thread_id, before.changed)
-                async with closing(before.telling.told_now(joins=is_due)) as batches:
+                async with aclosing(before.telling.told_now(joins=is_due)) as batches:
                     async for batch in batches:
                         yield batch
                 if before.telling.is_lost:

@@ -13,9 +13,10 @@ from ag_ui.core import AgentCapabilities
 from starlette.requests import Request
 
 from ...translator import Options
-from ..backend import Source, source_of
+from ..backend import Backend, backend_of
 from ..inputs import Intake
-from ..inputs.channels import check, input_channels_of
+from ..inputs.channels import check
+from ..local.channels import input_channels_of
 from ..local.checkpointers import has_checkpointer
 from ..local.source import Local, names_of_agents
 from ..platform.retry import RetryPolicy
@@ -66,7 +67,7 @@ class Agent:
     none of these names by itself then, also where a request has none."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "source", source_of(self.source))
+        object.__setattr__(self, "source", backend_of(self.source))
         object.__setattr__(self, "shares_threads_with", names_of_agents(self.shares_threads_with))
         object.__setattr__(self, "headers", checked_names(self.headers))
         if self.headers and not isinstance(self.source, Platform):
@@ -81,9 +82,9 @@ class Agent:
         """The same, with a source that knows under which name it is served: threads belong to that."""
         return replace(self, source=self.source.named(name, self.shares_threads_with))
 
-    def source_for(self, request: Request) -> Source:
+    def source_for(self, request: Request) -> Backend:
         """The source, as whoever asks sees it."""
-        source: Source = self.source
+        source: Backend = self.source
         return forwarded(source, request.headers, self.headers) if isinstance(source, Platform) else source
 
     async def intake_for(self, request: Request) -> Intake:
@@ -93,7 +94,7 @@ class Agent:
         made = self.intake(request)
         return await made if inspect.isawaitable(made) else made
 
-    async def options_for(self, source: Source, version: str | None) -> Options:
+    async def options_for(self, source: Backend, version: str | None) -> Options:
         """How it is told to a client of this protocol version. Raises as `Platform.options`."""
         if self.options is not None:
             options = self.options

@@ -29,7 +29,8 @@ from ag_ui.core import AgentCapabilities
 from langgraph.pregel import Pregel
 
 from ...translator import Options
-from ..inputs.channels import TOOLS, input_channels_of
+from ..inputs.channels import TOOLS
+from ..local.channels import input_channels_of
 from ..local.checkpointers import has_checkpointer
 from ..local.source import Local
 from ..local.thread_state import own_tools

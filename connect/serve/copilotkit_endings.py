@@ -24,13 +24,14 @@ Where the thread still waits for the answer after that, a last `RUN_FINISHED` sa
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import aclosing
 from typing import Any
 
 from ag_ui.core import RunAgentInput
 
 from ...translator import events as agui
 from ...translator import for_client_version
-from ..encoded import Batch, Batches, EncodedEvent, closing, to_batch
+from ..encoded import Batch, Batches, EncodedEvent, to_batch
 
 Event = dict[str, Any]
 Stands = Callable[[], Batches]
@@ -51,7 +52,7 @@ async def readable(batches: Batches, given: RunAgentInput, stands: Stands) -> Ba
         mended = batches
     else:
         mended = _answered(batches, given, stands) if answers(given) else _stopped(batches)
-    async with closing(mended) as told:
+    async with aclosing(mended) as told:
         async for batch in told:
             yield batch
 
@@ -62,17 +63,17 @@ async def unbegun(why: Event, standing: Batches, given: RunAgentInput, stands: S
 
     async def told() -> Batches:
         yield to_batch([why])
-        async with closing(standing) as batches:
+        async with aclosing(standing) as batches:
             async for batch in batches:
                 yield batch
 
-    async with closing(_answered(told(), given, stands)) as batches:
+    async with aclosing(_answered(told(), given, stands)) as batches:
         async for batch in batches:
             yield batch
 
 
 async def _stopped(batches: Batches) -> Batches:
-    async with closing(batches) as told:
+    async with aclosing(batches) as told:
         async for batch in told:
             yield [_as_abort(each) for each in batch]
 
@@ -86,7 +87,7 @@ def _as_abort(told: EncodedEvent) -> EncodedEvent:
 async def _answered(batches: Batches, given: RunAgentInput, stands: Stands) -> Batches:
     """Until a `RUN_FINISHED` was told that frees the client, and one more if none was."""
     end = _End(given)
-    async with closing(batches) as told:
+    async with aclosing(batches) as told:
         async for batch in told:
             yield [end.note(each) for each in batch]
     if end.is_bad:
@@ -129,7 +130,7 @@ class _End:
 
 async def _pending(stands: Stands, run_id: str) -> Event | None:
     """The outcome that says what the thread still waits for; None if nothing, or if another run goes on there."""
-    async with closing(stands()) as batches:
+    async with aclosing(stands()) as batches:
         async for batch in batches:
             for told in batch:
                 event = told.event

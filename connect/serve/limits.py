@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 
-from ..backend import Source
+from ..backend import Backend
 from ..local.run_store import Runs
 from ..local.source import Local
 from .errors import too_much
@@ -52,7 +52,7 @@ class Limits:
 class Capacity:
     """The places that are taken of those that there are. `sources`: those whose runs are counted."""
 
-    def __init__(self, limits: Limits, sources: Iterable[Source]) -> None:
+    def __init__(self, limits: Limits, sources: Iterable[Backend]) -> None:
         self._limits = limits
         self._locals = [source for source in sources if isinstance(source, Local)]
         self.readers = 0

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager, ExitStack, aclosing
 from http import HTTPStatus
 from typing import Any
 
@@ -18,18 +18,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ...translator import PROTOCOL_VERSION, ClientView
-from ..api import cancel, connected, watching
-from ..backend import Source
-from ..encoded import Batches, closing
+from ..backend import Backend, cancel_run, connect_batches, submit, watch_batches
+from ..encoded import Batches
 from ..errors import checked_run_id, checked_thread_id
 from ..local.connect import open_local
 from ..local.run_store import agent_of
 from ..local.source import Local
 from ..platform.source import Platform
-from ..platform.watch import POLL
-from ..readers import Reader, direct
+from ..readers import Reader, direct_options
 from ..run_outcome import PastErrors
-from ..submit import begin
 from .agents import Agent
 from .bodies import Bodies
 from .errors import CLOSE, Refusal
@@ -105,7 +102,7 @@ class Service:
             )
         request.state.user = user
 
-    async def admit(self, request: Request, name: str, thread_id: str) -> tuple[Agent, Source]:
+    async def admit(self, request: Request, name: str, thread_id: str) -> tuple[Agent, Backend]:
         """The agent, and its source as whoever asks sees it, if they may be asked about this thread."""
         agent = self.agent(name)
         checked_thread_id(thread_id, in_url=isinstance(agent.source, Platform))
@@ -140,9 +137,9 @@ class Service:
             place.enter_context(self.places.run())
             options = await agent.options_for(source, given.protocol_version)
             if is_direct:
-                options = direct(options)
+                options = direct_options(options)
             intake = await agent.intake_for(request)
-            batches = await begin(
+            batches = await submit(
                 source,
                 given,
                 options=options,
@@ -175,10 +172,18 @@ class Service:
             places.enter_context(self.places.reader())
             options = await agent.options_for(source, version)
             if isinstance(source, Local) and refuses:
-                reader = Reader(direct(options), view)
+                reader = Reader(direct_options(options), view)
                 batches = await open_local(source, thread_id, reader, options, run_id=run_id, past_errors=past_errors)
             else:
-                batches = connected(source, thread_id, run_id, options, view, past_errors, agent.retry)
+                batches = connect_batches(
+                    source,
+                    thread_id,
+                    run_id=run_id,
+                    options=options,
+                    view=view,
+                    past_errors=past_errors,
+                    retry=agent.retry,
+                )
             return self._told(batches, source, name, thread_id, version, places.pop_all(), adapt)
 
     async def standing(self, request: Request, name: str, given: RunAgentInput) -> Batches:
@@ -186,8 +191,8 @@ class Service:
         agent = self.agent(name)
         source = agent.source_for(request)
         options = await agent.options_for(source, given.protocol_version)
-        told = connected(source, given.thread_id, None, options, None, "custom", agent.retry)
-        async with closing(told) as batches:
+        told = connect_batches(source, given.thread_id, options=options, past_errors="custom", retry=agent.retry)
+        async with aclosing(told) as batches:
             async for batch in batches:
                 yield batch
 
@@ -197,14 +202,14 @@ class Service:
         with ExitStack() as places:
             places.enter_context(self.places.reader())
             options = await agent.options_for(source, PROTOCOL_VERSION)
-            batches = watching(source, thread_id, None, options, None, "error", agent.retry, POLL)
+            batches = watch_batches(source, thread_id, options=options, retry=agent.retry)
             return self._told(batches, source, name, thread_id, PROTOCOL_VERSION, places.pop_all(), None, stays=True)
 
     async def stop(self, request: Request, name: str, thread_id: str, run_id: str | None = None) -> bool:
         """Stops a run, or what goes on on the thread; whether there was such a run to stop."""
         _, source = await self.admit(request, name, thread_id)
         try:
-            await cancel(source, thread_id, run_id)
+            await cancel_run(source, thread_id, run_id)
         except LookupError:
             return False
         return True
@@ -217,7 +222,7 @@ class Service:
     def _told(
         self,
         batches: Batches,
-        source: Source,
+        source: Backend,
         name: str,
         thread_id: str,
         version: str | None,

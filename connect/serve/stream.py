@@ -25,7 +25,7 @@ from starlette.types import Receive, Scope, Send
 from ...translator import OpenItems
 from ...translator import events as agui
 from ..encoded import Batch, Batches, to_batch
-from ..errors import SHUTDOWN, where
+from ..errors import SHUTDOWN, log_context
 from ..streams import frames
 from .shutdown import Closing, Opened, StreamInterrupted
 
@@ -139,7 +139,7 @@ class EventStream(Response):
                     _log.warning(
                         "A reader did not take what it was sent within %g seconds, and its stream is ended (%s).",
                         self._send_timeout,
-                        where(self._agent, self._thread_id, self._batches.run_id),
+                        log_context(self._agent, self._thread_id, self._batches.run_id),
                     )
                     await _drop(receive)
                 except StreamInterrupted as ended:

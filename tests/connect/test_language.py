@@ -12,7 +12,7 @@ from tests.language import found, words
 
 ROOT = Path(__file__).parent.parent.parent
 UNCLEAN: Final = {
-    ".": ("__init__ api api_run backend encoded errors idle readers run_outcome shown streams submit timed_iterator"),
+    ".": ("__init__ api backend encoded errors idle readers run_outcome shown streams timed_iterator"),
     "cli": ("__init__ commands errors graphs platforms project screen serve targets watch welcome wording"),
     "inputs": (
         "__init__ channels completed decisions forking graph_input intake messages plan request resume "

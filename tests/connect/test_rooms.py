@@ -5,6 +5,8 @@ taken off the list, and no other may come.
 """
 
 import ast
+import subprocess
+import sys
 from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -16,9 +18,7 @@ LAYERS = (
     ("idle", "streams"),
     ("local", "platform"),
     ("backend",),
-    ("submit",),
     ("api",),
-    ("api_run",),
     ("__init__",),
     ("serve",),
     ("cli",),
@@ -62,3 +62,21 @@ def test_no_modules_import_each_other() -> None:
         if module != importer:
             graph.setdefault(importer, set()).add(module)
     TopologicalSorter(graph).prepare()  # raises CycleError, with the modules of a cycle
+
+
+INPUTS_ALONE = """
+import importlib, pkgutil, sys, types
+import langgraph_agui
+connect = types.ModuleType("langgraph_agui.connect")  # its own __init__ would import every room
+connect.__path__ = [sys.argv[1]]
+sys.modules[connect.__name__] = connect
+inputs = importlib.import_module("langgraph_agui.connect.inputs")
+for module in pkgutil.iter_modules(inputs.__path__):
+    importlib.import_module(f"{inputs.__name__}.{module.name}")
+print(*sorted({"httpx", "langgraph_sdk", "langgraph.pregel", "starlette"} & sys.modules.keys()))
+"""
+
+
+def test_the_inputs_load_no_client_and_no_graph() -> None:
+    command = [sys.executable, "-c", INPUTS_ALONE, str(ROOT)]
+    assert subprocess.run(command, check=True, capture_output=True, text=True).stdout.split() == []

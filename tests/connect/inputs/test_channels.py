@@ -19,12 +19,12 @@ from langgraph_agui.connect.inputs import Intake
 from langgraph_agui.connect.inputs.channels import (
     InputChannels,
     context_of,
-    input_channels_of,
     input_channels_of_schemas,
     json_of,
     undecided,
     written,
 )
+from langgraph_agui.connect.local.channels import input_channels_of
 from langgraph_agui.translator.jsonable.to_json import to_json
 from pydantic import BaseModel, Field
 

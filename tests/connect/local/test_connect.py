@@ -156,7 +156,7 @@ async def test_a_running_run_is_followed_from_where_it_is_to_its_end(
         await point.reached.wait()
         await turns()
         listener = Listener(version=protocol(version))
-        async with aclosing(connect_local(Local(graph, runs=runs), "t", listener.reader, None)) as told:  # type: ignore[type-var]
+        async with aclosing(connect_local(Local(graph, runs=runs), "t", listener.reader, None)) as told:
             listener.take(await anext(told))
             point.open.set()
             await listener.hear(told)
@@ -172,7 +172,7 @@ async def test_closing_the_stream_stops_no_run() -> None:
     async with Runs() as runs:
         run = runs.start(graph, HELLO, on("t"))
         listener = Listener()
-        async with aclosing(connect_local(Local(graph, runs=runs), "t", listener.reader, None)) as told:  # type: ignore[type-var]
+        async with aclosing(connect_local(Local(graph, runs=runs), "t", listener.reader, None)) as told:
             await anext(told)
         await point.reached.wait()
         assert (run.status, run.readers) == ("running", 0)

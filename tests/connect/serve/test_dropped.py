@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from ag_ui.core import RunAgentInput
+from ag_ui.core import RunAgentInput, StateSnapshotEvent
 from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
@@ -93,6 +93,6 @@ async def test_a_front_ends_own_channels_are_not_shown_unless_they_are_named() -
         {"threadId": "t", "runId": "r", "messages": [{"id": "u", "role": "user", "content": "hi"}], "tools": TOOLS}
     )
     graph = answering(FrontEnd)
-    states = [event.snapshot async for event in run(graph, given) if event.type == "STATE_SNAPSHOT"]  # type: ignore[attr-defined]
+    states = [event.snapshot async for event in run(graph, given) if isinstance(event, StateSnapshotEvent)]
     assert [set(state) for state in states] == [set()]
     assert (await graph.aget_state({"configurable": {"thread_id": "t"}})).values["copilotkit"]["actions"]
