@@ -1,4 +1,5 @@
-"""Apps with the gated graphs, as a process serves them: `app`, and `mounted`, in which it is a part.
+"""Apps with the gated graphs, as a process serves them: `app`, and `mounted`, in which it is a part, and `embedded`,
+which has its routes.
 
 Nothing but a server imports this module.
 
@@ -10,7 +11,7 @@ from typing import Any
 from fastapi import FastAPI
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph_agui.connect import Intake
-from langgraph_agui.connect.serve import Agent, agui_app
+from langgraph_agui.connect.serve import Agent, add_agui_routes, agui_app
 from starlette.requests import Request
 
 from fixtures.gated import GATED
@@ -32,6 +33,11 @@ mounted = FastAPI()
 mounted.mount("/agui", agui_app(_agents(), grace=1.0))
 
 
+embedded = FastAPI()
+add_agui_routes(embedded, _agents(), "/agui", grace=1.0)
+
+
+@embedded.get("/health")
 @mounted.get("/health")
 async def health() -> str:
     """The outer app's own."""

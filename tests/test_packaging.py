@@ -30,8 +30,9 @@ RUNTIME = {
 }
 PROVIDED = {name.replace("-", "_") for name in RUNTIME} - {"ag_ui_protocol"} | {"ag_ui"}
 """What may be imported for it."""
-EXTRA = {"connect/serve": {"starlette"}, "connect/cli": {"typer", "rich", "uvicorn", "dotenv"}}
-"""What may be imported in one folder alone: the extra `serve` brings it."""
+EXTRA = {"connect/serve": {"starlette", "fastapi"}, "connect/cli": {"typer", "rich", "uvicorn", "dotenv"}}
+"""What may be imported in one folder alone: the extra `serve` brings it, but FastAPI, which is imported
+for types alone: the app is given."""
 FOLDERS = sorted(
     path.parent.relative_to(ROOT).as_posix() for house in HOUSES for path in (ROOT / house).rglob("__init__.py")
 )

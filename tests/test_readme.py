@@ -52,10 +52,10 @@ DECLARED = [("1.0.0", {"protocolVersion": "1.0"}), ("0.0.59", {})]
 
 
 @asynccontextmanager
-async def serving(graph: Any, may_use: Any = None) -> AsyncIterator[httpx.AsyncClient]:
+async def serving(graph: Any, may_use: Any = None, user_of: Any = bool) -> AsyncIterator[httpx.AsyncClient]:
     """A client of what the README serves of a graph."""
-    transport = httpx.ASGITransport(block("served").served(graph, may_use))
-    async with httpx.AsyncClient(transport=transport, base_url="http://app/agui/planner") as client:
+    transport = httpx.ASGITransport(block("served").served(graph, user_of, may_use))
+    async with httpx.AsyncClient(transport=transport, base_url="http://app/agents/planner") as client:
         yield client
 
 

@@ -1,8 +1,19 @@
-"""The graphs of this process, or of a platform, behind AG-UI's HTTP: the one folder that imports Starlette."""
+"""AG-UI over HTTP for the graphs of this process and of platforms: the one folder that imports Starlette."""
 
 from .agents import Agent
 from .app import agui_app
+from .fastapi_routes import add_agui_routes
 from .limits import Limits
+from .routes import AguiRoutes, agui_routes
 from .service import Authenticate, Authorize
 
-__all__ = ["Agent", "Authenticate", "Authorize", "Limits", "agui_app"]
+__all__ = [
+    "Agent",
+    "AguiRoutes",
+    "Authenticate",
+    "Authorize",
+    "Limits",
+    "add_agui_routes",
+    "agui_app",
+    "agui_routes",
+]

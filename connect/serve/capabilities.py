@@ -44,7 +44,7 @@ _DELEGATES = "task"
 def described(name: str, agent: Agent) -> dict[str, Any]:
     """An agent as CopilotKit's client is told of it; `name` is the one that it is served by."""
     found: dict[str, Any] = {"name": agent.name or name, "capabilities": capabilities(agent)}
-    lost = sorted(agent.source.unused)
+    lost = sorted(agent.backend.unused)
     if lost:
         found["dropped"] = lost
     return found if agent.description is None else {**found, "description": agent.description}
@@ -55,7 +55,7 @@ def capabilities(agent: Agent) -> dict[str, Any]:
     declared = agent.capabilities
     if declared is None:
         options = agent.options or Options()
-        graph = agent.source.graph if isinstance(agent.source, Local) else None
+        graph = agent.backend.graph if isinstance(agent.backend, Local) else None
         seen = _of_any(options, keeps=graph is None or has_checkpointer(graph))
         if graph is not None:
             _add(seen, graph, options)

@@ -85,15 +85,19 @@ class CopilotKit:
         raise _invalid("method: expected one of info, agent/run, agent/connect, agent/stop.")
 
     async def _info(self, request: Request) -> Response:
+        """The agents, and what each can do (CopilotKit)."""
         return self._described()
 
     async def _run(self, request: Request) -> Response:
+        """Run an agent (CopilotKit)."""
         return await self._started(request, request.path_params["agent"], await self._body(request))
 
     async def _connect(self, request: Request) -> Response:
+        """Connect to a thread (CopilotKit)."""
         return await self._connected(request, request.path_params["agent"], await self._body(request))
 
     async def _stop(self, request: Request) -> Response:
+        """Stop what runs on a thread (CopilotKit)."""
         await self._body(request)
         return await self._stopped(request, request.path_params["agent"], thread_of(request))
 

@@ -15,29 +15,33 @@ from .errors import too_much
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What an app takes at most. Raises `ValueError` for what is no positive number."""
+    """What an app accepts at most. Raises `ValueError` for what is no positive number.
+
+    `body`: Bytes of a request's body.
+    `body_timeout`: Seconds in which a request's body has to arrive whole; then it is refused (408).
+    `bodies`: Bodies that are read at once. If there are more, the one that has been read for the longest is refused
+        (503).
+    `bodies_size`: Bytes of all the bodies that are read at once. If there are more, the same happens.
+    `messages`: Messages of an input.
+    `depth`: How deep a body's JSON may be nested.
+    `runs`: Runs at once: those of this process, and those of a platform that have a reader here. A thread with queued
+        inputs counts as one.
+    `queue`: Inputs that wait for their turn on one thread of this process (`Intake(busy="queue")`).
+    `readers`: Event streams at once, those of runs included.
+    `send_timeout`: Seconds in which a reader has to take what it is sent; then its connection is dropped. The run
+        continues.
+    """
 
     body: int = 16_000_000
-    """Bytes of a request's body."""
     body_timeout: float = 10.0
-    """Seconds in which a request's body has to arrive whole; then it is refused (408)."""
     bodies: int = 1_000
-    """Bodies that are read at once. If there are more, the one that has been read for the longest is refused (503)."""
     bodies_size: int = 64_000_000
-    """Bytes of all the bodies that are read at once. If there are more, the same happens."""
     messages: int = 10_000
-    """Messages of an input."""
     depth: int = 100
-    """How deep a body's JSON may be nested."""
     runs: int = 1_000
-    """Runs at once: those of this process, and those of a platform that have a reader here. A thread with queued inputs
-    counts as one."""
     queue: int = 10
-    """Inputs that wait for their turn on one thread of this process (`Intake(busy="queue")`)."""
     readers: int = 10_000
-    """Event streams at once, those of runs included."""
     send_timeout: float = 30.0
-    """Seconds in which a reader has to take what it is sent; then its connection is dropped. The run continues."""
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -64,7 +68,7 @@ class Capacity:
     def reader(self) -> Iterator[None]:
         """A place for one stream; raises `Refusal` if there is none."""
         if self.readers >= self._limits.readers:
-            raise too_much("too_many_readers", "Too many streams are open on this server: come again.")
+            raise too_much("too_many_readers", "Too many open streams. Retry later.")
         self.readers += 1
         try:
             yield
@@ -75,7 +79,7 @@ class Capacity:
     def run(self) -> Iterator[None]:
         """A place for a run that is to start, or is told; raises `Refusal` if there is none."""
         if self.told + self._of_this_process() >= self._limits.runs:
-            raise too_much("too_many_runs", "Too many runs are going on on this server: come again.")
+            raise too_much("too_many_runs", "Too many concurrent runs. Retry later.")
         self.told += 1
         try:
             yield

@@ -33,7 +33,7 @@ class Door(Protocol):
 
 def routes(door: Door, path: str, *, is_open: bool = False, **by_method: Endpoint) -> list[Route]:
     """The routes of one path; `by_method`: what answers a method. `is_open`: without authentication."""
-    endpoint = _ByMethod(door, by_method, is_open=is_open)
+    endpoint = MethodRouter(door, by_method, is_open=is_open)
     paths = [path] if path.endswith(":path}") else sorted({path.rstrip("/") or "/", path.rstrip("/") + "/"})
     return [Route(each, endpoint) for each in paths]
 
@@ -45,35 +45,44 @@ def thread_of(request: Request) -> str:
     return thread.removesuffix("/") if raw.partition(b"?")[0].endswith(b"/") else thread
 
 
-class _ByMethod:
-    """What answers the requests for one path."""
+class MethodRouter:
+    """Answers the requests for one path: an ASGI app, and by `answer` an endpoint."""
 
     def __init__(self, door: Door, by_method: dict[str, Endpoint], *, is_open: bool) -> None:
         self._door = door
-        self._is_open = is_open
         self._by_method = by_method
         if "GET" in by_method:
             self._by_method = {**by_method, "HEAD": by_method["GET"]}
         self._allow = {"Allow": ", ".join([*self._by_method, "OPTIONS"])}
+        self.is_open = is_open
+        """Whether it answers without authentication."""
+        self.methods = tuple(self._by_method)
+        """The methods that it answers, but OPTIONS."""
+
+    def summary(self, method: str) -> str:
+        """The first line of the docstring of what answers a method."""
+        return (self._by_method[method].__doc__ or "").strip().partition("\n")[0].rstrip(".")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        response = await self._answer(Request(scope, receive, send))
+        """Answers one request."""
+        response = await self.answer(Request(scope, receive, send))
         await response(scope, receive, send)
 
-    async def _answer(self, request: Request) -> Response:
+    async def answer(self, request: Request) -> Response:
+        """The response to a request, also to one that raises."""
         if request.method == "OPTIONS":
             return Response(None, HTTPStatus.NO_CONTENT, self._allow)
         try:
             if request.method not in self._by_method:
-                message = f"{request.method} is not answered here, but {self._allow['Allow']}."
+                message = f"{request.method} is not allowed here. Allowed: {self._allow['Allow']}."
                 raise Refusal(HTTPStatus.METHOD_NOT_ALLOWED, "method_not_allowed", message, self._allow)
             async with self._door.closing.opened():
-                if not self._is_open:
+                if not self.is_open:
                     await self._door.authenticate(request)
                 return await self._by_method[request.method](request)
         except StreamInterrupted:
             return refused(shutting_down())
         except ClientDisconnect:
-            return Response(None, HTTPStatus.BAD_REQUEST)  # nobody hears it
+            return Response(None, HTTPStatus.BAD_REQUEST)  # no client is left to read it
         except Exception as error:
             return refused(error)

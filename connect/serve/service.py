@@ -67,8 +67,8 @@ class Service:
         self.agents = dict(agents)
         self.limits = limits
         self.closing = closing
-        self.places = Capacity(limits, [agent.source for agent in agents.values()])
-        self.locals = [agent.source for agent in agents.values() if isinstance(agent.source, Local)]
+        self.places = Capacity(limits, [agent.backend for agent in agents.values()])
+        self.locals = [agent.backend for agent in agents.values() if isinstance(agent.backend, Local)]
         """The sources in this process."""
         self.bodies = Bodies(limits)
         self._authenticate = authenticate
@@ -105,7 +105,7 @@ class Service:
     async def admit(self, request: Request, name: str, thread_id: str) -> tuple[Agent, Backend]:
         """The agent, and its source as whoever asks sees it, if they may be asked about this thread."""
         agent = self.agent(name)
-        checked_thread_id(thread_id, in_url=isinstance(agent.source, Platform))
+        checked_thread_id(thread_id, in_url=isinstance(agent.backend, Platform))
         if self._authorize is not None:
             allowed: object = self._authorize(request, name, thread_id)
             if inspect.isawaitable(allowed):

@@ -24,7 +24,7 @@ UNCLEAN: Final = {
         "watch watch_assistant"
     ),
     "serve": (
-        "agents agui_routes app body capabilities copilotkit copilotkit_endings errors forwarded_headers "
+        "agents agent_routes app body capabilities copilotkit copilotkit_endings errors forwarded_headers "
         "limits routing service shutdown signals stream"
     ),
 }

@@ -235,7 +235,7 @@ REFUSED: dict[str, tuple[list[str], int, str]] = {
     "no such file": (["./nowhere.py:graph"], 2, "./nowhere.py:graph: there is no file "),
     "javascript": (["./agent.ts:graph"], 2, "./agent.ts:graph: a JavaScript graph runs on LangGraph's own server"),
     "one name": (["planner:graph", "planner:other"], 2, "2 agents are called 'planner': name them, as in other="),
-    "a route": (["health=planner:graph"], 1, "ValueError: agents: 'health' is a route of its own"),
+    "a route": (["health=planner:graph"], 1, "ValueError: agents: 'health' is a route"),
     "no name": (["a b=planner:graph"], 2, "a b=planner:graph: 'a b' can be no agent's name"),
     "two servers": (["http://a.example", "planner:graph"], 2, "serve: expected graphs, or the URL of one server"),
     "no import": (["broken:graph"], 1, "broken:graph can't be imported: ModuleNotFoundError: No module named "),

@@ -296,8 +296,9 @@ async def test_a_platform_that_names_no_run_that_is_in_the_way_is_not_asked_for_
 
     thread = {"/threads/t": [answered({"status": "idle"})], "/threads/t/state": [answered({"values": {}})]}
     async with faulty({**thread, "/threads/t/runs": [runs]}) as platform:
-        agent = Agent(source=Platform(platform.client(), "agent"), options=Options())
-        async with agent.source.client, served(agui_app(agent)) as server, server.client() as client:
+        source = Platform(platform.client(), "agent")
+        agent = Agent(source=source, options=Options())
+        async with source.client, served(agui_app(agent)) as server, server.client() as client:
             assert refusal(await client.post("/", json=posted("t", "hi"))) == (409, "conflict")
 
 

@@ -195,7 +195,7 @@ def test_a_grace_is_no_less_than_nothing() -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-@pytest.mark.parametrize(("target", "path"), [("app", ""), ("mounted", "/agui")])
+@pytest.mark.parametrize(("target", "path"), [("app", ""), ("mounted", "/agui"), ("embedded", "/agui")])
 async def test_a_signal_ends_every_stream_in_time(gate: Gates, number: signal.Signals, target: str, path: str) -> None:
     gate.hold("first 3")
     headers = {"x-gate": str(gate.port)}

@@ -26,8 +26,8 @@ from .routing import routes, thread_of
 from .service import Service
 
 
-class Plain:
-    """The routes of one app."""
+class AgentRoutes:
+    """The routes of a service's agents."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
@@ -42,18 +42,20 @@ class Plain:
         found += routes(service, "/{agent}", POST=self._run)
         return found
 
-    async def asked(self, request: Request, name: str, found: object) -> Response:
-        """A run of an agent, as a body asks for."""
+    async def run(self, request: Request, name: str, found: object) -> Response:
+        """Starts the run that a body asks for."""
         given = checked_input(found, self._service.limits)
         ends = partial(readable, given=given, stands=partial(self._service.standing, request, name, given))
         return await self._service.run(request, name, given, adapt=ends if answers(given) else None)
 
     async def _run(self, request: Request) -> Response:
+        """Run an agent: an AG-UI RunAgentInput, answered with the run as an event stream."""
         name = _agent(request)
         self._service.agent(name)
-        return await self.asked(request, name, await self._body(request))
+        return await self.run(request, name, await self._body(request))
 
     async def _connect(self, request: Request) -> Response:
+        """Connect to a thread: its messages and state, and what runs on it, to its end."""
         name = _agent(request)
         self._service.agent(name)
         given = checked_input(await self._body(request), self._service.limits)
@@ -62,6 +64,7 @@ class Plain:
         return await self._service.connect(request, name, given.thread_id, view=view, version=version)
 
     async def _stop(self, request: Request) -> Response:
+        """Stop a run, or what runs on a thread."""
         name = _agent(request)
         self._service.agent(name)
         found = await self._body(request)
@@ -72,6 +75,7 @@ class Plain:
         return said({"stopped": await self._service.stop(request, name, thread_id, run_id)})
 
     async def _watch(self, request: Request) -> Response:
+        """Watch a thread: its messages and state, and every run of it from then on."""
         name = request.query_params.get("agent") or self._service.only
         if name is None:
             message = f"Expected ?agent= and one of {', '.join(self._service.agents)}."
@@ -79,6 +83,7 @@ class Plain:
         return await self._service.watch(request, name, thread_of(request))
 
     async def _health(self, request: Request) -> Response:
+        """Whether the process answers."""
         return said({"status": "ok"})
 
     async def _body(self, request: Request) -> object:

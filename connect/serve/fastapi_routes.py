@@ -1,0 +1,98 @@
+"""The routes of agents in a FastAPI app: `add_agui_routes`. Never here: what a route does with a request.
+
+The app that is given adds them, so FastAPI itself is not imported here, but for types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+from ..api import HEARTBEAT
+from .agents import Agents
+from .limits import Limits
+from .routes import AguiRoutes, agui_routes
+from .routing import MethodRouter
+from .service import Authenticate, Authorize
+
+if TYPE_CHECKING:
+    from fastapi import APIRouter, FastAPI
+    from fastapi.params import Depends
+
+
+def add_agui_routes(
+    app: FastAPI | APIRouter,
+    agents: Agents,
+    path: str = "/agents",
+    *,
+    dependencies: Sequence[Depends] = (),
+    authenticate: Authenticate | None = None,
+    authorize: Authorize | None = None,
+    limits: Limits | None = None,
+    heartbeat: float | None = HEARTBEAT,
+    grace: float = 5.0,
+) -> AguiRoutes:
+    """Adds the routes of agents to a FastAPI app, or to a router that it includes afterwards.
+
+        app = FastAPI()
+        add_agui_routes(app, {"planner": graph}, dependencies=[Depends(user)])
+
+    `dependencies`: run for each request before its body is read, and may refuse it by raising `HTTPException`; what
+    they keep in `request.state` is there for `authorize` and `Agent.intake`. `/health` and `/ready` have none, so that
+    a load balancer can ask. The rest is as for `agui_routes`.
+
+    The lifespan of the routes is entered inside the app's own, so runs are stopped before that closes what they use.
+    In an app whose lifespan has begun that is too late: enter the `lifespan` of what is returned there, with
+    `async with add_agui_routes(app, ...).lifespan(app): yield`.
+
+    Raises `TypeError` for what is no FastAPI app or router, and as `agui_routes`.
+    """
+    given: Any = app
+    router: APIRouter = getattr(given, "router", given)
+    if not hasattr(router, "add_api_route"):
+        kind = type(app).__name__
+        raise TypeError(
+            f"app: expected a FastAPI app or an APIRouter, got {kind}; for Starlette there is agui_routes()"
+        )
+    made = agui_routes(
+        agents,
+        path=path,
+        authenticate=authenticate,
+        authorize=authorize,
+        limits=limits,
+        heartbeat=heartbeat,
+        grace=grace,
+    )
+    for route in made:
+        _add(router, route, dependencies)
+    _enter(router, made)
+    return made
+
+
+def _add(router: APIRouter, route: Any, dependencies: Sequence[Depends]) -> None:
+    """Adds one path: a route of FastAPI for each method, in its schema once."""
+    endpoint: MethodRouter = route.endpoint
+    for method in endpoint.methods:
+        router.add_api_route(
+            route.path,
+            endpoint.answer,
+            methods=[method],
+            dependencies=() if endpoint.is_open else dependencies,
+            response_model=None,
+            include_in_schema=method != "HEAD" and not route.path.endswith("/"),
+            summary=endpoint.summary(method),
+            description="",
+            tags=["AG-UI"],
+        )
+
+
+def _enter(router: APIRouter, made: AguiRoutes) -> None:
+    outer = router.lifespan_context
+
+    @asynccontextmanager
+    async def lifespan(app: Any) -> AsyncIterator[Any]:
+        async with outer(app) as state, made.lifespan(app):
+            yield state
+
+    router.lifespan_context = lifespan

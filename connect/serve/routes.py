@@ -1,0 +1,106 @@
+"""All routes of a set of agents, and the lifespan that stops their runs: `agui_routes`, for a Starlette app.
+
+`agui_app` and `add_agui_routes` are made of this. Never here: what a route does with a request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from http import HTTPStatus
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from ..api import HEARTBEAT
+from ..local.run_store import agent_of
+from .agent_routes import AgentRoutes
+from .agents import Agents, agents_of
+from .body import read
+from .copilotkit import CopilotKit, is_envelope
+from .errors import Refusal
+from .limits import Limits
+from .routing import routes
+from .service import Authenticate, Authorize, Service
+from .shutdown import Closing
+
+
+class AguiRoutes(list[BaseRoute]):
+    """Routes, and what the app that has them owes them: `lifespan`. Made by `agui_routes` and `add_agui_routes`."""
+
+    def __init__(self, made: Iterable[BaseRoute], service: Service) -> None:
+        super().__init__(made)
+        self.service = service
+
+    @asynccontextmanager
+    async def lifespan(self, app: Any) -> AsyncIterator[None]:
+        """The lifespan of these routes, `app` being the app that has them: at its end streams end within `grace`
+        seconds, and runs and queued inputs of this process are cancelled. Enter it inside what the graphs need (a
+        checkpointer's connections), so that runs stop before that is closed. It may be entered again."""
+        service = self.service
+        service.closing.reopen()
+        try:
+            yield
+        finally:
+            await service.closing.aclose()
+            for source in service.locals:
+                await source.runs.stop(agent_of(source.graph, source.agent), source.place)
+
+
+def agui_routes(
+    agents: Agents,
+    *,
+    path: str = "/agents",
+    authenticate: Authenticate | None = None,
+    authorize: Authorize | None = None,
+    limits: Limits | None = None,
+    heartbeat: float | None = HEARTBEAT,
+    grace: float = 5.0,
+) -> AguiRoutes:
+    """The routes of agents, for a Starlette app that has other routes too. For FastAPI see `add_agui_routes`.
+
+        routes = agui_routes({"planner": graph}, authorize=may_use)
+        app = Starlette(routes=[*my_routes, *routes], lifespan=routes.lifespan)
+
+    Starlette gives routes no lifespan of their own, so the app's has to be `routes.lifespan`, or has to enter it:
+    `async with routes.lifespan(app): yield`. Without it runs are not stopped before the process ends. Middleware, CORS
+    and allowed hosts are the app's.
+
+    `path`: what all URLs begin with, such as `/agents` (`POST /agents/planner`); `""`: nothing, and then all other
+    routes of the app have to come first. The rest is as for `agui_app`.
+
+    Raises `TypeError` and `ValueError` for what can't be served.
+    """
+    if path and (not path.startswith("/") or path.endswith("/")):
+        raise ValueError(f"path: expected a path such as '/agents', or '', got {path!r}")
+    if heartbeat is not None and not heartbeat > 0:
+        raise ValueError(f"heartbeat: expected more than 0 seconds, got {heartbeat!r}")
+    if not grace >= 0:
+        raise ValueError(f"grace: expected 0 seconds or more, got {grace!r}")
+    service = Service(agents_of(agents), authenticate, authorize, limits or Limits(), heartbeat, Closing(grace))
+    below = [*_root(service), *CopilotKit(service).routes(), *AgentRoutes(service).routes()]
+    return AguiRoutes((Route(each, route.endpoint) for route in below for each in _paths(path, route)), service)
+
+
+def _paths(path: str, route: Route) -> list[str]:
+    """The root is found with and without a slash at its end too."""
+    return [path, f"{path}/"] if path and route.path == "/" else [path + route.path]
+
+
+def _root(service: Service) -> list[Route]:
+    """The root takes CopilotKit's envelopes, and the inputs of a single agent."""
+    copilotkit, agent_routes = CopilotKit(service), AgentRoutes(service)
+
+    async def root(request: Request) -> Response:
+        """Run the only agent, or do what CopilotKit's envelope asks for."""
+        found = await read(request, service.bodies)
+        if is_envelope(found):
+            return await copilotkit.opened(request, found)
+        if service.only is None:
+            message = f"There are several agents. POST to one of them: {', '.join(service.agents)}."
+            raise Refusal(HTTPStatus.NOT_FOUND, "agent_expected", message)
+        return await agent_routes.run(request, service.only, found)
+
+    return routes(service, "/", POST=root)
