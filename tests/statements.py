@@ -1,10 +1,11 @@
-"""`python -m tests.statements`: how many statements the translator has, by room. Docstrings do not count."""
+"""`python -m tests.statements`: how many statements each package has, by room. Docstrings do not count."""
 
 import ast
 from collections import Counter
 from pathlib import Path
 
-TRANSLATOR = Path(__file__).parent.parent / "translator"
+ROOT = Path(__file__).parent.parent
+PACKAGES = ("translator", "connect")
 
 
 def statements(source: str) -> int:
@@ -13,7 +14,7 @@ def statements(source: str) -> int:
     return sum(not _is_text(node) for node in nodes)
 
 
-def by_room(folder: Path = TRANSLATOR) -> Counter[str]:
+def by_room(folder: Path) -> Counter[str]:
     """The statements of each room, largest first; modules outside of rooms go by their own names."""
     found: Counter[str] = Counter()
     for path in folder.rglob("*.py"):
@@ -26,7 +27,8 @@ def _is_text(node: ast.stmt) -> bool:
 
 
 if __name__ == "__main__":
-    rooms = by_room()
-    for room, count in rooms.items():
-        print(f"{count:6,} {room}")
-    print(f"{rooms.total():6,} in all")
+    for package in PACKAGES:
+        rooms = by_room(ROOT / package)
+        print(f"{rooms.total():6,} {package}")
+        for room, count in rooms.items():
+            print(f"{count:12,} {room}")
