@@ -6,9 +6,9 @@ Which events a stream has is decided by its backend.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
-from typing import Final, get_args, overload
+from typing import Any, Final, get_args, overload
 
 from ag_ui.core import Event, RunAgentInput
 
@@ -20,6 +20,7 @@ from .backend import (
     cancel_run,
     check_intake,
     connect_batches,
+    name_of,
     submit,
     watch_batches,
 )
@@ -35,6 +36,7 @@ from .errors import (
     failed,
 )
 from .inputs import Intake
+from .inputs.unknown import read_input
 from .local.source import Local
 from .platform.retry import RetryPolicy
 from .platform.watch import POLL
@@ -58,7 +60,7 @@ _REFUSALS: Final = (
 
 def run(
     source: Source,
-    input: RunAgentInput,  # noqa: A002 - the name AG-UI gives it
+    input: RunAgentInput | Mapping[str, Any],  # noqa: A002 - the name AG-UI gives it
     *,
     options: Options | None = None,
     intake: Intake | None = None,
@@ -66,21 +68,24 @@ def run(
 ) -> AsyncGenerator[Event, None]:
     """Runs a client's input, and emits the run to its end, as `ag_ui.core` models.
 
-    `source`: as for `connect`. `input`: what an AG-UI client posts; its messages and state are what the client is known
-    to have, its `protocolVersion` the version of the events. `options`: None shows the channels of the graph's output
-    schema. `intake`: what of the input reaches the graph, and how its runs are started. `retry`: how often and how long
-    a platform is asked again that can't be reached.
+    `source`: as for `connect`. `input`: what an AG-UI client posts, or the JSON of it; its messages and state are what
+    the client is known to have, its `protocolVersion` the version of the events. What a newer version of AG-UI adds is
+    skipped and logged. `options`: None shows the channels of the graph's output schema. `intake`: what of the input
+    reaches the graph, and how its runs are started. `retry`: how often and how long a platform is asked again that
+    can't be reached.
 
     Errors of the run and of the platform are emitted as `RUN_ERROR`. Raises at once: `TypeError` for arguments of
-    another type, and `ValueError` for an intake that names channels which the graph's input does not have.
+    another type, and `ValueError` for JSON that is no input, and for an intake that names channels which the graph's
+    input does not have.
     Closing the iterator stops no run, unless the intake says so (`on_disconnect`).
     """
-    return models(_checked_run(source, input, options, intake, retry), input.protocol_version)
+    batches, version = _checked_run(source, input, options, intake, retry)
+    return models(batches, version)
 
 
 def run_sse(
     source: Source,
-    input: RunAgentInput,  # noqa: A002 - the name AG-UI gives it
+    input: RunAgentInput | Mapping[str, Any],  # noqa: A002 - the name AG-UI gives it
     *,
     options: Options | None = None,
     intake: Intake | None = None,
@@ -90,7 +95,8 @@ def run_sse(
     """`run` as SSE frames. Events that are ready together are one `bytes`. After `heartbeat` seconds without an event a
     comment is sent (None: never)."""
     _check_seconds("heartbeat", heartbeat)
-    return frames(_checked_run(source, input, options, intake, retry), input.protocol_version, heartbeat)
+    batches, version = _checked_run(source, input, options, intake, retry)
+    return frames(batches, version, heartbeat)
 
 
 def connect(
@@ -247,19 +253,20 @@ async def cancel(source: Source, thread_id: str, run_id: str | None = None) -> N
 
 def _checked_run(
     source: Source,
-    given: RunAgentInput,
+    given: RunAgentInput | Mapping[str, Any],
     options: Options | None,
     intake: Intake | None,
     retry: RetryPolicy | None,
-) -> Batches:
-    """The batches of `run`, if its arguments are valid."""
+) -> tuple[Batches, str | None]:
+    """The batches of `run`, and the protocol version of its client, if its arguments are valid."""
     backend = backend_of(source)
-    if not isinstance(given, RunAgentInput):
-        raise TypeError(f"input: expected RunAgentInput, got {type(given).__name__}")
+    if not isinstance(given, RunAgentInput | Mapping):
+        raise TypeError(f"input: expected RunAgentInput or its JSON, got {type(given).__name__}")
     _check(options=options, intake=intake, retry=retry)
     if intake is not None:
         check_intake(backend, intake, options)
-    return _submitted(backend, given, options, intake or Intake(), retry)
+    found = read_input(given, name_of(backend))
+    return _submitted(backend, found, options, intake or Intake(), retry), found.protocol_version
 
 
 async def _submitted(

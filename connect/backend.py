@@ -61,6 +61,11 @@ def backend_of(source: Source) -> Backend:
     raise TypeError(f"{_ACCEPTED}; got {kind}")
 
 
+def name_of(backend: Backend) -> object:
+    """What log lines name as the agent of a backend."""
+    return backend.agent or backend.graph if isinstance(backend, Local) else backend.assistant_id
+
+
 def check_intake(backend: Backend, intake: Intake, options: Options | None) -> None:
     """Raises `ValueError` for an intake that names channels which the input of a graph of this process does not have. A
     platform's graph is asked for when an input comes."""

@@ -14,6 +14,7 @@ from ag_ui.core import RunAgentInput
 from pydantic import ValidationError
 from starlette.requests import Request
 
+from ..inputs.unknown import read_input
 from .bodies import Bodies
 from .errors import Refusal
 from .limits import Limits
@@ -48,12 +49,13 @@ async def read(request: Request, bodies: Bodies) -> Any:
     return found
 
 
-def checked_input(found: Any, limits: Limits) -> RunAgentInput:
-    """The input that a body is; raises `Refusal`, which names the field that is none, and what it should be."""
+def checked_input(found: Any, limits: Limits, agent: str) -> RunAgentInput:
+    """The input that a body is, read as in `inputs.unknown`; raises `Refusal`, which names the field that is none, and
+    what it should be. `agent`: for the log."""
     if isinstance(found, dict) and isinstance(found.get("messages"), list) and len(found["messages"]) > limits.messages:
         raise _invalid(f"messages: expected {limits.messages} at most, got {len(found['messages'])}.")
     try:
-        given = RunAgentInput.model_validate(found)
+        given = read_input(found, agent) if isinstance(found, dict) else RunAgentInput.model_validate(found)
     except ValidationError as error:
         wrong = error.errors(include_url=False, include_context=True, include_input=False)
         said = [f"{_path(each)}: {_expected(each)}" for each in wrong[:_MOST_SAID]]

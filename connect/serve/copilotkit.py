@@ -111,7 +111,7 @@ class CopilotKit:
 
     async def _started(self, request: Request, asked: str, body: Any) -> Response:
         name = self._named(asked)
-        given = checked_input(body, self._service.limits)
+        given = checked_input(body, self._service.limits, name)
         if _is_suggestion(given):
             await self._service.admit(request, name, given.thread_id)
             return _over(given)
@@ -136,7 +136,7 @@ class CopilotKit:
 
     async def _connected(self, request: Request, asked: str, body: Any) -> Response:
         name = self._named(asked)
-        given = checked_input(body, self._service.limits)
+        given = checked_input(body, self._service.limits, name)
         ends = partial(readable, given=given, stands=partial(self._service.standing, request, name, given))
         version = given.protocol_version
         return await self._service.connect(

@@ -48,7 +48,9 @@ def test_what_is_no_source_is_refused_and_named(function: Any, given: Any, expec
 
 @pytest.mark.parametrize("function", [run, run_sse])
 def test_an_input_of_another_kind_is_refused(function: Any) -> None:
-    with pytest.raises(TypeError, match="input: expected RunAgentInput, got dict"):
+    with pytest.raises(TypeError, match="input: expected RunAgentInput or its JSON, got list"):
+        function(quick(), [])
+    with pytest.raises(ValueError, match="threadId"):
         function(quick(), {})
     with pytest.raises(TypeError, match="intake: expected Intake or None, got dict"):
         function(quick(), INPUT, intake={})

@@ -184,7 +184,9 @@ async def test_an_id_that_can_be_none_is_told(thread_id: str, code: str) -> None
 
 def test_what_is_no_input_is_refused_at_once() -> None:
     with pytest.raises(TypeError, match="RunAgentInput"):
-        run(counting(), {"threadId": "t"})  # type: ignore[arg-type]
+        run(counting(), ["t"])  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="runId"):
+        run(counting(), {"threadId": "t"})
 
 
 def test_a_channel_that_the_graph_does_not_have_is_refused_at_once() -> None:

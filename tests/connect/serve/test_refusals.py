@@ -79,10 +79,10 @@ def message(**fields: Any) -> dict[str, Any]:
         ({}, "threadId: is missing; runId: is missing; messages: is missing"),
         ({**posted("t"), "messages": SECRET}, "messages: expected a valid list"),
         ({**posted("t"), "threadId": {SECRET: SECRET}}, "threadId: expected a valid string"),
-        (message(role=SECRET, content="hi"), "messages.0: expected one of 'developer', 'system', 'assistant'"),
+        (message(role=7, content="hi"), "messages.0: expected one of 'developer', 'system', 'assistant'"),
         (message(content=SECRET), "messages.0: "),
         (message(role="user", content=[{"type": "text", SECRET: 1}]), "messages.0.user.content."),
-        ({**posted("t"), "resume": [{"interruptId": "i", "status": SECRET}]}, "resume.0.status: expected 'resolved'"),
+        ({**posted("t"), "resume": [{"interruptId": "i", "status": 7}]}, "resume.0.status: expected 'resolved'"),
         ({**posted("t"), "protocolVersion": ""}, "protocolVersion: expected a version"),
     ],
 )
