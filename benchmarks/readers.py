@@ -63,7 +63,7 @@ def _row(
 async def _read(parts: AsyncIterator[Any], readers: int, form: Form) -> None:
     """A run to its end, with so many readers from its start on."""
     translator = Translator("t", "r", view=ClientView([], None))
-    run = Run(parts, translator, "agent", "continue", has_checkpointer=False, over=lambda run, ending: None)
+    run = Run(parts, translator, "agent", "continue", has_checkpointer=False, on_end=lambda run: None)
     await asyncio.gather(*(_drained(form(run.attach(Reader(Options())))) for _ in range(readers)))
     await run.wait()
 

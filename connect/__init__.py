@@ -15,11 +15,13 @@ from .errors import (
     InvalidThreadIdError,
     PlatformError,
     RunConflictError,
+    RunNotFoundError,
 )
 from .inputs import Intake, Prepared
 from .local.run import Run
-from .local.run_store import RunNotFoundError, Runs, start
+from .local.run_store import Runs, start
 from .local.source import Local
+from .local.summary import RunSummary
 from .platform.at_end import outcome
 from .platform.retry import RetryPolicy
 from .platform.source import Platform
@@ -43,6 +45,7 @@ __all__ = [
     "Run",
     "RunConflictError",
     "RunNotFoundError",
+    "RunSummary",
     "Runs",
     "Source",
     "cancel",

@@ -15,6 +15,7 @@ from ag_ui.core import Event, RunAgentInput
 from ..translator import ClientView, Options
 from .backend import (
     Backend,
+    CancelResult,
     Source,
     backend_of,
     cancel_run,
@@ -241,14 +242,15 @@ def watch_sse(
     return frames(batches, _version(options), heartbeat)
 
 
-async def cancel(source: Source, thread_id: str, run_id: str | None = None) -> None:
-    """Stops a run: the graph, not only its readers. Returns when it has stopped.
+async def cancel(source: Source, thread_id: str, run_id: str | None = None) -> CancelResult:
+    """Stops a run: the graph, not only its readers, which get its end at once. Returns `stopped` when it has stopped;
+    `stopping` if it has not within 10 seconds, since a synchronous node cannot be interrupted.
 
     `run_id`: None is the active run; on a platform the queued ones are stopped as well, and a run may be named by the
-    id that its client gave `run`, or by the platform's. Raises `LookupError` if there is no such run to stop,
+    id that its client gave `run`, or by the platform's. Raises `RunNotFoundError` if there is no such run,
     `ValueError` for an invalid id, and `PlatformError` or `ConnectionLost` for what the platform answers.
     """
-    await cancel_run(backend_of(source), thread_id, run_id)
+    return await cancel_run(backend_of(source), thread_id, run_id)
 
 
 def _checked_run(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from contextlib import aclosing
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 from ag_ui.core import RunAgentInput
 from langgraph.pregel import Pregel
@@ -43,6 +43,8 @@ _ACCEPTED = (
 )
 
 Backend = Local | Platform
+CancelResult = Literal["stopped", "stopping"]
+"""Whether a run has stopped, or its graph has not yet."""
 Source = Backend | Pregel[Any, Any, Any, Any] | RemoteGraph | LangGraphClient
 """A compiled graph is `Local(graph)`; a client, or a `RemoteGraph` with one, is a `Platform`."""
 
@@ -151,13 +153,13 @@ def watch_batches(
     return _guarded(batches, reader, options, watches=True)
 
 
-async def cancel_run(backend: Backend, thread_id: str, run_id: str | None) -> None:
+async def cancel_run(backend: Backend, thread_id: str, run_id: str | None) -> CancelResult:
     """See `api.cancel`."""
     thread, run = _checked_ids(backend, thread_id, run_id)
     if isinstance(backend, Local):
-        await cancel_local(backend, thread, run)
-    else:
-        await PlatformThread(backend.client, thread, RetryPolicy()).cancel(run)
+        return "stopping" if await cancel_local(backend, thread, run) == "stopping" else "stopped"
+    await PlatformThread(backend.client, thread, RetryPolicy()).cancel(run)
+    return "stopped"
 
 
 def _checked_ids(backend: Backend, thread_id: str | None, run_id: str | None) -> tuple[str, str | None]:

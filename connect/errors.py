@@ -11,6 +11,7 @@
 | `unauthorized`, `forbidden`, `not_found`, `invalid` | the platform's 401, 403, 404, 400 and 422 |
 | `platform_error` | anything else it refused with |
 | `lost` | the platform could not be reached, or not again |
+| `timeout` | a run of this process exceeded its timeout |
 | `shutdown` | an input that was queued, or a run that was read, ends with its server |
 | `internal_error` | something nobody foresaw |
 """
@@ -27,6 +28,7 @@ Event = dict[str, Any]
 INTERNAL: Final = "internal_error"
 CONFLICT: Final = "conflict"
 SHUTDOWN: Final = "shutdown"
+TIMEOUT: Final = "timeout"
 
 _CODES: Final = {
     400: "invalid",
@@ -109,6 +111,12 @@ class ThreadNotFoundError(LookupError):
 
     def __init__(self) -> None:
         super().__init__("There is no such thread for this agent.")
+
+
+class RunNotFoundError(LookupError):
+    """There is no such run to stop; the message names the thread, and the run if one was named."""
+
+    code = "not_found"
 
 
 class InvalidIdError(ValueError):

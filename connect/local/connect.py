@@ -18,14 +18,14 @@ from langgraph.types import StateSnapshot
 from ...translator import Options
 from ...translator import events as agui
 from ..encoded import Batch, Batches, to_batch
-from ..errors import UnreadableError, failed, log_context
+from ..errors import RunNotFoundError, UnreadableError, failed, log_context
 from ..idle import idle_events
 from ..readers import Reader, direct_options
 from ..run_outcome import PastErrors, RunOutcome
 from .checkpointers import has_checkpointer, reading
 from .outcome import ended, ended_unsaved, needs_stops
-from .run import Run
-from .run_store import LastRun, RunNotFoundError, agent_of
+from .run import CANCEL_WAIT, Run, RunStatus
+from .run_store import LastRun, agent_of
 
 if TYPE_CHECKING:
     from .source import Local
@@ -99,17 +99,19 @@ async def _told(
         yield to_batch(idle_events(reader, thread_id, now, options, past_errors))
 
 
-async def cancel_local(source: Local, thread_id: str, run_id: str | None = None) -> None:
-    """Stops the thread's run, and returns when it has stopped.
+async def cancel_local(
+    source: Local, thread_id: str, run_id: str | None = None, *, wait: float = CANCEL_WAIT
+) -> RunStatus:
+    """Stops the thread's run, and waits up to `wait` seconds until its graph has stopped; the run's status then.
 
-    Raises `RunNotFoundError` if none is going on in this process, or another than `run_id`.
+    Raises `RunNotFoundError` if no run is active in this process, or another than `run_id`.
     """
-    run = source.runs.find(source.place, thread_id)
-    if run is None or run.status != "running" or not await source.may_use(thread_id):
-        raise RunNotFoundError(f"no run is going on on thread {thread_id!r} in this process")
+    run = source.runs.active(source.place, thread_id)
+    if run is None or not await source.may_use(thread_id):
+        raise RunNotFoundError(f"no run is active on thread {thread_id!r} in this process")
     if run_id not in (None, run.run_id):
-        raise RunNotFoundError(f"run {run_id!r} is not going on on thread {thread_id!r}; {run.run_id!r} is")
-    await run.cancel()
+        raise RunNotFoundError(f"run {run_id!r} is not active on thread {thread_id!r}; {run.run_id!r} is")
+    return await run.cancel(wait)
 
 
 async def found(source: Local, thread_id: str) -> Run | RunOutcome | None:

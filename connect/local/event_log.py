@@ -1,18 +1,18 @@
-"""One live run's events, to any number of readers: `EventLog`. Never where they come from, or what they mean.
+"""One live run's events, for any number of readers: `EventLog`. Where they come from is `run`'s.
 
 How it works, and its rules:
 
-1. There is one view, the run's, which is always where the run is, and one ring: the events that were told last, bounded
-   by number and by bytes. A reader is a place in the ring and what it has open; it keeps nothing else.
-2. A reader is caught up to the view, and reads on from the ring's end. What is ready when it comes is one batch.
-3. A reader whose place has fallen out of the ring is told, in place of what it missed, what brings it to the view
-   (`ClientView.catch_up`), and goes on from the ring's end. So no reader holds up the run or another reader.
-4. An event costs one `EncodedEvent` and the waking of those who wait, however many read. With no readers it costs
-   nothing, for the view has it already.
-5. When the run is over, each reader reads what is left of the ring, and its stream ends. One that comes later is told
-   the view, which has the end in it.
-6. A reader that goes away, however it does (closed, cancelled, collected), is no longer counted. The last to go takes
-   the ring with it.
+1. There is one view, the run's, which is always where the run is, and one ring: the last events, bounded by number and
+   by bytes. A reader is a position in the ring and its open items; it keeps nothing else.
+2. A reader is caught up to the view, and continues at the ring's end. What is ready when it joins is one batch.
+3. A reader whose position has fallen out of the ring gets, in place of what it missed, the events that bring it to the
+   view (`ClientView.catch_up`), and continues at the ring's end. So no reader delays the run or another reader.
+4. An event costs one `EncodedEvent` and the waking of the waiting readers, however many there are. Without readers it
+   costs nothing: the view has it already.
+5. When the log is closed, each reader reads the rest of the ring, and its stream ends. A later one gets the view, which
+   has the end in it.
+6. A reader that leaves, in whatever way (closed, cancelled, collected), is no longer counted. The last one to leave
+   empties the ring.
 """
 
 from __future__ import annotations
@@ -32,75 +32,75 @@ MOST = 2_000
 MOST_BYTES = 4_000_000
 """Bytes of events that are kept for them; a single event may be larger."""
 BATCH = 256
-"""Events a reader is handed at once."""
+"""Events that a reader gets at once."""
 BATCH_BYTES = 256_000
-"""Bytes of events that it is handed at once; a single event may be larger. It keeps them until it has taken them all:
-that is what is kept for each reader that does not read, besides the ring."""
+"""Bytes of events that it gets at once; a single event may be larger. This is what is kept for each reader that does
+not read, besides the ring."""
 
 
 class EventLog:
     """The events of one run, for any number of readers in one event loop.
 
-    `view`: the run's, which whoever publishes has applied the events to. `deserted`: called when the last reader has
-    gone away before the end.
+    `view`: the run's; events are applied to it before they are published. `on_last_reader_left`: called when the last
+    reader has left before the end.
     """
 
     def __init__(
         self,
         view: ClientView,
-        deserted: Callable[[], None] | None = None,
+        on_last_reader_left: Callable[[], None] | None = None,
         *,
         most: int = MOST,
         most_bytes: int = MOST_BYTES,
     ) -> None:
         self._view = view
-        self._deserted = deserted
+        self._on_last_reader_left = on_last_reader_left
         self._most = most
         self._most_bytes = most_bytes
         self._ring: Batch = []
         self._first = 0
         self._news = asyncio.Event()
         self.readers = 0
-        """How many read."""
+        """How many readers there are."""
         self.kept = 0
         """About how many bytes of events the ring keeps."""
-        self.is_over = False
-        """Whether all has been told."""
+        self.is_closed = False
+        """Whether no more events will come."""
 
     def publish(self, events: list[Event]) -> None:
-        """Tells events, which are in the view already."""
+        """Publishes events, which are in the view already."""
         if not self.readers:
             self._first += len(events)
             return
         if events:
-            told = to_batch(events)
-            self.kept += _size(told)
-            self._ring += told
+            batch = to_batch(events)
+            self.kept += _size(batch)
+            self._ring += batch
             self._shorten()
             self._wake()
 
     def close(self) -> None:
-        """Says that all has been told: readers read to the end, and their streams end."""
-        self.is_over = True
+        """No more events will come: readers read to the end, and their streams end."""
+        self.is_closed = True
         self._wake()
 
     def begin_anew(self) -> None:
-        """Makes every reader go on from the view: events that are in it could not be published."""
+        """Makes every reader continue at the view: events that are in it could not be published."""
         self._first, self._ring, self.kept = self._end + 1, [], 0
         self._wake()
 
-    async def told(self, reader: Reader) -> AsyncGenerator[Batch, None]:
-        """What `reader` is told from now on, to the run's end; then its view is the run's."""
+    async def read(self, reader: Reader) -> AsyncGenerator[Batch, None]:
+        """The events for `reader` from now on, to the run's end; then its view is the run's."""
         self.readers += 1
         try:
-            place = _Place(self._end, reader.view.open)
-            batch = place.passed(to_batch(reader.catch_up(self._view)))
-            while batch or not self.is_over:
+            position = _Position(self._end, reader.view.open)
+            batch = position.take(to_batch(reader.catch_up(self._view)))
+            while batch or not self.is_closed:
                 if batch:
                     yield batch
                 else:
                     await self._news.wait()
-                batch = self._next(place)
+                batch = self._next(position)
             reader.view = self._view.copy()
         finally:
             self._leave()
@@ -109,19 +109,19 @@ class EventLog:
     def _end(self) -> int:
         return self._first + len(self._ring)
 
-    def _next(self, place: _Place) -> Batch:
-        if place.at < self._first:
-            place.at = self._end
-            return place.passed(to_batch(self._view.catch_up(place.opened)))
-        start = place.at - self._first
+    def _next(self, position: _Position) -> Batch:
+        if position.at < self._first:
+            position.at = self._end
+            return position.take(to_batch(self._view.catch_up(position.open)))
+        start = position.at - self._first
         batch = self._ring[start : start + BATCH]
-        if self.kept > BATCH_BYTES:  # it may be too large; mostly it can't be
+        if self.kept > BATCH_BYTES:  # only then can it be too large
             batch = _lightest(batch)
-        place.at += len(batch)
-        return place.passed(batch)
+        position.at += len(batch)
+        return position.take(batch)
 
     def _wake(self) -> None:
-        """Wakes all who wait now; whoever waits later, waits for the next."""
+        """Wakes the readers that wait now."""
         self._news.set()
         self._news.clear()
 
@@ -140,36 +140,36 @@ class EventLog:
         if self.readers:
             return
         self._drop(len(self._ring))
-        if self._deserted is not None and not self.is_over:
-            self._deserted()
+        if self._on_last_reader_left is not None and not self.is_closed:
+            self._on_last_reader_left()
 
 
-class _Place:
-    """Where one reader is, and what it has open there."""
+class _Position:
+    """Where one reader is, and its open items there."""
 
-    __slots__ = ("at", "opened")
+    __slots__ = ("at", "open")
 
-    def __init__(self, at: int, opened: OpenItems) -> None:
+    def __init__(self, at: int, open_items: OpenItems) -> None:
         self.at = at
-        self.opened = opened
+        self.open = open_items
 
-    def passed(self, batch: Batch) -> Batch:
-        """The batch, which the reader is handed now."""
-        apply = self.opened.apply
-        for told in batch:
-            apply(told.event)
+    def take(self, batch: Batch) -> Batch:
+        """The batch, which the reader gets now."""
+        apply = self.open.apply
+        for encoded in batch:
+            apply(encoded.event)
         return batch
 
 
 def _lightest(batch: Batch) -> Batch:
-    """As much of the beginning of a batch as a reader is handed at once."""
+    """As much of the beginning of a batch as a reader gets at once."""
     bytes_left = BATCH_BYTES
-    for place, told in enumerate(batch):
-        bytes_left -= told.size
+    for count, encoded in enumerate(batch):
+        bytes_left -= encoded.size
         if bytes_left < 0:
-            return batch[: place or 1]
+            return batch[: count or 1]
     return batch
 
 
 def _size(batch: list[EncodedEvent]) -> int:
-    return sum(told.size for told in batch)
+    return sum(encoded.size for encoded in batch)

@@ -80,7 +80,7 @@ def _ending(state: StateSnapshot, last: LastRun | None, stops: bool) -> tuple[En
         return Finished(), False
     if last is not None:
         # langgraph 1.0 does not show a task's second question as pending: then all that is known is that it waits
-        return last.ending, last.is_stopped or last.is_interrupted
+        return last.ending, last.is_at_breakpoint or last.is_interrupted
     if was_written(state.metadata):
         return Finished(), False
     failed = _failed(state)

@@ -1,47 +1,74 @@
-"""One run of this process: `Run`. It belongs to the process, not to whoever asked for it or reads it.
+"""One run of this process: `Run`. It belongs to the process, not to the request that started it or to its readers.
 
-    running --the graph's stream ends--> finished | interrupted
-            --the graph raises---------> failed
-            --cancel(), or its task is--> cancelled
+    running --the graph's stream ends------> finished | interrupted
+            --the graph raises, a timeout--> failed
+            --cancel(), or its task is-----> cancelled
 
-Here: the task that drains the graph's stream through a translator to the readers, and its end. Never here: which runs
-there are (`runs`), and how readers are served (`broadcast`).
+Here: the task that drains the graph's stream through a translator to the readers, and its end. Which runs there are is
+`run_store`'s; how readers are served, `event_log`'s.
 
 Rules:
-- The run is told from the moment it is made: a reader that comes before its task had a turn finds it started.
-- Whatever becomes of the task, even if it never had a turn, the stream is ended once, by the task's callback. Even if
-  something raises in there, the thread is free afterwards, and those who wait for the run's end continue.
-- If translating raises, the readers' stream ends in an error, and the graph runs on to a complete checkpoint.
-- Many parts that are ready at once are not fed all in one turn, or no reader could keep up.
+- `RUN_STARTED` is emitted when the run is made: a reader that comes before the task had a turn finds the run started.
+- When a run is cancelled or exceeds its timeout, its readers get its end at once. It is `stopping` until the graph has
+  stopped, and so long the thread is busy: a synchronous node cannot be interrupted, and may write what it likes.
+- Whatever becomes of the task, also before its first turn, the run ends once, in the task's callback. If anything
+  raises there, the thread is free afterwards, and `wait` returns.
+- If translating raises, the readers' streams end in an error, and the graph continues to a complete checkpoint.
+- Parts that are ready at once are not all fed in one turn of the event loop, or no reader could keep up.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Hashable
-from contextlib import ExitStack, aclosing
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Hashable, Iterable
+from concurrent.futures import Future
+from contextlib import ExitStack, aclosing, suppress
 from datetime import UTC, datetime
-from typing import Any, Literal, cast
+from typing import Any, Final, Literal, cast
 
-from ...translator import Cancelled, ClientView, Ending, Failed, Finished, Translator, error_event
+from ag_ui.core import Event
+
+from ...translator import (
+    PROTOCOL_VERSION,
+    Cancelled,
+    ClientView,
+    Ending,
+    Failed,
+    Finished,
+    Options,
+    Translator,
+    error_event,
+)
 from ..encoded import Batch
-from ..errors import INTERNAL, log_context
+from ..errors import INTERNAL, TIMEOUT, log_context
 from ..inputs.intake import OnDisconnect
 from ..readers import Reader
+from ..run_outcome import Subgraph
+from ..streams import models
 from .event_log import EventLog
+from .summary import Outcome, RunSummary
+from .threads import context_for, running_functions
 
-RunStatus = Literal["running", "finished", "interrupted", "failed", "cancelled"]
+RunStatus = Literal["running", "stopping", "finished", "interrupted", "failed", "cancelled"]
+
+CANCEL_WAIT: Final = 10.0
+"""Seconds for which `cancel` waits until the graph has stopped."""
+
+_PARTS_PER_TURN: Final = 64
+"""Parts after which readers get a turn of the event loop."""
+
 _log = logging.getLogger(__name__)
-
-_TURN = 64
-"""Parts after which readers get a turn."""
 
 
 class Run:
-    """One run, from its start on. Made by `Runs.start`, in a running event loop.
+    """One run, from its start on. `Runs.start` makes it, in a running event loop.
 
-    `parts`: the graph's stream, not yet begun. `translator`: not yet started. `over`: called once, when it has ended.
+    `async for event in run` gives its events as `ag_ui.core` models: first those that bring a new reader to where the
+    run is, then the run's own, to its end. Leaving the loop stops no run.
+
+    `parts`: the graph's stream, not yet begun. `translator`: not yet started. `waiting`: the subgraphs in which it
+    continues. `timeout`: seconds after which it is stopped and fails. `on_end`: called once, when it has stopped.
     """
 
     def __init__(
@@ -52,25 +79,38 @@ class Run:
         on_disconnect: OnDisconnect,
         *,
         has_checkpointer: bool,
-        over: Callable[[Run, Ending], None],
+        on_end: Callable[[Run], None],
+        waiting: Iterable[Subgraph] = (),
+        timeout: float | None = None,
     ) -> None:
         self.agent = agent
         """What it is found by, beside its thread: the agent's name, or the graph."""
         self.has_checkpointer = has_checkpointer
-        """Whether its graph keeps its threads by itself."""
+        """Whether its graph saves its threads."""
         self.started_at = datetime.now(UTC)
+        """When it was started."""
         self.ending: Ending | None = None
         """How it ended; None while it runs."""
         self.is_untranslated = False
         """Whether translating it raised: readers got `RUN_ERROR`, and only the checkpoint says how the graph ended."""
         self._translator = translator
-        self._over = over
+        self._on_end = on_end
         self._is_over = asyncio.Event()
-        translator.start()
-        deserted = self._stop if on_disconnect == "cancel" else None
-        self._broadcast = EventLog(translator.view, deserted)
-        self._task = asyncio.get_running_loop().create_task(self._drain(parts), name=f"run {self.run_id}")
-        self._task.add_done_callback(self._ended)
+        self._events = len(translator.start())
+        for subgraph in waiting:
+            self._events += len(translator.apply_checkpoint(subgraph.values, subgraph.ns))
+        on_last_reader_left = self._cancel if on_disconnect == "cancel" else None
+        self._event_log = EventLog(translator.view, on_last_reader_left)
+        loop = asyncio.get_running_loop()
+        self._now = loop.time
+        self._started = self._now()
+        self._seconds: float | None = None
+        self._mark = object()
+        self._returning: asyncio.Task[None] | None = None
+        self._timer = None if timeout is None else loop.call_later(timeout, self._exceed, timeout)
+        self._task = loop.create_task(self._drain(parts), name=f"run {self.run_id}", context=context_for(self._mark))
+        self._task.add_done_callback(self._stopped)
+        _log.info("Run started (%s).", self.label)
 
     @property
     def thread_id(self) -> str:
@@ -79,111 +119,204 @@ class Run:
 
     @property
     def run_id(self) -> str:
-        """Its id, as `RUN_STARTED` tells it."""
+        """Its id, as in `RUN_STARTED`."""
         return str(self.view.run_id)
 
     @property
-    def place(self) -> str:
+    def label(self) -> str:
         """Its agent, thread and id, for a log line."""
         return log_context(self.agent, self.thread_id, self.run_id)
 
     @property
     def view(self) -> ClientView:
-        """What a client holds that was told all of it so far. It goes on with the run; copy it to keep it."""
+        """What a client has that got every event so far. It changes with the run; copy it to keep it."""
         return self._translator.view
 
     @property
-    def status(self) -> RunStatus:
-        """Where it is: `interrupted` has stopped for an answer, or at a breakpoint."""
+    def outcome(self) -> Outcome | None:
+        """How it ended: `interrupted` waits for an answer, or is at a breakpoint. None while it runs."""
         if self.ending is None:
-            return "running"
+            return None
         if isinstance(self.ending, Finished) and not self.is_untranslated:
             return "interrupted" if self._translator.interrupted else "finished"
         return "cancelled" if isinstance(self.ending, Cancelled) else "failed"
 
     @property
-    def is_stopped(self) -> bool:
-        """Whether it stopped at a static breakpoint, with no question asked."""
-        return self.status == "interrupted" and self._translator.interrupted == "breakpoint"
+    def status(self) -> RunStatus:
+        """`running`; `stopping`, when readers have its end and its graph has not stopped yet; or its outcome."""
+        if self.outcome is None:
+            return "running"
+        return self.outcome if self._is_over.is_set() else "stopping"
+
+    @property
+    def is_at_breakpoint(self) -> bool:
+        """Whether it stopped at a static breakpoint, without an interrupt that wants an answer."""
+        return self.outcome == "interrupted" and self._translator.interrupted == "breakpoint"
 
     @property
     def readers(self) -> int:
-        """How many read it."""
-        return self._broadcast.readers
+        """How many readers it has."""
+        return self._event_log.readers
 
     @property
     def kept(self) -> int:
         """About how many bytes of events it keeps for readers that are behind."""
-        return self._broadcast.kept
+        return self._event_log.kept
+
+    @property
+    def summary(self) -> RunSummary:
+        """The run in numbers; raises `RuntimeError` while it runs."""
+        if self.outcome is None:
+            raise RuntimeError(f"the run has not ended ({self.label})")
+        terminal = self.view.terminal or {}
+        return RunSummary(
+            agent=str(getattr(self.agent, "name", self.agent)),
+            thread_id=self.thread_id,
+            run_id=self.run_id,
+            outcome=self.outcome,
+            seconds=self._now() - self._started if self._seconds is None else self._seconds,
+            events=self._events,
+            usage=tuple(terminal.get("usage") or ()),
+            code=terminal.get("code"),
+        )
+
+    def __aiter__(self) -> AsyncGenerator[Event, None]:
+        """The events for a new reader, from where the run is to its end."""
+        return models(
+            self.attach(Reader(Options(protocol_version=PROTOCOL_VERSION, first_state="delta"))), PROTOCOL_VERSION
+        )
 
     def attach(self, reader: Reader) -> AsyncGenerator[Batch, None]:
-        """What `reader` is told: what brings it to where the run is, then all that comes, to the run's end.
+        """The events that bring `reader` to where the run is, then the run's own, to its end.
 
-        It joins at the first read. Closing the iterator detaches it.
+        The reader joins at the first read. Closing the iterator detaches it.
         """
-        return self._broadcast.told(reader)
+        _log.info("Reader attached; %d others read (%s).", self.readers, self.label)
+        return self._event_log.read(reader)
 
-    async def cancel(self) -> None:
-        """Stops the graph, and returns when it has stopped. Of a run that has ended, nothing."""
-        self._stop()
-        await self._is_over.wait()
+    async def cancel(self, wait: float = CANCEL_WAIT) -> RunStatus:
+        """Stops the graph and waits up to `wait` seconds until it has stopped; returns the status then: `stopping` if
+        it has not yet. Does nothing to a run that has ended."""
+        self._cancel()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(wait):
+                await self._is_over.wait()
+        return self.status
 
     async def wait(self) -> RunStatus:
-        """Waits for the end, and gives how it ended. Cancelling the waiting cancels nothing else."""
+        """Waits until the run has ended and its graph has stopped; returns its outcome. Cancelling the wait cancels
+        nothing else."""
         await self._is_over.wait()
         return self.status
 
-    def _stop(self) -> None:
-        # once: a second cancel would tear the graph out of writing its last checkpoint
-        if not self._task.done() and not self._task.cancelling():
-            self._task.cancel()
+    def _cancel(self) -> None:
+        self._stop(Cancelled())
+
+    def _exceed(self, timeout: float) -> None:
+        if self.ending is None and not self._task.done():
+            _log.error("The run exceeded its timeout of %g seconds and is stopped (%s).", timeout, self.label)
+        self._stop(Failed({"error": TIMEOUT, "message": f"The run did not end within {timeout:g} seconds."}))
+
+    def _stop(self, ending: Ending) -> None:
+        """Ends the readers' streams and cancels the graph. Once: a second cancel would interrupt the graph in writing
+        its last checkpoint."""
+        if self.ending is not None or self._task.done():
+            return
+        self._task.cancel()
+        self.ending = ending
+        try:
+            self._emit_end(ending)
+        except Exception:
+            _log.exception("The run's last events could not be made (%s).", self.label)
 
     async def _drain(self, parts: AsyncIterator[Any]) -> None:
         fed = 0
         async with aclosing(cast(Any, parts)):
             async for part in parts:
-                self._publish(part)
+                self._feed(part)
                 fed += 1
-                if fed % _TURN == 0:
+                if fed % _PARTS_PER_TURN == 0:
                     await asyncio.sleep(0)
 
-    def _publish(self, part: Any) -> None:
-        if self.is_untranslated:
+    def _feed(self, part: Any) -> None:
+        if self._event_log.is_closed:
             return
         try:
-            self._broadcast.publish(self._translator.feed(part))
+            self._emit(self._translator.feed(part))
         except Exception as error:
             self.is_untranslated = True
-            _log.exception("Translating the run failed, and its graph runs on (%s).", self.place)
+            _log.exception("Translating the run failed, and its graph continues (%s).", self.label)
             try:
-                self._publish_end(Failed(error))
+                self._emit_end(Failed(error))
             except Exception:
-                _log.exception("The run's last events could not be made (%s).", self.place)
-            self._broadcast.close()
+                _log.exception("The run's last events could not be made (%s).", self.label)
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
-        error = None if task.cancelled() else task.exception()
-        ending: Ending = Cancelled() if task.cancelled() else Finished() if error is None else Failed(error)
-        self.ending = ending
-        try:
-            with ExitStack() as released:  # whatever raises in here: nothing else would ever free the thread
-                released.callback(self._is_over.set)
-                released.callback(self._over, self, ending)
-                released.callback(self._broadcast.close)
-                if not self.is_untranslated:
-                    self._publish_end(ending)
-                if error is not None:  # readers get less of it, or there are none
-                    _log.error("The run failed (%s).", self.place, exc_info=error)
-        except Exception:
-            _log.exception("The run ended, and something raised at its end (%s).", self.place)
+    def _emit(self, events: list[dict[str, Any]]) -> None:
+        self._events += len(events)
+        self._event_log.publish(events)
 
-    def _publish_end(self, ending: Ending) -> None:
-        """Publishes the run's last events; where they can't be made, the end is an error that says no more."""
+    def _emit_end(self, ending: Ending) -> None:
+        """Publishes the run's last events, once; where they can't be made, the end is an error without details."""
+        if self._event_log.is_closed:
+            return
         try:
-            self._broadcast.publish(self._translator.finish(ending))
+            self._emit(self._translator.finish(ending))
         except Exception:
             if self.view.live:
                 for event in [*self.view.open.closings(), error_event(None, "none", code=INTERNAL)]:
                     self.view.apply(event)
-            self._broadcast.begin_anew()
+            self._event_log.begin_anew()
             raise
+        finally:
+            self._event_log.close()
+
+    def _stopped(self, task: asyncio.Task[None]) -> None:
+        """The graph's stream has ended. A synchronous function of it may not have."""
+        error = None if task.cancelled() else task.exception()
+        if self.ending is None:
+            self.ending = Cancelled() if task.cancelled() else Finished() if error is None else Failed(error)
+        try:
+            with ExitStack() as released:  # whatever raises in here: nothing else would ever free the thread
+                released.callback(self._free)
+                self._emit_end(self.ending)
+                if error is not None:  # readers get less of it, or there are none
+                    _log.error("The run failed (%s).", self.label, exc_info=error)
+        except Exception:
+            _log.exception("The end of the run raised (%s).", self.label)
+
+    def _free(self) -> None:
+        """Frees the thread, when the last synchronous function has returned."""
+        running = [] if isinstance(self.ending, Finished) else running_functions(self._mark)
+        if not running:
+            self._end()
+            return
+        _log.warning("The run has ended, and %d synchronous functions still run (%s).", len(running), self.label)
+        self._returning = asyncio.get_running_loop().create_task(self._returned(running))
+        self._returning.add_done_callback(lambda _: self._end())
+
+    async def _returned(self, functions: list[Future[Any]]) -> None:
+        waiting = [asyncio.wrap_future(function) for function in functions]
+        for result in await asyncio.gather(*waiting, return_exceptions=True):
+            if isinstance(result, BaseException):
+                _log.warning("A synchronous function raised after its run (%s).", self.label, exc_info=result)
+
+    def _end(self) -> None:
+        self._seconds = self._now() - self._started
+        if self._timer is not None:
+            self._timer.cancel()
+        with ExitStack() as released:
+            released.callback(self._is_over.set)
+            released.callback(self._on_end, self)
+            self._log_end()
+
+    def _log_end(self) -> None:
+        found = self.summary
+        _log.info(
+            "Run %s after %.3f s: %d events, %d input tokens, %d output tokens (%s).",
+            found.outcome,
+            found.seconds,
+            found.events,
+            found.tokens("inputTokens"),
+            found.tokens("outputTokens"),
+            self.label,
+        )

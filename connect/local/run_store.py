@@ -1,25 +1,26 @@
-"""The runs of this process: `start()`, and `Runs`, the registry that owns them and finds them. Never what a run says.
+"""The runs of this process: `start()`, and `Runs`, the registry that owns them and finds them.
 
 What is kept, and for how long:
 
-- A live run: until it ends. Its view, its task and its graph are kept with it.
-- An ended run of a graph with a checkpointer: how it ended (`LastRun`, a few words), until the thread's next run
-  ends, or `remembered` other threads' have. The checkpoint has the rest, but cannot tell a run that was cancelled, or
-  killed, from one at a breakpoint.
-- An ended run of a graph without one: as it is, for nobody else knows what it said; until the thread's next run, for
-  `linger` seconds, or until `lingering` others have ended.
+- An active run: until it has ended and its graph has stopped. Its view, its task and its graph are kept with it.
+- An ended run of a graph with a checkpointer: how it ended (`LastRun`), until the thread's next run ends, or
+  `remembered` other threads' runs have. The checkpoint has the rest, but shows a run that was cancelled or killed as
+  one at a breakpoint.
+- An ended run of a graph without a checkpointer: the run itself, since its messages are stored nowhere else; until the
+  thread's next run, for `linger` seconds, or until `lingering` others have ended.
 
-All of it is of one event loop, and changes only in its turns; there are no locks.
+All of it belongs to one event loop and changes only in its turns; there are no locks.
 """
 
 from __future__ import annotations
 
 import asyncio
+import inspect
 import logging
 import uuid
 import weakref
 from collections import OrderedDict
-from collections.abc import Coroutine, Hashable, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from types import TracebackType
@@ -44,19 +45,17 @@ from ..shown import options_for
 from .checkpointers import check_saver, has_checkpointer, place_of
 from .configs import graph_config
 from .owners import MARK, Owners
-from .run import Run
+from .run import CANCEL_WAIT, Run
 from .starts import Starts
-from .turns import Lines
+from .summary import OnRunEnd
+from .turns import Turns
 
 Graph = Pregel[Any, Any, Any, Any]
 _Key = tuple[Hashable, str]
 _Made = TypeVar("_Made")
+_Task = TypeVar("_Task", bound=asyncio.Future[Any])
 
 _log = logging.getLogger(__name__)
-
-
-class RunNotFoundError(LookupError):
-    """There is no such run to do something with; the message says what was looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +66,7 @@ class LastRun:
     started_at: datetime
     ending: Ending
     is_interrupted: bool
-    is_stopped: bool
+    is_at_breakpoint: bool
     """Whether it stopped at a static breakpoint."""
 
 
@@ -81,22 +80,39 @@ class _Queued(NamedTuple):
 class Runs:
     """The runs of one event loop, by checkpointer and thread id; without a checkpointer, by agent.
 
-    `linger`: seconds for which an ended run of a graph without a checkpointer can still be read. `lingering`: how many
-    such runs at most. `remembered`: of how many threads it is known how their last run ended.
-    Close it with `aclose()` or as a context; that cancels what runs.
+    - `linger`: seconds for which an ended run of a graph without a checkpointer can still be read.
+    - `lingering`: how many such runs at most.
+    - `remembered`: of how many threads it is known how their last run ended.
+    - `on_run_end`: called with the `RunSummary` of each run when it has ended and its thread is free; may be
+      asynchronous. It must not block. What it raises is logged, and changes nothing else.
+    - `close_wait`: seconds for which `aclose` waits for graphs that do not stop, and for asynchronous hooks.
+
+    Close it with `aclose()` or as a context manager; that cancels its runs.
     """
 
-    def __init__(self, *, linger: float = 60.0, lingering: int = 100, remembered: int = 1_000) -> None:
+    def __init__(
+        self,
+        *,
+        linger: float = 60.0,
+        lingering: int = 100,
+        remembered: int = 1_000,
+        on_run_end: OnRunEnd | None = None,
+        close_wait: float = CANCEL_WAIT,
+    ) -> None:
+        self._close_wait = close_wait
         self._linger = linger
         self._most_lingering = lingering
         self._most_remembered = remembered
+        self._on_run_end = on_run_end
+        self._hooks: dict[asyncio.Future[None], str] = {}
+        """Asynchronous hooks that have not returned, with the run as log lines name it."""
         self._live: dict[_Key, Run] = {}
         self._lingering: OrderedDict[_Key, tuple[Run, asyncio.TimerHandle]] = OrderedDict()
         self._remembered: OrderedDict[_Key, LastRun] = OrderedDict()
         self._starts: weakref.WeakKeyDictionary[Starts, _Key] = weakref.WeakKeyDictionary()
         self.owned: dict[asyncio.Task[Any], _Queued] = {}
         """Inputs that are to run when another run has ended, with their agent and thread."""
-        self.lines = Lines()
+        self.turns = Turns()
         self.owners = Owners()
 
     async def __aenter__(self) -> Runs:
@@ -118,20 +134,23 @@ class Runs:
         on_disconnect: OnDisconnect = "continue",
         context: Any = None,
         parent_run_id: str | None = None,
+        timeout: float | None = None,
         waiting: Iterable[Subgraph] = (),
     ) -> Run:
-        """Starts a run that goes on whoever reads it; see `start`. `parent_run_id`: as `RUN_STARTED` tells it.
-        `waiting`: the subgraphs that it goes on in."""
+        """Starts a run that does not depend on its readers; see `start`. `parent_run_id`: as in `RUN_STARTED`.
+        `waiting`: the subgraphs in which it continues."""
         if not isinstance(graph, Pregel):
             raise TypeError(f"start: expected a compiled graph, got {type(graph).__name__}")
         check_saver(graph)
         if on_disconnect not in get_args(OnDisconnect):
             raise ValueError(f"on_disconnect: expected 'continue' or 'cancel', got {on_disconnect!r}")
+        check_timeout(timeout)
         configured = _configured(graph, config, run_id)
         thread_id, run_id = configured["configurable"]["thread_id"], configured["configurable"]["run_id"]
         key = (place_of(graph, agent), thread_id)
         if key in self._live:
-            raise RunConflictError(f"thread {thread_id!r} has a run that is running, {self._live[key].run_id!r}")
+            active = self._live[key]
+            raise RunConflictError(f"thread {thread_id!r} has a run that is {active.status}, {active.run_id!r}")
         options = replace(options or options_for(graph), protocol_version=PROTOCOL_VERSION)
         if agent is not None:
             owner = self.owners.note(key, agent)
@@ -139,9 +158,16 @@ class Runs:
         translator = Translator(thread_id, run_id, options, _seed(graph, options, view), parent_run_id=parent_run_id)
         parts = graph.astream(input, configured, context=context, stream_mode=STREAM_MODES, subgraphs=True)
         named, keeps = agent_of(graph, agent), has_checkpointer(graph)
-        run = Run(parts, translator, named, on_disconnect, has_checkpointer=keeps, over=self._over)
-        for subgraph in waiting:
-            translator.apply_checkpoint(subgraph.values, subgraph.ns)
+        run = Run(
+            parts,
+            translator,
+            named,
+            on_disconnect,
+            has_checkpointer=keeps,
+            on_end=self._ended,
+            waiting=waiting,
+            timeout=timeout,
+        )
         self._forget(key)
         self._live[key] = run
         for starts in [starts for starts, wanted in self._starts.items() if wanted == key]:
@@ -165,8 +191,8 @@ class Runs:
         self._starts[starts] = self._key(place, thread_id)
         return starts
 
-    def going(self, place: Hashable, thread_id: str) -> Run | None:
-        """The run that is running on a thread."""
+    def active(self, place: Hashable, thread_id: str) -> Run | None:
+        """The run that is running or stopping on a thread."""
         return self._live.get(self._key(place, thread_id))
 
     def _key(self, place: Hashable, thread_id: str) -> _Key:
@@ -193,20 +219,30 @@ class Runs:
 
     async def stop(self, agent: Hashable, place: Hashable) -> None:
         """Cancels what runs of one agent, and what is queued, and waits for its end. `place`: as `place_of`."""
+        await self._stop(lambda: self.stop_queued(agent, place), lambda key, run: (run.agent, key[0]) == (agent, place))
+
+    async def _stop(
+        self, stop_queued: Callable[[], list[asyncio.Task[Any]]], is_meant: Callable[[_Key, Run], bool]
+    ) -> None:
+        """Cancels queued inputs and runs, also those that start meanwhile. A run whose graph does not stop is waited
+        for once, and logged."""
+        stuck: set[Run] = set()
         while True:
-            queued = self.stop_queued(agent, place)
-            found = [run for key, run in self._live.items() if (run.agent, key[0]) == (agent, place)]
+            queued = stop_queued()
+            found = [run for key, run in self._live.items() if is_meant(key, run) and run not in stuck]
             if not (queued or found):
                 return
             await asyncio.gather(*queued, return_exceptions=True)
-            await asyncio.gather(*(run.cancel() for run in found))
+            statuses = await asyncio.gather(*(run.cancel(self._close_wait) for run in found))
+            for run, status in zip(found, statuses, strict=True):
+                if status == "stopping":
+                    stuck.add(run)
+                    _log.error("The graph of the run does not stop; it is left running (%s).", run.label)
 
     def stop_queued(self, agent: Hashable, place: Hashable) -> list[asyncio.Task[Any]]:
         """Cancels what is queued of one agent: it does not run, and its readers get a terminal event."""
         found = [task for task, each in self.owned.items() if (each.agent, each.key[0]) == (agent, place)]
-        for task in found:
-            task.cancel()
-        return found
+        return _cancelled(found)
 
     def own(
         self, work: Coroutine[Any, Any, _Made], *, agent: Hashable, place: Hashable, thread_id: str, run_id: str
@@ -222,11 +258,10 @@ class Runs:
         """Cancels what runs and waits for its end; forgets what lingers; ends all `starts`."""
         for starts in list(self._starts):
             starts.close()
-        for task in list(self.owned):
-            task.cancel()
-        await asyncio.gather(*self.owned, return_exceptions=True)
-        while self._live:  # one may start meanwhile
-            await asyncio.gather(*(run.cancel() for run in self._live.values()))
+        await self._stop(lambda: _cancelled(list(self.owned)), lambda key, run: True)
+        if self._hooks:
+            await asyncio.wait(self._hooks, timeout=self._close_wait)
+            _cancelled(list(self._hooks))
         for key in list(self._lingering):
             self._forget(key)
 
@@ -238,21 +273,41 @@ class Runs:
         elif error is not None:
             _log.error("A queued input could not be run (%s).", place, exc_info=error)
 
-    def _over(self, run: Run, ending: Ending) -> None:
+    def _ended(self, run: Run) -> None:
         key = next(key for key, each in self._live.items() if each is run)
         del self._live[key]
         if run.has_checkpointer:
-            if not run.is_untranslated:
-                self._remember(key, run, ending)
+            if not run.is_untranslated and run.ending is not None:
+                self._remember(key, run, run.ending)
         else:
             timer = asyncio.get_running_loop().call_later(self._linger, self._forget, key)
             self._lingering[key] = (run, timer)
             if len(self._lingering) > self._most_lingering:
                 self._forget(next(iter(self._lingering)))
+        if self._on_run_end is not None:
+            self._call(self._on_run_end, run)
+
+    def _call(self, hook: OnRunEnd, run: Run) -> None:
+        try:
+            result = hook(run.summary)
+            if inspect.isawaitable(result):
+                task = asyncio.ensure_future(result)
+                self._hooks[task] = run.label
+                task.add_done_callback(self._hook_returned)
+        except Exception:
+            _log.exception("on_run_end raised (%s).", run.label)
+
+    def _hook_returned(self, task: asyncio.Future[None]) -> None:
+        label = self._hooks.pop(task)
+        if task.cancelled():
+            _log.error("on_run_end was cancelled, as the registry closed (%s).", label)
+        elif (error := task.exception()) is not None:
+            _log.error("on_run_end raised (%s).", label, exc_info=error)
 
     def _remember(self, key: _Key, run: Run, ending: Ending) -> None:
-        is_interrupted = run.status == "interrupted"
-        self._remembered[key] = LastRun(run.run_id, run.started_at, _brief(ending), is_interrupted, run.is_stopped)
+        is_interrupted = run.outcome == "interrupted"
+        last = LastRun(run.run_id, run.started_at, _brief(ending), is_interrupted, run.is_at_breakpoint)
+        self._remembered[key] = last
         self._remembered.move_to_end(key)
         if len(self._remembered) > self._most_remembered:
             self._remembered.popitem(last=False)
@@ -288,21 +343,26 @@ def start(
     agent: str | None = None,
     on_disconnect: OnDisconnect = "continue",
     context: Any = None,
+    timeout: float | None = None,
 ) -> Run:
-    """Starts a run of a compiled graph in this process and event loop; `connect` finds it, and any number read it.
+    """Starts a run of a compiled graph in this process and event loop; `connect` finds it, for any number of readers.
 
-    `input`, `config`, `context`: what `graph.astream` takes. The thread is `config["configurable"]["thread_id"]`; only
-    a graph without a checkpointer may do without. `run_id`: None takes the `run_id` of the config, or makes one; it is
-    put into `configurable`, so that checkpoints carry it. `options`: None shows the channels of the graph's output
-    schema; they are those of all readers, except for the protocol version, which is each reader's. `view`: what the
-    client that asked is known to hold. `runs`: the registry; None is the default one. `agent`: the name under which the
-    run is found; None is the graph object itself. `on_disconnect`: what becomes of the run when its last reader goes
-    away.
+    - `input`, `config`, `context`: what `graph.astream` takes. The thread is `config["configurable"]["thread_id"]`;
+      only a graph without a checkpointer needs none.
+    - `run_id`: None takes the `run_id` of the config, or makes one. It is put into `configurable`, so that checkpoints
+      have it.
+    - `options`: None gives the channels of the graph's output schema. They are those of all readers, except for the
+      protocol version, which is each reader's.
+    - `view`: what the client that started the run is known to have.
+    - `runs`: the registry; None is the event loop's default one.
+    - `agent`: the name under which the run is found; None is the graph object itself.
+    - `on_disconnect`: what becomes of the run when its last reader leaves.
+    - `timeout`: seconds after which the run is stopped and fails with the code `timeout`; None is no limit.
 
-    Raises `RunConflictError` if a run is running on the thread, `ValueError` for a config without the thread id it
-    needs or with an id that can be none (as `connect` refuses it), `TypeError` for what is no compiled graph or has a
-    synchronous checkpointer,
-    `RuntimeError` outside of an event loop. What the graph raises becomes the run's end, never an exception here.
+    Raises `RunConflictError` if the thread has an active run, `ValueError` for a config without the thread id that it
+    needs, for an id that cannot be one (as `connect` refuses it) and for a timeout that is not above 0, `TypeError` for
+    anything but a compiled graph, and for a synchronous checkpointer, `RuntimeError` outside of an event loop. What the
+    graph raises becomes the run's end, never an exception here.
     """
     return (default_runs() if runs is None else runs).start(
         graph,
@@ -314,7 +374,14 @@ def start(
         agent=agent,
         on_disconnect=on_disconnect,
         context=context,
+        timeout=timeout,
     )
+
+
+def check_timeout(timeout: float | None) -> None:
+    """Raises `ValueError` for a timeout that is not above 0 seconds."""
+    if timeout is not None and not timeout > 0:
+        raise ValueError(f"timeout: expected more than 0 seconds, got {timeout!r}")
 
 
 def agent_of(graph: Graph, agent: str | None) -> Hashable:
@@ -343,6 +410,12 @@ def _seed(graph: Graph, options: Options, view: ClientView | None) -> ClientView
     if view is not None:
         return view.copy()
     return ClientView(messages=None if options.messages_key in graph.channels else [])
+
+
+def _cancelled(tasks: list[_Task]) -> list[_Task]:
+    for task in tasks:
+        task.cancel()
+    return tasks
 
 
 def _brief(ending: Ending) -> Ending:

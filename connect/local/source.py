@@ -14,7 +14,7 @@ from langgraph.pregel import Pregel
 from ...translator import Options
 from ..shown import options_for
 from .checkpointers import check_saver, place_of
-from .run_store import Graph, Runs, default_runs
+from .run_store import Graph, Runs, check_timeout, default_runs
 
 _unused: WeakKeyDictionary[Graph, dict[str | None, set[str]]] = WeakKeyDictionary()
 """By graph and agent: what clients have sent and the graph has no field for. A `Local` may be made for each request."""
@@ -23,12 +23,15 @@ _unused: WeakKeyDictionary[Graph, dict[str | None, set[str]]] = WeakKeyDictionar
 class Local:
     """A compiled graph of this process, with or without a checkpointer.
 
-    `agent`: the name under which runs of this graph are found, and to which their threads belong (see `owners`); None:
-    the graph object itself, so that a graph built anew for each request needs a name, and threads belong to no agent.
-    `shares_threads_with`: the agents whose threads it may use beside its own. `runs`: the registry that has its runs;
-    None: the event loop's default one.
-    Raises `TypeError` for what is no compiled graph, and for one with a synchronous checkpointer; `ValueError` for one
-    text in place of names.
+    - `agent`: the name under which runs of this graph are found, and to which their threads belong (see `owners`).
+      None: the graph object itself, so that a graph built anew for each request needs a name, and threads belong to no
+      agent.
+    - `runs`: the registry that has its runs; None: the event loop's default one.
+    - `shares_threads_with`: the agents whose threads it may use beside its own.
+    - `timeout`: seconds after which a run is stopped and fails with the code `timeout`; None is no limit.
+
+    Raises `TypeError` for anything but a compiled graph, and for one with a synchronous checkpointer; `ValueError` for
+    one text in place of names, and for a timeout that is not above 0.
     """
 
     def __init__(
@@ -38,10 +41,13 @@ class Local:
         agent: str | None = None,
         runs: Runs | None = None,
         shares_threads_with: Iterable[str] = (),
+        timeout: float | None = None,
     ) -> None:
         if not isinstance(graph, Pregel):
             raise TypeError(f"Local: expected a compiled graph, got {type_of(graph)}")
         check_saver(graph)
+        check_timeout(timeout)
+        self.timeout = timeout
         self.graph = graph
         self.agent = agent
         self.shares_threads_with = names_of_agents(shares_threads_with)

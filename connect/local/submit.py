@@ -2,7 +2,7 @@
 
 Which run an input asks for, `intake.plan` says; what goes into the graph, `intake.inputs`. Here is the order of things:
 
-1. A run that is running is looked for first, and again when it is the input's turn (`line`): one with the input's own
+1. A run that is running is looked for first, and again when it is the input's turn (`turns`): one with the input's own
    id is that very request, come again, and is told from where it is; any other is in the way, and the intake says what
    then.
 2. What waits for another run's end (a queued run, the messages that came along with an answer) belongs to the registry,
@@ -59,7 +59,7 @@ from .run import Run
 from .run_store import agent_of
 from .source import Local
 from .thread_state import Read, read, searched
-from .turns import Line
+from .turns import Turn
 
 _Made = TypeVar("_Made")
 
@@ -98,41 +98,50 @@ class _Beginning:
     async def begun(self, queue: int | None = None) -> Batches:
         """What the client is told; the run has started, or waits for another's end. `queue`: how many may wait."""
         await self._check_owner()
-        going = self._going()
-        if going is not None and (going.run_id == self._given.run_id or self._intake.busy == "reject"):
-            return self._joined(going)
-        line = self._runs.lines.of(self._source.place, self._given.thread_id)
-        if self._intake.busy == "queue" and not (going is None and line.is_empty):
+        active = self._active()
+        if active is not None and self._is_refused(active):
+            return self._joined(active)
+        turn = self._runs.turns.of(self._source.place, self._given.thread_id)
+        if self._intake.busy == "queue" and (active is not None or turn.is_taken):
             if queue is not None and self._runs.queued(self._source.place, self._given.thread_id) >= queue:
                 raise QueueFullError("Too many inputs are queued on this thread. Retry later.")
-            return self._told_later(self._owned(self._in_turn(line)))
-        return await self._in_turn(line)
+            return self._told_later(self._owned(self._in_turn(turn)))
+        return await self._in_turn(turn)
 
-    async def _in_turn(self, line: Line) -> Batches:
-        async with line.turn():
+    async def _in_turn(self, turn: Turn) -> Batches:
+        async with turn.taken():
             return await self._when_free()
 
     async def _when_free(self) -> Batches:
         """What the client is told, from its turn on."""
         while True:
             await self._check_owner()
-            going = self._going()
-            if going is None:
+            active = self._active()
+            if active is None:
                 try:
                     return await self._begin()
-                except RunConflictError:  # somebody started one without standing in line
+                except RunConflictError:  # one was started without taking a turn
                     continue
-            if going.run_id == self._given.run_id or self._intake.busy == "reject":
-                return self._joined(going)
-            await (going.wait() if self._intake.busy == "queue" else going.cancel())
+            if self._is_refused(active):
+                return self._joined(active)
+            if self._intake.busy == "queue":
+                await active.wait()
+            elif await active.cancel() == "stopping":
+                return self._joined(active)
 
-    def _joined(self, going: Run) -> Batches:
-        """What a request is told that came again. Raises `RunConflictError` for any other."""
-        if going.run_id == self._given.run_id:
-            return going.attach(self._reader)
+    def _is_refused(self, active: Run) -> bool:
+        """Whether the input does not wait for this run. One that is stopping has ended for its readers: an input that
+        comes then waits for it, as long as `cancel` does."""
+        is_same = active.run_id == self._given.run_id
+        return is_same or (self._intake.busy == "reject" and active.status == "running")
+
+    def _joined(self, active: Run) -> Batches:
+        """The events of the active run, for a request that came again. Raises `RunConflictError` for any other."""
+        if active.run_id == self._given.run_id:
+            return active.attach(self._reader)
         raise RunConflictError(
-            f"thread {going.thread_id!r} has a run that is running, {going.run_id!r}; expected to be called when it "
-            "has ended"
+            f"thread {active.thread_id!r} has a run that is {active.status}, {active.run_id!r}; expected a thread "
+            "without one"
         )
 
     async def _check_owner(self) -> None:
@@ -142,8 +151,8 @@ class _Beginning:
         if not is_ours:
             raise ThreadNotFoundError
 
-    def _going(self) -> Run | None:
-        return self._runs.going(self._source.place, self._given.thread_id)
+    def _active(self) -> Run | None:
+        return self._runs.active(self._source.place, self._given.thread_id)
 
     async def _begin(self) -> Batches:
         read, wanted = await self._planned()
@@ -213,6 +222,7 @@ class _Beginning:
             view=self._asking.view,
             agent=self._source.agent,
             on_disconnect=self._intake.on_disconnect,
+            timeout=self._source.timeout,
             context=goes_in.context,
             parent_run_id=self._given.parent_run_id,
             waiting=read.ended.waiting if read.ended is not None and isinstance(wanted, Resume | GoOn) else (),

@@ -1,6 +1,8 @@
-"""The inputs of a thread of this process, one after the other: `Line`; and the lines of all threads: `Lines`. From its
-turn on an input reads the thread, plans and starts: two that did so at once would plan for one and the same thread, and
-only one could start. Never what they do (`local_run`)."""
+"""The inputs of a thread of this process, one after the other: `Turn` of one thread, `Turns` of all.
+
+During its turn an input reads the thread, plans and starts its run: two that did so at once would plan for the same
+state, and only one could start.
+"""
 
 from __future__ import annotations
 
@@ -10,35 +12,35 @@ from contextlib import asynccontextmanager
 from weakref import WeakValueDictionary
 
 
-class Line:
-    """A line in which each waits for its turn, in the order in which they came."""
+class Turn:
+    """The turn on one thread, which inputs take in the order in which they came."""
 
     def __init__(self) -> None:
         self._lock = asyncio.Lock()
-        self._length = 0
+        self._inputs = 0
 
     @property
-    def is_empty(self) -> bool:
-        """Whether nobody stands in it."""
-        return self._length == 0
+    def is_taken(self) -> bool:
+        """Whether an input has the turn, or waits for it."""
+        return self._inputs > 0
 
     @asynccontextmanager
-    async def turn(self) -> AsyncGenerator[None, None]:
-        """Comes when all who came before have gone. Cancelling the waiting leaves the line."""
-        self._length += 1
+    async def taken(self) -> AsyncGenerator[None, None]:
+        """Waits for the turn, and has it within the block. Cancelling the wait gives up the place in the order."""
+        self._inputs += 1
         try:
             async with self._lock:
                 yield
         finally:
-            self._length -= 1
+            self._inputs -= 1
 
 
-class Lines:
-    """The lines of one event loop, by checkpointer and thread id, as `Runs`; each is there as long as it is used."""
+class Turns:
+    """The turns of one event loop, by checkpointer and thread id, as `Runs`; each exists as long as it is used."""
 
     def __init__(self) -> None:
-        self._lines: WeakValueDictionary[tuple[Hashable, str], Line] = WeakValueDictionary()
+        self._turns: WeakValueDictionary[tuple[Hashable, str], Turn] = WeakValueDictionary()
 
-    def of(self, place: Hashable, thread_id: str) -> Line:
-        """The line of a thread."""
-        return self._lines.setdefault((place, thread_id), Line())
+    def of(self, place: Hashable, thread_id: str) -> Turn:
+        """The turn on a thread."""
+        return self._turns.setdefault((place, thread_id), Turn())

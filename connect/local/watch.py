@@ -112,7 +112,7 @@ class _Watch:
         try:
             return await self._source.may_use(self._thread_id)
         except Exception:  # whatever a checkpointer raises
-            _log.exception("The checkpointer raised (%s).", run.place)
+            _log.exception("The checkpointer raised (%s).", run.label)
             return False
 
     async def run(self, run: Run) -> Batches:

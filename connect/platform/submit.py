@@ -29,7 +29,14 @@ from ag_ui.core import RunAgentInput
 from ...translator import PLATFORM_STREAM_MODES, Options, to_json
 from ...translator import events as agui
 from ..encoded import Batches, to_batch
-from ..errors import InvalidInputError, RunConflictError, checked_run_id, checked_thread_id, log_context
+from ..errors import (
+    InvalidInputError,
+    RunConflictError,
+    RunNotFoundError,
+    checked_run_id,
+    checked_thread_id,
+    log_context,
+)
 from ..idle import log_late, unchanged_events, waiting_events
 from ..inputs import Intake
 from ..inputs.channels import InputChannels, undecided, without_place
@@ -109,7 +116,7 @@ class _Beginning:
                 return await self._begin(look) if tells_how(look.active) else self._after(look.active)
             try:
                 await self._thread.cancel(None)
-            except LookupError:  # it has ended by itself
+            except RunNotFoundError:  # it has ended by itself
                 attempts += 1
 
     def _same(self, look: Look) -> Answered | None:

@@ -14,7 +14,7 @@ from langgraph.constants import END
 from langgraph_sdk.client import LangGraphClient
 
 from ...translator import Cancelled, Finished
-from ..errors import ConnectionLost, PlatformError, RunConflictError
+from ..errors import ConnectionLost, PlatformError, RunConflictError, RunNotFoundError
 from ..run_outcome import RunOutcome
 from .http import asked
 from .outcome import ACTIVE, ended, is_of, paused
@@ -174,7 +174,7 @@ class PlatformThread:
 
     async def cancel(self, run_id: str | None) -> None:
         """Stops this run, or every run that is going on or waiting; returns when they have stopped. Raises
-        `LookupError` if there is none."""
+        `RunNotFoundError` if there is none."""
         if run_id is None:
             running, pending = await self._active()
             wanted = [str(run["run_id"]) for run in [*pending, *running]]
@@ -182,7 +182,9 @@ class PlatformThread:
             wanted = [await self.run_id_of(run_id)]
         stopped = [await self._stopped(each) for each in wanted]
         if not any(stopped):
-            raise LookupError(f"thread {self.id!r} has no run to stop" + (f" with the id {run_id!r}" if run_id else ""))
+            raise RunNotFoundError(
+                f"thread {self.id!r} has no run to stop" + (f" with the id {run_id!r}" if run_id else "")
+            )
 
     async def stop(self, run_id: str) -> None:
         """Asks for a run's end, once, and waits for nothing: it may have ended, or the server be gone."""

@@ -20,7 +20,7 @@ from starlette.responses import Response
 from ...translator import PROTOCOL_VERSION, ClientView
 from ..backend import Backend, cancel_run, connect_batches, submit, watch_batches
 from ..encoded import Batches
-from ..errors import checked_run_id, checked_thread_id
+from ..errors import RunNotFoundError, checked_run_id, checked_thread_id
 from ..local.connect import open_local
 from ..local.run_store import agent_of
 from ..local.source import Local
@@ -210,7 +210,7 @@ class Service:
         _, source = await self.admit(request, name, thread_id)
         try:
             await cancel_run(source, thread_id, run_id)
-        except LookupError:
+        except RunNotFoundError:
             return False
         return True
 

@@ -64,7 +64,7 @@ async def test_who_joins_at_any_event_holds_in_the_end_what_the_first_reader_doe
         view = ClientView(messages=None if fixture.messages_key else [])
         parts = joining.parts(conversation.stream(turn))
         translator = Translator("t", "r", options, view)
-        joining.run = Run(parts, translator, "chat", "continue", has_checkpointer=True, over=lambda run, ending: None)
+        joining.run = Run(parts, translator, "chat", "continue", has_checkpointer=True, on_end=lambda run: None)
         await joining.run.wait()
         listeners = [await listener.hear(told) for listener, told in joining.joined]
         first = listeners[0]

@@ -2,8 +2,9 @@
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph_agui.connect.errors import RunNotFoundError
 from langgraph_agui.connect.local.connect import cancel_local
-from langgraph_agui.connect.local.run_store import RunNotFoundError, Runs
+from langgraph_agui.connect.local.run_store import Runs
 from langgraph_agui.connect.local.source import Local
 
 from tests.paced import HELLO, Point, on, quick, waiting
@@ -24,7 +25,7 @@ async def test_cancelling_another_run_than_the_one_that_is_running_is_refused() 
     graph = waiting(Point(), InMemorySaver())
     async with Runs() as runs:
         run = runs.start(graph, HELLO, on("t"), run_id="r")
-        with pytest.raises(RunNotFoundError, match="'other' is not going on on thread 't'; 'r' is"):
+        with pytest.raises(RunNotFoundError, match="'other' is not active on thread 't'; 'r' is"):
             await cancel_local(Local(graph, runs=runs), "t", "other")
         assert run.status == "running"
 

@@ -49,7 +49,7 @@ class Live:
 
     def listen(self) -> tuple[Listener, AsyncGenerator[list[EncodedEvent], None]]:
         listener = Listener()
-        return listener, self.broadcast.told(listener.reader)
+        return listener, self.broadcast.read(listener.reader)
 
 
 async def test_a_reader_that_is_behind_is_handed_little_at_once() -> None:

@@ -206,7 +206,7 @@ async def test_a_graph_runs_on_when_translating_it_raises(
         state = await state_of(graph)
         assert (state.next, state.values["messages"][-1].text) == ((), "It is done.")
         assert [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR] == [
-            "Translating the run failed, and its graph runs on (agent 'chat', thread 't', run 'r')."
+            "Translating the run failed, and its graph continues (agent 'chat', thread 't', run 'r')."
         ]
     end = {"type": "RUN_ERROR", "message": "no event", "code": "ValueError"}
     assert (listener.events[-1], agui_client.play(listener.events, mode="connect").warnings) == (end, [])

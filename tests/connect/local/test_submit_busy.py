@@ -113,8 +113,8 @@ async def test_a_queued_run_happens_though_nobody_reads_any_more() -> None:
         await second.leave()
         point.open.set()
         await first.task
-        await until(lambda: (going := source.runs.going(source.graph, "t")) is not None and going.run_id == "second")
-        going = source.runs.going(source.graph, "t")
+        await until(lambda: (going := source.runs.active(source.graph, "t")) is not None and going.run_id == "second")
+        going = source.runs.active(source.graph, "t")
         assert going is not None
         assert await going.wait() == "finished"
 
@@ -127,7 +127,7 @@ async def test_a_queued_run_is_given_up_with_its_reader_if_the_owner_says_so() -
         point.open.set()
         await first.task
         await turns(20)
-        assert (source.runs.going(source.graph, "t"), await said(source.graph)) == (None, ["hello", WORDS])
+        assert (source.runs.active(source.graph, "t"), await said(source.graph)) == (None, ["hello", WORDS])
 
 
 async def test_a_run_may_take_the_others_place() -> None:
@@ -222,7 +222,7 @@ async def test_what_a_message_fails_in_that_came_with_an_answer_is_logged_and_to
 async def test_a_run_goes_on_without_its_reader() -> None:
     async with held_up() as (source, point, first):
         await first.leave()
-        going = source.runs.going(source.graph, "t")
+        going = source.runs.active(source.graph, "t")
         assert going is not None
         point.open.set()
         assert await going.wait() == "finished"
@@ -234,7 +234,7 @@ async def test_a_run_ends_with_its_last_reader_if_the_owner_says_so() -> None:
         source = Local(speaking(point, InMemorySaver(), WORDS), runs=runs)
         asker = Asker(source, asked("hello", "first"), Intake(on_disconnect="cancel"))
         await point.reached.wait()
-        going = source.runs.going(source.graph, "t")
+        going = source.runs.active(source.graph, "t")
         assert going is not None
         await asker.leave()
         assert await going.wait() == "cancelled"

@@ -1,0 +1,45 @@
+"""Synchronous functions of a run: they run in threads, and cancelling the run does not stop them.
+
+LangGraph and LangChain call a synchronous node or tool in the event loop's default executor, in a copy of the calling
+task's context, as `asyncio.to_thread` does. When that task is cancelled, it ends at once and the function continues.
+Nothing public says so: the executor's own frames in the running threads do, which are read here and never changed. A
+function that is called in an executor without a copy of the context is not found.
+"""
+
+from __future__ import annotations
+
+import sys
+from concurrent.futures import Future
+from concurrent.futures.thread import _WorkItem
+from contextvars import Context, ContextVar, copy_context
+from types import FrameType
+from typing import Any, Final
+
+_run: ContextVar[object] = ContextVar("langgraph_agui_run")
+_EXECUTING: Final = _WorkItem.run.__code__
+
+
+def context_for(mark: object) -> Context:
+    """A copy of the current context in which, and in whose copies, `mark` names the run."""
+    context = copy_context()
+    context.run(_run.set, mark)
+    return context
+
+
+def running_functions(mark: object) -> list[Future[Any]]:
+    """The functions that a thread is executing in a context of the run that `mark` names."""
+    found: list[Future[Any]] = []
+    for top in sys._current_frames().values():
+        frame: FrameType | None = top
+        while frame is not None:
+            if frame.f_code is _EXECUTING and (item := frame.f_locals.get("self")) is not None:
+                context = getattr(getattr(_function(item), "func", None), "__self__", None)
+                if isinstance(context, Context) and context.get(_run) is mark and not item.future.done():
+                    found.append(item.future)
+            frame = frame.f_back
+    return found
+
+
+def _function(item: Any) -> Any:
+    """What a work item calls; since Python 3.14 that is in its `task`."""
+    return item.fn if hasattr(item, "fn") else item.task[0]
