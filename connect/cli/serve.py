@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
+import os
 import signal
 import socket
 from collections.abc import Callable, Iterator, Sequence
@@ -73,6 +74,7 @@ async def serve_until_stopped(asked: Served) -> None:
             else:
                 found = await _platform_agents(asked, server_url, lifetime)
             agents = _agents(asked, found)
+            os.environ.pop("WEB_CONCURRENCY", None)  # for servers of several processes; this command is one
             app = agui_app(agents, origins=asked.origins, hosts=_hosts(asked), grace=asked.grace)
             url = address(asked.host, listening.getsockname()[1])
             lines = welcome(url, list(agents), origins=asked.origins, threads=_threads(asked, server_url))

@@ -4,7 +4,8 @@
     POST /{agent}/connect  a RunAgentInput: what the thread holds and what runs on it, to its end
     POST /{agent}/stop     {"threadId", "runId"?}, {"stopped": bool}
     GET /watch/{thread}    the thread, and every run of it; ?agent= where there are several
-    GET /health            {"status": "ok"}
+    GET /health            {"status": "ok"}: the process answers
+    GET /ready             {"status": "ready"}: checkpointers and platforms answer too; or 503, and whose do not
 
 Here: what of a request is what. Never here: what is done with it (`service`).
 """
@@ -21,7 +22,7 @@ from starlette.routing import Route
 from ...translator import ClientView
 from .body import checked_input, read, text_of
 from .copilotkit_endings import answers, readable
-from .errors import Refusal, said
+from .errors import RETRY_AFTER, Refusal, said
 from .routing import routes, thread_of
 from .service import Service
 
@@ -36,6 +37,7 @@ class AgentRoutes:
         """All of them; those of agents last, for they take what the others leave."""
         service = self._service
         found = routes(service, "/health", is_open=True, GET=self._health)
+        found += routes(service, "/ready", is_open=True, GET=self._ready)
         found += routes(service, "/watch/{thread:path}", GET=self._watch)
         found += routes(service, "/{agent}/connect", POST=self._connect)
         found += routes(service, "/{agent}/stop", POST=self._stop)
@@ -85,6 +87,14 @@ class AgentRoutes:
     async def _health(self, request: Request) -> Response:
         """Whether the process answers."""
         return said({"status": "ok"})
+
+    async def _ready(self, request: Request) -> Response:
+        """Whether the agents can be used now."""
+        if names := await self._service.readiness.not_ready():
+            headers = {"Retry-After": str(RETRY_AFTER)}
+            message = f"Not ready: {', '.join(names)}."
+            raise Refusal(HTTPStatus.SERVICE_UNAVAILABLE, "not_ready", message, headers)
+        return said({"status": "ready"})
 
     async def _body(self, request: Request) -> object:
         return await read(request, self._service.bodies)

@@ -8,12 +8,15 @@ is refused. So clients that send at once are served, beside any number of client
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from http import HTTPStatus
 
 from .errors import CLOSE, RETRY_AFTER, Refusal
 from .limits import Limits
+
+_log = logging.getLogger(__name__)
 
 
 class Reading:
@@ -52,9 +55,9 @@ class Bodies:
         return sum(reading.size for reading in self._readings)
 
     @asynccontextmanager
-    async def reading(self) -> AsyncIterator[Reading]:
-        """A place for a body while it is read in the block. Raises `Refusal`: 408 if it takes too long, 503 if it is
-        refused to make room for others."""
+    async def reading(self, request: str) -> AsyncIterator[Reading]:
+        """A place for a body while it is read in the block. `request`: its method and path, for the log. Raises
+        `Refusal`: 408 if it takes too long, 503 if it is refused to make room for others."""
         reading: Reading | None = None
         try:
             async with asyncio.timeout(self.limits.body_timeout) as timeout:
@@ -65,7 +68,9 @@ class Bodies:
         except TimeoutError:
             if reading is not None and reading.is_refused:
                 raise _too_many() from None
-            message = f"The body did not come within {self.limits.body_timeout:g} seconds."
+            received = 0 if reading is None else reading.size
+            _log.warning("The body of %r did not arrive in time: %d bytes were received.", request, received)
+            message = f"The body did not arrive within {self.limits.body_timeout:g} seconds."
             raise Refusal(HTTPStatus.REQUEST_TIMEOUT, "body_timeout", message, CLOSE) from None
         finally:
             if reading is not None:

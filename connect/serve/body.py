@@ -86,7 +86,7 @@ async def _bytes(request: Request, bodies: Bodies) -> bytes:
     if said.isdecimal() and int(said[:_DIGITS]) > most:
         raise _too_large(most)
     read = bytearray()
-    async with bodies.reading() as reading:
+    async with bodies.reading(f"{request.method} {request.url.path}") as reading:
         async for piece in request.stream():
             reading.add(len(piece))
             read += piece

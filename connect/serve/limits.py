@@ -30,6 +30,7 @@ class Limits:
     `readers`: Event streams at once, those of runs included.
     `send_timeout`: Seconds in which a reader has to take what it is sent; then its connection is dropped. The run
         continues.
+    `ready_timeout`: Seconds in which each checkpointer and each platform has to answer when `/ready` asks it.
     """
 
     body: int = 16_000_000
@@ -42,6 +43,7 @@ class Limits:
     queue: int = 10
     readers: int = 10_000
     send_timeout: float = 30.0
+    ready_timeout: float = 2.0
 
     def __post_init__(self) -> None:
         for field in fields(self):

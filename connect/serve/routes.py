@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from http import HTTPStatus
@@ -38,8 +39,12 @@ class AguiRoutes(list[BaseRoute]):
     async def lifespan(self, app: Any) -> AsyncIterator[None]:
         """The lifespan of these routes, `app` being the app that has them: at its end streams end within `grace`
         seconds, and runs and queued inputs of this process are cancelled. Enter it inside what the graphs need (a
-        checkpointer's connections), so that runs stop before that is closed. It may be entered again."""
+        checkpointer's connections), so that runs stop before that is closed. It may be entered again.
+
+        Raises `RuntimeError` where `WEB_CONCURRENCY` asks for several processes and graphs run in this one."""
         service = self.service
+        if service.locals:
+            _check_one_process()
         service.closing.reopen()
         try:
             yield
@@ -82,6 +87,18 @@ def agui_routes(
     service = Service(agents_of(agents), authenticate, authorize, limits or Limits(), heartbeat, Closing(grace))
     below = [*_root(service), *CopilotKit(service).routes(), *AgentRoutes(service).routes()]
     return AguiRoutes((Route(each, route.endpoint) for route in below for each in _paths(path, route)), service)
+
+
+def _check_one_process() -> None:
+    """Processes do not know each other's runs: another one would answer a reload or a stop as if nothing ran, and two
+    could run on one thread at once."""
+    wanted = os.environ.get("WEB_CONCURRENCY", "")
+    if wanted.isdecimal() and int(wanted) > 1:
+        raise RuntimeError(
+            f"WEB_CONCURRENCY={wanted} asks for several processes, and runs of graphs are known only in the process "
+            "that started them. Set WEB_CONCURRENCY=1, or run the graphs on a LangGraph server and serve "
+            "Platform(client) here, which any number of processes can do."
+        )
 
 
 def _paths(path: str, route: Route) -> list[str]:

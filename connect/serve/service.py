@@ -31,6 +31,7 @@ from .agents import Agent
 from .bodies import Bodies
 from .errors import CLOSE, Refusal
 from .limits import Capacity, Limits
+from .readiness import Readiness
 from .shutdown import Closing
 from .stream import EventStream
 
@@ -71,6 +72,7 @@ class Service:
         self.locals = [agent.backend for agent in agents.values() if isinstance(agent.backend, Local)]
         """The sources in this process."""
         self.bodies = Bodies(limits)
+        self.readiness = Readiness({name: agent.backend for name, agent in agents.items()}, limits.ready_timeout)
         self._authenticate = authenticate
         self._authorize = authorize
         self._heartbeat = heartbeat

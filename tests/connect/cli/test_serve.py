@@ -307,7 +307,7 @@ def test_a_checkpointer_of_its_own_is_kept(folder: Path) -> None:
         "        yield builder.compile(checkpointer=saver)\n"
     )
     (folder / "own.py").write_text(own)
-    with serving("own:graph", cwd=folder) as server:
+    with serving("own:graph", cwd=folder, WEB_CONCURRENCY="2") as server:  # the command is one process
         server.run("own", thread_id="kept")
     with sqlite3.connect(folder / "own.db") as kept:
         [found] = kept.execute("SELECT DISTINCT thread_id FROM checkpoints").fetchall()

@@ -75,10 +75,11 @@ async def test_clients_that_send_slowly_take_bounded_memory_and_delay_no_other()
     assert bodies.size == 0
 
 
-async def test_a_body_has_to_come_in_time() -> None:
+async def test_a_body_has_to_arrive_in_time(caplog: pytest.LogCaptureFixture) -> None:
     app = app_of(limits=Limits(body_timeout=0.1))
     async with served(app) as server, sending(server, 10) as stranger, server.client() as client:
         assert await stranger.answer() == (408, "body_timeout")
+        assert "The body of 'POST /' did not arrive in time: 10 bytes were received." in caplog.messages
         assert (await client.post("/", json=image(10))).status_code == 200
 
 

@@ -1,0 +1,70 @@
+"""Whether the agents can be used now: `Readiness`, which asks their checkpointers and platforms. The route is `/ready`.
+
+A platform is ready if it answers, whatever it answers below 500: its authentication is not asked for here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver
+
+from ..backend import Backend
+from ..platform.source import Platform
+
+_PROBED: RunnableConfig = {"configurable": {"thread_id": "agui-ready", "checkpoint_ns": ""}}
+"""A thread that nothing is written to: an empty answer will do."""
+
+_log = logging.getLogger(__name__)
+
+
+class Readiness:
+    """Asks what the agents depend on, each checkpointer and each platform's client once. `timeout`: seconds in which
+    each has to answer."""
+
+    def __init__(self, backends: Mapping[str, Backend], timeout: float) -> None:
+        self._timeout = timeout
+        self._probed: dict[int, tuple[Backend, list[str]]] = {}
+        for name, backend in backends.items():
+            depends_on = backend.client if isinstance(backend, Platform) else backend.graph.checkpointer
+            self._probed.setdefault(id(depends_on), (backend, []))[1].append(name)
+        self._probe: asyncio.Task[list[str]] | None = None
+
+    async def not_ready(self) -> list[str]:
+        """The names of the agents that can't be used now; logged with the reason. Requests that come at once share
+        their answer: the route is open to all, and costs one probe at a time."""
+        if self._probe is None or self._probe.done():
+            self._probe = asyncio.create_task(self._ask(), name="readiness of agents")
+        return await asyncio.shield(self._probe)
+
+    async def _ask(self) -> list[str]:
+        answers = await asyncio.gather(*(self._fails(*probed) for probed in self._probed.values()))
+        return sorted(name for names in answers for name in names)
+
+    async def _fails(self, backend: Backend, names: list[str]) -> list[str]:
+        """The names, if what these agents depend on does not answer."""
+        what = "platform" if isinstance(backend, Platform) else "checkpointer"
+        try:
+            async with asyncio.timeout(self._timeout):
+                await _answers(backend)
+        except TimeoutError:
+            reason = f"no answer within {self._timeout:g} seconds"
+        except Exception as error:
+            reason = f"{type(error).__name__}: {error}"
+        else:
+            return []
+        _log.warning("Not ready: the %s of agents %s: %s", what, ", ".join(names), reason)
+        return names
+
+
+async def _answers(backend: Backend) -> None:
+    """Raises what the checkpointer or the platform raises."""
+    if isinstance(backend, Platform):
+        response = await backend.client.http.client.get("/ok")
+        if response.is_server_error:
+            raise ConnectionError(f"HTTP status {response.status_code}")
+    elif isinstance(saver := backend.graph.checkpointer, BaseCheckpointSaver):
+        await saver.aget_tuple(_PROBED)
