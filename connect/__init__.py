@@ -1,12 +1,13 @@
 """Everything that touches a graph, a server or a socket; never how a part becomes an event.
 
-`connect` tells what a thread holds and what runs on it, `watch` every run that comes after; `start` makes a run of this
-process that outlives its readers, `cancel` stops one for real; `outcome` asks a platform how a run ended, for
-`translate`. See each for its rules.
+`run` starts the run of a client's input. `connect` emits the state of a thread and its active run, `watch` every later
+run too. `start` starts a run of this process that outlives its readers, `cancel` stops one. `outcome` asks a platform
+how a run ended, for `translate`. See each for its rules.
 """
 
 from .api import cancel, connect, connect_sse, run, run_sse, watch, watch_sse
 from .backend import Source
+from .default_options import options_for
 from .errors import (
     ConnectionLost,
     InvalidIdError,
@@ -26,7 +27,6 @@ from .platform.at_end import outcome
 from .platform.retry import RetryPolicy
 from .platform.source import Platform
 from .run_outcome import PAST_ERROR, PastErrors
-from .shown import options_for
 
 __all__ = [
     "PAST_ERROR",

@@ -180,7 +180,7 @@ def watch(
     retry: RetryPolicy | None = None,
     poll: float = POLL,
 ) -> AsyncGenerator[Event, None]:
-    """Emits the state of a thread, and then every run of it, whoever starts it, as `ag_ui.core` models; never ends.
+    """Emits the state of a thread, and then every run of it, however it is started, as `ag_ui.core` models; never ends.
 
     As `connect`, and each further run from `RUN_STARTED` to its terminal event, with nothing in between. A change that
     no run here or on the platform made (a scheduler's `ainvoke` on the same checkpointer, an `update_state`) is emitted

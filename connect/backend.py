@@ -16,6 +16,7 @@ from langgraph.pregel.remote import RemoteGraph
 from langgraph_sdk.client import LangGraphClient, SyncLangGraphClient
 
 from ..translator import ClientView, Options
+from .default_options import options_for
 from .encoded import Batches, to_batch
 from .errors import ConnectionLost, InvalidIdError, PlatformError, checked_run_id, checked_thread_id, failed
 from .inputs import Intake
@@ -35,7 +36,6 @@ from .platform.watch import POLL, watched
 from .platform.watch_assistant import assistant_watched
 from .readers import Reader, direct_options
 from .run_outcome import PastErrors
-from .shown import options_for
 
 _ACCEPTED = (
     "expected a compiled graph, a RemoteGraph, an asynchronous client of langgraph_sdk (get_client()), "

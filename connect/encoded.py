@@ -16,7 +16,7 @@ from ..translator import encode, for_client_version, to_model
 Event = dict[str, Any]
 
 _ESTIMATE = 160
-"""Bytes around the text of an event that carries one piece of text."""
+"""Bytes around the text of an event that carries a fragment of text."""
 
 
 class EncodedEvent:
@@ -32,22 +32,22 @@ class EncodedEvent:
 
     def frame(self, version: str | None) -> bytes:
         """The SSE frame, for a client of this protocol version (None: it declares none); b"" if it must not get it."""
-        told = self._for(version)
-        if told._frame is None:
-            told._frame = encode(told.event) if told.event else b""
-        return told._frame
+        own = self._for(version)
+        if own._frame is None:
+            own._frame = encode(own.event) if own.event else b""
+        return own._frame
 
     def model(self, version: str | None) -> Model | None:
         """The `ag_ui.core` model, for a client of this protocol version; None if the client must not get it. Readers
         share it: it must not be changed."""
-        told = self._for(version)
-        if told._model is None and told.event:
-            told._model = cast(Model, to_model(told.event))
-        return told._model
+        own = self._for(version)
+        if own._model is None and own.event:
+            own._model = cast(Model, to_model(own.event))
+        return own._model
 
     @property
     def size(self) -> int:
-        """About how many bytes this keeps alive: of a piece of text an estimate, of anything else its frame's size."""
+        """About how many bytes this keeps alive: an estimate for a fragment of text, else the size of its frame."""
         delta = self.event.get("delta")
         return len(delta) + _ESTIMATE if isinstance(delta, str) else len(self.frame("1.0"))
 

@@ -1,8 +1,8 @@
-"""What goes wrong around a run, as `RUN_ERROR` and its code; and ids that can be none. No I/O.
+"""What goes wrong around a run, as `RUN_ERROR` and its code; and invalid ids. No I/O.
 
 | code | what happened |
 |---|---|
-| `invalid_thread_id`, `invalid_run_id` | the caller's id can be none |
+| `invalid_thread_id`, `invalid_run_id` | the caller's id is invalid |
 | `invalid_input` | a client's input can't be run |
 | `not_found` | the thread belongs to another agent; or the platform's 404 |
 | `unreadable_thread` | the thread's checkpointer raised |
@@ -13,7 +13,7 @@
 | `lost` | the platform could not be reached, or not again |
 | `timeout` | a run of this process exceeded its timeout |
 | `shutdown` | an input that was queued, or a run that was read, ends with its server |
-| `internal_error` | something nobody foresaw |
+| `internal_error` | an unexpected exception |
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class ConnectionLost(Exception):  # noqa: N818 - nothing has failed yet: it is t
 class PlatformError(Exception):
     """A platform refused a request, and would again.
 
-    `status`: the HTTP status. `message`: what the platform said. `code`: the code that stands for the status.
+    `status`: the HTTP status. `message`: the platform's own text. `code`: the code that stands for the status.
     """
 
     def __init__(self, status: int, message: str) -> None:
@@ -88,8 +88,7 @@ class QueueFullError(RunConflictError):
 
 
 class InvalidInputError(ValueError):
-    """A client's input that can't be run; the message says what was expected and what came, without what anybody said
-    in it."""
+    """A client's input that can't be run; the message names what was expected and what came, and quotes no content."""
 
     code = "invalid_input"
 
@@ -120,26 +119,26 @@ class RunNotFoundError(LookupError):
 
 
 class InvalidIdError(ValueError):
-    """An id that can be none; the message says why, without the id."""
+    """An invalid id; the message says why, without the id."""
 
     code: str
 
 
 class InvalidThreadIdError(InvalidIdError):
-    """A thread id that can be none."""
+    """An invalid thread id."""
 
     code = "invalid_thread_id"
 
 
 class InvalidRunIdError(InvalidIdError):
-    """A run id that can be none."""
+    """An invalid run id."""
 
     code = "invalid_run_id"
 
 
 def failed(error: BaseException, options: Options) -> Event:
-    """The `RUN_ERROR` for an error; its code is always told, the rest as `options.error_detail` says. What is wrong
-    with the caller's own input is told from `code` on: it quotes nobody."""
+    """The `RUN_ERROR` for an error, always with its code; the rest is up to `options.error_detail`. An error about the
+    caller's own input has its message from `code` on: it quotes no content."""
     is_ours = isinstance(error, InvalidIdError | InvalidInputError | RunConflictError | ThreadNotFoundError)
     cause = error.cause if isinstance(error, UnreadableError) else error
     detail = "message" if is_ours and options.error_detail == "code" else options.error_detail

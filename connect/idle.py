@@ -31,7 +31,7 @@ def end_events(run: Translator, ended: RunOutcome, options: Options) -> list[Eve
     """The events that end a run which was followed: what its stream did not show of the thread, and the end; `options`:
     the run's."""
     if ended.is_undone:
-        return _undone(run, ended, options)
+        return _rolled_back_events(run, ended, options)
     events = subgraph_events(run, ended.waiting)
     if ended.stopped and not run.interrupted:
         events += run.feed(("updates", {"__interrupt__": ()}))
@@ -45,13 +45,13 @@ def subgraph_events(run: Translator, waiting: Iterable[Subgraph]) -> list[Event]
     return [event for each in waiting for event in run.apply_checkpoint(each.values, each.ns, each.interrupts)]
 
 
-def _undone(run: Translator, ended: RunOutcome, options: Options) -> list[Event]:
-    """The end of a run of which nothing is left: what was told of it is taken back, streamed or shown."""
+def _rolled_back_events(run: Translator, ended: RunOutcome, options: Options) -> list[Event]:
+    """The end of a run that was rolled back: what was emitted of it is removed again."""
     view = ClientView(version=options.protocol_version)
     before = Translator(str(run.view.thread_id), str(run.view.run_id), options, view)
     before.start()
-    held = ended.values or {}
-    before.feed(("values", {options.messages_key: [], **held} if isinstance(held, Mapping) else held))
+    values = ended.values or {}
+    before.feed(("values", {options.messages_key: [], **values} if isinstance(values, Mapping) else values))
     before.finish(ended.ending)
     events = catch_up_events(before.view, run.view, options)
     for event in events:
@@ -62,10 +62,10 @@ def _undone(run: Translator, ended: RunOutcome, options: Options) -> list[Event]
 def idle_events(
     reader: Reader, thread_id: str, ended: RunOutcome, options: Options, past_errors: PastErrors = "error"
 ) -> list[Event]:
-    """The run's start, its state, its messages, its end; of what the reader is known to hold already, nothing.
+    """The run's start, its state, its messages, its end; without what the reader is known to have.
 
-    To a reader that is in this very run it is told without its start; one that is in another is told first that this
-    one's end was lost.
+    A reader that is in this very run gets no second start; one that is in another run gets that run's end as lost
+    first.
     """
     run = Translator(thread_id, ended.run_id, options, ClientView(version=options.protocol_version))
     run.start()
@@ -73,13 +73,13 @@ def idle_events(
     subgraph_events(run, ended.waiting)
     if ended.stopped and not run.interrupted:
         run.feed(("updates", {"__interrupt__": ()}))
-    *_, end = told = run.finish(ended.ending)
+    *_, end = final = run.finish(ended.ending)
     *events, end = reader.join(run.view)
-    events += [*(event for event in told if event["type"] == "CUSTOM"), end]
-    return _mild(events, thread_id, ended.run_id) if past_errors == "custom" else events
+    events += [*(event for event in final if event["type"] == "CUSTOM"), end]
+    return _with_custom_error(events, thread_id, ended.run_id) if past_errors == "custom" else events
 
 
-def _mild(events: list[Event], thread_id: str, run_id: str) -> list[Event]:
+def _with_custom_error(events: list[Event], thread_id: str, run_id: str) -> list[Event]:
     *rest, last = events
     cancelled = last.get("outcome", {}).get("type") == "cancelled"
     if last["type"] != "RUN_ERROR" and not cancelled:
@@ -91,17 +91,17 @@ def _mild(events: list[Event], thread_id: str, run_id: str) -> list[Event]:
 
 
 def waiting_events(
-    given: RunAgentInput, wait: Wait, standing: ThreadState, options: Options, reader: Reader
+    given: RunAgentInput, wait: Wait, state: ThreadState, options: Options, reader: Reader
 ) -> list[Event]:
-    """A run that says what the thread waits for, and changes nothing of what the client holds."""
+    """A run that names the pending interrupts, and changes nothing that the client has."""
     run = Translator(given.thread_id, given.run_id, options, reader.view, parent_run_id=given.parent_run_id)
-    ids = [id_of(interrupt) for interrupt in standing.interrupts]
+    ids = [id_of(interrupt) for interrupt in state.interrupts]
     what = {"interruptIds": ids, "messageIds": list(wait.message_ids)}
     events = run.start()
     events += run.feed(("custom", {"name": INTERRUPT_PENDING, "value": what}))
-    if standing.is_stopped and not standing.interrupts:
+    if state.is_stopped and not state.interrupts:
         events += run.feed(("updates", {"__interrupt__": ()}))
-    return events + run.finish(Finished(tuple(standing.interrupts)))
+    return events + run.finish(Finished(tuple(state.interrupts)))
 
 
 def log_late(nothing: Nothing, place: str) -> None:
@@ -115,6 +115,6 @@ def log_late(nothing: Nothing, place: str) -> None:
 def unchanged_events(
     given: RunAgentInput, ended: RunOutcome | None, options: Options, reader: Reader, past_errors: PastErrors
 ) -> list[Event]:
-    """A run that changes nothing: what of the thread the client lacks, and how its last run ended."""
+    """A run that changes nothing: what of the thread the client is missing, and how its last run ended."""
     now = RunOutcome(given.run_id, {}, Finished()) if ended is None else replace(ended, run_id=given.run_id)
     return idle_events(reader, given.thread_id, now, options, past_errors)

@@ -1,7 +1,7 @@
-"""What one reader of a thread holds, and how it is brought to where something else is. No I/O.
+"""The view of one reader of a thread, and the events that bring it up to another view. No I/O.
 
-A reader begins with what it came with, or unknown. Either it is brought up to another view and goes on with that
-(`join`), or a translator tells it things directly, through the reader's own view (`view`).
+A reader begins with the view of its client, or an unknown one. Either it catches up with another view and continues
+with that (`join`), or a translator emits to it directly, through the reader's own view (`view`).
 
 With `first_state="snapshot"` the first state event that it gets of a run is a snapshot, wherever it joins the run.
 """
@@ -17,11 +17,11 @@ Event = dict[str, Any]
 
 
 class Reader:
-    """One reader, on a new stream. `view`: what it is known to hold, None for unknown; it is never changed."""
+    """One reader, on a new stream. `view`: what its client is known to have, None for unknown; it is never changed."""
 
     def __init__(self, options: Options, view: ClientView | None = None) -> None:
         self.view = ClientView(version=options.protocol_version) if view is None else _begun(view)
-        """What the reader holds now, and has open. Whoever tells it something, tells this too."""
+        """What the reader has now, and has open. Every event that is emitted to it is applied to this."""
         self._options = options
 
     def catch_up(self, view: ClientView) -> list[Event]:
@@ -29,25 +29,25 @@ class Reader:
         return catch_up_events(view, self.view, self._options)
 
     def join(self, view: ClientView) -> list[Event]:
-        """The events that bring the reader to `view`, which is the reader's own from here on: it goes on with it."""
+        """The events that bring the reader to `view`, which is the reader's own from here on."""
         events = self.catch_up(view)
         self.view = view
         return events
 
 
-def catch_up_events(view: ClientView, held: ClientView, options: Options) -> list[Event]:
-    """`view.catch_up(held)`, with a state snapshot where otherwise the reader's first state event of the run would be a
-    delta, now or later.
+def catch_up_events(view: ClientView, reader: ClientView, options: Options) -> list[Event]:
+    """`view.catch_up(reader)`, with a state snapshot where otherwise the reader's first state event of the run would be
+    a delta, now or later.
 
     A reader that has the same state needs none if the run is over, or has emitted no snapshot yet: its first is one.
     """
-    has_snapshot = held.live and held.run_id == view.run_id and held.run_has_snapshot
-    if options.first_state == "delta" or not held.knows_state or has_snapshot:
-        return view.catch_up(held)
+    has_snapshot = reader.live and reader.run_id == view.run_id and reader.run_has_snapshot
+    if options.first_state == "delta" or not reader.knows_state or has_snapshot:
+        return view.catch_up(reader)
     is_last = view.terminal is not None or not view.run_has_snapshot
-    if is_last and same_json(held.base, view.base):
-        return view.catch_up(held)
-    unknown = held.copy()
+    if is_last and same_json(reader.base, view.base):
+        return view.catch_up(reader)
+    unknown = reader.copy()
     unknown.knows_state = False
     return view.catch_up(unknown)
 
@@ -58,7 +58,7 @@ def direct_options(options: Options) -> Options:
 
 
 def _begun(view: ClientView) -> ClientView:
-    """What the client holds, and nothing of the stream it came by: on a new one no run has begun."""
+    """What the client has, without the run of the stream that it came by: on a new stream no run has begun."""
     return ClientView(
         view.messages if view.knows_messages else None, view.base if view.knows_state else None, view.version
     )

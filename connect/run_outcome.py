@@ -14,14 +14,14 @@ _EXCEPTION = re.compile(r"(\w+)\((.*)\)", re.DOTALL)
 
 
 PastErrors = Literal["error", "custom"]
-"""How a run that failed or was cancelled before the reader came is told: as it ended, or as a run that finished, with
-the failure in a custom event `past_error`. A page that raises every `RUN_ERROR` would raise the first on each load."""
+"""How a run is emitted that failed or was cancelled before the reader came: as it ended, or as a run that finished,
+with the failure in a custom event `past_error`: a page that raises every `RUN_ERROR` would raise it on each load."""
 
 PAST_ERROR = "past_error"
 
 
 class Subgraph(NamedTuple):
-    """A subgraph that waits for an answer: what it holds is not in its thread's values yet."""
+    """A subgraph that waits for an answer: its values are not in its thread's yet."""
 
     ns: tuple[str, ...]
     values: Any
@@ -31,7 +31,7 @@ class Subgraph(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RunOutcome:
-    """The last run of a thread: its id, what the thread holds after it, and how it ended."""
+    """The last run of a thread: its id, the values of the thread after it, and how it ended."""
 
     run_id: str
     values: Any
@@ -41,7 +41,7 @@ class RunOutcome:
     is_undone: bool = False
     """Whether what it did was taken back (a rollback): the values are those of before."""
     checkpoint_id: str | None = None
-    """The checkpoint that the values are of, where there is no telling whose it is but by that."""
+    """The checkpoint of the values, where only that identifies the run."""
     is_input: bool = False
     """Whether that is one a run began with: nothing of it is done yet."""
     waiting: Sequence[Subgraph] = ()
@@ -49,12 +49,12 @@ class RunOutcome:
 
 
 def written_as(checkpoint_id: str) -> str:
-    """The run id under which a checkpoint is told that no known run wrote."""
+    """The run id for a checkpoint that no known run wrote."""
     return f"checkpoint-{checkpoint_id}"
 
 
 def was_written(metadata: Mapping[str, Any] | None) -> bool:
-    """Whether a checkpoint with this metadata is no run's, but somebody's who wrote the state (`update_state`)."""
+    """Whether a checkpoint with this metadata was written by `update_state`, not by a run."""
     return (metadata or {}).get("source") in ("update", "fork")
 
 

@@ -1,7 +1,7 @@
 """Batches as callers get them: models, or SSE frames with heartbeats. Never which events, or when.
 
-Closing one of these streams closes what it reads from at once. Nothing raises out of them: an error that nobody
-foresaw is logged, and ends the stream in `RUN_ERROR`, unless a run's end was the last that was told.
+Closing one of these streams closes what it reads from at once. Nothing raises out of them: an unexpected exception
+is logged, and ends the stream in `RUN_ERROR`, unless its last event ended a run.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ async def models(batches: AsyncIterator[Batch], version: str | None) -> AsyncGen
 async def frames(
     batches: AsyncIterator[Batch], version: str | None, heartbeat: float | None
 ) -> AsyncGenerator[bytes, None]:
-    """Each batch as the SSE frames of its events, in one piece; an SSE comment after `heartbeat` seconds of silence
+    """Each batch as the SSE frames of its events, joined; an SSE comment after `heartbeat` seconds without a batch
     (None: never)."""
-    async with aclosing(_formed(batches, lambda told: told.frame(version), heartbeat)) as formed:
+    async with aclosing(_formed(batches, lambda event: event.frame(version), heartbeat)) as formed:
         async for forms in formed:
             yield b"".join(forms) or _HEARTBEAT
 
@@ -48,7 +48,7 @@ async def frames(
 async def _formed(
     batches: AsyncIterator[Batch], form: Callable[[EncodedEvent], _Form | None], heartbeat: float | None
 ) -> AsyncGenerator[list[_Form], None]:
-    """Each batch in the form it is handed out in; an empty one after `heartbeat` seconds of silence."""
+    """Each batch in the form it is handed out in; an empty one after `heartbeat` seconds without one."""
     ahead = TimedIterator(batches)
     has_ended = False
     try:
@@ -57,14 +57,14 @@ async def _formed(
             if isinstance(batch, Silence):
                 yield []
             elif batch:
-                forms = [made for told in batch if (made := form(told))]
+                forms = [made for event in batch if (made := form(event))]
                 has_ended = batch[-1].event["type"] in _ENDS
                 if forms:
                     yield forms
     except StopAsyncIteration:
         pass
     except Exception:
-        _log.exception("A stream was ended by an error that nobody foresaw.")
+        _log.exception("A stream was ended by an unexpected exception.")
         if not has_ended:
             failed = form(EncodedEvent(error_event(None, "none", code=INTERNAL)))
             yield [failed] if failed else []
@@ -76,4 +76,4 @@ async def _close(ahead: TimedIterator[list[EncodedEvent]]) -> None:
     try:
         await ahead.aclose()
     except Exception:
-        _log.exception("What a stream was read from could not be closed.")
+        _log.exception("Failed to close the source of a stream.")

@@ -1,4 +1,4 @@
-"""What of a client's `RunAgentInput` reaches a graph: planning without I/O; never how a run is started or told."""
+"""What of a client's `RunAgentInput` reaches a graph: planning, without I/O."""
 
 from .intake import Busy, Intake, Prepared
 

@@ -1,7 +1,7 @@
 """Where a client's state, tools and context go into a graph: into the places that its schema has for them, and no
 others. Pure: who asks a platform what its graph has is `connect`'s to say.
 
-| place | in the | holds |
+| place | in the | content |
 |---|---|---|
 | a channel that `Intake.state` names | state | what the client's state has under that name |
 | `tools` | state, context | the front end's tools: `[{"name", "description", "parameters"}]`, for `bind_tools` |
@@ -13,11 +13,11 @@ The state are the keys of the graph's input schema, the context the fields of it
 
 Rules:
 
-1. What is written takes the place of what the thread held; it is not reduced with it. What the thread holds already, as
+1. What is written replaces the value of the thread; it is not reduced with it. What the thread has already, as
    a client sees it, is not written: a client that sends back its state changes nothing. What it leaves out stays.
-2. A channel with a reducer is told so by LangGraph's `Overwrite`. A plain channel would keep that as its value, and so
-   would one with a reducer and no value yet. Which are which is read from a graph of this process (`local.channels`); a
-   platform is asked where it matters (`undecided`). A channel of which it is not known is taken as a plain one.
+2. A channel with a reducer is written with LangGraph's `Overwrite`. A plain channel would keep that as its value, and
+   so would one with a reducer and no value yet. Which are which is read from a graph of this process
+   (`local.channels`); a platform is asked where it matters (`undecided`). If it is not known, a channel is plain.
 3. Only the front end's part of `copilotkit` and `ag-ui` is written: what the graph keeps there besides stays. A client
    without tools has none: those of an earlier one are no longer there to be called.
 4. A context that the owner gives (`Intake.context`, `Prepared.context`) wins over the client's, field by field; one
@@ -64,15 +64,15 @@ class InputChannels:
     context: frozenset[str] = frozenset()
     """The fields of its runtime context."""
     is_plain: bool = False
-    """Whether the conversation's channel is known to have no reducer: what is written replaces what it held."""
+    """Whether the conversation's channel is known to have no reducer: what is written replaces its value."""
 
 
 def input_channels_of_schemas(schemas: Mapping[str, Any] | None, messages_key: str) -> InputChannels:
     """The places of a platform's graph, by the schemas of its assistant. What it has reducers for is not known."""
-    told = schemas or {}
-    names = properties_of(told.get("input_schema"))
+    named = schemas or {}
+    names = properties_of(named.get("input_schema"))
     return InputChannels(
-        if_taken(messages_key, names), names, context=properties_of(told.get("context_schema")) or frozenset()
+        if_taken(messages_key, names), names, context=properties_of(named.get("context_schema")) or frozenset()
     )
 
 
@@ -80,36 +80,36 @@ def check(places: InputChannels, intake: Intake) -> None:
     """Raises `ValueError` for channels in `Intake.state` that are none, or the conversation's."""
     if places.messages_key in intake.state:
         raise ValueError(f"Intake.state: {places.messages_key!r} is the conversation, which is no state")
-    lacking = sorted(set(intake.state) - places.channels) if places.channels is not None else []
-    if lacking:
-        raise ValueError(f"Intake.state: the graph's input has no channels {', '.join(map(repr, lacking))}")
+    missing = sorted(set(intake.state) - places.channels) if places.channels is not None else []
+    if missing:
+        raise ValueError(f"Intake.state: the graph's input has no channels {', '.join(map(repr, missing))}")
 
 
-def written(places: InputChannels, given: RunAgentInput, intake: Intake, held: Mapping[str, Any]) -> dict[str, Any]:
-    """What an input writes to channels other than the conversation's; `held` are the thread's, objects or their JSON.
+def written(places: InputChannels, given: RunAgentInput, intake: Intake, values: Mapping[str, Any]) -> dict[str, Any]:
+    """What an input writes to channels other than the conversation's; `values` are the thread's, objects or their JSON.
 
     Raises `InvalidInputError` for a state that can't be written, and `ValueError` for channels in `Intake.state` that
     the graph's input does not have.
     """
-    wanted = {**_state(places, given, intake), **_conventions(places, given, held)}
+    wanted = {**_state(places, given, intake), **_conventions(places, given, values)}
     return {
-        name: Overwrite(value) if name in (places.reducers or ()) and name in (held.keys() | places.begun) else value
+        name: Overwrite(value) if name in (places.reducers or ()) and name in (values.keys() | places.begun) else value
         for name, value in wanted.items()
-        if name not in held or not same_json(to_json(held[name]), to_json(value))
+        if name not in values or _differ(values[name], value)
     }
 
 
-def undecided(places: InputChannels, given: RunAgentInput, intake: Intake, held: Mapping[str, Any]) -> bool:
+def undecided(places: InputChannels, given: RunAgentInput, intake: Intake, values: Mapping[str, Any]) -> bool:
     """Whether what is `written` depends on which channels have a reducer, and that is not known yet."""
-    return places.reducers is None and not held.keys().isdisjoint(written(places, given, intake, held))
+    return places.reducers is None and not values.keys().isdisjoint(written(places, given, intake, values))
 
 
 def without_place(
-    places: InputChannels, given: RunAgentInput, intake: Intake, held: Mapping[str, Any], options: Options
+    places: InputChannels, given: RunAgentInput, intake: Intake, values: Mapping[str, Any], options: Options
 ) -> list[str]:
     """The kinds of what a client sends that reaches no graph: `tools`, `context`, `state`, `forwardedProps`.
 
-    A client sends back the state that it was shown: only what it changed counts. `held` are the thread's values.
+    A client sends back the state that it got: only what it changed counts. `values` are the thread's values.
     """
     channels, fields_of = places.channels or frozenset(), places.context
     state = given.state if isinstance(given.state, Mapping) else {}
@@ -117,7 +117,7 @@ def without_place(
     lost = {
         "tools": given.tools and channels.isdisjoint(_CHANNELS) and fields_of.isdisjoint(TOOLS),
         "context": given.context and channels.isdisjoint(_CHANNELS[1:]) and fields_of.isdisjoint(_FIELDS[1:]),
-        "state": any(name not in held or not same_json(to_json(held[name]), to_json(state[name])) for name in unnamed),
+        "state": any(name not in values or _differ(values[name], state[name]) for name in unnamed),
         "forwardedProps": intake.prepare is None and _brings(given.forwarded_props),
     }
     return [kind for kind, is_lost in lost.items() if is_lost]
@@ -126,8 +126,8 @@ def without_place(
 def context_of(places: InputChannels, given: RunAgentInput, base: Any) -> Any:
     """The runtime context with the client's tools and context in it; `base` is the owner's. None if there is nothing
     for it."""
-    told = _told(given)
-    found = {name: told[name] for name in _FIELDS if name in places.context}
+    front_end = _front_end(given)
+    found = {name: front_end[name] for name in _FIELDS if name in places.context}
     if not found or not (base is None or isinstance(base, Mapping)):
         return base
     return {**found, **(base or {})}
@@ -136,6 +136,10 @@ def context_of(places: InputChannels, given: RunAgentInput, base: Any) -> Any:
 def json_of(values: Mapping[str, Any]) -> dict[str, Any]:
     """Values for channels, messages and overwrites among them, as a platform takes them."""
     return {name: _as_json(value) for name, value in values.items()}
+
+
+def _differ(first: Any, second: Any) -> bool:
+    return not same_json(to_json(first), to_json(second))
 
 
 def _as_json(value: Any) -> Any:
@@ -160,18 +164,18 @@ def _state(places: InputChannels, given: RunAgentInput, intake: Intake) -> dict[
     return found
 
 
-def _conventions(places: InputChannels, given: RunAgentInput, held: Mapping[str, Any]) -> dict[str, Any]:
+def _conventions(places: InputChannels, given: RunAgentInput, values: Mapping[str, Any]) -> dict[str, Any]:
     """The client's tools and context, where there are channels for them, beside what the graph keeps there."""
-    told = _told(given)
+    front_end = _front_end(given)
     found: dict[str, Any] = {}
     for name in _CHANNELS:
         if name in (places.channels or ()):
-            value, kept = told[name], held.get(name)
+            value, kept = front_end[name], values.get(name)
             found[name] = {**kept, **value} if isinstance(value, dict) and isinstance(kept, Mapping) else value
     return found
 
 
-def _told(given: RunAgentInput) -> dict[str, Any]:
+def _front_end(given: RunAgentInput) -> dict[str, Any]:
     """The client's tools and context, by the names of the places for them."""
     tools = [_tool(tool) for tool in given.tools or ()]
     context = [{"description": item.description, "value": item.value} for item in given.context or ()]

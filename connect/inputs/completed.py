@@ -15,27 +15,27 @@ from .messages import left_unanswered
 _log = logging.getLogger(__name__)
 
 
-def completed(held: Sequence[Any], new: Iterable[BaseMessage]) -> list[BaseMessage]:
-    """The messages that go in after those that are held: results right after their calls, in the calls' order, and one
-    that says so for each call that nobody answered before the conversation went on."""
+def completed(stored: Sequence[Any], new: Iterable[BaseMessage]) -> list[BaseMessage]:
+    """The messages that go in after the stored ones: results right after their calls, in the calls' order, and one
+    that says so for each call that was left unanswered."""
     items = list(new)
     results = {message.tool_call_id: message for message in items if isinstance(message, ToolMessage)}
-    said = [message for message in items if not isinstance(message, ToolMessage)]
-    told = list(_answered(dict(unanswered_calls(held)), results, goes_on=bool(items)))
-    for place, message in enumerate(said):
-        told.append(message)
+    others = [message for message in items if not isinstance(message, ToolMessage)]
+    found = list(_answered(dict(unanswered_calls(stored)), results, continues=bool(items)))
+    for place, message in enumerate(others):
+        found.append(message)
         if isinstance(message, AIMessage):
             calls = {str(call["id"]): call["name"] for call in message.tool_calls if call["id"]}
-            told += _answered(calls, results, goes_on=place + 1 < len(said) or bool(calls.keys() & results.keys()))
+            found += _answered(calls, results, continues=place + 1 < len(others) or bool(calls.keys() & results.keys()))
     if results:
         _log.warning("%d tool results are passed over: no call waits for them", len(results))
-    return told
+    return found
 
 
-def _answered(calls: Mapping[str, str], results: dict[str, ToolMessage], *, goes_on: bool) -> Iterator[BaseMessage]:
+def _answered(calls: Mapping[str, str], results: dict[str, ToolMessage], *, continues: bool) -> Iterator[BaseMessage]:
     for call_id, name in calls.items():
         result = results.pop(call_id, None)
         if result is not None:
             yield result.model_copy(update={"name": name or None})  # some models want it; the call is not the client's
-        elif goes_on:
+        elif continues:
             yield left_unanswered(call_id, name)

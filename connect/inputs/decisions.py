@@ -5,11 +5,11 @@ Rules:
 1. An answer must fit the interrupt's schema, the one that it is emitted with: LangGraph's `response_schema`, its
    value's own `responseSchema`, or that of an approval. LangGraph stores an answer before its node has seen it, and a
    node that fails on it meets the same answer on every later try. So one that does not fit is refused, and the
-   interrupt goes on waiting.
+   interrupt stays pending.
 2. Of an approval `true` and `"approve"` approve every request, `false` and `"reject"` reject them, unless the schema
    takes them as they are.
 3. A cancelled approval is rejected, or responded to where only that is allowed. Any other interrupt that is cancelled
-   is resumed with `CANCELLED`, so that a node can tell it from the answer null; or with None, if its schema allows
+   is resumed with `CANCELLED`, which a node can distinguish from the answer null; or with None, if its schema allows
    only None of the two. If it allows neither: LangGraph's own schema refuses to cancel; the value's is one of answers
    alone, and `CANCELLED` is no answer.
 """
@@ -41,7 +41,7 @@ def resumed_with(answer: Any, value: Any, response_schema: Any) -> Any:
     for decision in _decisions(answer, value):
         if misfit(decision, schema) is None:
             return decision
-    raise InvalidInputError(f"resume: the interrupt goes on waiting: {wrong}")
+    raise InvalidInputError(f"resume: the interrupt stays pending: {wrong}")
 
 
 def cancelled(value: Any, response_schema: Any) -> Any:

@@ -31,32 +31,32 @@ class GraphInput:
 def graph_input(
     given: RunAgentInput,
     new: Sequence[Message] | None,
-    standing: ThreadState,
+    state: ThreadState,
     places: InputChannels,
     intake: Intake,
     added: Prepared,
 ) -> GraphInput:
     """What goes in with an input.
 
-    `new`: the messages that begin a turn; None for a run that goes on. `standing`: the thread where the run starts.
+    `new`: the messages that begin a turn; None for a run that continues. `state`: the thread where the run starts.
     """
-    values = {**written(places, given, intake, standing.values), **added.values}
+    values = {**written(places, given, intake, state.values), **added.values}
     if new is not None and places.messages_key is not None:
-        values[places.messages_key] = _conversation(standing, new, places)
+        values[places.messages_key] = _conversation(state, new, places)
     context = added.context if added.context is not None else intake.context
     if isinstance(added.context, Mapping) and isinstance(intake.context, Mapping):
         context = {**intake.context, **added.context}
     return GraphInput(values, context_of(places, given, context))
 
 
-def _conversation(standing: ThreadState, new: Sequence[Message], places: InputChannels) -> Any:
-    """What is written to the conversation's channel, so that the new messages stand behind what is held."""
-    held = [*standing.messages, *standing.lacks]
-    going = [*standing.lacks, *completed(held, taken(new))]
+def _conversation(state: ThreadState, new: Sequence[Message], places: InputChannels) -> Any:
+    """What is written to the conversation's channel, so that the new messages are behind the stored ones."""
+    stored = [*state.messages, *state.lacks]
+    items = [*state.lacks, *completed(stored, taken(new))]
     if places.is_plain:
-        return [*standing.messages, *going]
-    if not standing.is_replaced:
-        return going
+        return [*state.messages, *items]
+    if not state.is_replaced:
+        return items
     if places.reducers is not None and places.messages_key in places.reducers:
-        return Overwrite(going)
-    return [RemoveMessage(REMOVE_ALL_MESSAGES), *going]
+        return Overwrite(items)
+    return [RemoveMessage(REMOVE_ALL_MESSAGES), *items]

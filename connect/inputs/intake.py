@@ -15,8 +15,8 @@ Busy = Literal["reject", "queue", "cancel"]
 """What becomes of a run that is to start on a thread on which one is running: it is refused, it waits, or it takes the
 other's place. On a platform the multitask strategies `reject`, `enqueue` and `interrupt`."""
 Shortened = Literal["continue", "fork"]
-"""What is meant by an input that brings something new and lacks what the thread holds: a client that lost something, so
-that its thread goes on; or one that took it back, so that the thread forks where the two part."""
+"""What is meant by an input with something new and without some messages of the thread: a client that lost them, so
+that its thread continues; or one that took them back, so that the thread forks where the two part."""
 
 
 ROLES: Final = frozenset({"user", "assistant", "tool", "system", "developer"})
@@ -57,8 +57,8 @@ class Intake:
     busy: Busy = "reject"
     """What becomes of a second run on a thread."""
     shortened: Shortened = "continue"
-    """What is meant by something new from a client that lacks some of what the thread holds. `fork` is for front ends
-    that give an edited message a new id, and always send all they hold."""
+    """What is meant by something new from a client that sends only some of the thread's messages. `fork` is for front
+    ends that give an edited message a new id, and always send all messages that they have."""
     on_cancelled: Callable[[Any], Any] | None = None
     """What an interrupt that the user cancelled is resumed with: called with the interrupt's value. It must fit the
     interrupt's schema, or the input is refused. None: an approval of LangChain's middleware is rejected, any other

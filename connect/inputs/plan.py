@@ -160,8 +160,8 @@ def _answered(found: Answers, sent: _Sent, edited: Message | None) -> Plan:
     more = bool(waiting)
     if found.values:
         return Resume(dict(found.values), more)
-    if found.goes_on is not None:
-        return GoOn(more) if found.goes_on else Drop(more)
+    if found.continues is not None:
+        return GoOn(more) if found.continues else Drop(more)
     return Wait(tuple(message.id for message in waiting))
 
 

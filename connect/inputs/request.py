@@ -25,7 +25,7 @@ class RunRequest:
     """What the owner's hook adds."""
     past_errors: PastErrors
     view: ClientView
-    """What the client is known to hold."""
+    """What the client is known to have."""
     follows: bool = False
     """Whether it comes after a run that the same input has asked for."""
 
@@ -42,6 +42,6 @@ class RunRequest:
         )
 
     def without_answers(self, view: ClientView) -> RunRequest:
-        """The rest of the input, as a run that follows the one with its answers; the client holds `view` by then."""
+        """The rest of the input, as a run that follows the one with its answers; the client has `view` by then."""
         intake = replace(self.intake, shortened="continue", busy="queue")
         return replace(self, given=without_answers(self.given), intake=intake, view=view, follows=True)

@@ -3,13 +3,13 @@
 Rules:
 
 1. `resume` entries answer interrupts by id. One that names nothing that waits is passed over, with a line in the log:
-   it was answered already, in another tab perhaps. What no entry names goes on waiting.
+   it was answered already, in another tab perhaps. What no entry names stays pending.
 2. An answer that the interrupt can't be resumed with is refused: see `decisions`. So is all that comes with it.
 3. A cancelled entry answers with what `Intake.on_cancelled` gives for the interrupt's value; without it, with
    `decisions.cancelled`.
-4. A breakpoint takes no answer: resolved, the run goes on; cancelled, what is left of it is dropped.
+4. A breakpoint takes no answer: resolved, the run continues; cancelled, what is left of it is dropped.
 5. Older CopilotKit clients answer in `forwardedProps.command.resume`, one interrupt at a time; which, where several
-   wait, `interruptEvent` says by the value that they were shown, or the answer itself by being an object of their ids.
+   wait, `interruptEvent` says by their value, or the answer itself by being an object of their ids.
    A text is read as JSON where it is any, as `ag-ui-langgraph` reads it. `resume` wins over it.
 """
 
@@ -40,11 +40,11 @@ class Answers:
 
     values: Mapping[str, Any] = field(default_factory=dict)
     """By interrupt id, what each is resumed with."""
-    goes_on: bool | None = None
-    """At a breakpoint: whether the run is to go on. None: nothing was said."""
+    continues: bool | None = None
+    """At a breakpoint: whether the run continues. None: no answer."""
 
     def __bool__(self) -> bool:
-        return bool(self.values) or self.goes_on is not None
+        return bool(self.values) or self.continues is not None
 
 
 def is_answering(given: RunAgentInput) -> bool:
@@ -61,19 +61,19 @@ def without_answers(given: RunAgentInput) -> RunAgentInput:
     return given.model_copy(update={"resume": None, "forwarded_props": forwarded, "run_id": run_id})
 
 
-def answers(given: RunAgentInput, standing: ThreadState, on_cancelled: Callable[[Any], Any] | None) -> Answers:
+def answers(given: RunAgentInput, state: ThreadState, on_cancelled: Callable[[Any], Any] | None) -> Answers:
     """The answers in an input to what a thread waits for.
 
     Raises `InvalidInputError` where several interrupts wait and one answer does not say which it is for, and for an
     answer that does not fit its interrupt.
     """
     if given.resume:
-        return _entries(given, given.resume, standing, on_cancelled)
+        return _entries(given, given.resume, state, on_cancelled)
     command = _command(given)
     if command is None:
         return Answers()
-    found = _by_command(given, command, standing)
-    waiting = {id_of(interrupt): interrupt for interrupt in standing.interrupts}
+    found = _by_command(given, command, state)
+    waiting = {id_of(interrupt): interrupt for interrupt in state.interrupts}
     return replace(found, values={name: _fitted(value, waiting[name]) for name, value in found.values.items()})
 
 
@@ -112,12 +112,12 @@ def log_ignored(given: RunAgentInput) -> None:
 def _entries(
     given: RunAgentInput,
     entries: list[ResumeEntry],
-    standing: ThreadState,
+    state: ThreadState,
     on_cancelled: Callable[[Any], Any] | None,
 ) -> Answers:
-    waiting = {id_of(interrupt): interrupt for interrupt in standing.interrupts}
+    waiting = {id_of(interrupt): interrupt for interrupt in state.interrupts}
     found: dict[str, Any] = {}
-    goes_on: bool | None = None
+    continues: bool | None = None
     for entry in entries:
         if entry.interrupt_id in waiting:
             asked = waiting[entry.interrupt_id]
@@ -125,11 +125,11 @@ def _entries(
                 found[entry.interrupt_id] = _cancelled(asked, on_cancelled)
             else:
                 found[entry.interrupt_id] = _fitted(entry.payload, asked)
-        elif standing.is_stopped and is_breakpoint(entry.interrupt_id):
-            goes_on = entry.status == "resolved"
+        elif state.is_stopped and is_breakpoint(entry.interrupt_id):
+            continues = entry.status == "resolved"
         else:
             log_ignored(given)
-    return Answers(found, goes_on)
+    return Answers(found, continues)
 
 
 def _command(given: RunAgentInput) -> Mapping[str, Any] | None:
@@ -139,20 +139,20 @@ def _command(given: RunAgentInput) -> Mapping[str, Any] | None:
     return command if isinstance(command, Mapping) and command.get("resume") is not None else None
 
 
-def _by_command(given: RunAgentInput, command: Mapping[str, Any], standing: ThreadState) -> Answers:
+def _by_command(given: RunAgentInput, command: Mapping[str, Any], state: ThreadState) -> Answers:
     answer = _parsed(command["resume"])
-    if standing.is_stopped and not standing.interrupts:
-        return Answers(goes_on=True)
-    if not standing.interrupts:
+    if state.is_stopped and not state.interrupts:
+        return Answers(continues=True)
+    if not state.interrupts:
         log_ignored(given)
         return Answers()
-    ids = [id_of(interrupt) for interrupt in standing.interrupts]
+    ids = [id_of(interrupt) for interrupt in state.interrupts]
     if isinstance(answer, Mapping) and answer and set(answer) <= set(ids):
         return Answers(dict(answer))
     if len(ids) == 1:
         return Answers({ids[0]: answer})
-    shown = to_json(_parsed(command.get("interruptEvent")))
-    meant = [id_of(each) for each in standing.interrupts if to_json(_value_of(each)) == shown]
+    value = to_json(_parsed(command.get("interruptEvent")))
+    meant = [id_of(each) for each in state.interrupts if to_json(_value_of(each)) == value]
     if not meant:
         raise InvalidInputError(
             f"{len(ids)} interrupts wait; expected `resume` entries with their ids, got one answer that does not say "

@@ -28,5 +28,5 @@ def note_unused(known: set[str], kinds: Iterable[str], place: str) -> None:
         if kind not in known:
             known.add(kind)
             _log.warning(
-                "What clients send as %s reaches no graph (%s): %s. This is said once.", kind, place, WHY[kind]
+                "What clients send as %s reaches no graph (%s): %s. This is logged once.", kind, place, WHY[kind]
             )

@@ -30,6 +30,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.pregel import Pregel
 
 from ...translator import PROTOCOL_VERSION, STREAM_MODES, ClientView, Ending, Failed, Options, Translator, error_event
+from ..default_options import options_for
 from ..errors import (
     InvalidIdError,
     InvalidInputError,
@@ -41,7 +42,6 @@ from ..errors import (
 )
 from ..inputs.intake import OnDisconnect
 from ..run_outcome import Subgraph
-from ..shown import options_for
 from .checkpointers import check_saver, has_checkpointer, place_of
 from .configs import graph_config
 from .owners import MARK, Owners

@@ -12,7 +12,7 @@ from langgraph.graph.state import StateGraph
 from langgraph.pregel import Pregel
 
 from ...translator import Options
-from ..shown import options_for
+from ..default_options import options_for
 from .checkpointers import check_saver, place_of
 from .run_store import Graph, Runs, check_timeout, default_runs
 

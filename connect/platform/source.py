@@ -10,9 +10,9 @@ from langgraph.pregel.remote import RemoteGraph
 from langgraph_sdk.client import LangGraphClient, SyncLangGraphClient
 
 from ...translator import Options
+from ..default_options import options_for_schemas
 from ..errors import PlatformError
 from ..inputs.channels import InputChannels, input_channels_of_schemas
-from ..shown import options_for_schemas
 from .channels import with_reducers
 from .retry import RetryPolicy
 from .thread import NOT_FOUND, answer

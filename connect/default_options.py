@@ -1,5 +1,5 @@
-"""Which channels of a graph are shown by default: those of its output schema, but for a front end's own
-(`CLIENT_CHANNELS`); and which of them is the conversation. Never how they are told.
+"""Which channels of a graph are visible by default: those of its output schema, but for a front end's own
+(`CLIENT_CHANNELS`); and which of them is the conversation.
 
 The conversation is the channel `messages`, unless it is another one by its reducer: exactly one channel has LangGraph's
 `add_messages`, bare, with arguments, in a delta channel, or called by a reducer of the graph's own, and `messages` has
@@ -25,7 +25,7 @@ _DEPTH: Final = 3
 
 def options_for(graph: Pregel[Any, Any, Any, Any], **choices: Any) -> Options:
     """The options that show the channels of a compiled graph's output schema, and no other; the conversation always.
-    `copilotkit` and `ag-ui`, a front end's own, are shown only where `state_include` names them.
+    `copilotkit` and `ag-ui`, a front end's own, are visible only where `state_include` names them.
 
     The conversation is found by its reducer. `choices` are fields of `Options`, which win. Raises `TypeError` for what
     is no compiled graph, and what `Options` raises. (A platform's graphs are asked by `connect` itself.)
@@ -33,12 +33,14 @@ def options_for(graph: Pregel[Any, Any, Any, Any], **choices: Any) -> Options:
     if not isinstance(graph, Pregel):
         raise TypeError(f"expected a compiled graph, got {type(graph).__name__}")
     outputs = graph.output_channels
-    shown: dict[str, Any] = {} if isinstance(outputs, str) else {"state_include": frozenset(outputs) - CLIENT_CHANNELS}
-    return Options(**{**shown, "messages_key": messages_key_of(graph), **choices})
+    visible: dict[str, Any] = (
+        {} if isinstance(outputs, str) else {"state_include": frozenset(outputs) - CLIENT_CHANNELS}
+    )
+    return Options(**{**visible, "messages_key": messages_key_of(graph), **choices})
 
 
 def messages_key_of(graph: Pregel[Any, Any, Any, Any]) -> str:
-    """The name of the channel that holds a compiled graph's conversation."""
+    """The name of the channel of a compiled graph's conversation."""
     found = [
         name
         for name, channel in graph.channels.items()
