@@ -9,6 +9,7 @@ import sys
 import traceback
 from collections.abc import Coroutine
 from enum import StrEnum
+from importlib import metadata
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -51,6 +52,21 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="LangGraph graphs for AG-UI clients. `langgraph-agui COMMAND --help` has examples.",
 )
+
+
+def _print_version(is_asked: bool) -> None:
+    if is_asked:
+        typer.echo(f"langgraph-agui {metadata.version('langgraph-agui')}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """The options of the command itself."""
 
 
 class Busy(StrEnum):

@@ -25,14 +25,16 @@ ROLES: Final = frozenset({"user", "assistant", "tool", "system", "developer"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prepared:
-    """What an owner's hook adds to one run."""
+    """What the hook `Intake.prepare` adds to one run.
+
+    `config`: Merged over the intake's own; `configurable` and `metadata` key by key.
+    `context`: The graph's runtime context; merged over the intake's own, key by key where both are mappings.
+    `values`: Values by channel, written as a node would write them: through the channels' reducers.
+    """
 
     config: Mapping[str, Any] = field(default_factory=dict)
-    """Put over the intake's own, `configurable` and `metadata` key by key."""
     context: Any = None
-    """The graph's runtime context; put over the intake's own, key by key where both are mappings."""
     values: Mapping[str, Any] = field(default_factory=dict)
-    """Written to channels as a node would write them: through their reducers."""
 
 
 Prepare = Callable[[RunAgentInput], Prepared | Awaitable[Prepared]]
@@ -40,32 +42,38 @@ Prepare = Callable[[RunAgentInput], Prepared | Awaitable[Prepared]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Intake:
-    """What is taken from a client, and how its runs are started. Raises `ValueError` for choices that there are not."""
+    """What is accepted from a client, and how its runs are started. Raises `ValueError` for an unknown choice.
+
+    `state`: Names of the channels that the client's state is written to: replaced, not reduced. Never the messages.
+    `roles`: The roles whose messages are accepted. Without `system` and `developer` no client gives a model
+        instructions as yours are given; without `tool` none gives the result of a call; without `assistant` none
+        brings answers to a new thread.
+    `prepare`: A function of the input that is called before it runs, and the only way for its `forwardedProps` to a
+        graph. It returns `Prepared`, may be async, and raises `InvalidInputError` to refuse.
+    `config`: The config of every run: `recursion_limit`, `tags`, `configurable`, ...
+    `context`: The runtime context of every run.
+    `busy`: What happens to an input for a thread that has a run. `reject`: it is refused. `queue`: it waits. `cancel`:
+        the run is cancelled.
+    `shortened`: What a new message means from a client that sends only some of the thread's messages. `continue`: the client
+        lost them, and the thread continues. `fork`: it took them back, and the thread forks where the two differ; for
+        front ends that give an edited message a new id, and always send all their messages.
+    `on_cancelled`: A function of the value of an interrupt that the user cancelled, which gives what it is resumed
+        with. That must fit the interrupt's schema, or the input is refused. None: an approval of LangChain's middleware
+        is rejected, any other interrupt is resumed with `{"status": "cancelled"}`.
+    `on_disconnect`: What happens to a run when its last reader leaves, and to a queued input when its client does.
+        `continue`: both stay, and the input runs when its turn comes. `cancel`: the run is cancelled, and the input
+        leaves the queue.
+    """
 
     state: Collection[str] = frozenset()
-    """The channels that the client's state is written to: replaced, not reduced. Never the messages."""
     roles: Collection[str] = ROLES
-    """Whose messages are taken. Without `system` and `developer` no client gives a model instructions as yours are
-    given; without `tool` none says what came of a call, and without `assistant` none brings answers to a new thread."""
     prepare: Prepare | None = None
-    """What is done with an input before it is run, and the only way for its `forwardedProps` to a graph. May be async;
-    raise `InvalidInputError` to refuse."""
     config: Mapping[str, Any] = field(default_factory=dict)
-    """The config of every run: `recursion_limit`, `tags`, `configurable`, ..."""
     context: Any = None
-    """The runtime context of every run."""
     busy: Busy = "reject"
-    """What becomes of a second run on a thread."""
     shortened: Shortened = "continue"
-    """What is meant by something new from a client that sends only some of the thread's messages. `fork` is for front
-    ends that give an edited message a new id, and always send all messages that they have."""
     on_cancelled: Callable[[Any], Any] | None = None
-    """What an interrupt that the user cancelled is resumed with: called with the interrupt's value. It must fit the
-    interrupt's schema, or the input is refused. None: an approval of LangChain's middleware is rejected, any other
-    interrupt is resumed with `{"status": "cancelled"}`."""
     on_disconnect: OnDisconnect = "continue"
-    """What becomes of a run when its last reader leaves, and of a queued input when its client does. `continue`: both
-    stay, and the input runs when its turn comes. `cancel`: the run is cancelled, and the input leaves the queue."""
 
     def __post_init__(self) -> None:
         for name, kind in (("busy", Busy), ("shortened", Shortened), ("on_disconnect", OnDisconnect)):

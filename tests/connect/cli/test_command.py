@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,11 @@ def test_it_says_what_it_can_do(arguments: tuple[str, ...]) -> None:
     ran = command(*arguments)
     assert (ran.returncode, ran.stderr) == (0, "")
     assert re.findall(r"^  (serve|watch)  ", ran.stdout, re.MULTILINE) == ["serve", "watch"]
+
+
+def test_it_prints_its_version() -> None:
+    ran = command("--version")
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, f"langgraph-agui {version('langgraph-agui')}\n", "")
 
 
 @pytest.mark.parametrize("said", ["nope", "--nope", "serve --port x", "watch"])

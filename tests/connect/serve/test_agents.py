@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph_agui.connect import Local
+from langgraph_agui.connect import Intake, Local, Prepared
 from langgraph_agui.connect.serve import Agent, Limits, add_agui_routes, agui_app, agui_routes
 
 from fixtures.gated import GATED
@@ -36,7 +36,7 @@ def test_what_is_no_graph_is_refused_at_once_with_its_name() -> None:
         add_agui_routes(app, {"a": GATED["gated_chat"](None)})
 
 
-@pytest.mark.parametrize("made", [Agent, Limits])
+@pytest.mark.parametrize("made", [Agent, Limits, Intake, Prepared])
 def test_help_explains_every_field(made: type) -> None:
     """`help()` shows a class's own docstring, and none that is below a field."""
     explained = re.findall(r"^    `(\w+)`: [A-Z]", made.__doc__ or "", re.MULTILINE)
