@@ -12,7 +12,7 @@ What is taken of each role:
 | reasoning, activity | nothing | |
 
 Of all of them the id, which must be one, and the name. Outside stays what only a server may say: encrypted values and
-signatures, metadata, whatever AG-UI has no field for, and all that a subagent said (it is no part of a thread). So
+signatures, metadata, whatever AG-UI has no field for, and all messages of a subagent (it is no part of a thread). So
 nothing that comes in can be read as a removal or as an overwrite by a reducer.
 """
 
@@ -42,10 +42,10 @@ _SAME_ROLE: Final[Mapping[str, tuple[str, ...]]] = {
     "system": ("system", "developer"),
     "developer": ("system", "developer"),
 }
-"""By the role of what is sent, the roles of what is held; those that speak, and no others."""
+"""By the role of a sent message, the roles that it may be stored with. Other roles are not taken."""
 _SOURCE_FIELDS: Final = ("type", "value", "mimeType", "provider")
 _FILE_NAMES: Final = ("filename", "title")
-_UNANSWERED: Final = "This call was not run: the user went on without it."
+_UNANSWERED: Final = "This call was not run: the user continued without it."
 
 
 def taken(messages: Sequence[Message]) -> list[BaseMessage]:
@@ -63,8 +63,8 @@ def taken(messages: Sequence[Message]) -> list[BaseMessage]:
         first, same = wires.setdefault(message.id, (place, wire))
         if same != wire:
             raise InvalidInputError(f"messages[{place}] has the id of messages[{first}], and says something else")
-    told = to_langchain_messages([wire for _, wire in wires.values()])
-    return [message for message in map(_without_broken_calls, told) if _speaks(message)]
+    found = to_langchain_messages([wire for _, wire in wires.values()])
+    return [message for message in map(_without_broken_calls, found) if _speaks(message)]
 
 
 def same_content(stored: Any, sent: Message) -> bool:
@@ -72,41 +72,40 @@ def same_content(stored: Any, sent: Message) -> bool:
 
     Ids, names and metadata do not count; nor does whether a text is one part or several, what white space is around it,
     how its lines end, or how media is written down.
-    Calls that a client does not hold may have been hidden from it. Of a message that was truncated for it, it has no
+    Calls that a client does not have may have been hidden from it. Of a message that was truncated for it, it has no
     other content.
     """
     kinds = _SAME_ROLE.get(sent.role, ())
-    held = next((message for message in to_agui_messages([stored]) if message.role in kinds), None)
-    if held is None:
+    kept = next((message for message in to_agui_messages([stored]) if message.role in kinds), None)
+    if kept is None:
         return False
     if _is_object(sent.metadata) and sent.metadata.get("truncated") is True:
         return True
     if isinstance(sent, ToolResult):
-        return _is_result(held.content, sent)
-    if isinstance(sent, AssistantMessage) and isinstance(held, AssistantMessage):
-        calls = [_said_call(call) for call in held.tool_calls or ()]
-        if any(_said_call(call) not in calls for call in sent.tool_calls or ()):
+        return _is_result(kept.content, sent)
+    if isinstance(sent, AssistantMessage) and isinstance(kept, AssistantMessage):
+        calls = [_comparable_call(call) for call in kept.tool_calls or ()]
+        if any(_comparable_call(call) not in calls for call in sent.tool_calls or ()):
             return False
-    return _said(held.content) == _said(_as_stored(sent).content)
+    return _comparable(kept.content) == _comparable(_as_stored(sent).content)
 
 
 def left_unanswered(call_id: str, name: str) -> ToolMessage:
-    """The result of a call that nobody answered before the conversation went on: that it was not run. The same call
-    gives the same message."""
+    """The result of a call that was left unanswered: that it was not run. The same call gives the same message."""
     return ToolMessage(_UNANSWERED, tool_call_id=call_id, name=name, id=f"{call_id}-unanswered", status="error")
 
 
 def as_json(message: BaseMessage) -> dict[str, Any]:
     """A message as a platform takes it, which makes an equal one of it. For messages that come from here."""
-    told: dict[str, Any] = {"type": message.type, "content": message.content, "id": message.id}
+    found: dict[str, Any] = {"type": message.type, "content": message.content, "id": message.id}
     if isinstance(message, AIMessage) and message.tool_calls:
-        told["tool_calls"] = message.tool_calls
+        found["tool_calls"] = message.tool_calls
     if isinstance(message, ToolMessage):
-        told |= {"tool_call_id": message.tool_call_id, "status": message.status}
+        found |= {"tool_call_id": message.tool_call_id, "status": message.status}
     for name in ("name", "additional_kwargs"):
         if value := getattr(message, name):
-            told[name] = value
-    return told
+            found[name] = value
+    return found
 
 
 def _check_id(message_id: str, place: int) -> None:
@@ -144,10 +143,10 @@ def _allowed_content(content: Any) -> str | list[Wire]:
 def _allowed_part(part: Wire) -> Wire:
     if part["type"] == "text":
         return {"type": "text", "text": part["text"]}
-    told = {"type": part["type"], "source": {key: part["source"].get(key) for key in _SOURCE_FIELDS}}
+    found = {"type": part["type"], "source": {key: part["source"].get(key) for key in _SOURCE_FIELDS}}
     given = part.get("metadata")
     names = {key: given[key] for key in _FILE_NAMES if isinstance(given.get(key), str)} if _is_object(given) else {}
-    return {**told, "metadata": names} if names else told
+    return {**found, "metadata": names} if names else found
 
 
 def _is_object(value: Any) -> TypeGuard[Mapping[str, Any]]:
@@ -155,7 +154,7 @@ def _is_object(value: Any) -> TypeGuard[Mapping[str, Any]]:
 
 
 def _without_broken_calls(message: BaseMessage) -> BaseMessage:
-    """A call whose arguments are no object: nobody can run it, and a platform has no words for it."""
+    """A call whose arguments are no object: it can't be run, and a platform has no field for it."""
     return message.model_copy(update={"invalid_tool_calls": []}) if isinstance(message, AIMessage) else message
 
 
@@ -171,28 +170,30 @@ def _as_stored(sent: Any) -> Any:
     return next((message for message in read if message.role == sent.role), sent)
 
 
-def _is_result(held: Any, sent: ToolResult) -> bool:
-    """Whether a client sends a result that is held: whole, or with its parts as text, as older clients hold it."""
-    mine = _said(held)
-    return mine == _said(_as_stored(sent).content) or (isinstance(held, list) and mine == _said(_parsed(sent.content)))
+def _is_result(kept: Any, sent: ToolResult) -> bool:
+    """Whether a client sends a stored result: whole, or with its parts as text, as older clients have it."""
+    mine = _comparable(kept)
+    return mine == _comparable(_as_stored(sent).content) or (
+        isinstance(kept, list) and mine == _comparable(_parsed(sent.content))
+    )
 
 
-def _said(content: Any) -> list[Any]:
-    """What a content says: texts, joined where nothing is between them, and media, each by its kind and its source."""
+def _comparable(content: Any) -> list[Any]:
+    """The blocks that are compared: texts, adjacent ones joined, and media, each by its kind and its source."""
     parts = content if isinstance(content, list) else [{"type": "text", "text": content or ""}]
-    said: list[Any] = []
+    blocks: list[Any] = []
     for item in parts:
         part = item.model_dump(by_alias=True, exclude_none=True) if isinstance(item, BaseModel) else item
         if not _is_object(part):
             continue
         text = part.get("text") if part.get("type") == "text" else None
-        if isinstance(text, str) and said and isinstance(said[-1], str):
-            said[-1] += text
+        if isinstance(text, str) and blocks and isinstance(blocks[-1], str):
+            blocks[-1] += text
         elif isinstance(text, str):
-            said.append(text)
+            blocks.append(text)
         elif _is_object(part.get("source")):
-            said.append((part.get("type"), part["source"]))
-    texts = (item.replace("\r\n", "\n").strip() if isinstance(item, str) else item for item in said)
+            blocks.append((part.get("type"), part["source"]))
+    texts = (item.replace("\r\n", "\n").strip() if isinstance(item, str) else item for item in blocks)
     return [item for item in texts if item != ""]
 
 
@@ -203,8 +204,8 @@ def _parsed(text: Any) -> Any:
         return text
 
 
-def _said_call(call: ToolCall) -> tuple[str, str, str]:
+def _comparable_call(call: ToolCall) -> tuple[str, str, str]:
     arguments = call.function.arguments
-    with suppress(ValueError):  # what is no JSON (cut short, say) compares as text
+    with suppress(ValueError):  # what is no JSON (an unfinished text, say) compares as text
         arguments = orjson.dumps(orjson.loads(arguments or "{}"), option=orjson.OPT_SORT_KEYS).decode()
     return call.id, call.function.name, arguments

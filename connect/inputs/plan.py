@@ -2,26 +2,26 @@
 
     waits for an answer --some answered--> Resume     (`more`: new messages are run after it)
                         --breakpoint-----> GoOn, or Drop where it was cancelled
-                        --no answer------> Wait       nothing runs; it is told what waits
+                        --no answer------> Wait       nothing runs; the client gets what waits
     else                --an edit--------> Fork       from the checkpoint before it, if it is one: see `history`
                         --something new--> Begin      or Fork, where the owner says that what is left out was taken back
                         --nothing new----> Again      a shortened list that ends in a question: the answer is made anew
                                          > GoOn       the last run left work undone: it is tried again
                                          > Nothing    all is done: an answer without a question, a request that came
-                                                      again, a client that lacks the end of what it was told,
+                                                      again, a client that is missing the end of what was emitted,
                                                       calls that wait for the front end's results, a result of a
                                                       call that waits for none any more
-                                         > Begin      a graph can do something without being told anything
+                                         > Begin      a graph can run without an input
 
-What is new (a client sends all it holds, and may hold less than the thread, or what the thread has removed):
+What is new (a client sends all that it has, which may be less than the thread, or what the thread has removed):
 
-1. To a thread that holds no message everything is new, also what an assistant said: a conversation may be brought.
-2. Otherwise, what users, systems and developers say after the last message that the thread knows, and that an assistant
-   said: what stands before was there once, and was removed; or it is the half answer of a run that broke off.
+1. To a thread without messages everything is new, assistants' messages too: a conversation may be brought.
+2. Otherwise, what users, systems and developers say after the last message that the thread knows, and that an
+   assistant sent: what stands before was there once, and was removed; or it is the half answer of a run that broke off.
 3. A tool's result is new, wherever it stands, if its call waits for one, and is none of a tool that the graph runs
    itself: of those only the graph says what came of them, also if they were stopped. Others are not taken.
-4. A message under a known id with other content is an edit, if the thread never held it so. Only users' are. While an
-   answer is waited for it waits too, as new messages do.
+4. A message under a known id with other content is an edit, if the thread never had that content. Only users' are.
+   While an interrupt is pending it waits, as new messages do.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from .messages import same_content
 from .resume import Answers, answers, is_answering, log_ignored
 from .thread_state import ThreadState
 
-_SAID = ("user", "system", "developer")
+_SPEAKERS = ("user", "system", "developer")
 _ASKS = ("user", "tool")
 
 
@@ -51,7 +51,7 @@ class Begin:
 
 @dataclass(frozen=True, slots=True)
 class Resume:
-    """The run that waits goes on, with these answers, by interrupt id."""
+    """The run that waits continues, with these answers, by interrupt id."""
 
     values: dict[str, Any]
     more: bool = False
@@ -85,7 +85,7 @@ class Nothing:
     """Nothing runs: what was asked for is done."""
 
     late: tuple[str, ...] = ()
-    """The tool calls whose results came too late: the thread has another result, or went on without one."""
+    """The tool calls whose results came too late: the thread has another result, or continued without one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class Fork:
     before: str
     messages: Sequence[Message] = ()
     edited: Message | None = None
-    """The message that is an edit, if the thread never held it so."""
+    """The message that is an edit, if the thread never had that content."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ Plan = Begin | Resume | GoOn | Drop | Wait | Nothing | Fork | Again
 
 def plan(
     given: RunAgentInput,
-    standing: ThreadState,
+    state: ThreadState,
     intake: Intake,
     *,
     unedited: Collection[str] = (),
@@ -122,15 +122,15 @@ def plan(
 ) -> Plan:
     """What kind of run the input asks for.
 
-    `unedited`: ids of messages whose content differs, but is one the thread held once. `follows`: its answers were run
-    already; what is left are new messages, if any. Raises `InvalidInputError` where an answer does not say to which of
+    `unedited`: ids of messages whose content differs, but is one that the thread had once. `follows`: its answers were
+    run already; what is left are new messages, if any. Raises `InvalidInputError` where an answer does not say to which of
     several questions it belongs.
     """
-    sent = _Sent(given.messages, standing, intake.roles)
+    sent = _Sent(given.messages, state, intake.roles)
     edited = sent.edited(unedited)
-    if standing.waits:
-        return _answered(answers(given, standing, intake.on_cancelled), sent, edited)
-    if is_answering(given) and given.run_id != standing.run_id:
+    if state.waits:
+        return _answered(answers(given, state, intake.on_cancelled), sent, edited)
+    if is_answering(given) and given.run_id != state.run_id:
         log_ignored(given)
     if edited is not None:
         return Fork(edited.id, [edited, *sent.new_after(edited)], edited)
@@ -139,15 +139,15 @@ def plan(
         return Begin(sent.new) if parted is None else Fork(parted, sent.new)
     if follows:
         return Nothing()
-    return _nothing_new(given, sent, standing)
+    return _nothing_new(given, sent, state)
 
 
-def _nothing_new(given: RunAgentInput, sent: _Sent, standing: ThreadState) -> Plan:
+def _nothing_new(given: RunAgentInput, sent: _Sent, state: ThreadState) -> Plan:
     answering = is_answering(given)
     again = None if answering else sent.shortened()
     if again is not None:
-        return Nothing() if given.run_id == standing.run_id else Again(again)
-    if standing.is_unfinished and (standing.has_failed or not answering):
+        return Nothing() if given.run_id == state.run_id else Again(again)
+    if state.is_unfinished and (state.has_failed or not answering):
         return GoOn()
     if answering or sent.is_behind() or sent.waits_for_results:
         return Nothing()
@@ -166,75 +166,75 @@ def _answered(found: Answers, sent: _Sent, edited: Message | None) -> Plan:
 
 
 class _Sent:
-    """What a client sent, beside what the thread holds."""
+    """What a client sent, beside what the thread has."""
 
-    def __init__(self, messages: Sequence[Message], standing: ThreadState, roles: Collection[str]) -> None:
-        self._held = dict(zip(message_ids(standing.messages), standing.messages, strict=True))
+    def __init__(self, messages: Sequence[Message], state: ThreadState, roles: Collection[str]) -> None:
+        self._stored = dict(zip(message_ids(state.messages), state.messages, strict=True))
         self._sent = [message for message in messages if message.role in roles]
-        calls = unanswered_calls(standing.messages)
-        self._calls = {call_id for call_id, name in calls if name not in standing.own_tools}
+        calls = unanswered_calls(state.messages)
+        self._calls = {call_id for call_id, name in calls if name not in state.own_tools}
         self.waits_for_results = bool(calls)
-        """Whether the thread ends in calls that nobody has answered."""
+        """Whether the thread ends in unanswered calls."""
         self.new = self._new()
         """What is new, in the client's order."""
 
     def edited(self, unedited: Collection[str]) -> Message | None:
-        """The first message of a user that is held with other content."""
-        known = (each for each in self._sent if each.role == "user" and each.id in self._held)
+        """The first message of a user that is stored with other content."""
+        known = (each for each in self._sent if each.role == "user" and each.id in self._stored)
         asked = (each for each in known if each.id not in unedited)
-        return next((each for each in asked if not same_content(self._held[each.id], each)), None)
+        return next((each for each in asked if not same_content(self._stored[each.id], each)), None)
 
     def new_after(self, edited: Message) -> list[Message]:
         """What users say after an edited message that is new as well."""
         since = next(place for place, each in enumerate(self._sent) if each is edited)
         later = {id(message) for message in self._sent[since:]}
-        return [message for message in self.new if message.role in _SAID and id(message) in later]
+        return [message for message in self.new if message.role in _SPEAKERS and id(message) in later]
 
     def shortened(self) -> str | None:
         """The id of the question that the client's list ends with, where the thread's has gone on after it."""
         last = next((message for message in reversed(self._sent) if message.role not in ("system", "developer")), None)
-        if last is None or last.role not in _ASKS or last.id not in self._held:
+        if last is None or last.role not in _ASKS or last.id not in self._stored:
             return None
         return None if self._after(last.id) is None else last.id
 
     def is_behind(self) -> bool:
-        """Whether the client lacks the end of what the thread holds, or of its last message."""
-        last = next((message for message in reversed(self._sent) if message.id in self._held), None)
+        """Whether the client is missing the end of the thread, or of its last message."""
+        last = next((message for message in reversed(self._sent) if message.id in self._stored), None)
         if last is None:
             return False
-        return self._after(last.id) is not None or not same_content(self._held[last.id], last)
+        return self._after(last.id) is not None or not same_content(self._stored[last.id], last)
 
     def late(self) -> tuple[str, ...]:
-        """The calls of the results that the client's list ends with and the thread does not hold, where none is new."""
+        """The calls of the results that the client's list ends with and the thread does not have, where none is new."""
         calls: list[str] = []
         for message in reversed(self._sent):
-            if message.role == "tool" and message.id not in self._held:
+            if message.role == "tool" and message.id not in self._stored:
                 calls.append(message.tool_call_id)
             elif message.role not in ("system", "developer"):
                 break
         return tuple(reversed(calls))
 
     def parted(self) -> str | None:
-        """The id of the first message that the thread holds and the client does not, after all that both do."""
-        known = [message.id for message in self._sent if message.id in self._held]
-        return self._after(known[-1]) if known else next(iter(self._held), None)
+        """The id of the first message that the thread has and the client has not, after all that both have."""
+        known = [message.id for message in self._sent if message.id in self._stored]
+        return self._after(known[-1]) if known else next(iter(self._stored), None)
 
     def _new(self) -> list[Message]:
-        if not self._held:
+        if not self._stored:
             return list(self._sent)
-        known = [place for place, each in enumerate(self._sent) if each.id in self._held or each.role == "assistant"]
+        known = [place for place, each in enumerate(self._sent) if each.id in self._stored or each.role == "assistant"]
         since = known[-1] + 1 if known else 0
         return [message for place, message in enumerate(self._sent) if self._is_new(message, place >= since)]
 
     def _is_new(self, message: Message, is_last: bool) -> bool:
-        if message.id in self._held:
+        if message.id in self._stored:
             return False
         if message.role == "tool":
             return message.tool_call_id in self._calls
-        return is_last and message.role in _SAID
+        return is_last and message.role in _SPEAKERS
 
     def _after(self, message_id: str) -> str | None:
-        """The id of the message that the thread holds after this one."""
-        ids = list(self._held)
+        """The id of the message that the thread has after this one."""
+        ids = list(self._stored)
         place = ids.index(message_id) + 1
         return ids[place] if place < len(ids) else None

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parent.parent.parent
 UNCLEAN: Final = {
     ".": ("backend errors streams timed_iterator"),
     "cli": ("__init__ commands errors graphs platforms project screen serve targets watch welcome wording"),
-    "inputs": ("forking graph_input messages plan thread_state"),
+    "inputs": ("forking graph_input thread_state"),
     "local": ("connect event_log outcome owners run run_store source starts submit thread_state turns watch"),
     "platform": (
         "attach connect http outcome partial_messages replayed run_stream source submit thread thread_state "
