@@ -54,7 +54,7 @@ class Intake:
     `context`: The runtime context of every run.
     `busy`: What happens to an input for a thread that has a run. `reject`: it is refused. `queue`: it waits. `cancel`:
         the run is cancelled.
-    `shortened`: What a new message means from a client that sends only some of the thread's messages. `continue`: the client
+    `shortened`: What a new message means from a client that sends only some of the thread's messages. `continue`: it
         lost them, and the thread continues. `fork`: it took them back, and the thread forks where the two differ; for
         front ends that give an edited message a new id, and always send all their messages.
     `on_cancelled`: A function of the value of an interrupt that the user cancelled, which gives what it is resumed

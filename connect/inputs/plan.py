@@ -123,8 +123,8 @@ def plan(
     """What kind of run the input asks for.
 
     `unedited`: ids of messages whose content differs, but is one that the thread had once. `follows`: its answers were
-    run already; what is left are new messages, if any. Raises `InvalidInputError` where an answer does not say to which of
-    several questions it belongs.
+    run already; what is left are new messages, if any. Raises `InvalidInputError` where an answer does not say to
+    which of several questions it belongs.
     """
     sent = _Sent(given.messages, state, intake.roles)
     edited = sent.edited(unedited)
