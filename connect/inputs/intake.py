@@ -33,7 +33,7 @@ class Prepared:
     """
 
     config: Mapping[str, Any] = field(default_factory=dict)
-    context: Any = None
+    context: object = None
     values: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -69,7 +69,7 @@ class Intake:
     roles: Collection[str] = ROLES
     prepare: Prepare | None = None
     config: Mapping[str, Any] = field(default_factory=dict)
-    context: Any = None
+    context: object = None
     busy: Busy = "reject"
     shortened: Shortened = "continue"
     on_cancelled: Callable[[Any], Any] | None = None
