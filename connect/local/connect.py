@@ -1,10 +1,7 @@
-"""One thread of a compiled graph in this process: what is told of it (`connect_local`), and how its run is stopped.
+"""One thread of a compiled graph in this process: `connect_local` reads it, `cancel_local` stops its run.
 
-Here: the order of looking. Never here: what a checkpoint tells of its run's end (`local_ended`), or how a run is read
-(`broadcast`).
-
-The registry is asked first, and again after the checkpointer has answered: a run may have started, or even ended,
-meanwhile. So what is told is of one moment.
+The registry is read first, and again after the checkpointer: a run may have started, or even ended, meanwhile. So the
+events are those of one moment.
 """
 
 from __future__ import annotations
@@ -23,6 +20,7 @@ from ..idle import idle_events
 from ..readers import Reader, direct_options
 from ..run_outcome import PastErrors, RunOutcome
 from .checkpointers import has_checkpointer, reading
+from .feed import Feed
 from .outcome import ended, ended_unsaved, needs_stops
 from .run import CANCEL_WAIT, Run, RunStatus
 from .run_store import LastRun, agent_of
@@ -31,7 +29,7 @@ if TYPE_CHECKING:
     from .source import Local
 
 NOT_FOUND = "not_found"
-"""The code for a run that was asked for and is neither going on nor the thread's last."""
+"""The code for a run that was asked for and is neither active nor the thread's last."""
 
 Graph = Pregel[Any, Any, Any, Any]
 
@@ -45,10 +43,11 @@ async def connect_local(
     run_id: str | None = None,
     past_errors: PastErrors = "error",
 ) -> Batches:
-    """What the thread holds and what runs on it, to its end; nothing for an unknown thread, or another agent's.
+    """The thread's state, its active run and the runs queued behind it, to their end; no events for an unknown thread,
+    or another agent's.
 
-    `options`: of a run that is over; None shows the channels of the graph's output schema. `run_id`: the run to emit;
-    one that is neither going on nor the thread's last is `RUN_ERROR`, as is what the checkpointer raises.
+    `options`: of a run that has ended; None gives the channels of the graph's output schema. `run_id`: this run alone;
+    one that is neither active nor the thread's last is `RUN_ERROR`, as is what the checkpointer raises.
     """
     options = options or await source.options()
     try:
@@ -76,12 +75,29 @@ async def open_local(
     options = direct_options(options or await source.options())
     with reading(log_context(agent_of(source.graph, source.agent), thread_id, run_id)):
         now = await found(source, thread_id)
+        feed = source.runs.feed(source.place, thread_id)  # in the same turn: it has every later run
         if now is not None and not await source.may_use(thread_id):
             now, run_id = None, None  # it is another agent's: there is nothing, also no error
-    return _told(now, thread_id, reader, options, run_id, past_errors)
+    batches = _present(now, thread_id, reader, options, run_id, past_errors)
+    return batches if now is None or run_id is not None else _with_queued(batches, source, thread_id, reader, feed)
 
 
-async def _told(
+async def _with_queued(batches: Batches, source: Local, thread_id: str, reader: Reader, feed: Feed) -> Batches:
+    """The batches, and then those of the runs that are queued on the thread."""
+
+    def is_queued() -> bool:
+        return source.runs.queued(source.place, thread_id) > 0
+
+    async with aclosing(batches):
+        async for batch in batches:
+            yield batch
+    while (run := await feed.next_run(is_queued)) is not None:
+        async with aclosing(run.attach(reader)) as following:
+            async for batch in following:
+                yield batch
+
+
+async def _present(
     now: Run | RunOutcome | None,
     thread_id: str,
     reader: Reader,
@@ -90,7 +106,7 @@ async def _told(
     past_errors: PastErrors,
 ) -> Batches:
     if run_id is not None and (now is None or now.run_id != run_id):
-        yield _refusal(reader, f"The run {run_id!r} is neither going on nor the thread's last.", NOT_FOUND)
+        yield _refusal(reader, f"The run {run_id!r} is neither active nor the thread's last.", NOT_FOUND)
     elif isinstance(now, Run):
         async with aclosing(now.attach(reader)) as batches:
             async for batch in batches:

@@ -44,9 +44,10 @@ from ..inputs.intake import OnDisconnect
 from ..run_outcome import Subgraph
 from .checkpointers import check_saver, has_checkpointer, place_of
 from .configs import graph_config
+from .feed import Feed
 from .owners import MARK, Owners
+from .poller import Pollers
 from .run import CANCEL_WAIT, Run
-from .starts import Starts
 from .summary import OnRunEnd
 from .turns import Turns
 
@@ -109,10 +110,11 @@ class Runs:
         self._live: dict[_Key, Run] = {}
         self._lingering: OrderedDict[_Key, tuple[Run, asyncio.TimerHandle]] = OrderedDict()
         self._remembered: OrderedDict[_Key, LastRun] = OrderedDict()
-        self._starts: weakref.WeakKeyDictionary[Starts, _Key] = weakref.WeakKeyDictionary()
+        self._feeds: weakref.WeakKeyDictionary[Feed, _Key] = weakref.WeakKeyDictionary()
         self.owned: dict[asyncio.Task[Any], _Queued] = {}
         """Inputs that are to run when another run has ended, with their agent and thread."""
         self.turns = Turns()
+        self.pollers = Pollers()
         self.owners = Owners()
 
     async def __aenter__(self) -> Runs:
@@ -170,8 +172,8 @@ class Runs:
         )
         self._forget(key)
         self._live[key] = run
-        for starts in [starts for starts, wanted in self._starts.items() if wanted == key]:
-            starts.started(run)
+        for feed in self._feeds_of(key):
+            feed.start(run)
         return run
 
     def find(self, place: Hashable, thread_id: str) -> Run | None:
@@ -185,11 +187,14 @@ class Runs:
         """How the last run of this process on a thread ended, if its graph has a checkpointer."""
         return self._remembered.get(self._key(place, thread_id))
 
-    def starts(self, place: Hashable, thread_id: str) -> Starts:
-        """The runs that start on a thread from now on."""
-        starts = Starts()
-        self._starts[starts] = self._key(place, thread_id)
-        return starts
+    def feed(self, place: Hashable, thread_id: str) -> Feed:
+        """What happens on a thread from now on."""
+        feed = Feed()
+        self._feeds[feed] = self._key(place, thread_id)
+        return feed
+
+    def _feeds_of(self, key: _Key) -> list[Feed]:
+        return [feed for feed, each in self._feeds.items() if each == key]
 
     def active(self, place: Hashable, thread_id: str) -> Run | None:
         """The run that is running or stopping on a thread."""
@@ -255,9 +260,9 @@ class Runs:
         return task
 
     async def aclose(self) -> None:
-        """Cancels what runs and waits for its end; forgets what lingers; ends all `starts`."""
-        for starts in list(self._starts):
-            starts.close()
+        """Cancels what runs and waits for its end; forgets what lingers; ends all feeds."""
+        for feed in list(self._feeds):
+            feed.close()
         await self._stop(lambda: _cancelled(list(self.owned)), lambda key, run: True)
         if self._hooks:
             await asyncio.wait(self._hooks, timeout=self._close_wait)
@@ -266,7 +271,9 @@ class Runs:
             self._forget(key)
 
     def _disown(self, task: asyncio.Task[Any], place: str) -> None:
-        del self.owned[task]
+        key = self.owned.pop(task).key
+        for feed in self._feeds_of(key):
+            feed.wake()
         error = None if task.cancelled() else task.exception()
         if isinstance(error, InvalidIdError | InvalidInputError | RunConflictError | ThreadNotFoundError):
             _log.warning("A queued input was refused (%s): %s", place, error)

@@ -17,7 +17,8 @@ The registry says when a run starts; the checkpointer is looked at in intervals.
 from __future__ import annotations
 
 import logging
-from contextlib import aclosing
+from contextlib import ExitStack, aclosing
+from functools import partial
 from typing import Any
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -28,7 +29,6 @@ from ..errors import UnreadableError, failed, log_context
 from ..idle import end_events, idle_events
 from ..readers import Reader, direct_options
 from ..run_outcome import PastErrors, RunOutcome, written_as
-from ..timed_iterator import Silence, TimedIterator
 from .checkpointers import has_checkpointer
 from .connect import ended_at, found
 from .outcome import UNFINISHED
@@ -62,23 +62,32 @@ async def watched_local(
     Ends when the registry is closed, and in `RUN_ERROR` when the checkpointer raises and goes on to.
     """
     watch = _Watch(source, thread_id, reader, direct_options(options or await source.options()), past_errors)
-    starts = TimedIterator(source.runs.starts(source.place, thread_id))
-    run = source.runs.find(source.place, thread_id)  # in the same turn: every other one is among the starts
-    try:
+    runs, key = source.runs, (source.place, thread_id)
+    feed = runs.feed(*key)
+    run = runs.find(*key)  # in the same turn: every later run is in the feed
+    with ExitStack() as stack:
+        poller = None
+        if has_checkpointer(source.graph):
+            polling = runs.pollers.watching(
+                key, feed, poll, partial(_mark_of, source, thread_id), lambda: runs.active(*key) is not None
+            )
+            poller = stack.enter_context(polling)
         while not watch.is_over:
             if run is not None and await watch.may_show(run):
                 async with aclosing(watch.run(run)) as batches:
                     async for batch in batches:
                         yield batch
-            elif run is None and (events := await watch.news()):
-                yield to_batch(events)
+                if poller is not None:
+                    poller.hurry()
+            elif run is None:
+                if events := await watch.news():
+                    yield to_batch(events)
+                if watch.has_failed and poller is not None:
+                    poller.repeat()
             try:
-                started = await starts.next(poll if has_checkpointer(source.graph) else None)
+                run = await anext(feed)
             except StopAsyncIteration:
                 return
-            run = None if isinstance(started, Silence) else started
-    finally:
-        await starts.aclose()
 
 
 class _Watch:
@@ -106,6 +115,11 @@ class _Watch:
         """The checkpoint that it was seen at last."""
         self._failures = 0
         self._place = log_context(agent_of(source.graph, source.agent), thread_id)
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether the last read of the thread raised."""
+        return self._failures > 0
 
     async def may_show(self, run: Run) -> bool:
         """Whether this run is on no other agent's thread."""
@@ -141,7 +155,7 @@ class _Watch:
         return events
 
     async def _looked(self, is_first: bool) -> list[Event]:
-        mark = await self._newest()
+        mark = await _mark_of(self._source, self._thread_id)
         if mark == self._mark and not is_first:
             return []
         now = await found(self._source, self._thread_id)
@@ -216,13 +230,14 @@ class _Watch:
         self._reader.view.apply(event)
         return [event]
 
-    async def _newest(self) -> tuple[str, int] | None:
-        """What the thread's newest checkpoint is, and how much was written to it since."""
-        saver = self._source.graph.checkpointer
-        if not isinstance(saver, BaseCheckpointSaver):
-            return None
-        kept = await saver.aget_tuple({"configurable": {"thread_id": self._thread_id, "checkpoint_ns": ""}})
-        return None if kept is None else (kept.checkpoint["id"], len(kept.pending_writes or ()))
+
+async def _mark_of(source: Local, thread_id: str) -> tuple[str, int] | None:
+    """The thread's newest checkpoint, and how many writes it has since."""
+    saver = source.graph.checkpointer
+    if not isinstance(saver, BaseCheckpointSaver):
+        return None
+    saved = await saver.aget_tuple({"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}})
+    return None if saved is None else (saved.checkpoint["id"], len(saved.pending_writes or ()))
 
 
 def _brief(ended: RunOutcome) -> Any:

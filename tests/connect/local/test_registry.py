@@ -189,54 +189,54 @@ def test_an_event_loop_that_ends_with_a_run_in_it_ends_the_run() -> None:
 async def test_a_watcher_is_told_of_each_run_that_starts() -> None:
     graph = quick()
     async with Runs() as runs:
-        starts = runs.starts(graph, "t")
-        coming = asyncio.create_task(anext(starts))
+        feed = runs.feed(graph, "t")
+        coming = asyncio.create_task(anext(feed))
         await turns()
         first = runs.start(graph, HELLO, on("t"))
         assert await coming is first
         await first.wait()
         second = runs.start(graph, HELLO, on("t"))
-        assert await anext(starts) is second
+        assert await anext(feed) is second
 
 
 async def test_a_watcher_is_not_told_of_runs_of_other_threads() -> None:
     graph = quick()
     async with Runs() as runs:
-        starts = runs.starts(graph, "t")
+        feed = runs.feed(graph, "t")
         runs.start(graph, HELLO, on("other"))
         mine = runs.start(graph, HELLO, on("t"))
-        assert await anext(starts) is mine
+        assert await anext(feed) is mine
 
 
 async def test_a_watcher_that_was_not_waiting_misses_no_run() -> None:
     graph = quick(InMemorySaver())
     async with Runs() as runs:
-        starts = runs.starts(graph, "t")
+        feed = runs.feed(graph, "t")
         started = []
         for _ in range(2):
             started.append(runs.start(graph, HELLO, on("t")))
             await started[-1].wait()
-        assert [await anext(starts), await anext(starts)] == started
+        assert [await anext(feed), await anext(feed)] == started
 
 
 async def test_a_watcher_that_has_gone_away_is_forgotten() -> None:
     graph = quick()
     async with Runs() as runs:
-        starts = runs.starts(graph, "t")
-        gone = weakref.ref(starts)
-        waiting_for_one = asyncio.create_task(anext(starts))
+        feed = runs.feed(graph, "t")
+        gone = weakref.ref(feed)
+        waiting_for_one = asyncio.create_task(anext(feed))
         await turns()
         waiting_for_one.cancel()
         await asyncio.wait([waiting_for_one])
-        del starts, waiting_for_one
+        del feed, waiting_for_one
         gc.collect()
         assert gone() is None
 
 
 async def test_watching_ends_with_the_registry() -> None:
     runs = Runs()
-    starts = runs.starts(quick(), "t")
-    coming = asyncio.create_task(anext(starts, None))
+    feed = runs.feed(quick(), "t")
+    coming = asyncio.create_task(anext(feed, None))
     await turns()
     await runs.aclose()
     assert await coming is None

@@ -1,0 +1,70 @@
+"""What happens on one thread of this process, for one reader that follows it: `Feed`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+
+from .run import Run
+
+_MOST = 16
+"""Runs that are kept for a reader that is behind. What older ones left is in the next one's view."""
+
+
+class Feed:
+    """An async iterator over the runs that start on a thread after it was made; None stands for a change of the
+    thread's checkpoints. Runs come before changes, and many changes are one. Made by `Runs.feed`.
+
+    It ends when the registry is closed. It needs no closing: the registry has weak references only.
+    """
+
+    def __init__(self) -> None:
+        self._runs: deque[Run] = deque(maxlen=_MOST)
+        self._has_changed = False
+        self._news = asyncio.Event()
+        self._is_closed = False
+
+    def __aiter__(self) -> Feed:
+        return self
+
+    async def __anext__(self) -> Run | None:
+        while not (self._runs or self._has_changed):
+            if self._is_closed:
+                raise StopAsyncIteration
+            await self._wait()
+        if self._runs:
+            return self._runs.popleft()
+        self._has_changed = False
+        return None
+
+    async def next_run(self, is_expected: Callable[[], bool]) -> Run | None:
+        """The next run that starts; None as soon as none is expected, and when the registry is closed."""
+        while not self._runs:
+            if self._is_closed or not is_expected():
+                return None
+            await self._wait()
+        return self._runs.popleft()
+
+    def start(self, run: Run) -> None:
+        """A run has started."""
+        self._runs.append(run)
+        self._news.set()
+
+    def change(self) -> None:
+        """The thread's checkpoints have changed, or could not be read."""
+        self._has_changed = True
+        self._news.set()
+
+    def wake(self) -> None:
+        """An input of the thread is no longer queued."""
+        self._news.set()
+
+    def close(self) -> None:
+        """Nothing more will happen."""
+        self._is_closed = True
+        self._news.set()
+
+    async def _wait(self) -> None:
+        self._news.clear()
+        await self._news.wait()

@@ -1,0 +1,120 @@
+"""One poller per thread, for all its watchers: writes by others to a checkpointer leave no stream, so it is read in
+intervals. `Poller` of one thread, `Pollers` of all.
+
+Rules:
+- The interval is the shortest that a watcher of the thread asks for. Each read without a change makes it longer, up to
+  `_LONGEST` times; a change, a new watcher and the end of a run of this process make it short again.
+- While a run of this process is active on the thread nothing is read: its watchers get the run's own events.
+- A read that raises counts as a change: the watchers read the thread themselves, and log and emit what it raises.
+- The poller's task lives as long as it has watchers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Awaitable, Callable, Generator, Hashable
+from contextlib import contextmanager
+from typing import Any, Final
+
+from .feed import Feed
+
+_GROWTH: Final = 1.5
+_LONGEST: Final = 10
+"""How many times its interval a poller waits at most."""
+
+_UNKNOWN: Final = object()
+
+
+class Poller:
+    """Reads the mark of a thread's newest checkpoint; `is_busy`: whether a run of this process is active on it."""
+
+    def __init__(self, read: Callable[[], Awaitable[Any]], is_busy: Callable[[], bool]) -> None:
+        self._read = read
+        self._is_busy = is_busy
+        self._mark: Any = _UNKNOWN
+        self._growth = 1.0
+        self._task: asyncio.Task[None] | None = None
+        self._intervals: dict[Feed, float] = {}
+
+    @property
+    def has_watchers(self) -> bool:
+        """Whether anything is to be read."""
+        return bool(self._intervals)
+
+    @property
+    def interval(self) -> float:
+        """Seconds until the next read."""
+        return min(self._intervals.values()) * self._growth
+
+    def join(self, feed: Feed, interval: float) -> None:
+        """Adds a watcher, which has read the thread or is about to: `interval` in seconds."""
+        is_shorter = interval < min(self._intervals.values(), default=math.inf)
+        self._intervals[feed] = interval
+        if is_shorter or self._growth > 1:
+            self._restart()
+
+    def leave(self, feed: Feed) -> None:
+        """Removes a watcher; the last one ends the task."""
+        self._intervals.pop(feed, None)
+        if not self._intervals and self._task is not None:
+            self._task.cancel()
+            self._task = None
+
+    def repeat(self) -> None:
+        """Makes the next read a change: a watcher could not read the thread."""
+        self._mark = _UNKNOWN
+
+    def hurry(self) -> None:
+        """Makes the interval short again."""
+        if self._growth > 1:
+            self._restart()
+
+    def _restart(self) -> None:
+        self._growth = 1.0
+        if self._task is not None:
+            self._task.cancel()
+        self._task = asyncio.get_running_loop().create_task(self._poll()) if self._intervals else None
+
+    async def _poll(self) -> None:
+        while True:
+            await asyncio.sleep(self.interval)
+            if self._is_busy():
+                self._growth = 1.0
+                continue
+            try:
+                mark = await self._read()
+            except Exception:  # whatever a checkpointer raises: the watchers read it too, and log it
+                mark = _UNKNOWN
+            is_new = mark is not _UNKNOWN and mark != self._mark
+            self._growth = 1.0 if is_new else min(self._growth * _GROWTH, _LONGEST)
+            self._mark = mark
+            if is_new or mark is _UNKNOWN:
+                for feed in self._intervals:
+                    feed.change()
+
+
+class Pollers:
+    """The pollers of one event loop, by checkpointer and thread id, as `Runs`; each exists while it has watchers."""
+
+    def __init__(self) -> None:
+        self._pollers: dict[tuple[Hashable, str], Poller] = {}
+
+    @contextmanager
+    def watching(
+        self,
+        key: tuple[Hashable, str],
+        feed: Feed,
+        interval: float,
+        read: Callable[[], Awaitable[Any]],
+        is_busy: Callable[[], bool],
+    ) -> Generator[Poller, None, None]:
+        """The poller of a thread, with this watcher within the block."""
+        poller = self._pollers.setdefault(key, Poller(read, is_busy))
+        poller.join(feed, interval)
+        try:
+            yield poller
+        finally:
+            poller.leave(feed)
+            if not poller.has_watchers and self._pollers.get(key) is poller:
+                del self._pollers[key]
