@@ -59,7 +59,7 @@ def inside(app: Any, runs: Runs) -> dict[str, int]:
         "files": len(list(Path("/proc/self/fd").iterdir())),
         "memory": resident(),
         "readers": places.readers,
-        "told": places.told,
+        "told": places.starting,
         "running": runs.running,
     }
 

@@ -1,7 +1,7 @@
 """The command `langgraph-agui`: the one folder that imports typer, rich and uvicorn.
 
 Here: what is asked for on the command line, graphs found as LangGraph's own tools find them, and what a person is
-shown. Never here: what a client is answered (`connect.serve`), or how a run is told (`connect`).
+shown. Never here: what a client is answered (`connect.serve`), or which events a run has (`connect`).
 Nothing of the extra is imported before `main` is called, so that it can say which extra is missing.
 """
 
@@ -14,7 +14,7 @@ _EXTRA = frozenset({"typer", "rich", "starlette", "uvicorn", "dotenv"})
 
 
 def main() -> NoReturn:
-    """The console script. Exits with 2 for words that can't be meant, with 1 for what did not work, saying why."""
+    """The console script. Exits with 2 for words that can't be meant, with 1 for what did not work, and why."""
     try:
         from .commands import run
 

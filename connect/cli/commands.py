@@ -33,7 +33,7 @@ Examples:
   langgraph-agui serve planner=my_app:plan writer=my_app:write --port 9000
   langgraph-agui serve https://my-deployment.langgraph.app
 """
-_WATCH = """Tells what a thread holds, and every run of it from then on, whoever starts it: a user, a cron.
+_WATCH = """Prints a thread, and every run of it from then on, by any user or cron.
 
 SOURCE is the URL of a server, or a graph (my_app:graph, ./agent.py:graph) whose threads are in a SQLite file or with
 its own checkpointer. Ends with Ctrl-C.
@@ -142,7 +142,7 @@ def serve(
     _run(serve_until_stopped(asked), debug)
 
 
-@app.command(help=_WATCH, short_help="Tell the runs of a thread, or of an assistant, live.", epilog=_WATCH_EXAMPLES)
+@app.command(help=_WATCH, short_help="Print the runs of a thread, or of an assistant, live.", epilog=_WATCH_EXAMPLES)
 def watch(
     source: Annotated[str, typer.Argument(metavar="SOURCE", show_default=False)],
     thread: Annotated[str | None, typer.Argument(metavar="THREAD", show_default=False)] = None,
@@ -163,17 +163,17 @@ def watch(
 
 
 def run() -> int:
-    """Does what the command line asks for; gives the exit code. Of what goes wrong one line is said, on stderr."""
+    """Does what the command line asks for; gives the exit code. An error is one line on stderr."""
     try:
         arguments = sys.argv[1:] or ["--help"]
         return int(app(arguments, prog_name="langgraph-agui", standalone_mode=False) or 0)
     except _USAGE as error:
-        return _complain(_said(error), 2)
+        return _complain(_message(error), 2)
     except Refusal as refusal:
         return _complain(str(refusal), refusal.exit_code)
     except KeyboardInterrupt:
         return 130
-    except BrokenPipeError:  # whoever read has seen enough, as in `| head`
+    except BrokenPipeError:  # the reader has enough, as in `| head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
 
@@ -191,13 +191,13 @@ def _run(doing: Coroutine[Any, Any, None], debug: bool) -> None:
         raise Refusal(f"{brief(error)} (--debug shows where)") from error
 
 
-def _said(error: Exception) -> str:
+def _message(error: Exception) -> str:
     """What typer says of words it can't take; not all of it is in `str` of such an error."""
     says = getattr(error, "format_message", None)
     return str(error if says is None else says())
 
 
-def _complain(said: str, exit_code: int) -> int:
-    plain = "".join(letter for letter in " ".join(said.split()) if letter.isprintable())  # a server may have said it
+def _complain(message: str, exit_code: int) -> int:
+    plain = "".join(letter for letter in " ".join(message.split()) if letter.isprintable())  # a server may have sent it
     print(f"langgraph-agui: {plain}", file=sys.stderr)
     return exit_code

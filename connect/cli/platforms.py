@@ -1,4 +1,4 @@
-"""What a server has: its assistants, as agents; and whether it answers at all. Never what is told of their runs."""
+"""What a server has: its assistants, as agents; and whether it answers at all. Never the events of their runs."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ async def reached(url: str, api_key: str | None) -> AsyncIterator[LangGraphClien
 
 async def platform_agents(client: LangGraphClient) -> dict[str, tuple[Platform, str]]:
     """The agents of a server by name, each with its description: one for each graph, by the graph's id, and one for
-    each assistant that somebody has made, by the assistant's. Raises `Failure` for a server that does not say."""
+    each assistant that a user has made, by the assistant's. Raises `Failure` for a server that does not say."""
     agents: dict[str, tuple[Platform, str]] = {}
     for assistant in await _assistants(client):
         graph = assistant["graph_id"]

@@ -1,4 +1,4 @@
-"""What is said when a server has started: where each agent is, and the two lines of React that talk to it."""
+"""What is printed when a server has started: where each agent is, and the two lines of React that talk to it."""
 
 from __future__ import annotations
 
@@ -48,5 +48,9 @@ def is_own(host: str) -> bool:
 
 
 def open_door(host: str) -> str | None:
-    """What is to be said of a host that is not of this machine alone."""
-    return None if is_own(host) else f"{host}: whoever reaches this port can run these agents and read their threads."
+    """A warning for a host that is not of this machine alone."""
+    return (
+        None
+        if is_own(host)
+        else f"{host}: every client that reaches this port can run these agents and read their threads."
+    )

@@ -1,7 +1,7 @@
 """Plain AG-UI over HTTP: the routes that a stock client, a bare `EventSource` and a load balancer ask.
 
     POST /{agent}          a RunAgentInput, and the run as an event stream; POST / where there is one agent
-    POST /{agent}/connect  a RunAgentInput: what the thread holds and what runs on it, to its end
+    POST /{agent}/connect  a RunAgentInput: the thread's messages and state, and what runs on it, to its end
     POST /{agent}/stop     {"threadId", "runId"?}, {"stopped": bool}
     GET /watch/{thread}    the thread, and every run of it; ?agent= where there are several
     GET /health            {"status": "ok"}: the process answers
@@ -22,7 +22,7 @@ from starlette.routing import Route
 from ...translator import ClientView
 from .body import checked_input, read, text_of
 from .copilotkit_endings import answers, readable
-from .errors import RETRY_AFTER, Refusal, said
+from .errors import RETRY_AFTER, Refusal, json_response
 from .routing import routes, thread_of
 from .service import Service
 
@@ -47,7 +47,7 @@ class AgentRoutes:
     async def run(self, request: Request, name: str, found: object) -> Response:
         """Starts the run that a body asks for."""
         given = checked_input(found, self._service.limits, name)
-        ends = partial(readable, given=given, stands=partial(self._service.standing, request, name, given))
+        ends = partial(readable, given=given, stands=partial(self._service.thread_state, request, name, given))
         return await self._service.run(request, name, given, adapt=ends if answers(given) else None)
 
     async def _run(self, request: Request) -> Response:
@@ -72,9 +72,9 @@ class AgentRoutes:
         found = await self._body(request)
         thread_id, run_id = text_of(found, "threadId"), text_of(found, "runId")
         if thread_id is None:
-            message = 'Expected {"threadId": ..., "runId": ...}; without a run id, what goes on is stopped.'
+            message = 'Expected {"threadId": ..., "runId": ...}; without a run id, the active run is stopped.'
             raise Refusal(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid_input", message)
-        return said({"stopped": await self._service.stop(request, name, thread_id, run_id)})
+        return json_response({"stopped": await self._service.stop(request, name, thread_id, run_id)})
 
     async def _watch(self, request: Request) -> Response:
         """Watch a thread: its messages and state, and every run of it from then on."""
@@ -86,7 +86,7 @@ class AgentRoutes:
 
     async def _health(self, request: Request) -> Response:
         """Whether the process answers."""
-        return said({"status": "ok"})
+        return json_response({"status": "ok"})
 
     async def _ready(self, request: Request) -> Response:
         """Whether the agents can be used now."""
@@ -94,7 +94,7 @@ class AgentRoutes:
             headers = {"Retry-After": str(RETRY_AFTER)}
             message = f"Not ready: {', '.join(names)}."
             raise Refusal(HTTPStatus.SERVICE_UNAVAILABLE, "not_ready", message, headers)
-        return said({"status": "ready"})
+        return json_response({"status": "ready"})
 
     async def _body(self, request: Request) -> object:
         return await read(request, self._service.bodies)

@@ -51,7 +51,7 @@ class Agent:
     `capabilities`: What clients are informed that it can do; None: what can be derived from the graph.
     `retry`: For how long a platform that can't be reached is retried; None: the default `RetryPolicy()`.
     `shares_threads_with`: Names of other agents whose threads it may use. A thread of a checkpointer belongs to the
-        agent whose run was the first on it, and does not exist for any other. Without effect on a platform, whose
+        agent that ran on it first, and does not exist for any other. Without effect on a platform, whose
         threads have no owner.
     `headers`: Names of request headers that are forwarded to the platform; no other is. The platform's client sends
         none of these names by itself then, also where a request has none.

@@ -81,7 +81,7 @@ def _middleware(origins: Sequence[str], hosts: Sequence[str]) -> list[Middleware
                 allow_origins=list(origins),
                 allow_methods=["GET", "POST"],
                 allow_headers=["*"],
-                allow_credentials="*" not in origins,  # whoever is named may send the user's cookies; anybody may not
+                allow_credentials="*" not in origins,  # only named origins may send the user's cookies
                 expose_headers=["Retry-After"],
             )
         )

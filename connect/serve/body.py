@@ -1,6 +1,6 @@
-"""A request's body as JSON, and as an input: how much of it is read, and what is said of one that is none.
+"""A request's body as JSON, and as an input: how much of it is read, and the errors of an invalid one.
 
-Never here: what an input does. Nothing of what was sent is in what is said of it, but the names of AG-UI's own fields.
+Never here: what an input does. Error texts quote nothing that was sent, but the names of AG-UI's own fields.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .limits import Limits
 
 _JSON = re.compile(r"application/(?:[\w.+-]+\+)?json\s*(?:;.*)?", re.IGNORECASE)
 _NAME = re.compile(r"[A-Za-z][\w-]{0,40}")
-_MOST_SAID = 3
+_MOST_NAMED = 3
 _DIGITS = 18
 """Digits of a length that are looked at: no body is as long as the rest says."""
 _EXPECTED = "Input should be "
@@ -58,10 +58,10 @@ def checked_input(found: Any, limits: Limits, agent: str) -> RunAgentInput:
         given = read_input(found, agent) if isinstance(found, dict) else RunAgentInput.model_validate(found)
     except ValidationError as error:
         wrong = error.errors(include_url=False, include_context=True, include_input=False)
-        said = [f"{_path(each)}: {_expected(each)}" for each in wrong[:_MOST_SAID]]
-        if len(wrong) > _MOST_SAID:
-            said.append(f"and {len(wrong) - _MOST_SAID} more")
-        raise _invalid("Expected an AG-UI RunAgentInput: " + "; ".join(said) + ".") from None
+        errors = [f"{_path(each)}: {_expected(each)}" for each in wrong[:_MOST_NAMED]]
+        if len(wrong) > _MOST_NAMED:
+            errors.append(f"and {len(wrong) - _MOST_NAMED} more")
+        raise _invalid("Expected an AG-UI RunAgentInput: " + "; ".join(errors) + ".") from None
     if given.protocol_version == "":
         raise _invalid("protocolVersion: expected a version such as 1.0, or none.")
     return given
@@ -82,14 +82,14 @@ def text_of(found: Any, name: str) -> str | None:
 async def _bytes(request: Request, bodies: Bodies) -> bytes:
     """The body; what its headers say of its length is believed only where that is too much."""
     most = bodies.limits.body
-    said = request.headers.get("content-length", "")
-    if said.isdecimal() and int(said[:_DIGITS]) > most:
+    length = request.headers.get("content-length", "")
+    if length.isdecimal() and int(length[:_DIGITS]) > most:
         raise _too_large(most)
     read = bytearray()
     async with bodies.reading(f"{request.method} {request.url.path}") as reading:
-        async for piece in request.stream():
-            reading.add(len(piece))
-            read += piece
+        async for chunk in request.stream():
+            reading.add(len(chunk))
+            read += chunk
             if len(read) > most:
                 raise _too_large(most)
     return bytes(read)

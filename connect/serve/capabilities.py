@@ -1,4 +1,4 @@
-"""What clients are told an agent can do, in AG-UI's words. Pure: it looks at the graph, and asks nobody.
+"""What an agent can do, as AG-UI's capabilities. Pure: it looks at the graph only.
 
 Only what is certain is declared: what is left out is left open, and the owner may say more (`Agent.capabilities`). The
 names and schemas of tools are the owner's to emit.
@@ -42,7 +42,7 @@ _DELEGATES = "task"
 
 
 def described(name: str, agent: Agent) -> dict[str, Any]:
-    """An agent as CopilotKit's client is told of it; `name` is the one that it is served by."""
+    """An agent as CopilotKit's `/info` describes it; `name` is the one that it is served by."""
     found: dict[str, Any] = {"name": agent.name or name, "capabilities": capabilities(agent)}
     lost = sorted(agent.backend.unused)
     if lost:

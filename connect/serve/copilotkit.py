@@ -2,7 +2,7 @@
 
     GET /info                         the agents, and what each can do
     POST /agent/{agent}/run           a RunAgentInput, and the run as an event stream
-    POST /agent/{agent}/connect       the same: what the thread holds and what runs on it, to its end
+    POST /agent/{agent}/connect       the same: the thread, and what runs on it, to its end
     POST /agent/{agent}/stop/{thread} stops what runs on the thread; the body may be empty
     POST /                            all of these in an envelope: {"method": "agent/run", "params": {...}, "body": ...}
 
@@ -40,14 +40,14 @@ from .agents import DEFAULT
 from .body import checked_input, read, text_of
 from .capabilities import described
 from .copilotkit_endings import answers, readable, unbegun
-from .errors import Refusal, refusal_of, said
+from .errors import Refusal, json_response, refusal_of
 from .routing import routes, thread_of
 from .service import Service
 from .stream import HEADERS
 
 _SUGGESTS: Final = "copilotkitSuggest"
 _KEPT_OUT = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND)
-"""Refusals after which there is nothing to be told of the thread."""
+"""Refusals after which nothing of the thread is sent."""
 
 
 class CopilotKit:
@@ -106,8 +106,8 @@ class CopilotKit:
         only = self._service.only
         if only is not None:
             agents.setdefault(DEFAULT, agents[only])
-        told = {"version": metadata.version("langgraph-agui"), "mode": "sse", "agents": agents}
-        return said({**told, "audioFileTranscriptionEnabled": False, "telemetryDisabled": True})
+        info = {"version": metadata.version("langgraph-agui"), "mode": "sse", "agents": agents}
+        return json_response({**info, "audioFileTranscriptionEnabled": False, "telemetryDisabled": True})
 
     async def _started(self, request: Request, asked: str, body: Any) -> Response:
         name = self._named(asked)
@@ -115,7 +115,7 @@ class CopilotKit:
         if _is_suggestion(given):
             await self._service.admit(request, name, given.thread_id)
             return _over(given)
-        stands = partial(self._service.standing, request, name, given)
+        stands = partial(self._service.thread_state, request, name, given)
         ends = partial(readable, given=given, stands=stands)
         try:
             return await self._service.run(request, name, given, past_errors="custom", adapt=ends, is_direct=True)
@@ -137,14 +137,14 @@ class CopilotKit:
     async def _connected(self, request: Request, asked: str, body: Any) -> Response:
         name = self._named(asked)
         given = checked_input(body, self._service.limits, name)
-        ends = partial(readable, given=given, stands=partial(self._service.standing, request, name, given))
+        ends = partial(readable, given=given, stands=partial(self._service.thread_state, request, name, given))
         version = given.protocol_version
         return await self._service.connect(
             request, name, given.thread_id, version=version, past_errors="custom", adapt=ends
         )
 
     async def _stopped(self, request: Request, asked: str, thread_id: str) -> Response:
-        return said({"stopped": await self._service.stop(request, self._named(asked), thread_id)})
+        return json_response({"stopped": await self._service.stop(request, self._named(asked), thread_id)})
 
     def _named(self, asked: str) -> str:
         """The name of the agent that a page asks for; raises `Refusal` if there is none."""
@@ -171,11 +171,11 @@ def _is_suggestion(given: RunAgentInput) -> bool:
 
 def _over(given: RunAgentInput) -> Response:
     """A run in which nothing happened."""
-    told = [
+    events = [
         agui.run_started(given.thread_id, given.run_id, given.protocol_version),
         agui.run_finished(given.thread_id, given.run_id, {"type": "success"}),
     ]
-    return Response(b"".join(map(encode, told)), headers=HEADERS)
+    return Response(b"".join(map(encode, events)), headers=HEADERS)
 
 
 def _invalid(message: str) -> Refusal:

@@ -1,4 +1,4 @@
-"""What is refused, and how that is said: `Refusal`, and the one body that every error answer has.
+"""Error responses: `Refusal`, and the one body that every error response has.
 
     {"error": code, "message": what was expected}
 
@@ -31,7 +31,7 @@ from ..errors import (
 )
 
 RETRY_AFTER = 2
-"""Seconds after which somebody may come again who was sent away because too much goes on."""
+"""The `Retry-After` of a request that was refused for lack of capacity, in seconds."""
 CLOSE = {"Connection": "close"}
 """The header of an answer to a request whose body was not read: nothing more is taken on its connection."""
 
@@ -39,8 +39,8 @@ _PASSED_ON = (401, 403, 404, 409, 422)
 """What a platform's refusal is answered with as it is; 400 is 422, and all else is 502."""
 _UNREACHABLE = "The platform could not be reached."
 _UNREADABLE = "The thread could not be read. Retry later."
-_INVALID = "The platform finds what the run asks for invalid."
-_CAME_TO_NOTHING = "The server could not do this; its log says why."
+_INVALID = "The platform refused the run as invalid."
+_CAME_TO_NOTHING = "Internal error. The server's log has the reason."
 
 _log = logging.getLogger(__name__)
 
@@ -63,26 +63,28 @@ def too_much(code: str, message: str) -> Refusal:
 
 def shutting_down() -> Refusal:
     """The refusal of what comes when the server is about to end."""
-    message = "The server is shutting down: come again."
+    message = "The server is shutting down. Retry later."
     return Refusal(HTTPStatus.SERVICE_UNAVAILABLE, "shutdown", message, {"Retry-After": str(RETRY_AFTER)})
 
 
 def refused(error: Exception) -> Response:
-    """The answer to a request that raised this. What nobody foresaw is logged, and told as nothing but that."""
+    """The response to a request that raised this. An unexpected error is logged, and its text is not sent."""
     refusal = refusal_of(error)
     if refusal is None:
-        _log.error("A request was ended by an error that nobody foresaw.", exc_info=error)
+        _log.error("Unhandled exception in a request.", exc_info=error)
         refusal = Refusal(HTTPStatus.INTERNAL_SERVER_ERROR, INTERNAL, _CAME_TO_NOTHING)
-    return said({"error": refusal.code, "message": refusal.message}, refusal.status, refusal.headers)
+    return json_response({"error": refusal.code, "message": refusal.message}, refusal.status, refusal.headers)
 
 
-def said(what: Mapping[str, Any], status: int = HTTPStatus.OK, headers: Mapping[str, str] | None = None) -> Response:
-    """An answer of JSON, which nobody keeps."""
+def json_response(
+    what: Mapping[str, Any], status: int = HTTPStatus.OK, headers: Mapping[str, str] | None = None
+) -> Response:
+    """A response of JSON that no cache keeps."""
     return Response(orjson.dumps(what), status, {"Cache-Control": "no-store", **(headers or {})}, "application/json")
 
 
 def refusal_of(error: Exception) -> Refusal | None:
-    """What a request is refused with that raised this; None for what nobody foresaw."""
+    """The error response to a request that raised this; None for an unexpected error."""
     match error:
         case Refusal():
             return error

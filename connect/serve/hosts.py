@@ -29,7 +29,7 @@ class Hosts:
         if scope["type"] != "http" or _name(Headers(scope=scope).get("host", "")) in self._names:
             await self._app(scope, receive, send)
             return
-        message = f"This server is not asked under this name, but as {', '.join(sorted(self._names))}."
+        message = f"Unknown Host header. Allowed: {', '.join(sorted(self._names))}."
         await refused(Refusal(HTTPStatus.MISDIRECTED_REQUEST, "unknown_host", message))(scope, receive, send)
 
 

@@ -1,4 +1,4 @@
-"""How much is taken, and how much goes on at once: `Limits`, and `Capacity`, which counts. Never what is done there."""
+"""How much is accepted, and how much runs at once: `Limits`, and `Capacity`, which counts."""
 
 from __future__ import annotations
 
@@ -56,15 +56,15 @@ class Limits:
 
 
 class Capacity:
-    """The places that are taken of those that there are. `sources`: those whose runs are counted."""
+    """Counts open streams and runs against the limits. `sources`: those whose runs are counted."""
 
     def __init__(self, limits: Limits, sources: Iterable[Backend]) -> None:
         self._limits = limits
         self._locals = [source for source in sources if isinstance(source, Local)]
         self.readers = 0
         """Event streams that are open."""
-        self.told = 0
-        """Runs that are about to start, and those of a platform that are told."""
+        self.starting = 0
+        """Runs that are about to start, and those of a platform that have a reader."""
 
     @contextmanager
     def reader(self) -> Iterator[None]:
@@ -79,14 +79,14 @@ class Capacity:
 
     @contextmanager
     def run(self) -> Iterator[None]:
-        """A place for a run that is to start, or is told; raises `Refusal` if there is none."""
-        if self.told + self._of_this_process() >= self._limits.runs:
+        """A place for a run that is to start, or has a reader; raises `Refusal` if there is none."""
+        if self.starting + self._of_this_process() >= self._limits.runs:
             raise too_much("too_many_runs", "Too many concurrent runs. Retry later.")
-        self.told += 1
+        self.starting += 1
         try:
             yield
         finally:
-            self.told -= 1
+            self.starting -= 1
 
     def _of_this_process(self) -> int:
         registries: set[Runs] = {source.runs for source in self._locals}

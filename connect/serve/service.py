@@ -1,7 +1,7 @@
-"""What every dialect of HTTP does with an agent: `Service` runs, connects, watches and stops. Never paths or bodies.
+"""The operations on an agent, for all routes: `Service` runs, connects, watches and stops. Never paths or bodies.
 
-Each asks at the door first: is there such an agent, can the thread's id be one, may whoever asks see it, is there room.
-Only then is anything read of the thread. What stands in the way is raised, and answered as in `refusals`.
+Each validates the agent and the thread id, authorizes the user, then reserves capacity; only then is anything of the
+thread read. What is refused is raised as in `errors`.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ Authorize = Callable[[Request, str, str], bool | Awaitable[bool]]
 or raise Starlette's (or FastAPI's) `HTTPException`. It must not wait without `await`, nor read the request's body."""
 
 Adapt = Callable[[Batches], Batches]
-"""What a dialect makes of the batches before they are told."""
+"""What a route makes of the batches before they are sent."""
 
 _ENDS_HERE = "The server is shutting down, and with it this run."
-_GOES_ON = "The server that told this run is shutting down. The run goes on: connect to it again."
+_CONTINUES = "The server of this stream is shutting down. The run continues: connect to it again."
 
 _log = logging.getLogger(__name__)
 
@@ -105,7 +105,7 @@ class Service:
         request.state.user = user
 
     async def admit(self, request: Request, name: str, thread_id: str) -> tuple[Agent, Backend]:
-        """The agent, and its source as whoever asks sees it, if they may be asked about this thread."""
+        """The agent, and its source for this request, if the user may use this thread. Raises `Refusal`."""
         agent = self.agent(name)
         checked_thread_id(thread_id, in_url=isinstance(agent.backend, Platform))
         if self._authorize is not None:
@@ -114,7 +114,11 @@ class Service:
                 allowed = await allowed
             if allowed is not True:
                 if allowed is not False:
-                    _log.warning("authorize gave %s, which lets nobody in: return True to", type(allowed).__name__)
+                    _log.warning(
+                        "authorize returned %s, and the request is refused: only True admits it (agent %r)",
+                        type(allowed).__name__,
+                        name,
+                    )
                 raise Refusal(HTTPStatus.FORBIDDEN, "forbidden", "You may not do this with this agent and thread.")
         return agent, agent.source_for(request)
 
@@ -128,7 +132,7 @@ class Service:
         adapt: Adapt | None = None,
         is_direct: bool = False,
     ) -> Response:
-        """Starts the run an input asks for, and tells it. A run that has started goes on when its client leaves, as the
+        """Starts the run of an input, and streams it. A run that has started continues when its client leaves, as the
         agent's intake says; one that leaves before that has asked all the same. `is_direct`: the client is known to
         read the stream itself."""
         agent, source = await self.admit(request, name, given.thread_id)
@@ -152,7 +156,7 @@ class Service:
             )
             if not isinstance(source, Platform):
                 place.close()  # the registry counts it from here on
-            return self._told(batches, source, name, given.thread_id, given.protocol_version, places.pop_all(), adapt)
+            return self._stream(batches, source, name, given.thread_id, given.protocol_version, places.pop_all(), adapt)
 
     async def connect(
         self,
@@ -167,7 +171,7 @@ class Service:
         adapt: Adapt | None = None,
         refuses: bool = True,
     ) -> Response:
-        """Tells what the thread holds and what runs on it, to its end. `view`: what the client holds. `refuses`:
+        """Streams the thread and what runs on it, to its end. `view`: the client's messages and state. `refuses`:
         whether an unreadable thread is refused with an HTTP status; if not, the stream has the `RUN_ERROR`."""
         agent, source = await self.admit(request, name, thread_id)
         with ExitStack() as places:
@@ -186,29 +190,29 @@ class Service:
                     past_errors=past_errors,
                     retry=agent.retry,
                 )
-            return self._told(batches, source, name, thread_id, version, places.pop_all(), adapt)
+            return self._stream(batches, source, name, thread_id, version, places.pop_all(), adapt)
 
-    async def standing(self, request: Request, name: str, given: RunAgentInput) -> Batches:
-        """What the thread of a run that was let in holds, past failures as customs: for who mends the run's end."""
+    async def thread_state(self, request: Request, name: str, given: RunAgentInput) -> Batches:
+        """The thread of a run that was admitted, past failures as custom events."""
         agent = self.agent(name)
         source = agent.source_for(request)
         options = await agent.options_for(source, given.protocol_version)
-        told = connect_batches(source, given.thread_id, options=options, past_errors="custom", retry=agent.retry)
-        async with aclosing(told) as batches:
+        state = connect_batches(source, given.thread_id, options=options, past_errors="custom", retry=agent.retry)
+        async with aclosing(state) as batches:
             async for batch in batches:
                 yield batch
 
     async def watch(self, request: Request, name: str, thread_id: str) -> Response:
-        """Tells what the thread holds, and from then on every run of it, for as long as the client stays."""
+        """Streams the thread, and from then on every run of it, for as long as the client stays."""
         agent, source = await self.admit(request, name, thread_id)
         with ExitStack() as places:
             places.enter_context(self.places.reader())
             options = await agent.options_for(source, PROTOCOL_VERSION)
             batches = watch_batches(source, thread_id, options=options, retry=agent.retry)
-            return self._told(batches, source, name, thread_id, PROTOCOL_VERSION, places.pop_all(), None, stays=True)
+            return self._stream(batches, source, name, thread_id, PROTOCOL_VERSION, places.pop_all(), None, stays=True)
 
     async def stop(self, request: Request, name: str, thread_id: str, run_id: str | None = None) -> bool:
-        """Stops a run, or what goes on on the thread; whether there was such a run to stop."""
+        """Stops a run, or the thread's active run; returns whether there was one."""
         _, source = await self.admit(request, name, thread_id)
         try:
             await cancel_run(source, thread_id, run_id)
@@ -221,7 +225,7 @@ class Service:
         for source in self.locals:
             source.runs.stop_queued(agent_of(source.graph, source.agent), source.place)
 
-    def _told(
+    def _stream(
         self,
         batches: Batches,
         source: Backend,
@@ -238,7 +242,7 @@ class Service:
             self.closing,
             version=version,
             heartbeat=self._heartbeat,
-            message=_GOES_ON if isinstance(source, Platform) else _ENDS_HERE,
+            message=_CONTINUES if isinstance(source, Platform) else _ENDS_HERE,
             place=place,
             send_timeout=self.limits.send_timeout,
             agent=name,

@@ -13,17 +13,14 @@ from tests.language import found, words
 ROOT = Path(__file__).parent.parent.parent
 UNCLEAN: Final = {
     ".": ("backend errors streams timed_iterator"),
-    "cli": ("__init__ commands errors graphs platforms project screen serve targets watch welcome wording"),
+    "cli": "__init__ errors graphs project screen serve targets watch wording",
     "inputs": ("forking graph_input thread_state"),
     "local": ("connect event_log outcome owners run run_store source starts submit thread_state turns watch"),
     "platform": (
         "attach connect http outcome partial_messages replayed run_stream source submit thread thread_state "
         "watch watch_assistant"
     ),
-    "serve": (
-        "agents agent_routes app body capabilities copilotkit copilotkit_endings errors forwarded_headers "
-        "limits routing service shutdown signals stream"
-    ),
+    "serve": "copilotkit copilotkit_endings errors forwarded_headers shutdown signals stream",
 }
 
 

@@ -122,7 +122,7 @@ async def test_a_run_that_raised_leaves_its_place(caplog: pytest.LogCaptureFixtu
         for place in range(3):
             await client.post("/", json=posted("t", "hi", run_id=f"run-{place}"))
         places = app.state.service.places
-        await until(lambda: places.readers == places.told == 0)
+        await until(lambda: places.readers == places.starting == 0)
 
 
 def assert_discreet(told: httpx.Response) -> None:

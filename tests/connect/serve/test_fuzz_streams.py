@@ -95,7 +95,9 @@ class Fuzzed:
     async def _is_empty(self) -> None:
         places = self._app.state.service.places
         async with asyncio.timeout(WITHIN):
-            await until(lambda: places.readers == places.told == self._runs.running == self._server.connections == 0)
+            await until(
+                lambda: places.readers == places.starting == self._runs.running == self._server.connections == 0
+            )
             await until(lambda: len(asyncio.all_tasks()) <= self._tasks + 1)
 
 
