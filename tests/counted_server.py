@@ -48,7 +48,7 @@ class Counted:
             "tasks": len(asyncio.all_tasks()),
             "files": len(list(Path("/proc/self/fd").iterdir())),
             "readers": places.readers,
-            "runs": (places.told, self.runs.running),
+            "runs": (places.starting, self.runs.running),
             "reading the run": None if live is None else (live.readers, live.kept),
         }
 
