@@ -21,7 +21,7 @@ from ..readers import Reader, direct_options
 from ..run_outcome import PastErrors, RunOutcome
 from .checkpointers import has_checkpointer, reading
 from .feed import Feed
-from .outcome import ended, ended_unsaved, needs_stops
+from .outcome import ended, needs_stops, outcome_without_checkpoint
 from .run import CANCEL_WAIT, Run, RunStatus
 from .run_store import LastRun, agent_of
 
@@ -51,13 +51,13 @@ async def connect_local(
     """
     options = options or await source.options()
     try:
-        told = await open_local(source, thread_id, reader, options, run_id=run_id, past_errors=past_errors)
+        opened = await open_local(source, thread_id, reader, options, run_id=run_id, past_errors=past_errors)
     except UnreadableError as error:
         event = failed(error, options)
         reader.view.apply(event)
         yield to_batch([event])
         return
-    async with aclosing(told) as batches:
+    async with aclosing(opened) as batches:
         async for batch in batches:
             yield batch
 
@@ -131,10 +131,12 @@ async def cancel_local(
 
 
 async def found(source: Local, thread_id: str) -> Run | RunOutcome | None:
-    """The run that is going on (or lingers), or else how the last one ended; None for a thread nobody knows."""
+    """The active run, or one that lingers, or else how the last one ended; None for an unknown thread."""
     graph, runs, place = source.graph, source.runs, source.place
     while True:
         run, last = runs.find(place, thread_id), runs.last(place, thread_id)
+        if run is not None and run.status == "stopping" and await run.stream_end():
+            continue  # the checkpoint has what the run left
         if run is not None or not has_checkpointer(graph):
             return run
         idle = await _idle(graph, thread_id, last)
@@ -145,8 +147,8 @@ async def found(source: Local, thread_id: str) -> Run | RunOutcome | None:
 async def _idle(graph: Graph, thread_id: str, last: LastRun | None) -> RunOutcome | None:
     state = await newest(graph, {"configurable": {"thread_id": thread_id}})
     if state.metadata is None and state.created_at is None:
-        return ended_unsaved(last)
-    return await ended_at(graph, state, last)
+        return outcome_without_checkpoint(last)
+    return await outcome_at(graph, state, last)
 
 
 async def newest(graph: Graph, config: Any) -> StateSnapshot:
@@ -155,7 +157,7 @@ async def newest(graph: Graph, config: Any) -> StateSnapshot:
     return await graph.aget_state(config, subgraphs=True) if any(task.state for task in state.tasks) else state
 
 
-async def ended_at(graph: Graph, state: StateSnapshot, last: LastRun | None) -> RunOutcome:
+async def outcome_at(graph: Graph, state: StateSnapshot, last: LastRun | None) -> RunOutcome:
     """How the run ended that made this state, as `local_ended.ended`."""
     stops = needs_stops(state, last) and await _stops(graph, graph, state)
     return ended(state, last, stops=stops)

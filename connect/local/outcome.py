@@ -1,6 +1,6 @@
 """How the last run of a local thread ended, read off its newest checkpoint and what this process remembers. Pure.
 
-A checkpoint does not say how its run ended. What tells, the first that does:
+A checkpoint does not say how its run ended. The first of these that is known decides:
 
 | what is known | it ended |
 |---|---|
@@ -15,7 +15,7 @@ A checkpoint does not say how its run ended. What tells, the first that does:
 
 A run that failed, or was cancelled, before it wrote a checkpoint left the one it began with, in which another run's id
 stands. So what is remembered counts if the checkpoint is of that run, or older than it. If it left none at all, what is
-remembered is all there is (`ended_unsaved`).
+remembered is all there is (`outcome_without_checkpoint`).
 """
 
 from __future__ import annotations
@@ -31,7 +31,10 @@ from ..run_outcome import RunOutcome, Subgraph, stored_error, was_written, writt
 from .run_store import LastRun
 
 UNFINISHED = Failed(
-    {"error": "unfinished", "message": "The thread's last run did not come to its end, or goes on in another process."}
+    {
+        "error": "unfinished",
+        "message": "The thread's last run did not come to its end, or continues in another process.",
+    }
 )
 """The end of a run of which only that is known."""
 
@@ -59,9 +62,9 @@ def ended(state: StateSnapshot, remembered: LastRun | None, *, stops: bool) -> R
     )
 
 
-def ended_unsaved(remembered: LastRun | None) -> RunOutcome | None:
+def outcome_without_checkpoint(remembered: LastRun | None) -> RunOutcome | None:
     """How the last run ended of a thread without a checkpoint: of one that failed, or was cancelled, before it wrote
-    any. None for a thread that nobody knows, or that was deleted."""
+    any. None for a thread that is unknown, or was deleted."""
     if remembered is None or isinstance(remembered.ending, Finished):
         return None
     return RunOutcome(remembered.run_id, {}, remembered.ending)
@@ -124,7 +127,7 @@ def _failures(tasks: Iterable[PregelTask]) -> list[Any]:
 
 
 def _is_newest(remembered: LastRun, state: StateSnapshot) -> bool:
-    """Whether no other run than the remembered one came after it, as far as the checkpoint tells."""
+    """Whether no other run than the remembered one came after it, as far as the checkpoint shows."""
     if _metadata(state).get("run_id") == remembered.run_id:
         return True
     try:

@@ -1,12 +1,12 @@
-"""Which agent owns a thread: the one whose run was the first on it. An agent is its name here. Never who may use an
+"""Which agent owns a thread: the one that ran on it first. An agent is its name here. Never who may use an
 agent (that is the app's `authorize`).
 
 The owner is known from, the first of these that names it:
 
 1. The runs of this process.
 2. `agui_agent` in the metadata of the thread's checkpoints, where each run of a named agent leaves it. The newest may
-   lack it (`update_state` and runs of others drop it), so the first one is asked too, and the newest ones that a run
-   began with. A thread has one owner, so any mark names it: a run of an agent that shares it leaves the owner's.
+   be without it (`update_state` and runs of others drop it), so the first one is read too, and the newest ones that a
+   run began with. A thread has one owner, so any mark names it: a run of an agent that shares it leaves the owner's.
 
 A thread without a mark belongs to no agent: every agent may read it, and the next one that runs on it owns it. An owner
 never changes, so it is kept, also when the thread is deleted; the whole history is never read.

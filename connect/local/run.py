@@ -209,6 +209,12 @@ class Run:
         await self._is_over.wait()
         return self.status
 
+    async def stream_end(self) -> bool:
+        """Waits until the graph's stream has ended, as long as `cancel` does. Returns whether the thread is free then:
+        synchronous functions may still run."""
+        await asyncio.wait([self._task], timeout=CANCEL_WAIT)
+        return self._is_over.is_set()
+
     def _cancel(self) -> None:
         self._stop(Cancelled())
 

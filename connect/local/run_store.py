@@ -252,8 +252,8 @@ class Runs:
     def own(
         self, work: Coroutine[Any, Any, _Made], *, agent: Hashable, place: Hashable, thread_id: str, run_id: str
     ) -> asyncio.Task[_Made]:
-        """Does work that belongs to no request (an input that waits for another run's end): it goes on if nobody waits
-        for it, and is cancelled with the registry. What it raises is logged, also where no reader gets it."""
+        """Does work that belongs to no request (an input that waits for another run's end): it continues when its
+        request has left, and is cancelled with the registry. What it raises is logged, also where no reader gets it."""
         task = asyncio.get_running_loop().create_task(work)
         self.owned[task] = _Queued(agent, (place, thread_id))
         task.add_done_callback(lambda task: self._disown(task, log_context(agent, thread_id, run_id)))
@@ -333,7 +333,7 @@ def default_runs() -> Runs:
     loop = asyncio.get_running_loop()
     if loop not in _defaults:
         for ended in [each for each in _defaults if each.is_closed()]:
-            del _defaults[ended]  # what lingers in a registry holds its loop
+            del _defaults[ended]  # what lingers in a registry keeps its loop
         _defaults[loop] = Runs()
     return _defaults[loop]
 
@@ -412,8 +412,8 @@ def _configured(graph: Graph, config: Mapping[str, Any] | None, run_id: str | No
 
 
 def _seed(graph: Graph, options: Options, view: ClientView | None) -> ClientView:
-    """What the first reader holds. A graph without messages never tells any: then none are known, and what is half
-    said when a reader comes late can be told from its beginning."""
+    """What the first reader has. A graph without messages never emits any: then none are known, and a late joiner gets
+    an unfinished text from its beginning."""
     if view is not None:
         return view.copy()
     return ClientView(messages=None if options.messages_key in graph.channels else [])

@@ -1,16 +1,16 @@
-"""A client's input as a run of this process: the thread is read, the run planned, started, and told.
+"""A client's input as a run of this process: the thread is read, the run planned, started and read.
 
 Which run an input asks for, `intake.plan` says; what goes into the graph, `intake.inputs`. Here is the order of things:
 
 1. A run that is running is looked for first, and again when it is the input's turn (`turns`): one with the input's own
-   id is that very request, come again, and is told from where it is; any other is in the way, and the intake says what
-   then.
+   id is that very request, come again, and gets that run from where it is; any other is in the way, and the intake
+   says what then.
 2. What waits for another run's end (a queued run, the messages that came along with an answer) belongs to the registry,
-   not to the request: it happens also when nobody reads any more, unless the intake stops runs that nobody reads.
-3. LangGraph takes an input under the run id of the thread's last checkpoint for that run going on, and ignores what is
+   not to the request: it happens also without readers, unless the intake stops runs that have none.
+3. LangGraph takes an input under the run id of the thread's last checkpoint as that run continued, and ignores what is
    in it. So an id that comes again with something new gets a number.
 4. What was done in a step that did not end stands in the thread until a new turn begins, which forgets it: a result of
-   one tool, while another one failed; the message of a run that was cancelled at once. So it is settled first.
+   one tool, while another one failed; the message of a run that was cancelled at once. So it is reconciled first.
 """
 
 from __future__ import annotations
@@ -78,10 +78,10 @@ async def begin_local(
     checked_thread_id(given.thread_id, in_url=False)
     checked_run_id(given.run_id, in_url=False)
     request = await RunRequest.of(given, options or await source.options(), intake, past_errors)
-    return await _Beginning(source, request).begun(queue)
+    return await _Submission(source, request).begun(queue)
 
 
-class _Beginning:
+class _Submission:
     """One input, on its way to a run."""
 
     def __init__(self, source: Local, request: RunRequest) -> None:
@@ -96,7 +96,7 @@ class _Beginning:
         self._place = log_context(self._agent, self._given.thread_id, self._given.run_id)
 
     async def begun(self, queue: int | None = None) -> Batches:
-        """What the client is told; the run has started, or waits for another's end. `queue`: how many may wait."""
+        """The client's batches; the run has started, or waits for another's end. `queue`: how many may wait."""
         await self._check_owner()
         active = self._active()
         if active is not None and self._is_refused(active):
@@ -105,7 +105,7 @@ class _Beginning:
         if self._intake.busy == "queue" and (active is not None or turn.is_taken):
             if queue is not None and self._runs.queued(self._source.place, self._given.thread_id) >= queue:
                 raise QueueFullError("Too many inputs are queued on this thread. Retry later.")
-            return self._told_later(self._owned(self._in_turn(turn)))
+            return self._queued_batches(self._owned(self._in_turn(turn)))
         return await self._in_turn(turn)
 
     async def _in_turn(self, turn: Turn) -> Batches:
@@ -113,7 +113,7 @@ class _Beginning:
             return await self._when_free()
 
     async def _when_free(self) -> Batches:
-        """What the client is told, from its turn on."""
+        """The client's batches, from its turn on."""
         while True:
             await self._check_owner()
             active = self._active()
@@ -157,7 +157,7 @@ class _Beginning:
     async def _begin(self) -> Batches:
         read, wanted = await self._planned()
         if isinstance(wanted, Drop) or (isinstance(wanted, Begin) and read.standing.is_unsettled):
-            read = await self._settled()
+            read = await self._reconciled()
         if isinstance(wanted, Drop):
             if wanted.more:
                 return await self._following()._when_free()
@@ -166,11 +166,11 @@ class _Beginning:
             return _once(*waiting_events(self._given, wanted, read.standing, self._options, self._reader))
         if isinstance(wanted, Nothing):
             log_late(wanted, self._place)
-            told_now = unchanged_events(self._given, read.ended, self._options, self._reader, self._asking.past_errors)
-            return _once(*told_now)
+            events = unchanged_events(self._given, read.ended, self._options, self._reader, self._asking.past_errors)
+            return _once(*events)
         run = self._start(wanted, read)
         if isinstance(wanted, Resume | GoOn) and wanted.more:
-            return self._told_both(run, self._owned(self._when_ended(run)))
+            return self._both_batches(run, self._owned(self._when_ended(run)))
         return run.attach(self._reader)
 
     async def _planned(self) -> tuple[Read, Plan]:
@@ -188,7 +188,7 @@ class _Beginning:
         with reading(self._place):
             return await searched(self._graph, self._config, wanted, self._options.messages_key)
 
-    async def _settled(self) -> Read:
+    async def _reconciled(self) -> Read:
         """The thread, when what its last run has done is in it, and what that left undone has been given up."""
         with reading(self._place):
             await self._graph.aupdate_state(self._marked(), None, as_node=END)
@@ -234,39 +234,39 @@ class _Beginning:
             return None
         return await self._following(first.view.copy()).begun()
 
-    def _following(self, view: ClientView | None = None) -> _Beginning:
+    def _following(self, view: ClientView | None = None) -> _Submission:
         """The same input without its answers."""
-        return _Beginning(self._source, self._asking.without_answers(view or self._asking.view))
+        return _Submission(self._source, self._asking.without_answers(view or self._asking.view))
 
     def _owned(self, work: Coroutine[Any, Any, _Made]) -> asyncio.Task[_Made]:
         given = self._given
         place = self._source.place
         return self._runs.own(work, agent=self._agent, place=place, thread_id=given.thread_id, run_id=given.run_id)
 
-    async def _told_both(self, first: Run, second: asyncio.Task[Batches | None]) -> Batches:
+    async def _both_batches(self, first: Run, second: asyncio.Task[Batches | None]) -> Batches:
         async with aclosing(first.attach(self._reader)) as batches:
             async for batch in batches:
                 yield batch
         if first.status == "finished":
-            async with aclosing(self._told_later(second)) as later:
+            async with aclosing(self._queued_batches(second)) as later:
                 async for batch in later:
                     yield batch
 
-    async def _told_later(self, begun: asyncio.Task[Any]) -> Batches:
+    async def _queued_batches(self, begun: asyncio.Task[Any]) -> Batches:
         """What a queued input's client gets from its turn on. If the input does not run, because of an error or the
         server's end, that is `RUN_ERROR`; the registry logs it."""
         try:
-            told: Batches | None = await asyncio.shield(begun)
+            queued: Batches | None = await asyncio.shield(begun)
         except asyncio.CancelledError:
             if not begun.cancelled() or _is_cancelled():
                 if self._intake.on_disconnect == "cancel":
                     begun.cancel()
                 raise
-            told = _once(agui.run_error(_NOT_RUN, SHUTDOWN))
+            queued = _once(agui.run_error(_NOT_RUN, SHUTDOWN))
         except Exception as error:
-            told = _once(failed(error, self._options).copy())
-        if told is not None:
-            async with aclosing(told) as batches:
+            queued = _once(failed(error, self._options).copy())
+        if queued is not None:
+            async with aclosing(queued) as batches:
                 async for batch in batches:
                     yield batch
 

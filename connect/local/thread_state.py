@@ -22,7 +22,7 @@ from ..inputs.plan import Again, Fork
 from ..inputs.thread_state import ThreadState
 from ..run_outcome import RunOutcome
 from .checkpointers import has_checkpointer
-from .connect import ended_at, newest
+from .connect import newest, outcome_at
 from .outcome import pending
 from .run_store import Graph, LastRun
 
@@ -54,7 +54,7 @@ async def read(graph: Graph, config: Any, last: LastRun | None, messages_key: st
     state = await newest(graph, config)
     if state.metadata is None and state.created_at is None:
         return Read(ThreadState())
-    ended = await ended_at(graph, state, last)
+    ended = await outcome_at(graph, state, last)
     values = _values(state)
     messages = [*(values.get(messages_key) or ()), *await _asked(graph, state, messages_key)]
     standing = ThreadState(

@@ -1,17 +1,17 @@
-"""Following a thread of a compiled graph in this process: its runs here, as they are told, and what others write to its
-checkpointer (a scheduler's `ainvoke`, an `update_state`, another process), which leaves no stream.
+"""Following a thread of a compiled graph in this process: its runs here, and what others write to its checkpointer (a
+scheduler's `ainvoke`, an `update_state`, another process), which leaves no stream.
 
-The registry says when a run starts; the checkpointer is looked at in intervals. Rules:
+The registry's feed has the runs that start, and the changes that the thread's poller sees. Rules:
 
-1. Runs of this process are told in the order they start, each to its end, before anything is looked at again.
-2. A change that no run of this process made is told as a run: one that is settled when it is seen, from start to end at
-   once; one that is not, from change to change until it is. Its id is the one its checkpoint carries, or is made from
-   the first checkpoint that was seen of it. Runs that come and go between two looks are one change.
-3. What is unsettled when the watch begins is told as `connect` does: nobody knows whether it goes on. It is a run from
-   its next change on.
-4. A run that is followed is settled when its state is: at its end, an error or an interrupt; and when another begins,
-   then as the last checkpoint before that one says.
-5. A checkpointer that raises is asked again at the next looks, a few times; the first error of a row is logged.
+1. Runs of this process are emitted in the order in which they start, each to its end, before the thread is read again.
+2. A change that no run of this process made is emitted as a run: if its run has ended, from start to end at once; if
+   not, from change to change until it has. Its id is the one in its checkpoint, or is made from the first checkpoint
+   that was seen of it. Runs that start and end between two reads are one change.
+3. A run that has not ended when the watch begins is emitted as `connect` does, since another process may have been
+   killed in it. It is followed from its next change on.
+4. A run that is followed has ended when its state says so: finished, failed or interrupted; and when another begins,
+   as the last checkpoint before that one says.
+5. A checkpointer that raises is read again a few times; the first error of a row is logged.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from ..idle import end_events, idle_events
 from ..readers import Reader, direct_options
 from ..run_outcome import PastErrors, RunOutcome, written_as
 from .checkpointers import has_checkpointer
-from .connect import ended_at, found
+from .connect import found, outcome_at
 from .outcome import UNFINISHED
 from .run import Run
 from .run_store import agent_of
@@ -43,7 +43,7 @@ _log = logging.getLogger(__name__)
 _TRIES = 10
 """Looks in a row at a checkpointer that raises, before it is given up."""
 _EMPTY = 2
-"""How many events a run is told with that has nothing new: its start and its end."""
+"""How many events a run without news has: its start and its end."""
 _STEPS = 100
 """Checkpoints through which the end of a run before another is looked for."""
 
@@ -57,9 +57,9 @@ async def watched_local(
     past_errors: PastErrors,
     poll: float,
 ) -> Batches:
-    """What the thread holds, then every run of it and every change, until the reader goes away.
+    """The thread's state, then every run of it and every change, until the reader leaves.
 
-    Ends when the registry is closed, and in `RUN_ERROR` when the checkpointer raises and goes on to.
+    Ends when the registry is closed, and in `RUN_ERROR` when the checkpointer keeps raising.
     """
     watch = _Watch(source, thread_id, reader, direct_options(options or await source.options()), past_errors)
     runs, key = source.runs, (source.place, thread_id)
@@ -91,7 +91,7 @@ async def watched_local(
 
 
 class _Watch:
-    """What one reader was told of the thread."""
+    """What one reader has got of the thread."""
 
     def __init__(
         self, source: Local, thread_id: str, reader: Reader, options: Options, past_errors: PastErrors
@@ -106,12 +106,12 @@ class _Watch:
         self._mark: Any = None
         """What was looked at last: a checkpoint, and how much was written to it."""
         self._known: Any = None
-        """What was told of it."""
+        """The outcome that was emitted of it."""
         self._has_begun = False
-        """Whether anything was told, or looked for."""
-        self._going: Translator | None = None
-        """Somebody else's run that is told while it goes on."""
-        self._going_at: str | None = None
+        """Whether the thread was read, or a run of it emitted."""
+        self._followed: Translator | None = None
+        """A run of another process that is followed."""
+        self._followed_at: str | None = None
         """The checkpoint that it was seen at last."""
         self._failures = 0
         self._place = log_context(agent_of(source.graph, source.agent), thread_id)
@@ -132,8 +132,8 @@ class _Watch:
     async def run(self, run: Run) -> Batches:
         """A run of this process, to its end."""
         self._has_begun = True
-        if self._going is not None:
-            yield to_batch(self._over(self._going, RunOutcome(str(self._going.view.run_id), None, UNFINISHED)))
+        if self._followed is not None:
+            yield to_batch(self._over(self._followed, RunOutcome(str(self._followed.view.run_id), None, UNFINISHED)))
         async with aclosing(run.attach(self._reader)) as batches:
             async for batch in batches:
                 yield batch
@@ -176,21 +176,21 @@ class _Watch:
     async def _changed(self, now: RunOutcome) -> list[Event]:
         """A state that no run of this process made."""
         events: list[Event] = []
-        if self._going is not None and self._is_another(self._going, now):
-            events = self._over(self._going, await self._last_before(now, str(self._going.view.run_id)))
+        if self._followed is not None and self._is_another(self._followed, now):
+            events = self._over(self._followed, await self._last_before(now, str(self._followed.view.run_id)))
         if now.ending is not UNFINISHED:
-            return events + (self._idle(now) if self._going is None else self._over(self._going, now))
-        if self._going is None:
-            self._going = Translator(self._thread_id, now.run_id, self._options, self._reader.view)
-            events += self._going.start()
-        self._going_at = now.checkpoint_id
-        return events + self._going.feed(("values", now.values))
+            return events + (self._idle(now) if self._followed is None else self._over(self._followed, now))
+        if self._followed is None:
+            self._followed = Translator(self._thread_id, now.run_id, self._options, self._reader.view)
+            events += self._followed.start()
+        self._followed_at = now.checkpoint_id
+        return events + self._followed.feed(("values", now.values))
 
-    def _is_another(self, going: Translator, now: RunOutcome) -> bool:
-        """Whether this is a later run's state than the one that is told."""
-        if now.run_id != going.view.run_id and now.run_id != written_as(str(now.checkpoint_id)):
+    def _is_another(self, followed: Translator, now: RunOutcome) -> bool:
+        """Whether this is a later run's state than that of the followed one."""
+        if now.run_id != followed.view.run_id and now.run_id != written_as(str(now.checkpoint_id)):
             return True
-        return now.is_input and now.checkpoint_id != self._going_at
+        return now.is_input and now.checkpoint_id != self._followed_at
 
     async def _last_before(self, now: RunOutcome, run_id: str) -> RunOutcome:
         """How the run ended that was before this one, which began at a checkpoint with its input."""
@@ -200,7 +200,7 @@ class _Watch:
         for _ in range(_STEPS):
             state = await graph.aget_state(where)
             if has_begun:
-                last = await ended_at(graph, state, None)
+                last = await outcome_at(graph, state, None)
                 return RunOutcome(run_id, last.values, last.ending, last.stopped)
             has_begun = (state.metadata or {}).get("source") == "input"
             if state.parent_config is None:
@@ -209,7 +209,7 @@ class _Watch:
         return RunOutcome(run_id, None, UNFINISHED)
 
     def _idle(self, now: RunOutcome) -> list[Event]:
-        """A settled state: of an end that was told already, only what is new."""
+        """The state of an ended run: of an end that was emitted already, only what is new."""
         reader = Reader(self._options, self._reader.view)
         events = idle_events(reader, self._thread_id, now, self._options, self._past_errors)
         if _brief(now) == self._known and len(events) == _EMPTY:
@@ -217,13 +217,13 @@ class _Watch:
         self._reader.view = reader.view
         return events
 
-    def _over(self, going: Translator, ended: RunOutcome) -> list[Event]:
-        self._going = self._going_at = None
-        return end_events(going, ended, self._options)
+    def _over(self, followed: Translator, ended: RunOutcome) -> list[Event]:
+        self._followed = self._followed_at = None
+        return end_events(followed, ended, self._options)
 
     def _unreadable(self, error: Exception) -> list[Event]:
-        if self._going is not None:
-            return self._over(self._going, RunOutcome(str(self._going.view.run_id), None, Failed(error)))
+        if self._followed is not None:
+            return self._over(self._followed, RunOutcome(str(self._followed.view.run_id), None, Failed(error)))
         if (self._reader.view.terminal or {}).get("type") == "RUN_ERROR":
             return []  # clients take none after one
         event = failed(UnreadableError(error), self._options)
@@ -241,7 +241,7 @@ async def _mark_of(source: Local, thread_id: str) -> tuple[str, int] | None:
 
 
 def _brief(ended: RunOutcome) -> Any:
-    """What of an end says whether it was told: that is, but for the values."""
+    """An end without its values: whether it was emitted already."""
     if ended.ending is UNFINISHED:
         return None
     asked = ended.ending.interrupts if isinstance(ended.ending, Finished) else ()

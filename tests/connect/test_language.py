@@ -15,7 +15,7 @@ UNCLEAN: Final = {
     ".": ("backend errors streams timed_iterator"),
     "cli": "__init__ errors graphs project screen serve targets watch wording",
     "inputs": ("forking graph_input thread_state"),
-    "local": ("connect event_log outcome owners run run_store source starts submit thread_state turns watch"),
+    "local": ("submit thread_state"),
     "platform": (
         "attach connect http outcome partial_messages replayed run_stream source submit thread thread_state "
         "watch watch_assistant"
