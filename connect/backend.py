@@ -26,14 +26,14 @@ from .local.connect import cancel_local, connect_local
 from .local.source import Local, type_of
 from .local.submit import begin_local
 from .local.watch import watched_local
-from .platform.connect import PlatformTelling
+from .platform.connect import ThreadFollower
 from .platform.retry import RetryPolicy
 from .platform.source import Platform, platform_of
 from .platform.source import type_of as type_of_client
 from .platform.submit import begin_platform
 from .platform.thread import PlatformThread
-from .platform.watch import POLL, watched
-from .platform.watch_assistant import assistant_watched
+from .platform.watch import POLL, watch_thread
+from .platform.watch_assistant import watch_assistant
 from .readers import Reader, direct_options
 from .run_outcome import PastErrors
 
@@ -117,7 +117,7 @@ def connect_batches(
     if isinstance(backend, Local):
         batches = connect_local(backend, thread, reader, options, run_id=run, past_errors=past_errors)
     else:
-        batches = _on_platform(backend, thread, reader, options, past_errors, retry).told_now(run)
+        batches = _on_platform(backend, thread, reader, options, past_errors, retry).batches(run)
     return _guarded(batches, reader, options)
 
 
@@ -136,11 +136,11 @@ def watch_batches(
     reader = Reader(direct_options(options or Options()), view)
     if isinstance(backend, Platform) and assistant_id is not None:
 
-        def of_thread(thread: Any, since: datetime | None = None) -> PlatformTelling:
+        def of_thread(thread: Any, since: datetime | None = None) -> ThreadFollower:
             return _on_platform(backend, checked_thread_id(thread), reader, options, past_errors, retry, since)
 
         policy = retry or RetryPolicy()
-        batches = assistant_watched(backend, assistant_id, of_thread, policy=policy, poll=poll)
+        batches = watch_assistant(backend, assistant_id, of_thread, policy=policy, poll=poll)
         return _guarded(batches, reader, options, watches=True)
     try:
         thread, _ = _checked_ids(backend, thread_id, None)
@@ -149,7 +149,7 @@ def watch_batches(
     if isinstance(backend, Local):
         batches = watched_local(backend, thread, reader, options, past_errors=past_errors, poll=poll)
     else:
-        batches = watched(_on_platform(backend, thread, reader, options, past_errors, retry), poll)
+        batches = watch_thread(_on_platform(backend, thread, reader, options, past_errors, retry), poll)
     return _guarded(batches, reader, options, watches=True)
 
 
@@ -158,8 +158,7 @@ async def cancel_run(backend: Backend, thread_id: str, run_id: str | None) -> Ca
     thread, run = _checked_ids(backend, thread_id, run_id)
     if isinstance(backend, Local):
         return "stopping" if await cancel_local(backend, thread, run) == "stopping" else "stopped"
-    await PlatformThread(backend.client, thread, RetryPolicy()).cancel(run)
-    return "stopped"
+    return "stopped" if await PlatformThread(backend.client, thread, RetryPolicy()).cancel(run) else "stopping"
 
 
 def _checked_ids(backend: Backend, thread_id: str | None, run_id: str | None) -> tuple[str, str | None]:
@@ -177,9 +176,9 @@ def _on_platform(
     past_errors: PastErrors,
     retry: RetryPolicy | None,
     since: datetime | None = None,
-) -> PlatformTelling:
+) -> ThreadFollower:
     thread = PlatformThread(platform.client, thread_id, retry or RetryPolicy())
-    return PlatformTelling(platform, thread, reader, options, past_errors, since)
+    return ThreadFollower(platform, thread, reader, options, past_errors, since)
 
 
 async def _guarded(batches: Batches, reader: Reader, options: Options | None, *, watches: bool = False) -> Batches:

@@ -49,13 +49,13 @@ _UNFIT_IN_URL = re.compile(r"[/\\?#%]|\A\.+\Z")
 class ConnectionLost(Exception):  # noqa: N818 - nothing has failed yet: it is tried again
     """A connection to a platform could not be made, was lost, or brought what cannot be read.
 
-    `reason`: which of these. `is_silence`: the connection stood, but nothing came within the read timeout.
+    `reason`: which of these. `is_timeout`: the connection stood, but nothing came within the read timeout.
     """
 
-    def __init__(self, reason: str, *, is_silence: bool = False) -> None:
+    def __init__(self, reason: str, *, is_timeout: bool = False) -> None:
         super().__init__(reason)
         self.reason = reason
-        self.is_silence = is_silence
+        self.is_timeout = is_timeout
 
 
 class PlatformError(Exception):

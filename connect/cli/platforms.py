@@ -11,9 +11,9 @@ from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 
 from ..errors import ConnectionLost, PlatformError
+from ..platform.calls import retried
 from ..platform.retry import RetryPolicy
 from ..platform.source import Platform
-from ..platform.thread import answer
 from .errors import Failure, Misuse, brief
 
 _SEARCHED = 100
@@ -76,5 +76,5 @@ async def _assistants(client: LangGraphClient) -> list[Any]:
 
 
 async def _from(client: LangGraphClient, offset: int) -> list[Any]:
-    found: list[Any] = await answer(lambda: client.assistants.search(limit=_SEARCHED, offset=offset), _ONCE)
+    found: list[Any] = await retried(lambda: client.assistants.search(limit=_SEARCHED, offset=offset), _ONCE)
     return found

@@ -17,7 +17,7 @@ Rules:
    a client sees it, is not written: a client that sends back its state changes nothing. What it leaves out stays.
 2. A channel with a reducer is written with LangGraph's `Overwrite`. A plain channel would keep that as its value, and
    so would one with a reducer and no value yet. Which are which is read from a graph of this process
-   (`local.channels`); a platform is asked where it matters (`undecided`). If it is not known, a channel is plain.
+   (`local.channels`); of a platform's graph `Intake.replaced` names those with a reducer. All others are plain.
 3. Only the front end's part of `copilotkit` and `ag-ui` is written: what the graph keeps there besides stays. A client
    without tools has none: those of an earlier one are no longer there to be called.
 4. A context that the owner gives (`Intake.context`, `Prepared.context`) wins over the client's, field by field; one
@@ -97,11 +97,6 @@ def written(places: InputChannels, given: RunAgentInput, intake: Intake, values:
         for name, value in wanted.items()
         if name not in values or _differ(values[name], value)
     }
-
-
-def undecided(places: InputChannels, given: RunAgentInput, intake: Intake, values: Mapping[str, Any]) -> bool:
-    """Whether what is `written` depends on which channels have a reducer, and that is not known yet."""
-    return places.reducers is None and not values.keys().isdisjoint(written(places, given, intake, values))
 
 
 def without_place(

@@ -45,6 +45,9 @@ class Intake:
     """What is accepted from a client, and how its runs are started. Raises `ValueError` for an unknown choice.
 
     `state`: Names of the channels that the client's state is written to: replaced, not reduced. Never the messages.
+    `replaced`: On a platform, names of the channels with a reducer among those that a client writes (`state`; `tools`,
+        `copilotkit`, `ag-ui`): no platform says which have one. Their values are replaced by LangGraph's `Overwrite`. A
+        channel with a reducer that is not named gets the client's value through it; one without must not be named.
     `roles`: The roles whose messages are accepted. Without `system` and `developer` no client gives a model
         instructions as yours are given; without `tool` none gives the result of a call; without `assistant` none
         brings answers to a new thread.
@@ -66,6 +69,7 @@ class Intake:
     """
 
     state: Collection[str] = frozenset()
+    replaced: Collection[str] = frozenset()
     roles: Collection[str] = ROLES
     prepare: Prepare | None = None
     config: Mapping[str, Any] = field(default_factory=dict)
@@ -81,8 +85,9 @@ class Intake:
                 raise ValueError(f"{name}: expected one of {get_args(kind)}, got {getattr(self, name)!r}")
         if unknown := sorted(set(self.roles) - ROLES):
             raise ValueError(f"roles: expected some of {', '.join(sorted(ROLES))}, got {', '.join(map(repr, unknown))}")
-        if isinstance(self.state, str):
-            raise ValueError(f"state: expected a collection of channels, got the text {self.state!r}")
+        for name in ("state", "replaced"):
+            if isinstance(channels := getattr(self, name), str):
+                raise ValueError(f"{name}: expected a collection of channels, got the text {channels!r}")
         if "messages" in self.state:
             raise ValueError("state: 'messages' is the conversation, which is no state")
 

@@ -1,7 +1,7 @@
-"""How a platform's run ended, asked of the server when its stream has stopped: `outcome`, an `at_end` of `translate`.
+"""How a platform's run ended, requested when its stream has stopped: `outcome`, an `at_end` of `translate`.
 
 The stream of a platform stops in the same way after success, an interrupt, a cancellation and a rollback, so the run
-and its thread are asked. What their answers mean is in `outcome.py`; `connect` asks in the same way, with a stream of
+and its thread are requested. What the answers mean is in `outcome.py`; `connect` does the same, with a stream of
 its own that it joins again when the connection is lost.
 """
 
@@ -13,7 +13,7 @@ from typing import Any
 
 from ...translator import Ending
 from ..errors import ConnectionLost, PlatformError, checked_run_id, checked_thread_id, log_context
-from .attach import broken_off
+from .attach import outcome_of_error
 from .outcome import ACTIVE
 from .retry import Retries, RetryPolicy
 from .source import platform_of, type_of
@@ -47,11 +47,11 @@ def outcome(
     async def at_end() -> Ending:
         try:
             await _until_ended(thread, checked)
-            ended = await thread.ended(checked)
+            found = await thread.outcome(checked)
         except (ConnectionLost, PlatformError) as error:
             _log.warning("How the run ended is not known: %s (%s).", error, log_context(None, thread.id, checked))
-            ended = broken_off(checked, error)
-        return ended.ending
+            found = outcome_of_error(checked, error)
+        return found.ending
 
     return at_end
 

@@ -1,28 +1,31 @@
-"""One connection to a platform's event stream, read to its end or to where it breaks; and errors of the platform's
-answers, sorted. Never what an event means, and never a second try.
+"""One connection to a platform's event stream, read to its end or to where it breaks (`event_stream`); and which error
+an answer of a platform is (`error_of_answer`). What an event means is not known here, and nothing is retried.
 
-The SDK's own streams are not used: they reconnect without a word, and lose or repeat events when they do. Its client
-is: the address, the headers and the transport are that of its `httpx` client. `httpx-sse` takes the stream apart.
+The SDK's own streams are not used: they reconnect without notice, and lose or repeat events when they do. Its client
+is: the address, the headers and the transport are those of its `httpx` client. `httpx-sse` parses the stream.
 
 Rules:
 
-1. An event counts when its blank line has come. What a connection leaves half said is dropped.
-2. Whatever may go well the next time is a `ConnectionLost`: no connection, a lost one, silence (a platform sends a
-   heartbeat every 5 seconds), 408, 429, 5xx, and a body that is no event stream or no JSON. All else the server says
-   is a `PlatformError`, which is final. A stream that just ends says nothing of the run.
+1. An event counts when its blank line has come. What a connection leaves incomplete is dropped.
+2. Whatever may succeed the next time is a `ConnectionLost`: no connection, a lost one, no byte within the read timeout
+   (a platform sends a heartbeat every 5 seconds), 408, 429, 5xx, and a body that is no event stream or no JSON. All
+   else that the server answers is a `PlatformError`, which is final. A stream that just ends proves nothing about the
+   run.
 3. Headers carry credentials, so a redirect is followed only to the same scheme, host and port, or from http to https
    on the same host.
-4. Errors repeat what the server said in `detail`, `message` or `error`, shortened; never headers, never a URL.
+4. A `PlatformError` repeats the server's `detail`, `message` or `error`, shortened; never headers, never a URL. What a
+   server that fails (408, 429, 5xx) answers goes to the log only: it is written for its operators.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Mapping
+import logging
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing, asynccontextmanager, suppress
 from http import HTTPStatus
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import httpx
 import orjson
@@ -33,12 +36,17 @@ from ..errors import ConnectionLost, PlatformError
 from .retry import READ_TIMEOUT
 
 _HOPS = 5
-_MOST_SAID = 65_536
-_SAY_WITHIN = 5.0
-_MESSAGE = 300
+_MAX_BODY = 65_536
+"""Bytes that are read of an error's body."""
+_BODY_WITHIN = 5.0
+"""Seconds within which they are read."""
+_MAX_MESSAGE = 300
+"""Characters of an error's message."""
 _TRACEBACK = "Traceback (most recent call last)"
+_RETRIED = (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS)
 _PORTS = {"http": 80, "https": 443}
-_Answer = TypeVar("_Answer")
+
+_log = logging.getLogger(__name__)
 
 
 class Received(NamedTuple):
@@ -52,7 +60,7 @@ class Received(NamedTuple):
 
 
 @asynccontextmanager
-async def opened(
+async def event_stream(
     client: LangGraphClient,
     path: str,
     *,
@@ -60,7 +68,7 @@ async def opened(
     last_event_id: str | None = None,
     read_timeout: float = READ_TIMEOUT,
 ) -> AsyncIterator[AsyncIterator[Received]]:
-    """A connection to an event stream: entered when its headers are in, given up at once when left.
+    """A connection to an event stream: entered when its headers are in, closed at once when left.
 
     `path`: below the client's address, its parts fit for a URL. `last_event_id`: to be sent as `Last-Event-ID`.
     `read_timeout`: seconds without a byte, heartbeats counted, after which the connection is lost.
@@ -74,26 +82,8 @@ async def opened(
         async with aclosing(_events(response, read_timeout)) as events:
             yield events
     finally:
-        with suppress(httpx.RequestError):  # it is given up: how it goes down is of no interest
+        with suppress(httpx.RequestError):  # how a connection closes that is not needed does not matter
             await response.aclose()
-
-
-async def asked(question: Awaitable[_Answer]) -> _Answer:
-    """The answer to a call of the SDK that answers something, or its error as `PlatformError` or `ConnectionLost`.
-
-    An empty answer is a `ConnectionLost`: the SDK takes a redirect for one.
-    """
-    try:
-        answer = await question
-    except httpx.HTTPStatusError as error:  # of httpx up to SDK 0.3, since then of a class below it
-        raise _said_of(error) from error
-    except httpx.RequestError as error:
-        raise ConnectionLost(_reason(error)) from error
-    except json.JSONDecodeError as error:
-        raise ConnectionLost("the server answered what is no JSON") from error
-    if answer is None:
-        raise ConnectionLost("the server's answer was empty")
-    return answer
 
 
 async def _response(
@@ -114,7 +104,7 @@ async def _response(
             _check_redirect(request.url, response.next_request.url, response.status_code)
             request = response.next_request
     except httpx.RequestError as error:
-        raise ConnectionLost(_reason(error, read_timeout)) from error
+        raise ConnectionLost(reason_of(error, read_timeout)) from error
     raise ConnectionLost(f"the server redirected {_HOPS} times")
 
 
@@ -133,22 +123,22 @@ def _origin(url: httpx.URL) -> tuple[str, str, int | None]:
 async def _check(response: httpx.Response) -> None:
     """Raises for an answer that is no event stream."""
     if response.status_code >= HTTPStatus.MULTIPLE_CHOICES:
-        raise _refusal(response.status_code, await _body(response))
+        raise error_of_answer(response.request, response.status_code, await _body(response))
     kind = response.headers.get("content-type", "").partition(";")[0].strip()
     if kind != "text/event-stream":
-        raise ConnectionLost(f"the server answered with {kind[:_MESSAGE] or 'nothing'} in place of an event stream")
+        raise ConnectionLost(f"the server answered with {kind[:_MAX_MESSAGE] or 'nothing'} in place of an event stream")
 
 
 async def _body(response: httpx.Response) -> bytes:
-    """The beginning of what was said with an error, as far as it can be had soon."""
-    said = bytearray()
+    """The beginning of an error's body, as far as it comes soon."""
+    body = bytearray()
     with suppress(httpx.RequestError, TimeoutError):
-        async with asyncio.timeout(_SAY_WITHIN), aclosing(response.aiter_bytes()) as pieces:  # type: ignore[type-var]
-            async for piece in pieces:
-                said += piece
-                if len(said) > _MOST_SAID:
+        async with asyncio.timeout(_BODY_WITHIN), aclosing(response.aiter_bytes()) as chunks:  # type: ignore[type-var]
+            async for chunk in chunks:
+                body += chunk
+                if len(body) > _MAX_BODY:
                     break
-    return bytes(said)
+    return bytes(body)
 
 
 async def _events(response: httpx.Response, read_timeout: float) -> AsyncGenerator[Received, None]:
@@ -160,7 +150,7 @@ async def _events(response: httpx.Response, read_timeout: float) -> AsyncGenerat
                 if event.data or event.event != "message":
                     yield Received(event.event, _parsed(event.data), event.id or None)
     except httpx.RequestError as error:
-        raise ConnectionLost(_reason(error, read_timeout), is_silence=isinstance(error, httpx.ReadTimeout)) from error
+        raise ConnectionLost(reason_of(error, read_timeout), is_timeout=isinstance(error, httpx.ReadTimeout)) from error
 
 
 def _parsed(data: str) -> Any:
@@ -176,26 +166,20 @@ def _parsed(data: str) -> Any:
             raise ConnectionLost("an event's data is no JSON") from error
 
 
-def _said_of(error: httpx.HTTPStatusError) -> Exception:
-    response: httpx.Response | None = error.response
-    if response is None:  # the SDK's class for a connection that failed
-        return ConnectionLost(type(error).__name__)
-    try:
-        body = response.content
-    except httpx.StreamError:  # it was not read
-        body = b""
-    return _refusal(response.status_code, body)
-
-
-def _refusal(status: int, body: bytes) -> Exception:
-    message = _said(body)
-    if status in (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS) or status >= 500:
-        return ConnectionLost(f"HTTP {status}: {message}" if message else f"HTTP {status}")
+def error_of_answer(request: httpx.Request, status: int, body: bytes) -> ConnectionLost | PlatformError:
+    """The error that an answer with this status is; `request`: for the log."""
+    message = _message(body)
+    if (
+        status in (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS)
+        or status >= HTTPStatus.INTERNAL_SERVER_ERROR
+    ):
+        _log.warning("HTTP %d of the platform to %s %s: %s", status, request.method, request.url.path, message or "-")
+        return ConnectionLost(f"HTTP {status}")
     return PlatformError(status, message or f"The platform answered HTTP {status}.")
 
 
-def _said(body: bytes) -> str:
-    """What an error's body says in words; nothing if it is not JSON, such as a proxy's page, or tells of its code."""
+def _message(body: bytes) -> str:
+    """The message in an error's body; empty if it is not JSON, such as a proxy's page, or is a traceback."""
     try:
         found = orjson.loads(body)
     except orjson.JSONDecodeError:
@@ -207,10 +191,10 @@ def _said(body: bytes) -> str:
             found = next(iter(found), None)
     if not isinstance(found, str) or _TRACEBACK in found:
         return ""
-    return " ".join(found.split())[:_MESSAGE]
+    return " ".join(found.split())[:_MAX_MESSAGE]
 
 
-def _reason(error: httpx.RequestError, read_timeout: float | None = None) -> str:
+def reason_of(error: httpx.RequestError, read_timeout: float | None = None) -> str:
     """What happened, in words; without those that quote what was sent."""
     if read_timeout is not None and isinstance(error, httpx.ReadTimeout):
         return f"nothing came for {read_timeout:g} seconds"

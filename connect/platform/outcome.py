@@ -1,18 +1,18 @@
 """How a platform's run ended, read off what the server says of the run and its thread. Pure; never asks.
 
-A platform's stream ends alike after success, an interrupt, a cancel and a rollback. What tells them apart (measured on
-`langgraph dev` and Aegra):
+A platform's stream ends alike after success, an interrupt, a cancel and a rollback. They differ (measured on
+`langgraph dev` and Aegra) in:
 
 | the run | the thread's state | it ended |
 |---|---|---|
 | error, timeout | | in an error: the thread's `error`, or a task's |
 | (whatever else) | `interrupts` | at these interrupts |
-| interrupted | no interrupts | cancelled; or, if its thread waits and no error is said of it, at a breakpoint (Aegra) |
+| interrupted | no interrupts | cancelled; or, if its thread waits and has no error, at a breakpoint (Aegra) |
 | success | `next`, but no interrupts | at a breakpoint |
 | success | nothing next | well |
 | gone (rolled back) | as before the run | cancelled |
 
-A state that was written after the run (`update_state`) tells of no failure any more.
+A state that was written after the run (`update_state`) shows no failure any more.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ ACTIVE = frozenset({"pending", "running"})
 _FAILED = frozenset({"error", "timeout"})
 
 
-def ended(
+def run_outcome(
     run: Mapping[str, Any] | None, state: Mapping[str, Any], thread: Mapping[str, Any], *, run_id: str
 ) -> RunOutcome:
     """How a run ended.
 
     `run`: the run, None if there is none, or none any more. `state`, `thread`: the thread's newest state, and itself.
-    `run_id`: the id the run is told under. Where the state is a later run's, it says nothing of this one.
+    `run_id`: the id of the outcome. Where the state is a later run's, it shows nothing of this one.
     """
     if run is not None and not is_of(state, run_id):
         return RunOutcome(run_id, None, _by_status(run, thread={}, state={}) or Finished())
@@ -51,7 +51,7 @@ def ended(
 
 
 def _by_status(run: Mapping[str, Any], thread: Mapping[str, Any], state: Mapping[str, Any]) -> Ending | None:
-    """The ending that a run's status tells of; None for success, and for a pause on a server that calls it so."""
+    """The ending that a run's status shows; None for success, and for a pause on a server that calls it so."""
     status = run.get("status")
     error = thread.get("error") or _task_error(state)
     if status in _FAILED:
@@ -72,7 +72,7 @@ def paused(run: Mapping[str, Any], state: Mapping[str, Any], thread: Mapping[str
 
 
 def is_of(state: Mapping[str, Any], run_id: str) -> bool:
-    """Whether this run made the thread's newest state, or whether that can't be told."""
+    """Whether this run made the thread's newest state, or whether that is not known."""
     maker = (state.get("metadata") or {}).get("run_id")
     return maker is None or maker == run_id
 

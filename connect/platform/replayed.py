@@ -5,7 +5,7 @@ What servers do (measured on `langgraph dev`, read in the source of others):
 - Ids of `langgraph dev` are `<milliseconds>-0`: all events of a millisecond share one. Elsewhere they are unique:
   `<milliseconds>-<number>` (LangGraph Platform), `<run>_event_<number>` (Aegra).
 - A join sends what was kept after an id, then what comes. `langgraph dev` begins to listen before it sends what it
-  kept: what came meanwhile is sent again. So at most once in a connection the stream *jumps* back, then goes on
+  kept: what came meanwhile is sent again. So at most once in a connection the stream *jumps* back, then continues
   without a break.
 - Not all is kept: `error` is not, nor is `messages/partial`.
 
@@ -26,15 +26,15 @@ Rules:
 1. An event with an older id than the newest is a repetition, in every state.
 2. `rewound`, `repeating`: the known events of the newest id are skipped, in their order. Some may not have been kept.
    In `rewound`, if none of them comes first, events may be missing: a gap. A run that begins anew leaves none.
-3. `guessing`: events that may be repeated are held back until what follows decides. They are told, late but in order,
-   if it was no jump.
+3. `guessing`: events that may be repeated wait until what follows decides. They are emitted, late but in order, if it
+   was no jump.
 4. `live`: nothing is repeated any more.
 5. Events without an id are new; after another connection there is a gap before them. Ids of other forms are compared
    for equality, the last 1,024, and a stream is joined again after the newest.
 
 What cannot be decided: a block of events and at once an equal one, in one millisecond. The second is taken for a jump
-and not told, once in a connection. If it was none and the real jump follows, that is a gap; or, if the real one does
-not go back to an older id, its block is told twice. The run's next values, or its end, heal both. What is
+and not emitted, once in a connection. If it was none and the real jump follows, that is a gap; or, if the real one does
+not go back to an older id, its block is emitted twice. The run's next values, or its end, heal both. What is
 remembered is the newest id's events, 1,024 at most: what is beyond is taken for new.
 """
 
@@ -102,12 +102,12 @@ class ReplayFilter:
         """`rewound`, `repeating`: how many of them came again."""
         self._is_covered = False
         """`rewound`: whether the replay began before what was asked for."""
-        self._held: list[_Event] = []
+        self._waiting: list[_Event] = []
         """`guessing`: the events that may be repeated."""
         self._guesses: set[int] = set()
         """`guessing`: the known events that may be repeated next."""
         self._over: int | None = None
-        """`guessing`: how many of the held are repeated, if the repetition may be over."""
+        """`guessing`: how many of those that wait are repeated, if the repetition may be over."""
         self._was_guessed = False
         """`live`: whether the jump before it was a guess."""
         self._others: dict[int, None] = {}
@@ -120,21 +120,21 @@ class ReplayFilter:
         return self._newest if self._place is None else self._place.before
 
     def connected(self) -> None:
-        """The stream was joined, after `resume_id`. What was held back comes again."""
+        """The stream was joined, after `resume_id`. The events that waited come again."""
         self._state = "kept" if self._is_fresh else "rewound"
         self._next = 0
         self._is_covered = self._was_guessed = False
         self._forget_guesses()
 
     def take(self, received: Received, waited: float = 0.0) -> list[Received]:
-        """Takes the next event; gives what is new: nothing, it, or first those that were held back.
+        """Takes the next event; gives what is new: nothing, it, or first those that waited.
 
         `waited`: seconds for which nothing came before it.
         """
         self.gap = self._is_fresh = False
         if received.id is None:
             return self._unnumbered(received)
-        entry, place = hash((received.event, _said(received.data))), _place(received.id)
+        entry, place = hash((received.event, _hashable(received.data))), _place(received.id)
         if place is None:
             return self._other(received, hash((received.id, entry)))
         known = self._place
@@ -160,7 +160,7 @@ class ReplayFilter:
         if self._state == "rewound":
             self._is_covered = True
             return []
-        new = [self._keep(*held) for held in self._held]
+        new = [self._keep(*each) for each in self._waiting]
         self._forget_guesses()
         self.gap, self._was_guessed = self._was_guessed, False
         self._state, self._next = "repeating", 0
@@ -218,7 +218,7 @@ class ReplayFilter:
     # --- guessing -------------------------------------------------------------------------------------------------
 
     def _guessed(self, *events: _Event) -> list[Received]:
-        """Events of the newest id, of which nobody knows whether they are repeated."""
+        """Events of the newest id, which may or may not be repeated."""
         new: list[Received] = []
         coming = deque(events)
         while coming:
@@ -226,9 +226,9 @@ class ReplayFilter:
             guesses = self._matches(entry)
             if guesses:
                 self._state, self._guesses = "guessing", guesses
-                self._held.append((received, entry))
+                self._waiting.append((received, entry))
                 if len(self._known) in guesses:
-                    self._over = len(self._held)
+                    self._over = len(self._waiting)
             elif self._state == "guessing":
                 coming.appendleft((received, entry))
                 new += self._decided(coming)
@@ -244,17 +244,17 @@ class ReplayFilter:
         return {each + 1 for each in at if each < len(self._known) and self._known[each] == entry}
 
     def _decided(self, coming: deque[_Event]) -> list[Received]:
-        """The repetition is over, or was none: what is new of the held for certain. The rest is put back in front of
-        what is coming."""
-        held, over = self._held, self._over
+        """The repetition is over, or was none: what is certainly new of those that wait. The rest is put back in
+        front of what is coming."""
+        waiting, over = self._waiting, self._over
         self._forget_guesses()
         self._was_guessed = over is not None
         self._state = "live" if self._was_guessed else "kept"
-        coming.extendleft(reversed(held[over or 1 :]))
-        return [] if self._was_guessed else [self._keep(*held[0])]
+        coming.extendleft(reversed(waiting[over or 1 :]))
+        return [] if self._was_guessed else [self._keep(*waiting[0])]
 
     def _all_decided(self) -> list[Received]:
-        """The newest id's events are over: what is new of the held."""
+        """The newest id's events are over: what is new of those that wait."""
         new: list[Received] = []
         while self._state == "guessing":
             coming: deque[_Event] = deque()
@@ -263,10 +263,10 @@ class ReplayFilter:
         return new
 
     def _forget_guesses(self) -> None:
-        self._held, self._guesses, self._over = [], set(), None
+        self._waiting, self._guesses, self._over = [], set(), None
 
 
-def _said(data: Any) -> Any:
+def _hashable(data: Any) -> Any:
     """Data of JSON, to be hashed."""
     try:
         return orjson.dumps(data)

@@ -1,10 +1,10 @@
-"""The stream of one platform run, held open until the run has ended, and that of a whole thread, held open for good.
-Which events are new, `cursor` decides; what they mean, nobody here knows.
+"""The events of one platform run, until the run has ended (`run_events`), and those of a whole thread, without an end
+(`thread_events`). Which events are new, `replayed` decides; what they mean is not known here.
 
-A connection that closes, well or badly, proves nothing about the run: it is asked. While it is active the stream is
-joined again, after a pause; one that stood for longer than any pause was no failure, but what proxies do to quiet
-streams. What a run does not keep (it is not resumable, or what was kept is gone) cannot be had
-again: that is said, by `Joined.gap`, and its reader mends it.
+A connection that closes, well or badly, proves nothing about the run: the runs of the thread are requested. While the
+run is active its stream is joined again, after a pause; a connection that lasted longer than any pause was no failure,
+but what proxies do to quiet streams. What a run does not keep (it is not resumable, or what was kept is gone) cannot be
+had again: `Connected.gap` says so, and the reader of the events mends it.
 """
 
 from __future__ import annotations
@@ -15,90 +15,108 @@ from collections.abc import AsyncGenerator
 from typing import NamedTuple
 
 from ..errors import ConnectionLost
-from .http import Received, opened
+from .http import Received, event_stream
 from .outcome import ACTIVE
 from .replayed import ReplayFilter
 from .retry import Retries, RetryPolicy
-from .thread import PlatformThread
+from .thread import Answered, PlatformThread, Runs
 
 _END = "end"
 """What Aegra sends last."""
 
 
-class Joined(NamedTuple):
-    """A connection to the run stands from here on."""
+class Connected(NamedTuple):
+    """The stream is connected from here on."""
 
     gap: bool
     """Whether events that came before it may be missing."""
 
 
-async def joined(thread: PlatformThread, run_id: str, *, replays: bool) -> AsyncGenerator[Received | Joined, None]:
-    """The run's events, each once, with a `Joined` in front of those of each connection that follows on nothing.
+class Ended(NamedTuple):
+    """The run has ended; the last item of its stream."""
 
-    `replays`: whether the server keeps the run's events and is to send them from the first on. Ends when the run has
-    ended. Raises `PlatformError` for what the server refuses, `ConnectionLost` when it stays away.
+    run: Answered | None
+    """The run as it ended; None if it is gone."""
+    runs: Runs | None
+    """The runs of the thread, listed after its end; None if the thread is gone."""
+
+
+async def run_events(
+    thread: PlatformThread, run_id: str, *, replays: bool
+) -> AsyncGenerator[Received | Connected | Ended, None]:
+    """The run's events, each once, with a `Connected` in front of those of each connection that does not continue the
+    one before, and `Ended` as the last item.
+
+    `replays`: whether the server keeps the run's events and is to send them from the first on. Raises `PlatformError`
+    for what the server refuses, `ConnectionLost` when it can't be reached again.
     """
-    cursor, clock = ReplayFilter(), asyncio.get_running_loop().time
-    retry = Retries(thread.policy)
+    replay, clock = ReplayFilter(), asyncio.get_running_loop().time
+    retries = Retries(thread.policy)
     path = f"/threads/{thread.id}/runs/{run_id}/stream"
     is_first = True
     while True:
-        cut, since = ConnectionLost("the stream was closed while its run went on"), math.inf
+        lost, since = ConnectionLost("the stream was closed while its run was active"), math.inf
         try:
-            resume = cursor.resume_id() if replays else None
-            async with opened(
+            resume = replay.resume_id() if replays else None
+            async with event_stream(
                 thread.client, path, last_event_id=resume, read_timeout=thread.policy.read_timeout
             ) as received:
                 since = clock()
-                cursor.connected()
+                replay.connected()
                 if is_first or not replays:
-                    yield Joined(gap=not is_first)
+                    yield Connected(gap=not is_first)
                 is_first = False
-                heard = clock()
+                waits_since = clock()
                 async for event in received:
-                    new = cursor.take(event, waited=clock() - heard)
-                    if replays and cursor.gap:
-                        yield Joined(gap=True)
+                    new = replay.take(event, waited=clock() - waits_since)
+                    if replays and replay.gap:
+                        yield Connected(gap=True)
                     if event.event == _END:
                         break
                     for each in new:
-                        retry.progressed()
+                        retries.progressed()
                         yield each
-                    heard = clock()  # now it waits for the server again, and no more for its reader
-        except ConnectionLost as lost:
-            cut = lost
-        if _stood(clock() - since, cut, thread.policy):
-            retry.progressed()
-        run = await thread.run(run_id)
+                    waits_since = clock()  # from here on it waits for the server, not for the reader
+        except ConnectionLost as error:
+            lost = error
+        if _has_lasted(clock() - since, lost, thread.policy):
+            retries.progressed()
+        runs = await thread.runs()
+        run = None if runs is None else runs.with_id(run_id)
+        if run is None and runs is not None:
+            run = await thread.run(run_id)
         if run is None or run.get("status") not in ACTIVE:
+            yield Ended(run, runs)
             return
-        await retry.pause(cut)
+        await retries.pause(lost)
 
 
-async def followed(thread: PlatformThread) -> AsyncGenerator[Received | Joined, None]:
-    """The events of every run of a thread while they come, and of writes to its state, with a `Joined` in front of each
-    connection's. Never ends. Raises `PlatformError` (404 where the server has no such stream), and `ConnectionLost`
-    when it stays away."""
-    retry, clock = Retries(thread.policy), asyncio.get_running_loop().time
-    path, asks = f"/threads/{thread.id}/stream", {"stream_modes": "run_modes,state_update"}
+async def thread_events(thread: PlatformThread) -> AsyncGenerator[Received | Connected, None]:
+    """The events of every run of a thread while they come, and of writes to its state, with a `Connected` in front of
+    each connection's. Never ends. Raises `PlatformError` (404 where the server has no such stream), and
+    `ConnectionLost` when it can't be reached again."""
+    retries, clock = Retries(thread.policy), asyncio.get_running_loop().time
+    path, params = f"/threads/{thread.id}/stream", {"stream_modes": "run_modes,state_update"}
     is_first = True
     while True:
-        cut, since = ConnectionLost("the thread's stream was closed"), math.inf
+        lost, since = ConnectionLost("the thread's stream was closed"), math.inf
         try:
-            async with opened(thread.client, path, params=asks, read_timeout=thread.policy.read_timeout) as received:
+            async with event_stream(
+                thread.client, path, params=params, read_timeout=thread.policy.read_timeout
+            ) as received:
                 since = clock()
-                yield Joined(gap=not is_first)
+                yield Connected(gap=not is_first)
                 is_first = False
                 async for event in received:
-                    retry.progressed()
+                    retries.progressed()
                     yield event
-        except ConnectionLost as lost:
-            cut = lost
-        if _stood(clock() - since, cut, thread.policy):
-            retry.progressed()
-        await retry.pause(cut)
+        except ConnectionLost as error:
+            lost = error
+        if _has_lasted(clock() - since, lost, thread.policy):
+            retries.progressed()
+        await retries.pause(lost)
 
 
-def _stood(seconds: float, cut: ConnectionLost, policy: RetryPolicy) -> bool:
-    """Whether a connection that was lost had been a good one. Silence is none, however long it lasts."""
-    return seconds > policy.max_delay and not cut.is_silence
+def _has_lasted(seconds: float, lost: ConnectionLost, policy: RetryPolicy) -> bool:
+    """Whether a connection that was lost was a good one. One on which nothing came is none, however long it lasted."""
+    return seconds > policy.max_delay and not lost.is_timeout

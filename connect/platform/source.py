@@ -1,8 +1,8 @@
-"""A LangGraph server as a source of runs: `Platform`. Asks it for the schemas of its graphs, and nothing else."""
+"""A LangGraph server as a source of runs: `Platform`. It requests the schemas of its graphs, and nothing else."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
 
@@ -13,19 +13,20 @@ from ...translator import Options
 from ..default_options import options_for_schemas
 from ..errors import PlatformError
 from ..inputs.channels import InputChannels, input_channels_of_schemas
-from .channels import with_reducers
+from .calls import retried
 from .retry import RetryPolicy
-from .thread import NOT_FOUND, answer
+from .schemas import SchemaCache, Schemas
+from .thread import NOT_FOUND
 
 _HAS_NONE = (NOT_FOUND, 405, 501)
-"""What a server says to a question that it does not know."""
+"""The statuses of a server that does not have what was requested."""
 
 
 class Platform:
     """A server that speaks LangGraph Platform's interface: the platform itself, `langgraph dev`, Aegra.
 
     `client`: of `langgraph_sdk.get_client()`; its address, headers and transport are used, never closed.
-    `assistant_id`: whose output schema says what is shown; None: the assistant of the run that is told.
+    `assistant_id`: the assistant whose output schema has the channels that are visible; None: that of each run.
     Raises `TypeError` for what is no asynchronous client.
     """
 
@@ -34,8 +35,7 @@ class Platform:
             raise TypeError(f"Platform: expected an asynchronous client of langgraph_sdk, got {type_of(client)}")
         self.client = client
         self.assistant_id = assistant_id
-        self._schemas: dict[str, Mapping[str, Any] | None] = {}
-        self._places: dict[str, InputChannels] = {}
+        self._schemas = SchemaCache()
         self.unused: set[str] = set()
         """The kinds of what clients have sent and the assistant has no field for."""
 
@@ -44,18 +44,18 @@ class Platform:
         return self
 
     def through(self, client: LangGraphClient) -> Platform:
-        """The same, by another client. What it said of its graphs' schemas is not asked for again."""
+        """The same, by another client. It has the schemas that a client with the same credentials was given."""
         same = Platform(client, self.assistant_id)
-        same._schemas, same._places, same.unused = self._schemas, self._places, self.unused
+        same._schemas, same.unused = self._schemas, self.unused
         return same
 
     async def options(self, assistant_id: str | None = None, policy: RetryPolicy | None = None) -> Options:
-        """The options when none are given: the channels of the assistant's output schema; asked for once.
+        """The options when none are given: the channels of the assistant's output schema.
 
-        `assistant_id`: the assistant of the run that is told. `policy`: how long a server that can't be reached is
-        waited for. All channels, where the server has no schemas; none, where it has, but not (any more) of the run's
-        assistant. Raises `PlatformError` and `ConnectionLost` where it does not say, or does not know the assistant
-        that it was given, because then nothing may be shown.
+        `assistant_id`: the assistant of the run. `policy`: how long a server that can't be reached is waited for. All
+        channels, where the server has no schemas; none, where it has, but not (any more) of the run's assistant. Raises
+        `PlatformError` and `ConnectionLost` where it refuses, or does not know the assistant that this `Platform` was
+        given, because then nothing may be visible.
         """
         wanted = self.assistant_id if is_assistant_id(self.assistant_id) else assistant_id or self.assistant_id
         if wanted is None:
@@ -66,55 +66,51 @@ class Platform:
             if error.status not in _HAS_NONE:
                 raise
             if not await self._has_assistants(policy):
-                return Options()  # what it gives out is all that is known
+                return Options()  # all that it answers is public
             if wanted == self.assistant_id:
                 raise
             return Options(state_include=frozenset())
 
-    async def schemas(self, wanted: str, policy: RetryPolicy | None = None) -> Mapping[str, Any] | None:
-        """The schemas of an assistant, or of the first one of a graph; asked for once.
+    async def schemas(self, wanted: str, policy: RetryPolicy | None = None) -> Schemas:
+        """The schemas of an assistant, or of the first one of a graph; kept for a while, by the client's credentials.
 
         Raises `PlatformError` (404 for an assistant that is not there, and where there are no schemas) and
         `ConnectionLost`.
         """
-        if wanted not in self._schemas:
-            self._schemas[wanted] = await self._asked(wanted, policy or RetryPolicy())
-        return self._schemas[wanted]
+        known = self._schemas.get(self.client, wanted)
+        if known is None:
+            known = await self._requested(wanted, policy or RetryPolicy())
+            self._schemas.put(self.client, wanted, known)
+        return known
 
-    async def places(self, messages_key: str, policy: RetryPolicy, *, decided: bool = False) -> InputChannels:
-        """Where a client's input goes in the assistant's graph. `decided`: and which of its channels have a reducer, as
-        far as the platform lets that be known; asked for once. Raises as `schemas` does, but for what is not there."""
+    async def places(self, messages_key: str, policy: RetryPolicy) -> InputChannels:
+        """Where a client's input goes in the assistant's graph. Which of its channels have a reducer, no platform says:
+        see `Intake.replaced`. Raises as `schemas` does, but for what is not there."""
         try:
-            schemas = await self.schemas(str(self.assistant_id), policy) or {}
+            schemas = await self.schemas(str(self.assistant_id), policy)
         except PlatformError as error:
             if error.status not in _HAS_NONE:
                 raise
             schemas = {}
-        found = self._places.get(messages_key) or input_channels_of_schemas(schemas, messages_key)
-        if decided and found.reducers is None:
-            graph_id = str(schemas.get("graph_id") or self.assistant_id)
-            found = await with_reducers(self.client, graph_id, found, policy)
-            if found.reducers is not None:
-                self._places[messages_key] = found
-        return found
+        return input_channels_of_schemas(schemas, messages_key)
 
     async def _has_assistants(self, policy: RetryPolicy | None) -> bool:
         """Whether the server has assistants: then it has their schemas, but not those of one that is unknown."""
         try:
-            return bool(await answer(lambda: self.client.assistants.search(limit=1), policy or RetryPolicy()))
+            return bool(await retried(lambda: self.client.assistants.search(limit=1), policy or RetryPolicy()))
         except PlatformError as error:
             if error.status not in _HAS_NONE:
                 raise
             return False
 
-    async def _asked(self, wanted: str, policy: RetryPolicy) -> Mapping[str, Any] | None:
+    async def _requested(self, wanted: str, policy: RetryPolicy) -> Schemas:
         """The schemas as the server has them: by an assistant's id only."""
         if not is_assistant_id(wanted):
-            found = await answer(lambda: self.client.assistants.search(graph_id=wanted, limit=1), policy)
+            found = await retried(lambda: self.client.assistants.search(graph_id=wanted, limit=1), policy)
             if not found:
                 raise PlatformError(NOT_FOUND, f"There is no assistant of a graph {wanted!r}.")
             wanted = str(found[0]["assistant_id"])
-        return await answer(lambda: self.client.assistants.get_schemas(wanted), policy)
+        return await retried(lambda: self.client.assistants.get_schemas(wanted), policy)
 
 
 def platform_of(given: Any) -> Platform | None:

@@ -1,20 +1,21 @@
-"""A client's input as a run of a platform: the thread is read, the run planned, started, and told from its first event
-on.
+"""A client's input as a run of a platform: the thread is read, the run planned, started, and emitted from its first
+event on.
 
-Which run an input asks for, `intake.plan` says; what goes into the graph, `intake.inputs`; how a run is told, `attach`.
-Here is the order of things, and what servers are asked for (measured on `langgraph dev` and Aegra):
+Which run an input makes is `inputs.plan`'s; what the graph gets, `inputs.graph_input`'s; a run's events, `attach`'s.
+Here is the order, and what servers are requested to do (measured on `langgraph dev` and Aegra):
 
-1. A run that is active is looked for first. One with the input's own id is that very request, come again, and is told
-   from where it is. Any other is in the way, and the intake says what then.
-2. `queue`: the platform's queue keeps a run that nobody waits for any more. What it will find there is not known yet,
-   so it goes in as if nothing waited for an answer. Aegra has no queue, and lets runs run at once: there it is the
-   stream that waits, and plans when the other one has ended.
-3. `cancel`: the other one is stopped first, so that the plan is made of what it has left behind.
+1. A run that is active is searched for first. One with the input's own id is this very request, sent again, and is
+   emitted from where it is. For any other the intake decides (`busy`).
+2. `queue`: the platform's queue keeps the run when its client leaves. What it will find there is not known yet, so it
+   goes in as if nothing waited for an answer. Aegra has no queue, and runs all at once: there it is the stream that
+   waits, and plans when the other run has ended.
+3. `cancel`: the other run is stopped first, so that the plan is made from what it has left behind. One that does not
+   stop in time is a conflict.
 4. Two that start in the same moment: `langgraph dev` answers 409 to one of them, which looks again. Aegra starts both.
-5. Servers take either a context or `configurable`, and give a graph the one for the other, cut to its context schema.
-   So what both say is put into `configurable`.
-6. Messages that came along with an answer belong to the request: if its reader has gone, they are not run, and the
-   client has them still.
+5. Servers take either a context or `configurable`, and give a graph the one for the other, reduced to its context
+   schema. So the values of both are put into `configurable`.
+6. Messages that came with an answer belong to the request: if its reader has left, they are not run, and the client
+   still has them.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ from ..errors import (
 )
 from ..idle import log_late, unchanged_events, waiting_events
 from ..inputs import Intake
-from ..inputs.channels import InputChannels, undecided, without_place
+from ..inputs.channels import without_place
 from ..inputs.configs import merged
 from ..inputs.forking import Search
 from ..inputs.graph_input import graph_input
@@ -50,19 +51,19 @@ from ..inputs.thread_state import ThreadState
 from ..inputs.unused import note_unused
 from ..readers import Reader
 from ..run_outcome import PastErrors, Subgraph
-from .attach import attached, told_whole
+from .attach import Attachment
 from .outcome import ACTIVE, subgraphs
 from .retry import RetryPolicy
-from .run_stream import joined
+from .run_stream import run_events
 from .source import Platform
-from .thread import RUN_ID, Answered, Look, PlatformThread, tells_how, told_id
-from .thread_state import asked_for, checkpoint_of, last_of, standing_of
+from .thread import RUN_ID, Answered, Look, PlatformThread, client_run_id, has_kwargs
+from .thread_state import checkpoint_of, create_arguments, last_of, thread_state_of
 
 Event = dict[str, Any]
 
 _ATTEMPTS = 4
-"""How often it is looked again where a server says that a run is in the way and names none, or names one and knows none
-that could be stopped."""
+"""How often a thread is looked at again where a server answers that a run is in the way and lists none, or lists one
+that it can't stop."""
 _STRATEGIES = {"reject": "reject", "queue": "enqueue", "cancel": "interrupt"}
 
 
@@ -74,7 +75,7 @@ async def begin_platform(
     past_errors: PastErrors,
     retry: RetryPolicy | None,
 ) -> Batches:
-    """See `running.begin`. Raises `InvalidInputError` for a platform without an assistant: it has nothing to run."""
+    """See `submit.submit`. Raises `InvalidInputError` for a platform without an assistant: it has nothing to run."""
     thread = PlatformThread(source.client, checked_thread_id(given.thread_id), retry or RetryPolicy())
     checked_run_id(given.run_id, in_url=False)
     if source.assistant_id is None:
@@ -87,12 +88,12 @@ class _Beginning:
     """One input, on its way to a run."""
 
     def __init__(self, source: Platform, thread: PlatformThread, request: RunRequest) -> None:
-        self._source, self._thread, self._asking = source, thread, request
+        self._source, self._thread, self._request = source, thread, request
         self._given, self._options, self._intake = request.given, request.options, request.intake
         self._reader = Reader(request.options, request.view)
 
     async def begun(self) -> Batches:
-        """What the client is told; the run has started, or waits for another's end."""
+        """The client's events; the run has started, or waits for another's end."""
         attempts = 0
         while True:
             look = await self._thread.look()
@@ -106,29 +107,34 @@ class _Beginning:
                     continue
             same = self._same(look)
             if same is not None:
-                return attached(self._thread, same, self._reader, self._options)
+                return self._attached(same)
             if self._intake.busy == "reject" or attempts == _ATTEMPTS:
                 raise RunConflictError(
-                    f"thread {self._thread.id!r} has a run that is running, {told_id(look.active)!r}; expected to be "
-                    "called when it has ended"
+                    f"thread {self._thread.id!r} has a run that is running, {client_run_id(look.active)!r}; expected "
+                    "to be called when it has ended"
                 )
             if self._intake.busy == "queue":
-                return await self._begin(look) if tells_how(look.active) else self._after(look.active)
+                return await self._begin(look) if has_kwargs(look.active) else self._after(look.active)
             try:
-                await self._thread.cancel(None)
+                is_stopped = await self._thread.cancel(None)
             except RunNotFoundError:  # it has ended by itself
-                attempts += 1
+                is_stopped = False
+            attempts += not is_stopped
 
     def _same(self, look: Look) -> Answered | None:
         """The active run that this very request has started."""
         for run in (look.active, *look.recent):
-            if run is not None and run.get("status") in ACTIVE and self._given.run_id in (told_id(run), run["run_id"]):
+            if (
+                run is not None
+                and run.get("status") in ACTIVE
+                and self._given.run_id in (client_run_id(run), run["run_id"])
+            ):
                 return run
         return None
 
     async def _begin(self, look: Look | None) -> Batches:
-        now = standing_of(look, self._options.messages_key)
-        wanted, found = await planned(self._asking, now, self._searched)
+        now = thread_state_of(look, self._options.messages_key)
+        wanted, found = await planned(self._request, now, self._searched)
         at, checkpoint_id = (now, None) if found is None else (found.standing, found.id)
         if isinstance(wanted, Drop) or (isinstance(wanted, Begin) and at.is_unsettled):
             await self._thread.drop()
@@ -143,8 +149,8 @@ class _Beginning:
             return self._unchanged(look)
         run = await self._started(wanted, at, checkpoint_id, is_queued=look is not None and look.active is not None)
         if not isinstance(wanted, Resume | GoOn):
-            return self._told(run, [], more=False)
-        return self._told(run, [] if look is None else subgraphs(look.state), more=wanted.more)
+            return self._started_run(run, [], more=False)
+        return self._started_run(run, [] if look is None else subgraphs(look.state), more=wanted.more)
 
     async def _searched(self, wanted: Fork | Again) -> Search:
         search = Search(wanted)
@@ -166,14 +172,15 @@ class _Beginning:
         new = wanted.messages if isinstance(wanted, Begin | Fork) else None
         if is_queued and checkpoint_id is None:
             at = replace(at, messages=())  # whether a call that waits now will wait then is not known
-        places = await self._places(at)
-        goes_in = graph_input(self._given, new, at, places, self._intake, self._asking.added)
+        places = await self._source.places(self._options.messages_key, self._thread.policy)
+        places = replace(places, reducers=frozenset(self._intake.replaced))
+        goes_in = graph_input(self._given, new, at, places, self._intake, self._request.added)
         lost = without_place(places, self._given, self._intake, at.values, self._options)
         place = log_context(self._source.assistant_id, self._given.thread_id, self._given.run_id)
         note_unused(self._source.unused, lost, place)
         return await self._thread.start(
             str(self._source.assistant_id),
-            **asked_for(wanted, goes_in, checkpoint_id),
+            **create_arguments(wanted, goes_in, checkpoint_id),
             **self._configured(goes_in.context),
             metadata={RUN_ID: self._given.run_id},
             multitask_strategy=_STRATEGIES[self._intake.busy],
@@ -183,15 +190,8 @@ class _Beginning:
             stream_resumable=True,
         )
 
-    async def _places(self, at: ThreadState) -> InputChannels:
-        key, policy = self._options.messages_key, self._thread.policy
-        places = await self._source.places(key, policy)
-        if undecided(places, self._given, self._intake, at.values):
-            places = await self._source.places(key, policy, decided=True)
-        return places
-
     def _configured(self, context: Any) -> dict[str, Any]:
-        config: dict[str, Any] = dict(merged(self._intake.config, self._asking.added.config))
+        config: dict[str, Any] = dict(merged(self._intake.config, self._request.added.config))
         config["metadata"] = {**config["metadata"], RUN_ID: self._given.run_id}
         context = to_json(context)
         if config["configurable"] and isinstance(context, Mapping):
@@ -199,14 +199,16 @@ class _Beginning:
             context = None
         return {"config": config} if context is None else {"config": config, "context": context}
 
-    async def _told(self, run: Answered, waiting: Sequence[Subgraph], *, more: bool) -> Batches:
-        """The run, to its end; `more`: and then what came along with it."""
+    async def _started_run(self, run: Answered, waiting: Sequence[Subgraph], *, more: bool) -> Batches:
+        """The run, to its end; `more`: and then what came with it."""
         is_over = False
-        options = replace(self._options, history="keep") if more else self._options  # what waits is not taken back
+        options = replace(self._options, history="keep") if more else self._options  # messages that wait stay
         parent = self._given.parent_run_id
-        told = told_whole(self._thread, run, self._reader, options, parent_run_id=parent, waiting=waiting)
+        attachment = Attachment.from_start(
+            self._thread, run, self._reader, options, parent_run_id=parent, waiting=waiting
+        )
         try:
-            async with aclosing(told) as batches:
+            async with aclosing(attachment.batches()) as batches:
                 async for batch in batches:
                     yield batch
             is_over = True
@@ -219,17 +221,17 @@ class _Beginning:
                     yield batch
 
     def _has_ended_well(self) -> bool:
-        """Whether the run that was told has; it may have stopped for an answer."""
+        """Whether the run that was emitted has; it may have stopped for an answer."""
         last = self._reader.view.terminal or {}
         return last.get("type") == "RUN_FINISHED" and last.get("outcome", {}).get("type") != "cancelled"
 
     def _following(self) -> _Beginning:
         """The same input without its answers, for the client as it is now."""
-        return _Beginning(self._source, self._thread, self._asking.without_answers(self._reader.view))
+        return _Beginning(self._source, self._thread, self._request.without_answers(self._reader.view))
 
     async def _after(self, run: Answered) -> Batches:
-        """What the client is told when another run has ended."""
-        async with aclosing(joined(self._thread, str(run["run_id"]), replays=False)) as notices:
+        """The client's events, when another run has ended."""
+        async with aclosing(run_events(self._thread, str(run["run_id"]), replays=False)) as notices:
             async for _ in notices:
                 pass
         async with aclosing(await self.begun()) as batches:
@@ -238,21 +240,25 @@ class _Beginning:
 
     def _waits(self, wanted: Wait, now: ThreadState) -> list[Event]:
         """What waits for an answer; and the messages that wait with it, at the end again, if an answer that they came
-        along with was not the last."""
-        held = self._reader.view.messages
+        with was not the last."""
+        known = self._reader.view.messages
         started, *rest = waiting_events(self._given, wanted, now, self._options, self._reader)
-        waiting = [message for message in held if message["id"] in wanted.message_ids]
-        if not waiting or held[-len(waiting) :] == waiting:
+        waiting = [message for message in known if message["id"] in wanted.message_ids]
+        if not waiting or known[-len(waiting) :] == waiting:
             return [started, *rest]
-        others = [message for message in held if message["id"] not in wanted.message_ids]
-        # A client leaves what it holds where it is: it must lose what is to go to the end.
+        others = [message for message in known if message["id"] not in wanted.message_ids]
+        # A client leaves the messages it has where they are: those that are to go to the end are removed first.
         return [started, agui.messages_snapshot(others), agui.messages_snapshot([*others, *waiting]), *rest]
+
+    def _attached(self, run: Answered) -> Batches:
+        """A run that is active already."""
+        return Attachment(self._thread, run, self._reader, self._options).batches()
 
     def _unchanged(self, look: Look | None) -> Batches:
         if look is not None and look.active is not None:
-            return attached(self._thread, look.active, self._reader, self._options)
+            return self._attached(look.active)
         last = None if look is None else last_of(look)
-        return _once(unchanged_events(self._given, last, self._options, self._reader, self._asking.past_errors))
+        return _once(unchanged_events(self._given, last, self._options, self._reader, self._request.past_errors))
 
 
 async def _once(events: list[Event]) -> Batches:

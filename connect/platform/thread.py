@@ -1,64 +1,94 @@
-"""What a platform says of one thread: questions and their answers, asked again while the server can't be reached.
+"""What a platform answers about one thread: its runs, its state, the outcome of a run, and requests to stop one.
 
-Never what is told of an answer (`platform`, `attach`), and no streams (`joined`).
+No streams (`run_stream`), and nothing of what is emitted (`connect`, `attach`). What several answers mean together is
+in `outcome`.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import aclosing, asynccontextmanager, suppress
-from typing import Any, NamedTuple, TypeVar
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import aclosing, suppress
+from typing import Any, Final, NamedTuple, TypeVar
 
 from langgraph.constants import END
 from langgraph_sdk.client import LangGraphClient
 
 from ...translator import Cancelled, Finished
-from ..errors import ConnectionLost, PlatformError, RunConflictError, RunNotFoundError
+from ..errors import ConnectionLost, PlatformError, RunConflictError, RunNotFoundError, log_context
 from ..run_outcome import RunOutcome
-from .http import asked
-from .outcome import ACTIVE, ended, is_of, paused
+from .calls import at_once, retried, sdk_call
+from .outcome import ACTIVE, is_of, paused, run_outcome
 from .retry import Retries, RetryPolicy
 
 _Answer = TypeVar("_Answer")
 Answered = Mapping[str, Any]
 
-NOT_FOUND = 404
-_CONFLICT = 409
-_UNFIT = 422
-RUN_ID = "agui_run_id"
-"""Under which name a run's metadata have the id that its client asked for: platforms make run ids of their own."""
-_FEW = 20
-_PAGES = 5
+NOT_FOUND: Final = 404
+_CONFLICT: Final = 409
+_UNFIT: Final = 422
+RUN_ID: Final = "agui_run_id"
+"""The key of a run's metadata that has the id its client asked for: platforms make run ids of their own."""
+CANCEL_TIMEOUT: Final = 10.0
+"""Seconds within which a cancelled run must have stopped. A node that does not await runs on for longer."""
+_FEW: Final = 20
+_PAGES: Final = 5
+
+_log = logging.getLogger(__name__)
 
 
-def tells_how(run: Answered) -> bool:
+def has_kwargs(run: Answered) -> bool:
     """Whether a run says how it was started. Where runs do not (Aegra), the server keeps the events of all of them, and
-    refuses to look for states by their metadata."""
+    refuses to search for states by their metadata."""
     kwargs = run.get("kwargs")
     return isinstance(kwargs, Mapping) and bool(kwargs)
 
 
-def told_id(run: Answered) -> str:
-    """The id that a run is told under: its client's, or else the platform's. (Aegra shows no metadata of a run but
+def client_run_id(run: Answered) -> str:
+    """The id that a run is emitted under: its client's, or else the platform's. (Aegra shows no metadata of a run but
     those of its config.)"""
-    for holder in (run, run.get("config")):
-        metadata = holder.get("metadata") if isinstance(holder, Mapping) else None
+    for owner in (run, run.get("config")):
+        metadata = owner.get("metadata") if isinstance(owner, Mapping) else None
         wanted = metadata.get(RUN_ID) if isinstance(metadata, Mapping) else None
         if isinstance(wanted, str) and wanted:
             return wanted
     return str(run["run_id"])
 
 
-class Look(NamedTuple):
-    """A thread at one moment, as far as one round of questions can see one."""
+class Runs(NamedTuple):
+    """The runs of a thread, as one request lists them."""
 
-    thread: Answered
-    state: Answered
     active: Answered | None
-    """The run that is going on, or else the one that has waited longest."""
+    """The run that is running, or else the one that has been queued longest."""
     recent: Sequence[Answered]
-    """The newest runs, whatever became of them, the newest first."""
+    """The newest runs, whatever their status, the newest first."""
+
+    def with_id(self, run_id: str) -> Answered | None:
+        """The run of this id, if it is among them."""
+        known = self.recent if self.active is None else (self.active, *self.recent)
+        return next((run for run in known if run["run_id"] == run_id), None)
+
+
+class Look(NamedTuple):
+    """A thread at one moment, as far as one round of requests can see one."""
+
+    runs: Runs
+    state: Answered
+    """Its newest state, with those of its subgraphs."""
+    thread: Answered
+    """What the server says of the thread itself. Empty where nothing follows from it: the thread is requested only if
+    its last run did not succeed or made no state, because it repeats all of the state's values."""
+
+    @property
+    def active(self) -> Answered | None:
+        """See `Runs`."""
+        return self.runs.active
+
+    @property
+    def recent(self) -> Sequence[Answered]:
+        """See `Runs`."""
+        return self.runs.recent
 
     @property
     def last(self) -> Answered | None:
@@ -73,58 +103,81 @@ class Look(NamedTuple):
 
 
 class PlatformThread:
-    """One thread of a platform. Raises `PlatformError` for what the server refuses, `ConnectionLost` when it stays
-    away."""
+    """One thread of a platform. Its methods raise `PlatformError` for what the server refuses, and `ConnectionLost`
+    when it can't be reached for as long as `policy` says.
+
+    `client`: of the SDK, never closed. `thread_id`: fit for a URL's path.
+    """
 
     def __init__(self, client: LangGraphClient, thread_id: str, policy: RetryPolicy) -> None:
         self.client = client
         self.id = thread_id
         self.policy = policy
 
-    async def look(self, run_id: str | None = None) -> Look | None:
-        """How the thread stands; with `run_id`, as if this were its only run. None if there is no such thread.
-
-        The runs are asked for first: the state of one that was over by then is its last. If the state turns out to be
-        that of a run which came after they were asked for, it is looked again.
+    async def runs(self, run_id: str | None = None) -> Runs | None:
+        """The thread's runs; with `run_id`, as if this were its only one. None if there is no such thread.
 
         Raises `PlatformError` (404) if the thread has no run of this id.
         """
-        look = await self._look(run_id)
-        if run_id is None and look is not None and await self._was_overtaken(look):
-            look = await self._look(None)
+        if run_id is not None:
+            run = await self._retried(lambda: self.client.runs.get(self.id, run_id))
+            return Runs(run if run.get("status") in ACTIVE else None, [run])
+        newest = await self._listed(_FEW)
+        if newest is None:
+            return None
+        running, pending = ([run for run in newest if run.get("status") == status] for status in ("running", "pending"))
+        if len(newest) == _FEW and not running:  # it may be older than all of these
+            older = await self._active()
+            running, pending = older[0] or running, older[1] or pending
+        return Runs(next(reversed(running or pending), None), newest)
+
+    async def look(self, runs: Runs | None = None) -> Look | None:
+        """The thread with its state; None if there is no such thread.
+
+        `runs`: as they were listed before; None: they are listed first, because the state of a run that was over by
+        then is its last. If the state turns out to be of a run that came after the list, all is requested again.
+        """
+        runs = runs or await self.runs()
+        look = None if runs is None else await self.look_at(runs)
+        if look is not None and await self._was_overtaken(look):
+            runs = await self.runs()
+            look = None if runs is None else await self.look_at(runs)
         return look
 
-    async def _look(self, run_id: str | None) -> Look | None:
-        found = await (self._runs() if run_id is None else self._one_run(run_id))
-        if found is None:
-            return None
-        async with _together() as asked:
-            asked_thread = asked.create_task(self._found(self._thread))
-            asked_state = asked.create_task(self._found(self.state))
-        thread, state = asked_thread.result(), asked_state.result()
-        return None if thread is None or state is None else Look(thread, state, *found)
+    async def look_at(self, runs: Runs) -> Look | None:
+        """The thread with its state, and these runs; None if there is no such thread."""
+        last = next((run for run in runs.recent if run.get("status") not in ACTIVE), None)
+        if last is not None and last.get("status") == "success":
+            state = await self._found(self.state)
+            if state is None or is_of(state, str(last["run_id"])):
+                return None if state is None else Look(runs, state, {})
+            thread = await self._found(self._thread)
+        else:
+            async with at_once() as calls:
+                state_call, thread_call = (calls.create_task(self._found(call)) for call in (self.state, self._thread))
+            state, thread = state_call.result(), thread_call.result()
+        return None if thread is None or state is None else Look(runs, state, thread)
 
     async def _was_overtaken(self, look: Look) -> bool:
         """Whether the state is that of a run which is not among those of the look. (A copied thread's is that of a run
         on another thread.)"""
         maker = (look.state.get("metadata") or {}).get("run_id")
-        known = [run["run_id"] for run in (look.active, *look.recent) if run is not None]
-        return maker is not None and maker not in known and await self.run(str(maker)) is not None
+        return maker is not None and look.runs.with_id(maker) is None and await self.run(str(maker)) is not None
 
     async def state(self) -> Answered:
         """The thread's newest state, with those of the subgraphs that have begun and not ended."""
-        state: Answered = await self._asked(lambda: self.client.threads.get_state(self.id, subgraphs=True))
+        state: Answered = await self._retried(lambda: self.client.threads.get_state(self.id, subgraphs=True))
         return state
 
     async def run(self, run_id: str) -> Answered | None:
         """A run of this thread; None if it has none of this id (any more)."""
-        return await self._found(lambda: self._asked(lambda: self.client.runs.get(self.id, run_id)))
+        return await self._found(lambda: self._retried(lambda: self.client.runs.get(self.id, run_id)))
 
-    async def run_id_of(self, told: str) -> str:
-        """The platform's id of the run that is told under this id: the newest such, of the newest runs. The id itself
-        if there is none: then it is the platform's."""
+    async def run_id_of(self, wanted: str) -> str:
+        """The platform's id of the run that is emitted under this id: the newest such, of the newest runs. The id
+        itself if there is none: then it is the platform's."""
         runs = await self._listed(_FEW) or ()
-        return next((str(run["run_id"]) for run in runs if told_id(run) == told), told)
+        return next((str(run["run_id"]) for run in runs if client_run_id(run) == wanted), wanted)
 
     async def history(self) -> AsyncGenerator[Answered, None]:
         """The thread's states, of all branches, the newest first."""
@@ -138,75 +191,93 @@ class PlatformThread:
             before = found[-1]["checkpoint"]
 
     async def drop(self) -> None:
-        """Gives up what the thread's last run left undone."""
-        await self._asked(lambda: self.client.threads.update_state(self.id, None, as_node=END))
+        """Ends what the thread's last run left undone."""
+        await self._retried(lambda: self.client.threads.update_state(self.id, None, as_node=END))
 
-    async def start(self, assistant_id: str, **how: Any) -> Answered:
-        """Starts a run, as `runs.create` does. A connection that is lost meanwhile is not made again: it may have been
-        started. Raises `RunConflictError` where the server has another one that it may not start beside."""
+    async def start(self, assistant_id: str, **arguments: Any) -> Answered:
+        """Starts a run; `arguments`: of `runs.create`. It is requested once: when the connection is lost, it may have
+        been started. Raises `RunConflictError` where the server has another run that it may not start beside."""
         try:
-            run: Answered = await asked(self.client.runs.create(self.id, assistant_id, **how))
+            run: Answered = await sdk_call(self.client.runs.create(self.id, assistant_id, **arguments))
         except PlatformError as error:
             if error.status == _CONFLICT:
                 raise RunConflictError(f"thread {self.id!r} has a run that is running") from error
             raise
         return run
 
-    async def ended(self, run_id: str) -> RunOutcome:
-        """How a run ended that is not active any more. One that is gone was rolled back: its thread is as before it;
-        where the thread is gone too, it went with it, as a stateless run's does."""
-        look = await self._found(lambda: self.look(run_id))
-        if look is None:
-            state = await self._found(self.state)
+    async def outcome(self, run_id: str) -> RunOutcome:
+        """How a run ended that is not active any more; see `outcome_of`."""
+        run = await self.run(run_id)
+        look = None if run is None else await self.look_at(Runs(None, [run]))
+        return await self.outcome_of(run_id, run, look)
+
+    async def outcome_of(self, run_id: str, run: Answered | None, look: Look | None) -> RunOutcome:
+        """How a run ended that is not active any more, by a look at its thread after its end.
+
+        `run`: one of the look's; None for a run that is gone. It was rolled back: its thread is as before it. Where the
+        thread is gone too (`look`: None), the run went with it, as a stateless run does.
+        """
+        if run is None or look is None:
+            state = look.state if look is not None else await self._found(self.state)
             values = None if state is None else state.get("values") or {}
             return RunOutcome(run_id, values, Finished() if state is None else Cancelled(), is_undone=state is not None)
-        return await self.ended_as(look, look.recent[0])
-
-    async def ended_as(self, look: Look, run: Answered) -> RunOutcome:
-        """How one of the runs of a look ended."""
-        state, thread, run_id = look.state, look.thread, str(run["run_id"])
+        state, thread = look.state, look.thread
         if not is_of(state, run_id):
             made = await self._state_after(run)
             if made is None and run is look.last and (left := paused(run, state, thread)) is not None:
                 return left
             state, thread = made or state, {}
-        return ended(run, state, thread, run_id=run_id)
+        return run_outcome(run, state, thread, run_id=run_id)
 
-    async def cancel(self, run_id: str | None) -> None:
-        """Stops this run, or every run that is going on or waiting; returns when they have stopped. Raises
-        `RunNotFoundError` if there is none."""
-        if run_id is None:
-            running, pending = await self._active()
-            wanted = [str(run["run_id"]) for run in [*pending, *running]]
-        else:
-            wanted = [await self.run_id_of(run_id)]
-        stopped = [await self._stopped(each) for each in wanted]
-        if not any(stopped):
-            raise RunNotFoundError(
-                f"thread {self.id!r} has no run to stop" + (f" with the id {run_id!r}" if run_id else "")
-            )
+    async def cancel(self, run_id: str | None, timeout: float = CANCEL_TIMEOUT) -> bool:  # noqa: ASYNC109
+        """Stops this run, or every run that is running or queued; whether each has stopped within `timeout` seconds.
+        One that has not (its node does not await) stops when its node returns, and that is logged.
+
+        `run_id`: the client's or the platform's. Raises `RunNotFoundError` if there is no such run.
+        """
+        running, pending = await self._active() if run_id is None else ([{"run_id": await self.run_id_of(run_id)}], [])
+        is_known, has_stopped = False, True
+        for run in [*pending, *running]:  # one after the other: the next may not begin when this one has stopped
+            try:
+                is_known |= await self._cancelled(str(run["run_id"]), timeout)
+            except TimeoutError:
+                is_known, has_stopped = True, False
+                place = log_context(None, self.id, str(run["run_id"]))
+                _log.warning("A cancelled run has not stopped within %g seconds (%s).", timeout, place)
+        if not is_known:
+            named = f" with the id {run_id!r}" if run_id else ""
+            raise RunNotFoundError(f"thread {self.id!r} has no run to stop{named}")
+        return has_stopped
 
     async def stop(self, run_id: str) -> None:
-        """Asks for a run's end, once, and waits for nothing: it may have ended, or the server be gone."""
+        """Requests the end of a run, once, and waits for nothing: it may have ended, or the server be gone."""
         with suppress(PlatformError, ConnectionLost):
-            await asked(self.client.runs.cancel(self.id, run_id, wait=False))
+            await sdk_call(self.client.runs.cancel(self.id, run_id, wait=False))
 
-    async def _stopped(self, run_id: str) -> bool:
-        async def stopped() -> bool:
+    async def _cancelled(self, run_id: str, timeout: float) -> bool:  # noqa: ASYNC109
+        """Stops a run and waits for its end; False if no run has this id, or can have it. Raises `TimeoutError` when it
+        was requested and has not stopped within `timeout` seconds."""
+
+        async def cancelled() -> bool:
             await self.client.runs.cancel(self.id, run_id, wait=True)
             return True
 
-        try:
-            return await answer(stopped, self.policy, hurries=False)  # it takes what the run takes to stop
-        except PlatformError as error:
-            if error.status in (NOT_FOUND, _UNFIT):  # no run has this id, or can have it
-                return False
-            raise
+        retries = Retries(self.policy)
+        while True:
+            try:
+                async with asyncio.timeout(timeout):
+                    return await sdk_call(cancelled())
+            except ConnectionLost as lost:
+                await retries.pause(lost)
+            except PlatformError as error:
+                if error.status in (NOT_FOUND, _UNFIT):
+                    return False
+                raise
 
     async def _state_after(self, run: Answered) -> Answered | None:
         """The newest state that this run made; None if it made none, or none is left."""
         run_id = str(run["run_id"])
-        if tells_how(run):
+        if has_kwargs(run):
             found = await self._states(1, metadata={"run_id": run_id})
             return found[0] if found else None
         async with aclosing(self.history()) as states:
@@ -221,67 +292,29 @@ class PlatformThread:
 
     async def _states(self, limit: int, **which: Any) -> list[Answered]:
         """States of the thread, the newest first."""
-        return list(await self._asked(lambda: self.client.threads.get_history(self.id, limit=limit, **which)))
+        return list(await self._retried(lambda: self.client.threads.get_history(self.id, limit=limit, **which)))
 
     async def _thread(self) -> Answered:
-        thread: Answered = await self._asked(lambda: self.client.threads.get(self.id))
+        thread: Answered = await self._retried(lambda: self.client.threads.get(self.id))
         return thread
 
-    async def _one_run(self, run_id: str) -> tuple[Answered | None, Sequence[Answered]]:
-        run = await self._asked(lambda: self.client.runs.get(self.id, run_id))
-        return (run if run.get("status") in ACTIVE else None), [run]
-
-    async def _runs(self) -> tuple[Answered | None, Sequence[Answered]] | None:
-        """The active run and the newest ones; None if there is no such thread."""
-        newest = await self._listed(_FEW)
-        if newest is None:
-            return None
-        running, pending = ([run for run in newest if run.get("status") == status] for status in ("running", "pending"))
-        if len(newest) == _FEW and not running:  # it may be older than all of these
-            older = await self._active()
-            running, pending = older[0] or running, older[1] or pending
-        return next(reversed(running or pending), None), newest
-
     async def _active(self) -> list[list[Any]]:
-        """The runs that are going on, and those that wait."""
-        async with _together() as asked:
-            lists = [asked.create_task(self._listed(_FEW, status=status)) for status in ("running", "pending")]
+        """The runs that are running, and those that are queued."""
+        async with at_once() as calls:
+            lists = [calls.create_task(self._listed(_FEW, status=status)) for status in ("running", "pending")]
         return [each.result() or [] for each in lists]
 
     async def _listed(self, limit: int, **which: Any) -> list[Any] | None:
         """Runs, the newest first; None if there is no such thread."""
-        return await self._found(lambda: self._asked(lambda: self.client.runs.list(self.id, limit=limit, **which)))
+        return await self._found(lambda: self._retried(lambda: self.client.runs.list(self.id, limit=limit, **which)))
 
-    async def _found(self, question: Callable[[], Awaitable[_Answer]]) -> _Answer | None:
+    async def _found(self, call: Callable[[], Awaitable[_Answer]]) -> _Answer | None:
         try:
-            return await question()
+            return await call()
         except PlatformError as error:
             if error.status == NOT_FOUND:
                 return None
             raise
 
-    async def _asked(self, question: Callable[[], Awaitable[Any]]) -> Any:
-        return await answer(question, self.policy)
-
-
-async def answer(question: Callable[[], Awaitable[_Answer]], policy: RetryPolicy, *, hurries: bool = True) -> _Answer:
-    """The answer to a question, asked again while the server can't be reached, or, if it `hurries`, does not answer."""
-    retry = Retries(policy)
-    while True:
-        try:
-            async with asyncio.timeout(policy.read_timeout if hurries else None):
-                return await asked(question())
-        except TimeoutError:
-            await retry.pause(ConnectionLost(f"no answer came for {policy.read_timeout:g} seconds"))
-        except ConnectionLost as cut:
-            await retry.pause(cut)
-
-
-@asynccontextmanager
-async def _together() -> AsyncIterator[asyncio.TaskGroup]:
-    """Questions that are asked at once. When one fails the others are given up, and its error is raised."""
-    try:
-        async with asyncio.TaskGroup() as group:
-            yield group
-    except BaseExceptionGroup as several:
-        raise several.exceptions[0] from None
+    async def _retried(self, call: Callable[[], Awaitable[Any]]) -> Any:
+        return await retried(call, self.policy)

@@ -1,5 +1,4 @@
-"""How a platform's thread stands when an input comes, read off what the server says of it; and what a run is asked for
-by, as the server takes it. Pure; never asks."""
+"""A platform's thread as an input finds it, read off the server's answers; and the arguments of a new run. No I/O."""
 
 from __future__ import annotations
 
@@ -13,15 +12,15 @@ from ..inputs.graph_input import GraphInput
 from ..inputs.plan import Begin, Fork, Plan, Resume
 from ..inputs.thread_state import ThreadState
 from ..run_outcome import RunOutcome
-from .outcome import ended, interrupts_of
-from .thread import Answered, Look, told_id
+from .outcome import interrupts_of, run_outcome
+from .thread import Answered, Look, client_run_id
 
 _TOP: dict[str, Any] = {"checkpoint_ns": ""}
 """The newest checkpoint of a thread's graph; with an id, that one."""
 
 
-def standing_of(look: Look | None, messages_key: str) -> ThreadState:
-    """How a thread stands. One on which a run is active waits for nobody, and has left nothing undone."""
+def thread_state_of(look: Look | None, messages_key: str) -> ThreadState:
+    """The state of a thread. One on which a run is active waits for no answer, and has left nothing undone."""
     if look is None:
         return ThreadState()
     values = look.state.get("values") or {}
@@ -47,9 +46,9 @@ def last_of(look: Look) -> RunOutcome:
     run = next((run for run in look.recent if run["run_id"] == maker), look.last)
     thread = look.thread if run is look.last else {}
     if run is None:
-        return ended(None, look.state, thread, run_id="")
-    found = ended(run, look.state, thread, run_id=str(run["run_id"]))
-    return replace(found, run_id=told_id(run), values=look.state.get("values") or {})
+        return run_outcome(None, look.state, thread, run_id="")
+    found = run_outcome(run, look.state, thread, run_id=str(run["run_id"]))
+    return replace(found, run_id=client_run_id(run), values=look.state.get("values") or {})
 
 
 def checkpoint_of(state: Answered, messages_key: str) -> Checkpoint:
@@ -66,11 +65,11 @@ def checkpoint_of(state: Answered, messages_key: str) -> Checkpoint:
     )
 
 
-def asked_for(wanted: Plan, goes_in: GraphInput, checkpoint_id: str | None) -> dict[str, Any]:
-    """What of `runs.create` says what is done, and where: at this checkpoint, or at the newest.
+def create_arguments(wanted: Plan, goes_in: GraphInput, checkpoint_id: str | None) -> dict[str, Any]:
+    """The arguments of `runs.create` for what is done, and where: at this checkpoint, or at the newest.
 
-    A run that goes on, and has nothing to write, is asked for by a checkpoint without an id: Aegra takes no request
-    that says nothing.
+    A run that continues and writes nothing is created by a checkpoint without an id: Aegra takes no request without
+    any of these.
     """
     at = {} if checkpoint_id is None else {"checkpoint": {**_TOP, "checkpoint_id": checkpoint_id}}
     values = json_of(goes_in.values)

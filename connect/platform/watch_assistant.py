@@ -1,9 +1,9 @@
 """Following an assistant of a platform over all its threads: for runs that have a thread of their own each, as a
-stateless cron's. Finds the threads; what is told of one is `platform`'s.
+stateless cron's. Finds the threads; the events of one are `connect`'s.
 
-No server streams this, so it is asked in intervals which threads changed. A stream tells one run at a time: threads
-that are busy at once are told one after the other. Threads that were idle before the watch began are not told. One that
-is gone before it was seen (a stateless cron's is deleted when its run ends) can't be.
+No server streams this, so the threads that changed are searched in intervals. A stream emits one run at a time: threads
+that are busy at once are emitted one after the other. Threads that were idle before the watch began are not emitted.
+One that is gone before it was seen (a stateless cron's is deleted when its run ends) can't be.
 """
 
 from __future__ import annotations
@@ -16,28 +16,28 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ..encoded import Batches
-from .connect import PlatformTelling, is_due
+from .calls import retried
+from .connect import ThreadFollower, is_due
 from .retry import RetryPolicy
 from .source import Platform, is_assistant_id
-from .thread import answer
 
 _THREADS = 100
 """Threads that are looked through each time, those first that changed last."""
 _REMEMBERED = 1000
 
 
-async def assistant_watched(
+async def watch_assistant(
     platform: Platform,
     assistant_id: str,
-    telling_of: Callable[[str, datetime], PlatformTelling],
+    follower_of: Callable[[str, datetime], ThreadFollower],
     *,
     policy: RetryPolicy,
     poll: float,
 ) -> Batches:
-    """Every run of the assistant that begins from now on, or is going on, with its thread's id.
+    """Every run of the assistant that begins from now on, or is active, with its thread's id.
 
-    `assistant_id`: its id, or the name of its graph. `telling_of`: who tells a thread's runs made since a time. Raises
-    `PlatformError` and `ConnectionLost` as the server's answers do.
+    `assistant_id`: its id, or the name of its graph. `follower_of`: a follower of a thread, for runs made
+    since a time. Raises `PlatformError` and `ConnectionLost`.
     """
     threads = await _threads(platform, assistant_id, policy)
     begun = max((_changed(thread) for thread in threads), default=datetime.min.replace(tzinfo=UTC))
@@ -48,11 +48,11 @@ async def assistant_watched(
             before = seen.pop(thread_id, None) or _Seen(begun)
             seen[thread_id] = before
             if thread.get("status") == "busy" or changed > before.changed:
-                before.telling = before.telling or telling_of(thread_id, before.changed)
-                async with aclosing(before.telling.told_now(joins=is_due)) as batches:
+                before.follower = before.follower or follower_of(thread_id, before.changed)
+                async with aclosing(before.follower.batches(joins=is_due)) as batches:
                     async for batch in batches:
                         yield batch
-                if before.telling.is_lost:
+                if before.follower.is_lost:
                     return
             before.changed = changed
         while len(seen) > _REMEMBERED:
@@ -67,14 +67,14 @@ class _Seen:
     def __init__(self, changed: datetime) -> None:
         self.changed = changed
         """When it had changed. By the server's clock, as are all times here."""
-        self.telling: PlatformTelling | None = None
+        self.follower: ThreadFollower | None = None
 
 
 async def _threads(platform: Platform, assistant_id: str, policy: RetryPolicy) -> list[Any]:
     """The assistant's threads, those first that changed last."""
     which = {"assistant_id" if is_assistant_id(assistant_id) else "graph_id": assistant_id}
     threads = platform.client.threads
-    return await answer(
+    return await retried(
         lambda: threads.search(
             metadata=which,
             limit=_THREADS,

@@ -16,10 +16,7 @@ UNCLEAN: Final = {
     "cli": "__init__ errors graphs project screen serve targets watch wording",
     "inputs": ("forking graph_input thread_state"),
     "local": ("submit thread_state"),
-    "platform": (
-        "attach connect http outcome partial_messages replayed run_stream source submit thread thread_state "
-        "watch watch_assistant"
-    ),
+    "platform": ("attach source submit thread_state watch"),
     "serve": "copilotkit copilotkit_endings errors forwarded_headers shutdown signals stream",
 }
 

@@ -17,11 +17,9 @@ from langgraph.types import Overwrite
 from langgraph_agui.connect.errors import InvalidInputError
 from langgraph_agui.connect.inputs import Intake
 from langgraph_agui.connect.inputs.channels import (
-    InputChannels,
     context_of,
     input_channels_of_schemas,
     json_of,
-    undecided,
     written,
 )
 from langgraph_agui.connect.local.channels import input_channels_of
@@ -398,22 +396,6 @@ def test_of_a_graph_without_schemas_the_owner_is_believed(schemas: Any) -> None:
     places = input_channels_of_schemas(schemas, MESSAGES)
     assert written(places, given({"label": "x"}, **FRONT_END), Intake(state={"label"}), {}) == {"label": "x"}
     assert context_of(places, given(**FRONT_END), None) is None
-
-
-@pytest.mark.parametrize(
-    ("reducers", "held", "state", "is_undecided"),
-    [
-        (None, {"items": ["a"]}, {"items": ["b"]}, True),
-        (None, {"items": ["a"]}, {"items": ["a"]}, False),
-        (None, {}, {"items": ["b"]}, False),
-        (frozenset(), {"items": ["a"]}, {"items": ["b"]}, False),
-    ],
-)
-def test_reducers_matter_only_where_something_held_is_replaced(
-    reducers: Any, held: Any, state: Any, is_undecided: bool
-) -> None:
-    places = InputChannels(MESSAGES, frozenset({"items"}), reducers)
-    assert undecided(places, given(state), Intake(state={"items"}), held) is is_undecided
 
 
 def test_values_are_told_a_platform_in_its_json() -> None:

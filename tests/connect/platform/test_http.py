@@ -9,7 +9,8 @@ import httpx
 import pytest
 import respx
 from langgraph_agui.connect.errors import ConnectionLost, PlatformError
-from langgraph_agui.connect.platform.http import Received, asked, opened
+from langgraph_agui.connect.platform.calls import sdk_call
+from langgraph_agui.connect.platform.http import Received, event_stream
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 
@@ -47,7 +48,7 @@ async def read(client: LangGraphClient, *, read_timeout: float = 30.0) -> tuple[
     """What came, and what the connection was cut by, if it was."""
     came: list[Received] = []
     try:
-        async with opened(client, PATH, read_timeout=read_timeout) as received:
+        async with event_stream(client, PATH, read_timeout=read_timeout) as received:
             async for each in received:
                 came.append(each)  # noqa: PERF401 - a comprehension would lose what came before a cut
     except ConnectionLost as cut:
@@ -248,7 +249,7 @@ async def test_a_redirect_from_http_to_https_on_the_same_host_is_followed() -> N
     respx.get(f"https://platform.test{PATH}").respond(200, headers={"Content-Type": "text/event-stream"}, content=BODY)
     async with (
         get_client(url="http://platform.test", api_key=None) as client,
-        opened(client, PATH) as received,
+        event_stream(client, PATH) as received,
     ):
         assert [each async for each in received] == WHOLE
 
@@ -261,7 +262,7 @@ async def test_a_redirect_to_another_scheme_port_or_host_is_refused(there: str) 
     respx.get(f"https://platform.test{PATH}").respond(307, headers={"Location": f"{there}{PATH}"})
     async with get_client(url="https://platform.test", api_key=None) as client:
         with pytest.raises(PlatformError):
-            async with opened(client, PATH):
+            async with event_stream(client, PATH):
                 pass
 
 
@@ -273,7 +274,7 @@ async def test_a_request_carries_the_clients_headers_and_where_to_go_on() -> Non
     async with (
         faulty({PATH: [sse(BODY)]}) as server,
         server.client() as client,
-        opened(client, PATH, params={"a": "b"}, last_event_id="7-é") as received,
+        event_stream(client, PATH, params={"a": "b"}, last_event_id="7-é") as received,
     ):
         await anext(received)
     (request,) = server.requests
@@ -292,7 +293,7 @@ async def test_a_request_carries_the_clients_headers_and_where_to_go_on() -> Non
 
 async def test_leaving_frees_the_connection_while_the_stream_goes_on() -> None:
     async with faulty({PATH: [sse(BODY, End.HELD)]}) as server, server.client() as client:
-        async with opened(client, PATH) as received:
+        async with event_stream(client, PATH) as received:
             await anext(received)
             assert not server.requests[0].gone.is_set()
         await asyncio.wait_for(server.requests[0].gone.wait(), WITHIN)
@@ -310,7 +311,7 @@ async def test_a_cancelled_reader_frees_the_connection() -> None:
 
 async def test_an_iterator_that_is_closed_frees_the_connection() -> None:
     async def events() -> AsyncIterator[Received]:
-        async with server.client() as client, opened(client, PATH) as received:
+        async with server.client() as client, event_stream(client, PATH) as received:
             async for each in received:
                 yield each
 
@@ -323,21 +324,21 @@ async def test_an_iterator_that_is_closed_frees_the_connection() -> None:
 async def test_an_error_of_the_reader_is_its_own() -> None:
     async with faulty({PATH: [sse(BODY)]}) as server, server.client() as client:
         with pytest.raises(httpx.ReadError):
-            async with opened(client, PATH):
+            async with event_stream(client, PATH):
                 raise httpx.ReadError("of another connection")
 
 
 async def test_a_header_that_cannot_be_sent_is_not_told() -> None:
     async with faulty({PATH: [sse(BODY)]}) as server, get_client(url=server.url, api_key="secret\nkey") as client:
         with pytest.raises(ConnectionLost) as cut:
-            async with opened(client, PATH):
+            async with event_stream(client, PATH):
                 pass
     assert "secret" not in cut.value.reason
 
 
 async def question(*scripted: Answer) -> object:
     async with faulty({"/threads/t": scripted}) as server, server.client() as client:
-        return await asked(client.threads.get("t"))
+        return await sdk_call(client.threads.get("t"))
 
 
 async def test_a_question_gets_its_answer() -> None:
@@ -351,7 +352,7 @@ async def test_a_question_that_is_refused_says_why() -> None:
 
 
 UNANSWERED: Sequence[tuple[Answer, str]] = [
-    (refused(503, "busy"), "HTTP 503: busy"),
+    (refused(503, "busy"), "^HTTP 503$"),
     (Answer(200, {"Content-Type": "text/html"}, [b"<html>"]), "no JSON"),
     (redirected("/elsewhere"), "empty|HTTP 307"),
 ]
@@ -363,10 +364,16 @@ async def test_a_question_without_an_answer_is_a_cut(answer: Answer, reason: str
         await question(answer)
 
 
+async def test_what_a_failing_server_answers_is_in_the_log_only(caplog: pytest.LogCaptureFixture) -> None:
+    with pytest.raises(ConnectionLost, match=r"^HTTP 500$"):
+        await question(refused(500, "connection to db-7 refused"))
+    assert "HTTP 500 of the platform to GET /threads/t: connection to db-7 refused" in caplog.text
+
+
 async def test_a_question_nobody_hears_is_a_cut() -> None:
     client = get_client(url="http://platform.test", api_key=None)
     with respx.mock:
         respx.get("http://platform.test/threads/t").mock(side_effect=httpx.ConnectTimeout("slow"))
         with pytest.raises(ConnectionLost, match="ConnectTimeout: slow"):
-            await asked(client.threads.get("t"))
+            await sdk_call(client.threads.get("t"))
     await client.aclose()

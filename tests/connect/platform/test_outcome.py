@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from langgraph_agui.connect.platform.outcome import ended
+from langgraph_agui.connect.platform.outcome import run_outcome
 from langgraph_agui.translator import Cancelled, Failed, Finished
 
 ASKED = {"id": "i-1", "value": "?"}
@@ -78,24 +78,24 @@ TASK_CANCELLED = {"id": "t", "error": "CancelledError()", "interrupts": []}
 def test_the_end_is_read_off_run_thread_and_state(
     given: dict[str, Any], thread: dict[str, Any], status: str, expected: Any, stopped: bool
 ) -> None:
-    found = ended(run(status), given, thread, run_id="r")
+    found = run_outcome(run(status), given, thread, run_id="r")
     assert (type(found.ending), vars_of(found.ending), found.stopped) == (type(expected), vars_of(expected), stopped)
 
 
 def test_a_failure_of_which_nothing_is_said_names_the_status() -> None:
-    found = ended(run("timeout"), state(), IDLE, run_id="r")
+    found = run_outcome(run("timeout"), state(), IDLE, run_id="r")
     assert found.ending == Failed({"error": "timeout", "message": "The run ended with the status 'timeout'."})
 
 
 @pytest.mark.parametrize(("status", "expected"), [("success", Finished()), ("interrupted", Cancelled())])
 def test_a_later_runs_state_says_nothing_of_this_run(status: str, expected: Any) -> None:
     later = state(interrupts=[ASKED], next=["n"], metadata={"run_id": "other", "source": "loop"})
-    found = ended(run(status), later, PAUSED, run_id="r")
+    found = run_outcome(run(status), later, PAUSED, run_id="r")
     assert (found.values, found.ending, found.stopped) == (None, expected, False)
 
 
 def test_a_thread_without_runs_has_finished() -> None:
-    found = ended(None, state(next=["n"]), IDLE, run_id="checkpoint-1")
+    found = run_outcome(None, state(next=["n"]), IDLE, run_id="checkpoint-1")
     assert (found.ending, found.stopped) == (Finished([], VALUES), False)
 
 

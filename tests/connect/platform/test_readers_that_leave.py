@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from langgraph_agui.connect import RetryPolicy, connect, connect_sse, watch, watch_sse
 
-from tests.fault_server import WITHIN, Answer, End, dropped, refused
+from tests.fault_server import WITHIN, Answer, End, answered, dropped, refused
 from tests.listening import turns
 from tests.recorded_run import Recorded
 from tests.scripted_connects import AT_ONCE, Desk, desk
@@ -34,13 +34,13 @@ def _streams(*streams: Broken | Answer, **instead: list[Answer | None]) -> Prepa
 
 
 STATES: dict[str, tuple[Prepare, RetryPolicy]] = {
-    "at the first question": (_streams(thread=[dropped(End.HELD)]), AT_ONCE),
+    "at the first question": (_streams(runs=[dropped(End.HELD)]), AT_ONCE),
     "before the headers": (_streams(dropped(End.HELD)), AT_ONCE),
-    "at the state, joined": (_streams(HELD, state=[None, dropped(End.HELD)]), AT_ONCE),
+    "at the state, joined": (_streams(HELD, state=[dropped(End.HELD)]), AT_ONCE),
     "in the stream": (_streams(HELD), AT_ONCE),
-    "asking for the run": (_streams(Broken(at=4000), run=[dropped(End.HELD)]), AT_ONCE),
+    "asking for the run": (_streams(Broken(at=4000), runs=[None, dropped(End.HELD)]), AT_ONCE),
     "waiting to come again": (_streams(Broken(at=4000)), WAITING),
-    "waiting to ask again": (_streams(thread=[refused(502)]), WAITING),
+    "waiting to ask again": (_streams(runs=[refused(502)]), WAITING),
     "joining again": (_streams(Broken(at=4000), dropped(End.HELD)), AT_ONCE),
 }
 """Where a stream comes to and stays, and how patient it is."""
@@ -138,6 +138,8 @@ async def test_a_refusal_leaves_nothing(recorded_chat: Recorded, at: Desk, quest
     platform = ScriptedPlatform(recorded_chat, present=1)
     if question != "stream":
         platform.instead = {"thread": [dropped(End.HELD)], "state": [dropped(End.HELD)]}
+    if question in ("thread", "state"):
+        platform.instead["runs"] = [answered([])]  # both are requested only where no run is known
     platform.instead[question] = [refused(403)]
     guest = await at.told(platform)
     assert guest.end == "forbidden"

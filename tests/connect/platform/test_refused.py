@@ -8,7 +8,7 @@ import pytest
 from langgraph_agui.connect import RetryPolicy, connect, connect_sse, watch
 
 from tests.agui_client import VERSIONS, AguiClient
-from tests.fault_server import Answer, End, dropped, event, refused, sse
+from tests.fault_server import Answer, End, answered, dropped, event, refused, sse
 from tests.guests import Guest, played
 from tests.recorded_run import Recorded
 from tests.scripted_connects import AT_ONCE, Desk, assert_refused, assert_whole, desk
@@ -18,7 +18,7 @@ from tests.translator_runs import left_open
 SOON = RetryPolicy(initial_delay=0, max_attempts=3, read_timeout=0.1)
 QUESTIONS = ["thread", "state", "runs", "run", "schemas", "stream"]
 AT_ALL = ["thread", "state", "runs", "schemas", "stream"]
-"""Those that are asked before the first event."""
+"""Those that are requested before the run is followed; the thread only where no run is known."""
 CODES = {401: "unauthorized", 403: "forbidden", 409: "conflict", 422: "invalid", 418: "platform_error"}
 GONE = {
     "500": refused(500, "Traceback (most recent call last): secret"),
@@ -42,7 +42,8 @@ async def test_refused_from_the_beginning(
 ) -> None:
     for version in VERSIONS:
         platform = ScriptedPlatform(recorded_chat, present=5)
-        platform.instead = {question: [refused(status, "Not for you.")]}
+        platform.instead = {"runs": [answered([])]} if question == "thread" else {}
+        platform.instead[question] = [refused(status, "Not for you.")]
         guest = await at.told(platform, version, options=None)
         assert_refused(agui_client, guest, code)
         assert guest.kinds.count("RUN_STARTED") <= 1
@@ -69,7 +70,7 @@ async def test_refused_at_one_question_after_the_run_has_ended(
     platform.then_instead = {question: [refused(403, "No more.")]}
     guest = await at.told(platform)
     answer = played(agui_client, guest)
-    assert guest.end == ("success" if question in ("stream", "schemas", "runs") else "forbidden")
+    assert guest.end == ("success" if question in ("stream", "schemas", "run", "thread") else "forbidden")
     assert guest.kinds.count("RUN_ERROR") + guest.kinds.count("RUN_FINISHED") == 1
     assert answer.warnings == []
     assert left_open(guest.events) == []
@@ -81,7 +82,8 @@ async def test_gone_from_the_beginning(
     recorded_chat: Recorded, agui_client: AguiClient, at: Desk, question: str, how: str
 ) -> None:
     platform = ScriptedPlatform(recorded_chat, present=5)
-    platform.instead = {question: [GONE[how]]}
+    platform.instead = {"runs": [answered([])]} if question == "thread" else {}
+    platform.instead[question] = [GONE[how]]
     guest = await at.told(platform, retry=SOON, options=None)
     assert_refused(agui_client, guest, "lost")
 

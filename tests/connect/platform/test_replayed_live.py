@@ -9,7 +9,7 @@ from contextlib import aclosing
 from itertools import count
 
 import pytest
-from langgraph_agui.connect.platform.http import Received, opened
+from langgraph_agui.connect.platform.http import Received, event_stream
 from langgraph_agui.connect.platform.replayed import ReplayFilter
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
@@ -27,7 +27,7 @@ async def client(dev_server: str) -> AsyncIterator[LangGraphClient]:
 async def connection(run: Started, after: str) -> AsyncGenerator[Received, None]:
     """The events of one connection, as the server sends them."""
     path = f"/threads/{run.thread_id}/runs/{run.run_id}/stream"
-    async with opened(run.client, path, last_event_id=after) as events:
+    async with event_stream(run.client, path, last_event_id=after) as events:
         async for event in events:
             yield event
 

@@ -135,7 +135,7 @@ async def test_a_state_that_comes_back_changes_nothing(here: Room) -> None:
 
 
 async def test_a_clients_state_replaces_what_the_owner_lets_it(here: Room) -> None:
-    chat = here.chat("gated_fronted", state={"notes"})
+    chat = here.chat("gated_fronted", state={"notes"}, replaced={"notes"})
     await chat.says("one")
     chat.state = {"notes": ["mine"], "mood": "grim"}
     await chat.says("two", "u2")

@@ -7,8 +7,8 @@ from ag_ui.core import UserMessage
 from langgraph_agui.connect.inputs.graph_input import GraphInput
 from langgraph_agui.connect.inputs.plan import Again, Begin, Fork, GoOn, Resume
 from langgraph_agui.connect.platform.outcome import paused
-from langgraph_agui.connect.platform.thread import RUN_ID, Look, told_id
-from langgraph_agui.connect.platform.thread_state import asked_for, standing_of
+from langgraph_agui.connect.platform.thread import RUN_ID, Look, Runs, client_run_id
+from langgraph_agui.connect.platform.thread_state import create_arguments, thread_state_of
 from langgraph_agui.translator import Finished
 
 ASKED: dict[str, Any] = {"id": "i", "value": "really?"}
@@ -19,43 +19,43 @@ def look(status: str = "success", thread: str = "idle", *, is_active: bool = Fal
     """A thread with one run, which made its state."""
     run = {"run_id": "r", "status": status, "metadata": {RUN_ID: "mine"}}
     held = {"values": {"messages": [{"type": "human", "content": "go"}]}, "next": [], "metadata": {"run_id": "r"}}
-    return Look({"status": thread}, {**held, **state}, run if is_active else None, [run])
+    return Look(Runs(run if is_active else None, [run]), {**held, **state}, {"status": thread})
 
 
 def test_an_unknown_thread_holds_nothing() -> None:
-    standing = standing_of(None, "messages")
+    standing = thread_state_of(None, "messages")
     assert (standing.messages, standing.waits, standing.is_unfinished, standing.run_id) == ((), False, False, None)
 
 
 def test_what_a_thread_holds_of_the_conversation_is_where_its_graph_has_it() -> None:
-    told = standing_of(look(values={"talk": ["said"], "messages": ["else"]}), "talk")
+    told = thread_state_of(look(values={"talk": ["said"], "messages": ["else"]}), "talk")
     assert told.messages == ["said"]
 
 
 def test_a_run_is_known_by_the_id_that_its_client_gave() -> None:
-    assert standing_of(look(), "messages").run_id == "mine"
+    assert thread_state_of(look(), "messages").run_id == "mine"
 
 
 @pytest.mark.parametrize("status", ["success", "interrupted", "error"])
 def test_interrupts_wait_whatever_became_of_the_last_run(status: str) -> None:
-    standing = standing_of(look(status, interrupts=[ASKED], next=["ask"]), "messages")
+    standing = thread_state_of(look(status, interrupts=[ASKED], next=["ask"]), "messages")
     assert (standing.interrupts, standing.is_stopped) == ([ASKED], False)
 
 
 @pytest.mark.parametrize("status", ["success", "interrupted"])  # as one server says it, and as another does
 def test_a_breakpoint_waits(status: str) -> None:
-    standing = standing_of(look(status, "interrupted", next=["later"]), "messages")
+    standing = thread_state_of(look(status, "interrupted", next=["later"]), "messages")
     assert (standing.is_stopped, standing.waits) == (True, True)
 
 
 @pytest.mark.parametrize(("status", "has_failed"), [("error", True), ("interrupted", False)])
 def test_work_that_was_left_undone_waits_for_nobody(status: str, has_failed: bool) -> None:
-    standing = standing_of(look(status, "idle", next=["later"]), "messages")
+    standing = thread_state_of(look(status, "idle", next=["later"]), "messages")
     assert (standing.is_unfinished, standing.has_failed, standing.waits) == (True, has_failed, False)
 
 
 def test_a_thread_waits_for_nobody_while_a_run_goes_on() -> None:
-    standing = standing_of(look("running", "busy", is_active=True, interrupts=[ASKED], next=["ask"]), "messages")
+    standing = thread_state_of(look("running", "busy", is_active=True, interrupts=[ASKED], next=["ask"]), "messages")
     assert (standing.waits, standing.is_unfinished, len(standing.messages)) == (False, False, 1)
 
 
@@ -90,7 +90,7 @@ def test_a_run_that_was_stopped_or_failed_did_not_stop_at_them(status: str, thre
     ],
 )
 def test_a_run_is_told_under_its_clients_id_if_it_has_one(run: dict[str, Any], told: str) -> None:
-    assert told_id({"run_id": "r", **run}) == told
+    assert client_run_id({"run_id": "r", **run}) == told
 
 
 @pytest.mark.parametrize(
@@ -106,5 +106,5 @@ def test_a_run_is_told_under_its_clients_id_if_it_has_one(run: dict[str, Any], t
         (GoOn(), {"mood": "fair"}, None, {"command": {"update": {"mood": "fair"}}}),
     ],
 )
-def test_what_a_run_is_asked_for_by(wanted: Any, values: Any, checkpoint_id: str | None, asked: Any) -> None:
-    assert asked_for(wanted, GraphInput(values), checkpoint_id) == asked
+def test_what_a_run_is_create_arguments_by(wanted: Any, values: Any, checkpoint_id: str | None, asked: Any) -> None:
+    assert create_arguments(wanted, GraphInput(values), checkpoint_id) == asked
