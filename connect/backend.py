@@ -23,6 +23,7 @@ from .inputs import Intake
 from .inputs.channels import check
 from .local.channels import input_channels_of
 from .local.connect import cancel_local, connect_local
+from .local.run import CANCEL_WAIT
 from .local.source import Local, type_of
 from .local.submit import begin_local
 from .local.watch import watched_local
@@ -153,12 +154,15 @@ def watch_batches(
     return _guarded(batches, reader, options, watches=True)
 
 
-async def cancel_run(backend: Backend, thread_id: str, run_id: str | None) -> CancelResult:
-    """See `api.cancel`."""
+async def cancel_run(
+    backend: Backend, thread_id: str, run_id: str | None, *, wait: float = CANCEL_WAIT
+) -> CancelResult:
+    """See `api.cancel`. `wait`: seconds in which the run, or each run of a platform, has to stop."""
     thread, run = _checked_ids(backend, thread_id, run_id)
     if isinstance(backend, Local):
-        return "stopping" if await cancel_local(backend, thread, run) == "stopping" else "stopped"
-    return "stopped" if await PlatformThread(backend.client, thread, RetryPolicy()).cancel(run) else "stopping"
+        return "stopping" if await cancel_local(backend, thread, run, wait=wait) == "stopping" else "stopped"
+    has_stopped = await PlatformThread(backend.client, thread, RetryPolicy()).cancel(run, wait)
+    return "stopped" if has_stopped else "stopping"
 
 
 def _checked_ids(backend: Backend, thread_id: str | None, run_id: str | None) -> tuple[str, str | None]:

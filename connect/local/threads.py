@@ -9,14 +9,14 @@ function that is called in an executor without a copy of the context is not foun
 from __future__ import annotations
 
 import sys
-from concurrent.futures import Future
-from concurrent.futures.thread import _WorkItem
+from concurrent.futures import Future, thread
 from contextvars import Context, ContextVar, copy_context
 from types import FrameType
 from typing import Any, Final
 
 _run: ContextVar[object] = ContextVar("langgraph_agui_run")
-_EXECUTING: Final = _WorkItem.run.__code__
+_EXECUTING: Final = getattr(getattr(getattr(thread, "_WorkItem", None), "run", None), "__code__", None)
+"""The code that executes a function in a thread; None where it has another name: then no function is found."""
 
 
 def context_for(mark: object) -> Context:

@@ -2,7 +2,7 @@
 
     POST /{agent}          a RunAgentInput, and the run as an event stream; POST / where there is one agent
     POST /{agent}/connect  a RunAgentInput: the thread's messages and state, and what runs on it, to its end
-    POST /{agent}/stop     {"threadId", "runId"?}, {"stopped": bool}
+    POST /{agent}/stop     {"threadId", "runId"?}, {"stopped": bool}; 202 if the run stops later
     GET /watch/{thread}    the thread, and every run of it; ?agent= where there are several
     GET /health            {"status": "ok"}: the process answers
     GET /ready             {"status": "ready"}: checkpointers and platforms answer too; or 503, and whose do not
@@ -74,7 +74,7 @@ class AgentRoutes:
         if thread_id is None:
             message = 'Expected {"threadId": ..., "runId": ...}; without a run id, the active run is stopped.'
             raise Refusal(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid_input", message)
-        return json_response({"stopped": await self._service.stop(request, name, thread_id, run_id)})
+        return await self._service.stop(request, name, thread_id, run_id)
 
     async def _watch(self, request: Request) -> Response:
         """Watch a thread: its messages and state, and every run of it from then on."""

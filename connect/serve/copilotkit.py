@@ -144,7 +144,7 @@ class CopilotKit:
         )
 
     async def _stopped(self, request: Request, asked: str, thread_id: str) -> Response:
-        return json_response({"stopped": await self._service.stop(request, self._named(asked), thread_id)})
+        return await self._service.stop(request, self._named(asked), thread_id)
 
     def _named(self, asked: str) -> str:
         """The name of the agent that a page asks for; raises `Refusal` if there is none."""

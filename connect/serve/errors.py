@@ -17,6 +17,7 @@ import orjson
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
+from ..backend import CancelResult
 from ..errors import (
     INTERNAL,
     ConnectionLost,
@@ -81,6 +82,13 @@ def json_response(
 ) -> Response:
     """A response of JSON that no cache keeps."""
     return Response(orjson.dumps(what), status, {"Cache-Control": "no-store", **(headers or {})}, "application/json")
+
+
+def stop_response(result: CancelResult | None) -> Response:
+    """The response to a request to stop a run. `result`: what became of the run; None: there was none."""
+    if result == "stopping":
+        return json_response({"stopped": False, "stopping": True}, HTTPStatus.ACCEPTED)
+    return json_response({"stopped": result is not None})
 
 
 def refusal_of(error: Exception) -> Refusal | None:

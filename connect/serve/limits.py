@@ -30,6 +30,8 @@ class Limits:
     `readers`: Event streams at once, those of runs included.
     `send_timeout`: Seconds in which a reader has to take what it is sent; then its connection is dropped. The run
         continues.
+    `stop_timeout`: Seconds in which a run that a request stops has to end; then the answer is 202, and the run ends
+        when its synchronous functions have returned.
     `ready_timeout`: Seconds in which each checkpointer and each platform has to answer when `/ready` asks it.
     """
 
@@ -43,6 +45,7 @@ class Limits:
     queue: int = 10
     readers: int = 10_000
     send_timeout: float = 30.0
+    stop_timeout: float = 10.0
     ready_timeout: float = 2.0
 
     def __post_init__(self) -> None:

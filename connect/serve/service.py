@@ -29,7 +29,7 @@ from ..readers import Reader, direct_options
 from ..run_outcome import PastErrors
 from .agents import Agent
 from .bodies import Bodies
-from .errors import CLOSE, Refusal
+from .errors import CLOSE, Refusal, stop_response
 from .limits import Capacity, Limits
 from .readiness import Readiness
 from .shutdown import Closing
@@ -211,14 +211,14 @@ class Service:
             batches = watch_batches(source, thread_id, options=options, retry=agent.retry)
             return self._stream(batches, source, name, thread_id, PROTOCOL_VERSION, places.pop_all(), None, stays=True)
 
-    async def stop(self, request: Request, name: str, thread_id: str, run_id: str | None = None) -> bool:
-        """Stops a run, or the thread's active run; returns whether there was one."""
+    async def stop(self, request: Request, name: str, thread_id: str, run_id: str | None = None) -> Response:
+        """Stops a run, or the thread's active run. 202 if it has not stopped in time: a synchronous function cannot be
+        interrupted, but the run's readers have its end."""
         _, source = await self.admit(request, name, thread_id)
         try:
-            await cancel_run(source, thread_id, run_id)
+            return stop_response(await cancel_run(source, thread_id, run_id, wait=self.limits.stop_timeout))
         except RunNotFoundError:
-            return False
-        return True
+            return stop_response(None)
 
     def _stop_queued(self) -> None:
         """Cancels queued inputs when the server begins to stop; their readers get a terminal event."""

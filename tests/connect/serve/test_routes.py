@@ -1,6 +1,7 @@
 """The routes of plain AG-UI: what each answers, mounted or not, and what a path may look like."""
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator
 from typing import Any
 from urllib.parse import quote
@@ -9,8 +10,9 @@ import httpx
 import pytest
 from fastapi import FastAPI
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, MessagesState, StateGraph
 from langgraph_agui.connect import Intake, Local
-from langgraph_agui.connect.serve import Agent, agui_app
+from langgraph_agui.connect.serve import Agent, Limits, agui_app
 from starlette.applications import Starlette
 from starlette.routing import Mount
 
@@ -143,6 +145,32 @@ async def test_stopping_ends_the_run_for_its_readers(gate: Gates) -> None:
         stopped = await client.post("/chat/stop", json={"threadId": "t", "runId": "run-1"})
         last = events_of(await asked.aread())[-1]
     assert stopped.json() == {"stopped": True}
+    assert last["outcome"]["type"] == "cancelled"
+
+
+async def test_a_run_whose_synchronous_node_has_not_returned_is_stopping_and_its_readers_have_its_end() -> None:
+    begun, returned = threading.Event(), threading.Event()
+
+    def node(state: MessagesState) -> dict[str, Any]:
+        begun.set()
+        returned.wait()
+        return {}
+
+    graph = StateGraph(MessagesState).add_node("node", node).add_edge(START, "node").compile(InMemorySaver())
+    app = agui_app({"chat": graph}, limits=Limits(stop_timeout=0.01))
+    try:
+        async with (
+            served(app) as server,
+            server.client() as client,
+            client.stream("POST", "/chat", json=posted("t", "hi")) as run,
+        ):
+            await asyncio.to_thread(begun.wait)
+            stopped = await client.post("/chat/stop", json={"threadId": "t"})
+            last = events_of(await run.aread())[-1]
+            returned.set()
+    finally:
+        returned.set()
+    assert (stopped.status_code, stopped.json()) == (202, {"stopped": False, "stopping": True})
     assert last["outcome"]["type"] == "cancelled"
 
 
