@@ -16,7 +16,7 @@ from ag_ui.core import Event
 from ..translator import error_event
 from .encoded import Batch, EncodedEvent
 from .errors import INTERNAL
-from .timed_iterator import Silence, TimedIterator
+from .timed_iterator import TimedIterator, TimedOut
 
 _Form = TypeVar("_Form")
 
@@ -54,7 +54,7 @@ async def _formed(
     try:
         while True:
             batch = await ahead.next(heartbeat)
-            if isinstance(batch, Silence):
+            if isinstance(batch, TimedOut):
                 yield []
             elif batch:
                 forms = [made for event in batch if (made := form(event))]

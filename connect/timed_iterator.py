@@ -1,7 +1,7 @@
-"""An iterator read one step ahead, so that silence can be noticed: `TimedIterator`. Never what its items are.
+"""An iterator whose next item is awaited for a limited time: `TimedIterator`. Never what its items are.
 
-A timeout around a generator's step would cancel what it does there, and end it. Here the step goes on in a task, which
-is the `TimedIterator`'s: at most one, and none after `aclose()`.
+A timeout around a generator's step would cancel the step, and so end the generator. Here the step continues in a task,
+which belongs to the `TimedIterator`: at most one, and none after `aclose()`.
 """
 
 from __future__ import annotations
@@ -16,33 +16,33 @@ _Item = TypeVar("_Item")
 
 
 @final
-class Silence(Enum):
-    """What comes when nothing does."""
+class TimedOut(Enum):
+    """The type of `TIMED_OUT`: no item came in time."""
 
-    SILENCE = "silence"
+    TIMED_OUT = "timed out"
 
 
-SILENCE: Final = Silence.SILENCE
+TIMED_OUT: Final = TimedOut.TIMED_OUT
 
 
 class TimedIterator(Generic[_Item]):
-    """An iterator's items, each within a time or not yet. One at a time may ask for them."""
+    """The items of an iterator, each awaited for a limited time. Only one task at a time may call `next`."""
 
     def __init__(self, source: AsyncIterator[_Item]) -> None:
         self._source = source
         self._step: asyncio.Task[_Item] | None = None
         self._waiter: asyncio.Future[None] | None = None
-        """Whoever waits for the step."""
+        """What `next` waits on, while it waits for the step."""
         self._until = 0.0
-        """When it will have waited long enough."""
+        """When its time is over."""
         self._timer: asyncio.TimerHandle | None = None
         """One for many steps: setting it anew for each would cost more than the step."""
 
-    async def next(self, timeout: float | None = None) -> _Item | Silence:  # noqa: ASYNC109 - it ends no work
-        """The next item; `SILENCE` if it does not come within `timeout` seconds, and then it is still the next.
+    async def next(self, timeout: float | None = None) -> _Item | TimedOut:  # noqa: ASYNC109 - it ends no work
+        """The next item; `TIMED_OUT` if it does not come within `timeout` seconds, and then it is still the next.
 
         Raises `StopAsyncIteration` at the end, and what the source raises. Cancelling it without a timeout cancels the
-        source's step, unless one is under way from before; with one, that step goes on until `aclose()`.
+        source's step, unless one is under way from before; with one, that step continues until `aclose()`.
         """
         if self._step is None:
             if timeout is None:
@@ -52,7 +52,7 @@ class TimedIterator(Generic[_Item]):
         if not step.done():
             await self._waited(timeout)
             if not step.done():
-                return SILENCE
+                return TIMED_OUT
         self._step = None
         return step.result()
 

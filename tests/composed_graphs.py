@@ -352,7 +352,7 @@ fails.handle_tool_error = True
 @tool
 async def note(content: str, tool_call_id: Annotated[str, InjectedToolCallId]) -> Command[Any]:
     """Writes a note into the state."""
-    return Command(update={"notes": [content], "messages": [ToolMessage("Noted.", tool_call_id=tool_call_id)]})
+    return Command(update={"notes": [content], "messages": [ToolMessage("TrackedBatches.", tool_call_id=tool_call_id)]})
 
 
 @tool

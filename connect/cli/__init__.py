@@ -1,7 +1,7 @@
 """The command `langgraph-agui`: the one folder that imports typer, rich and uvicorn.
 
-Here: what is asked for on the command line, graphs found as LangGraph's own tools find them, and what a person is
-shown. Never here: what a client is answered (`connect.serve`), or which events a run has (`connect`).
+Here: the arguments of the command line, graphs found as LangGraph's own tools find them, and what is printed. Never
+here: how a client's requests are answered (`connect.serve`), or which events a run has (`connect`).
 Nothing of the extra is imported before `main` is called, so that it can say which extra is missing.
 """
 

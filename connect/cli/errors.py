@@ -10,8 +10,8 @@ from typing import ClassVar
 _LONGEST = 400
 
 
-class Refusal(Exception):  # noqa: N818 - most are no error of anybody's
-    """The command ends; the message is all that is said of it, in one line."""
+class Refusal(Exception):  # noqa: N818 - most are no errors of this program
+    """The command ends; its message is the one line that is printed."""
 
     exit_code: ClassVar[int] = 1
 
@@ -28,10 +28,10 @@ class Failure(Refusal):
 
 def brief(error: BaseException) -> str:
     """An error as one line: its kind and the beginning of what it says."""
-    said = re.sub(r"\s+", " ", str(error)).strip()
-    if len(said) > _LONGEST:
-        said = f"{said[:_LONGEST]}…"
-    return f"{type(error).__name__}: {said}" if said else type(error).__name__
+    text = re.sub(r"\s+", " ", str(error)).strip()
+    if len(text) > _LONGEST:
+        text = f"{text[:_LONGEST]}…"
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 def place(error: BaseException, below: Path) -> str:

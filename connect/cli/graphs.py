@@ -7,7 +7,7 @@ What a variable may be, as LangGraph's own server takes it:
 
 LangGraph's server calls such a function for each run; here it is called once, with an empty config, and a context
 manager is left when the server ends. A graph is given a checkpointer and a store where it has none, in a copy: the
-object that the module holds stays as it is. One that was compiled with a checkpointer keeps it.
+object of the module stays as it is. One that was compiled with a checkpointer keeps it.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def imported(project: Project, target: Target) -> Any:
 async def built(target: Target, found: Any, threads: Threads, lifetime: AsyncExitStack) -> Graph:
     """The graph that a variable is or makes. `lifetime`: what is entered for it is left with this.
 
-    Raises `Failure`, saying what it is instead, or how it failed.
+    Raises `Failure` with what it is instead, or how it failed.
     """
     made = found
     if callable(found) and not isinstance(found, Pregel | StateGraph):

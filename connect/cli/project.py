@@ -56,26 +56,26 @@ def project_of(written: Sequence[str]) -> Project:
 def read_project(path: Path | None) -> Project:
     """The project a file describes; None is `./langgraph.json`. Raises `Misuse` for one that says nothing usable."""
     asked = DEFAULT if path is None else path
-    said = _read(asked, "name a graph (my_app:graph), a URL, or another file with --config" if path is None else "")
+    config = _read(asked, "name a graph (my_app:graph), a URL, or another file with --config" if path is None else "")
     folder = asked.resolve().parent
-    graphs = said.get("graphs")
+    graphs = config.get("graphs")
     if not (isinstance(graphs, dict) and graphs):
         raise Misuse(f'{asked}: expected "graphs": {{"name": "./agent.py:graph"}}')
     targets = distinct(_target(asked, name, graph) for name, graph in graphs.items())
-    behind = [folder, *_folders(asked, folder, said.get("dependencies", []))]
-    return Project(folder, targets, last=behind, environment=_environment(asked, folder, said.get("env")))
+    behind = [folder, *_folders(asked, folder, config.get("dependencies", []))]
+    return Project(folder, targets, last=behind, environment=_environment(asked, folder, config.get("env")))
 
 
 def _read(path: Path, advice: str) -> dict[str, Any]:
     try:
-        said = json.loads(path.read_text(encoding="utf-8"))
+        config = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise Misuse(f"{path}: there is no such file" + (f"; {advice}" if advice else "")) from None
     except (OSError, ValueError) as error:
         raise Misuse(f"{path}: {brief(error)}") from error
-    if not isinstance(said, dict):
+    if not isinstance(config, dict):
         raise Misuse(f"{path}: expected a JSON object")
-    return said
+    return config
 
 
 def _target(path: Path, name: str, graph: Any) -> Target:
@@ -94,12 +94,12 @@ def _folders(path: Path, folder: Path, dependencies: Any) -> Iterator[Path]:
             yield found
 
 
-def _environment(path: Path, folder: Path, said: Any) -> Mapping[str, str] | Path | None:
-    if isinstance(said, str) and said:
-        return folder / said
-    if isinstance(said, dict):
-        return {name: str(value) for name, value in said.items()}
-    if said:
+def _environment(path: Path, folder: Path, config: Any) -> Mapping[str, str] | Path | None:
+    if isinstance(config, str) and config:
+        return folder / config
+    if isinstance(config, dict):
+        return {name: str(value) for name, value in config.items()}
+    if config:
         raise Misuse(f'{path}: "env": expected the name of a file, or a mapping')
     return None
 

@@ -1,7 +1,7 @@
-"""Shows AG-UI events to a person as they come: `Screen`, on a `Console` of rich.
+"""Prints AG-UI events for a person as they come: `Screen`, on a `Console` of rich.
 
-On a terminal what is streamed grows on one line; into a pipe each line goes out whole, when it is. Only what an event
-says is used, and what was shown before: a snapshot shows what in it is new. No graph, no translation, no wire here.
+On a terminal a text that streams grows on one line; into a pipe each line is printed when it is complete. Of a snapshot
+only what is new is printed. No graph, no translation, no wire here.
 """
 
 from __future__ import annotations
@@ -54,35 +54,36 @@ _MINOR: Final = "dim"
 _LABEL_WIDTH: Final = 19
 _INDENT: Final = "\n" + " " * (_LABEL_WIDTH + 2)
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-"""What would be obeyed by a terminal, from whoever wrote the text."""
+"""Characters that a terminal would obey, whatever wrote the text."""
 
 
 def console(*, stderr: bool = False) -> Console:
     """The console of this process; colours only on a terminal, and not where NO_COLOR is set."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")  # a terminal that lacks a character ends no watch
+            stream.reconfigure(errors="backslashreplace")  # a character that the terminal does not know ends no watch
     return Console(stderr=stderr, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
 class Screen:
-    """Says events on a console, one reader's from beginning to end. `now`: the clock beside a run's start and end."""
+    """Prints the events of one reader on a console. `now`: the clock beside a run's start and end."""
 
     def __init__(self, out: Console, now: Callable[[], datetime] = datetime.now) -> None:
         self._out = out
         self._now = now
-        self._held = ClientView()
+        self._view = ClientView()
         self._tools: dict[str, str] = {}
         """The names of the tools called, by call."""
         self._growing: dict[tuple[str, str], str] = {}
-        """What is unfinished, by label and id: on a terminal the one on the last line, else what waits to be whole."""
+        """What is unfinished, by label and id: on a terminal the text of the last line, else texts that are
+        incomplete."""
 
     def show(self, event: BaseEvent) -> None:
-        """Shows one event; starts and ends of what is shown while it grows say nothing more."""
+        """Prints one event. Starts and ends of what grows on a line print nothing more."""
         if isinstance(event, StateSnapshotEvent | MessagesSnapshotEvent):
             self._show_snapshot(event)
             return
-        self._held.apply(event)
+        self._view.apply(event)
         match event:
             case TextMessageContentEvent():
                 self._grow("text", event.message_id, event.delta)
@@ -117,11 +118,11 @@ class Screen:
             case CustomEvent():
                 self._line("custom", f"{event.name} {as_json(event.value)}")
             case _ if not event.type.value.endswith(("_START", "_END")):
-                said = event.model_dump(exclude={"type"}, exclude_none=True, mode="json")
-                self._line(event.type.value.lower().replace("_", " "), as_json(said))
+                content = event.model_dump(exclude={"type"}, exclude_none=True, mode="json")
+                self._line(event.type.value.lower().replace("_", " "), as_json(content))
 
     def say(self, remark: str) -> None:
-        """Ends what is open, and says something that no event says."""
+        """Ends what is open, and prints a remark that is of no event."""
         self.rest()
         self._print(Text(f"\n{remark}\n"))
 
@@ -133,21 +134,21 @@ class Screen:
             self._whole(label, of)
 
     def _show_snapshot(self, event: StateSnapshotEvent | MessagesSnapshotEvent) -> None:
-        """Shows what in a snapshot is otherwise than it was."""
-        state, held = self._held.state, {message["id"]: message for message in self._held.messages}
-        self._held.apply(event)
-        for change in changes(state, self._held.state):
+        """Prints what differs in a snapshot."""
+        state, before = self._view.state, {message["id"]: message for message in self._view.messages}
+        self._view.apply(event)
+        for change in changes(state, self._view.state):
             self._line("state", change)
-        for message in self._held.messages:
-            if held.get(message["id"]) != message:
+        for message in self._view.messages:
+            if before.get(message["id"]) != message:
                 self._line("message", message_line(message))
 
     def _finished(self, event: RunFinishedEvent) -> None:
         outcome = event.outcome
         if isinstance(outcome, RunFinishedInterruptOutcome):
             for interrupt in outcome.interrupts:
-                said = interrupt.model_dump(exclude={"id"}, exclude_none=True, mode="json", by_alias=True)
-                self._line("interrupt", f"{interrupt.id} {as_json(said)}")
+                content = interrupt.model_dump(exclude={"id"}, exclude_none=True, mode="json", by_alias=True)
+                self._line("interrupt", f"{interrupt.id} {as_json(content)}")
         if event.result is not None:
             self._line("result", as_json(event.result))
         self._line("run finished", f"{outcome.type if outcome else ''}  {self._time()}".strip())
@@ -159,7 +160,7 @@ class Screen:
         return self._tools.get(call, call)
 
     def _grow(self, label: str, of: str, more: str) -> None:
-        """Adds to what `of` says."""
+        """Adds to the text of `of`."""
         if not self._out.is_terminal:
             self._growing[label, of] = self._growing.get((label, of), "") + more
             return
@@ -170,12 +171,12 @@ class Screen:
         self._print(Text(_harmless(more.replace("\n", _INDENT)), _style(label)))
 
     def _whole(self, label: str, of: str) -> None:
-        """Nothing is added to it any more: it is ended on a terminal, and said elsewhere."""
-        said = self._growing.pop((label, of), None)
-        if said is not None and self._out.is_terminal:
+        """Nothing is added to it any more: its line is ended on a terminal, and printed elsewhere."""
+        content = self._growing.pop((label, of), None)
+        if content is not None and self._out.is_terminal:
             self._print(Text("\n"))
-        elif said is not None:
-            self._line(label, said.rstrip() if label == "tool call" else said)
+        elif content is not None:
+            self._line(label, content.rstrip() if label == "tool call" else content)
 
     def _line(self, label: str, content: str) -> None:
         if self._out.is_terminal:
@@ -189,8 +190,8 @@ class Screen:
             self._growing.clear()
             self._print(Text("\n"))
 
-    def _print(self, said: Text) -> None:
-        self._out.print(said, end="")
+    def _print(self, content: Text) -> None:
+        self._out.print(content, end="")
 
 
 def _labelled(label: str) -> Text:

@@ -1,4 +1,4 @@
-"""The command `serve`: from what was asked for to a server that runs until it is told to stop. Never what it answers:
+"""The command `serve`: from its arguments to a server that runs until a signal stops it. Never what it answers:
 that is `connect.serve`."""
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class _Found(NamedTuple):
 
 
 async def serve_until_stopped(asked: Served) -> None:
-    """Serves until a signal comes. Raises `Misuse` and `Failure` for what can't be served, before anybody is let in."""
+    """Serves until a signal comes. Raises `Misuse` and `Failure` for what can't be served, before the first request."""
     server_url = _server_of(asked)
     logging.basicConfig(level=asked.log_level.upper(), format="%(levelname)s %(name)s: %(message)s")
     with _listening(asked.host, asked.port) as listening:
@@ -78,8 +78,8 @@ async def serve_until_stopped(asked: Served) -> None:
             app = agui_app(agents, origins=asked.origins, hosts=_hosts(asked), grace=asked.grace)
             url = address(asked.host, listening.getsockname()[1])
             lines = welcome(url, list(agents), origins=asked.origins, threads=_threads(asked, server_url))
-            said = [*filter(None, [open_door(asked.host)]), *lines]
-            await _Server(_config(app, asked), lambda: _say(said), app.state.closing.begin).serve([listening])
+            output = [*filter(None, [open_door(asked.host)]), *lines]
+            await _Server(_config(app, asked), lambda: _say(output), app.state.closing.begin).serve([listening])
 
 
 def _server_of(asked: Served) -> str | None:

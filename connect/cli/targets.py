@@ -46,7 +46,7 @@ def is_url(written: str) -> bool:
 
 
 def target(written: str, name: str | None = None, description: str = "") -> Target:
-    """The graph that is meant. `name`: under which it is served. Raises `Misuse`, saying what was expected."""
+    """The graph that is meant. `name`: under which it is served. Raises `Misuse` with what was expected."""
     place = written
     if name is None and (named := _NAMED.fullmatch(written)):
         name, place = named.groups()

@@ -1,4 +1,4 @@
-"""The command `watch`: a thread, or an assistant's runs, told live on a terminal, into a pipe, or as JSON."""
+"""The command `watch`: a thread, or an assistant's runs, printed live on a terminal, into a pipe, or as JSON."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from .project import project_of
 from .screen import Screen, console
 from .targets import is_url
 
-_PATIENCE: Final = RetryPolicy(initial_delay=1.0, max_attempts=3)
-"""Somebody looks on: a server that is gone is given up sooner than by those who only wait."""
+_RETRY: Final = RetryPolicy(initial_delay=1.0, max_attempts=3)
+"""A person is watching: a server that is gone is given up sooner than by a program."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,16 +42,16 @@ class Watched:
 
 
 async def watch_until_lost(asked: Watched) -> None:
-    """Tells every run, until the source is gone: then `Failure`. Raises `Misuse` for what can't be watched."""
+    """Prints every run, until the source is gone: then `Failure`. Raises `Misuse` for what can't be watched."""
     _check(asked)
-    show, rest = _shown(asked.as_json)
+    show, rest = _printers(asked.as_json)
     last: BaseEvent | None = None
     try:
         async with _source(asked) as source:
             if asked.thread is not None:
-                events = watch(source, asked.thread, retry=_PATIENCE)
+                events = watch(source, asked.thread, retry=_RETRY)
             else:
-                events = watch(source, assistant_id=asked.assistant or "", retry=_PATIENCE)
+                events = watch(source, assistant_id=asked.assistant or "", retry=_RETRY)
             async with aclosing(events):
                 async for last in events:
                     show(last)
@@ -90,7 +90,7 @@ async def _source(asked: Watched) -> AsyncIterator[Backend]:
         yield Local(graph)
 
 
-def _shown(as_json: bool) -> tuple[Callable[[BaseEvent], None], Callable[[], None]]:
+def _printers(as_json: bool) -> tuple[Callable[[BaseEvent], None], Callable[[], None]]:
     """What is called with each event, and what in the end."""
     if not as_json:
         screen = Screen(console())

@@ -7,44 +7,44 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 LONGEST: Final = 2_000
-"""Characters of a value that are shown."""
+"""Characters of a value that are printed."""
 
 
 def message_line(message: Mapping[str, Any]) -> str:
-    """A message: who says what, and what is called."""
+    """A message: its role, its text and its tool calls."""
     called = [call["function"] for call in message.get("toolCalls") or []]
-    said = [text(message["content"])] if message.get("content") else []
-    said += [f"calls {function['name']} {function['arguments']}" for function in called]
-    return f"{message['role']}: {'; '.join(said)}"
+    parts = [text(message["content"])] if message.get("content") else []
+    parts += [f"calls {function['name']} {function['arguments']}" for function in called]
+    return f"{message['role']}: {'; '.join(parts)}"
 
 
 def changes(before: Any, after: Any) -> Iterator[str]:
-    """What is otherwise in a state than before, channel by channel."""
+    """What differs between two states, channel by channel."""
     if not isinstance(after, Mapping):
         if before != after:
             yield f"= {as_json(after)}"
         return
-    held = before if isinstance(before, Mapping) else {}
+    known = before if isinstance(before, Mapping) else {}
     for name, value in after.items():
-        if name not in held or held[name] != value:
+        if name not in known or known[name] != value:
             yield f"{name} = {as_json(value)}"
-    for name in held:
+    for name in known:
         if name not in after:
             yield f"{name} is gone"
 
 
 def operation_line(operation: Any) -> str:
     """An operation of JSON Patch, as a short path and the value there."""
-    said = operation if isinstance(operation, Mapping) else operation.model_dump(by_alias=True)
-    steps = [step.replace("~1", "/").replace("~0", "~") for step in str(said["path"]).split("/")[1:]]
+    fields = operation if isinstance(operation, Mapping) else operation.model_dump(by_alias=True)
+    steps = [step.replace("~1", "/").replace("~0", "~") for step in str(fields["path"]).split("/")[1:]]
     path = ".".join(steps)
-    match said["op"]:
+    match fields["op"]:
         case "remove":
             return f"{path} is gone"
         case "move" | "copy":
-            return f"{path} = what was at {said['from']}"
+            return f"{path} = what was at {fields['from']}"
         case _:
-            return f"{path} = {as_json(said.get('value'))}"
+            return f"{path} = {as_json(fields.get('value'))}"
 
 
 def text(content: Any) -> str:
@@ -53,6 +53,6 @@ def text(content: Any) -> str:
 
 
 def as_json(value: Any) -> str:
-    """The value as JSON, cut where it is longer than a person reads."""
-    said = json.dumps(value, ensure_ascii=False, default=lambda model: model.model_dump(exclude_none=True))
-    return said if len(said) <= LONGEST else f"{said[:LONGEST]}… ({len(said):,} characters)"
+    """The value as JSON, truncated where it is longer than a person reads."""
+    encoded = json.dumps(value, ensure_ascii=False, default=lambda model: model.model_dump(exclude_none=True))
+    return encoded if len(encoded) <= LONGEST else f"{encoded[:LONGEST]}… ({len(encoded):,} characters)"

@@ -1,5 +1,5 @@
 """What goes into a graph with a run: `graph_input`. New messages, completed; what the owner's hook adds; and the
-client's state, tools and context, where they have a place (`places`)."""
+client's state, tools and context, where the graph has a field for them (`channels`)."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ def graph_input(
 
 def _conversation(state: ThreadState, new: Sequence[Message], places: InputChannels) -> Any:
     """What is written to the conversation's channel, so that the new messages are behind the stored ones."""
-    stored = [*state.messages, *state.lacks]
-    items = [*state.lacks, *completed(stored, taken(new))]
+    stored = [*state.messages, *state.brought]
+    items = [*state.brought, *completed(stored, taken(new))]
     if places.is_plain:
         return [*state.messages, *items]
     if not state.is_replaced:

@@ -156,14 +156,14 @@ class _Submission:
 
     async def _begin(self) -> Batches:
         read, wanted = await self._planned()
-        if isinstance(wanted, Drop) or (isinstance(wanted, Begin) and read.standing.is_unsettled):
+        if isinstance(wanted, Drop) or (isinstance(wanted, Begin) and read.thread.has_pending_writes):
             read = await self._reconciled()
         if isinstance(wanted, Drop):
             if wanted.more:
                 return await self._following()._when_free()
             wanted = Nothing()
         if isinstance(wanted, Wait):
-            return _once(*waiting_events(self._given, wanted, read.standing, self._options, self._reader))
+            return _once(*waiting_events(self._given, wanted, read.thread, self._options, self._reader))
         if isinstance(wanted, Nothing):
             log_late(wanted, self._place)
             events = unchanged_events(self._given, read.ended, self._options, self._reader, self._asking.past_errors)
@@ -176,7 +176,7 @@ class _Submission:
     async def _planned(self) -> tuple[Read, Plan]:
         """What is to be done, and the thread where it is done: now, or at an earlier checkpoint."""
         now = await self._read()
-        wanted, found = await planned(self._asking, now.standing, self._searched)
+        wanted, found = await planned(self._asking, now.thread, self._searched)
         return (now if found is None else now.at(found)), wanted
 
     async def _read(self) -> Read:
@@ -206,8 +206,8 @@ class _Submission:
         if not self._source.takes(self._runs.owners.known((self._source.place, self._given.thread_id))):
             raise ThreadNotFoundError  # another agent began on it while this input was planned
         new = wanted.messages if isinstance(wanted, Begin | Fork) else None
-        goes_in = graph_input(self._given, new, read.standing, self._places, self._intake, self._asking.added)
-        lost = without_place(self._places, self._given, self._intake, read.standing.values, self._options)
+        goes_in = graph_input(self._given, new, read.thread, self._places, self._intake, self._asking.added)
+        lost = without_place(self._places, self._given, self._intake, read.thread.values, self._options)
         place = log_context(self._source.agent or self._source.graph, self._given.thread_id, self._given.run_id)
         note_unused(self._source.unused, lost, place)
         config = self._config

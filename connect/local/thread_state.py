@@ -34,7 +34,7 @@ _INPUT = "__start__"
 class Read(NamedTuple):
     """A thread as its checkpointer has it."""
 
-    standing: ThreadState
+    thread: ThreadState
     run_id: str | None = None
     """The run that its newest checkpoint is of."""
     ended: RunOutcome | None = None
@@ -44,7 +44,7 @@ class Read(NamedTuple):
 
     def at(self, found: Checkpoint) -> Read:
         """The thread as it was at an earlier checkpoint."""
-        return Read(found.standing, found.run_id, self.ended, found.id)
+        return Read(found.thread, found.run_id, self.ended, found.id)
 
 
 async def read(graph: Graph, config: Any, last: LastRun | None, messages_key: str) -> Read:
@@ -57,7 +57,7 @@ async def read(graph: Graph, config: Any, last: LastRun | None, messages_key: st
     ended = await outcome_at(graph, state, last)
     values = _values(state)
     messages = [*(values.get(messages_key) or ()), *await _asked(graph, state, messages_key)]
-    standing = ThreadState(
+    thread = ThreadState(
         messages=messages,
         values=values,
         own_tools=own_tools(graph) if unanswered_calls(messages) else (),
@@ -66,9 +66,9 @@ async def read(graph: Graph, config: Any, last: LastRun | None, messages_key: st
         is_unfinished=bool(state.next),
         has_failed=isinstance(ended.ending, Failed),
         run_id=ended.run_id,
-        is_unsettled=len(state.next) < len(state.tasks),
+        has_pending_writes=len(state.next) < len(state.tasks),
     )
-    return Read(standing, (state.metadata or {}).get("run_id"), ended)
+    return Read(thread, (state.metadata or {}).get("run_id"), ended)
 
 
 def own_tools(graph: Graph) -> frozenset[str]:
@@ -84,7 +84,7 @@ async def searched(graph: Graph, config: Any, wanted: Fork | Again, messages_key
     async with aclosing(_history(graph, config)) as history:
         async for state in history:
             search.feed(_checkpoint(state, messages_key))
-            if search.is_settled:
+            if search.is_complete:
                 break
     return search
 

@@ -31,7 +31,7 @@ from ..errors import ConnectionLost, PlatformError, log_context
 from ..idle import end_events
 from ..readers import Reader
 from ..run_outcome import RunOutcome, Subgraph
-from ..timed_iterator import Silence, TimedIterator
+from ..timed_iterator import TimedIterator, TimedOut
 from .http import Received
 from .outcome import is_of
 from .partial_messages import PartialMessageFilter
@@ -161,10 +161,10 @@ class Attachment:
             if isinstance(notice, Connected):
                 events = await self._connected(notice)
             else:
-                events = [] if isinstance(notice, Silence) else self._fed(notice)
+                events = [] if isinstance(notice, TimedOut) else self._fed(notice)
                 if self._is_folding:
                     fold_until = fold_until or clock() + FOLD_MOST
-                    events = self._caught_up() if isinstance(notice, Silence) or clock() > fold_until else []
+                    events = self._caught_up() if isinstance(notice, TimedOut) or clock() > fold_until else []
             if events:
                 yield events
 

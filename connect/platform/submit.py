@@ -135,8 +135,8 @@ class _Beginning:
     async def _begin(self, look: Look | None) -> Batches:
         now = thread_state_of(look, self._options.messages_key)
         wanted, found = await planned(self._request, now, self._searched)
-        at, checkpoint_id = (now, None) if found is None else (found.standing, found.id)
-        if isinstance(wanted, Drop) or (isinstance(wanted, Begin) and at.is_unsettled):
+        at, checkpoint_id = (now, None) if found is None else (found.thread, found.id)
+        if isinstance(wanted, Drop) or (isinstance(wanted, Begin) and at.has_pending_writes):
             await self._thread.drop()
         if isinstance(wanted, Drop):
             if wanted.more:
@@ -157,7 +157,7 @@ class _Beginning:
         async with aclosing(self._thread.history()) as states:
             async for state in states:
                 search.feed(checkpoint_of(state, self._options.messages_key))
-                if search.is_settled:
+                if search.is_complete:
                     break
         return search
 

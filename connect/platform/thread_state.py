@@ -36,7 +36,7 @@ def thread_state_of(look: Look | None, messages_key: str) -> ThreadState:
         is_unfinished=bool(look.state.get("next")),
         has_failed=isinstance(now.ending, Failed),
         run_id=now.run_id or None,
-        is_unsettled=len(look.state.get("next") or ()) < len(look.state.get("tasks") or ()),
+        has_pending_writes=len(look.state.get("next") or ()) < len(look.state.get("tasks") or ()),
     )
 
 

@@ -7,7 +7,7 @@ and the active run is attached to.
 Rules of the thread's stream (measured on `langgraph dev`):
 - `metadata` with a run's id and an attempt begins a run (or begins it anew), `metadata` with the status `run_done` ends
   it; what is between carries no id. Runs do not overlap.
-- It is opened before the thread is looked at. So it repeats what the look has shown: such runs are skipped.
+- It is opened before the thread is looked at. So it repeats what the look has found: such runs are skipped.
 - A run that starts at once may begin before the server reads the stream for this reader: its first events are missing
   then, or all but its end.
 - `state_update` marks a write to the state, and may overtake a run's events. So it is taken as a hint to look when no
@@ -26,7 +26,7 @@ from ...translator import Options, Translator, UnreadablePartError
 from ..encoded import Batches, to_batch
 from ..errors import ConnectionLost, PlatformError
 from ..idle import end_events
-from ..timed_iterator import SILENCE, Silence, TimedIterator
+from ..timed_iterator import TIMED_OUT, TimedIterator, TimedOut
 from .attach import outcome_of_error
 from .connect import ThreadFollower, is_due, is_running
 from .http import Received
@@ -124,12 +124,12 @@ class _Following:
                 raise
             yield to_batch(self._failed(self._run, error))
 
-    async def _next(self) -> Received | Connected | Silence:
-        """What comes next; `SILENCE` if the thread is to be looked at."""
+    async def _next(self) -> Received | Connected | TimedOut:
+        """What comes next; `TIMED_OUT` if the thread is to be looked at."""
         if self._look_until is None or self._run is not None:
             return await self._notices.next()
         if self._skipped is None and asyncio.get_running_loop().time() > self._look_until:
-            return SILENCE
+            return TIMED_OUT
         return await self._notices.next(_HINT_PAUSE)
 
     async def _looked(self) -> Batches:

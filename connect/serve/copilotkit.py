@@ -11,15 +11,15 @@ Here: what of a request is what. Never here: what is done with it (`service`), a
 As its client of 1.74 was watched doing it:
 
 - A page that names no agent asks for `default`: that is also the name of an agent that is served alone.
-- Pages connect once or twice when they are loaded, and let go of the first. What failed before is told as a custom
+- Pages connect once or twice when they are loaded, and let go of the first. What failed before is emitted as a custom
   event: the client shows every `RUN_ERROR` as if it had happened now.
-- A page connects with what it shows, or with a part of it (`messageFilter`), so it is told all that the thread holds.
+- A page connects with what it shows, or with a part of it (`messageFilter`), so it gets all that the thread has.
 - An answer to an interrupt comes under the run id of the run that asked. Run ids may come again.
 - A page that was loaded in the middle of a run stops it without knowing its id; on a platform no page knows it. So
   what is stopped is what runs on the thread.
 - To make suggestions (`useConfigureSuggestions`) it asks for a run of a new thread, in which the model is to call a
   tool of its own. Graphs choose their tools themselves, would do what they always do, and leave a thread each time.
-  So such a run is told as over, and nothing is run; suggestions that a page itself gives need none.
+  So such a run ends at once, and nothing is run; suggestions that a page itself gives need none.
 """
 
 from __future__ import annotations
@@ -115,8 +115,8 @@ class CopilotKit:
         if _is_suggestion(given):
             await self._service.admit(request, name, given.thread_id)
             return _over(given)
-        stands = partial(self._service.thread_state, request, name, given)
-        ends = partial(readable, given=given, stands=stands)
+        connected = partial(self._service.thread_state, request, name, given)
+        ends = partial(readable, given=given, connected=connected)
         try:
             return await self._service.run(request, name, given, past_errors="custom", adapt=ends, is_direct=True)
         except Exception as error:
@@ -130,14 +130,14 @@ class CopilotKit:
             given.thread_id,
             version=None,
             past_errors="custom",
-            adapt=partial(unbegun, why, given=given, stands=stands),
+            adapt=partial(unbegun, why, given=given, connected=connected),
             refuses=False,
         )
 
     async def _connected(self, request: Request, asked: str, body: Any) -> Response:
         name = self._named(asked)
         given = checked_input(body, self._service.limits, name)
-        ends = partial(readable, given=given, stands=partial(self._service.thread_state, request, name, given))
+        ends = partial(readable, given=given, connected=partial(self._service.thread_state, request, name, given))
         version = given.protocol_version
         return await self._service.connect(
             request, name, given.thread_id, version=version, past_errors="custom", adapt=ends

@@ -1,14 +1,14 @@
-"""Ends of runs as CopilotKit's client can go on from them. Never what is told before the end. No I/O of its own.
+"""The ends of runs in a form after which CopilotKit's client can continue. No I/O of its own.
 
-That client, and `@ag-ui/client` 0.0.59 in it, which declares no protocol version, were watched doing this:
+That client, and `@ag-ui/client` 0.0.59 in it, which declares no protocol version, were observed to do this:
 
 1. It keeps the interrupts that it answers until a `RUN_FINISHED` comes. An answer that ends in anything else leaves a
    chat that takes no message until the page is loaded again.
-2. It takes a `RUN_STARTED` after a `RUN_ERROR`, shows the failure, and then holds what that second run's end says.
-3. It shows every `RUN_ERROR` as a failure, unless its code is `abort`; so also the end of a run that somebody stopped
-   in another tab, or in this one before it was reloaded.
+2. It takes a `RUN_STARTED` after a `RUN_ERROR`, shows the failure, and then has the outcome of that second run.
+3. It shows every `RUN_ERROR` as a failure, unless its code is `abort`; also the end of a run that was stopped in
+   another tab, or in this one before it was loaded again.
 
-So to such a client:
+So for such a client:
 
 | a run that | ends in |
 |---|---|
@@ -16,9 +16,11 @@ So to such a client:
 | was stopped, and was to answer an interrupt | plain `RUN_FINISHED` |
 | failed | `RUN_ERROR` |
 | failed, and was to answer an interrupt | `RUN_ERROR`, and a second run: `RUN_STARTED`, `RUN_FINISHED` |
-| could not be begun, and was to answer an interrupt | the same, with all that the thread holds; what runs is followed |
+| could not be begun, and was to answer an interrupt | the same, with all that the thread has; an active run is
+followed |
 
-Where the thread still waits for the answer after that, a last `RUN_FINISHED` says so: the question is shown again.
+Where the thread still waits for the answer after that, a last `RUN_FINISHED` has the interrupt: the question is visible
+again.
 """
 
 from __future__ import annotations
@@ -34,8 +36,8 @@ from ...translator import for_client_version
 from ..encoded import Batch, Batches, EncodedEvent, to_batch
 
 Event = dict[str, Any]
-Stands = Callable[[], Batches]
-"""What somebody is told who connects to the thread, past failures as customs."""
+Connected = Callable[[], Batches]
+"""The events of a connection to the thread, with past failures as custom events."""
 
 ABORT = "abort"
 """The code of an end that the client does not show as a failure."""
@@ -46,52 +48,53 @@ def answers(given: RunAgentInput) -> bool:
     return given.protocol_version is None and bool(given.resume)
 
 
-async def readable(batches: Batches, given: RunAgentInput, stands: Stands) -> Batches:
-    """A run's batches, with ends that the client that asked for it can go on from. `stands`: asked after a bad end."""
+async def readable(batches: Batches, given: RunAgentInput, connected: Connected) -> Batches:
+    """A run's batches, with ends that the client that asked for it can go on from. `connected`: called after a bad
+    end."""
     if given.protocol_version is not None:
         mended = batches
     else:
-        mended = _answered(batches, given, stands) if answers(given) else _stopped(batches)
-    async with aclosing(mended) as told:
-        async for batch in told:
+        mended = _answered(batches, given, connected) if answers(given) else _stopped(batches)
+    async with aclosing(mended) as emitted:
+        async for batch in emitted:
             yield batch
 
 
-async def unbegun(why: Event, standing: Batches, given: RunAgentInput, stands: Stands) -> Batches:
-    """What is told in place of a run that was to answer interrupts and could not be begun: why, and then `standing`:
-    what the thread holds, and what goes on there."""
+async def unbegun(why: Event, thread: Batches, given: RunAgentInput, connected: Connected) -> Batches:
+    """The events in place of a run that was to answer interrupts and could not be begun: `why`, and then those of
+    `thread`: its state and its active run."""
 
-    async def told() -> Batches:
+    async def emitted() -> Batches:
         yield to_batch([why])
-        async with aclosing(standing) as batches:
+        async with aclosing(thread) as batches:
             async for batch in batches:
                 yield batch
 
-    async with aclosing(_answered(told(), given, stands)) as batches:
+    async with aclosing(_answered(emitted(), given, connected)) as batches:
         async for batch in batches:
             yield batch
 
 
 async def _stopped(batches: Batches) -> Batches:
-    async with aclosing(batches) as told:
-        async for batch in told:
+    async with aclosing(batches) as emitted:
+        async for batch in emitted:
             yield [_as_abort(each) for each in batch]
 
 
-def _as_abort(told: EncodedEvent) -> EncodedEvent:
-    if not _is_cancelled(told.event):
-        return told
-    return EncodedEvent({**(for_client_version(told.event, None) or {}), "code": ABORT})
+def _as_abort(emitted: EncodedEvent) -> EncodedEvent:
+    if not _is_cancelled(emitted.event):
+        return emitted
+    return EncodedEvent({**(for_client_version(emitted.event, None) or {}), "code": ABORT})
 
 
-async def _answered(batches: Batches, given: RunAgentInput, stands: Stands) -> Batches:
-    """Until a `RUN_FINISHED` was told that frees the client, and one more if none was."""
+async def _answered(batches: Batches, given: RunAgentInput, connected: Connected) -> Batches:
+    """The batches, and a `RUN_FINISHED` that frees the client if they have none."""
     end = _End(given)
-    async with aclosing(batches) as told:
-        async for batch in told:
+    async with aclosing(batches) as emitted:
+        async for batch in emitted:
             yield [end.note(each) for each in batch]
     if end.is_bad:
-        outcome = await _pending(stands, end.run_id)
+        outcome = await _pending(connected, end.run_id)
         if outcome is not None or not end.is_free:
             yield end.again(outcome)
 
@@ -107,9 +110,9 @@ class _End:
         self.is_bad = False
         """Whether the last run was stopped or failed."""
 
-    def note(self, told: EncodedEvent) -> EncodedEvent:
-        """The event as it is told."""
-        event = told.event
+    def note(self, emitted: EncodedEvent) -> EncodedEvent:
+        """The event as it is emitted."""
+        event = emitted.event
         if _is_cancelled(event):
             self.is_free = self.is_bad = True
             return EncodedEvent(agui.run_finished(self._thread_id, self.run_id, None, None, event.get("usage", ())))
@@ -120,20 +123,20 @@ class _End:
                 self.is_bad = True
             case "RUN_FINISHED":
                 self.is_free, self.is_bad = True, False
-        return told
+        return emitted
 
     def again(self, outcome: Event | None) -> Batch:
-        """A run in which nothing happens but its end."""
+        """A run without events between its start and its end."""
         started = agui.run_started(self._thread_id, self.run_id, None)
         return to_batch([started, agui.run_finished(self._thread_id, self.run_id, outcome)])
 
 
-async def _pending(stands: Stands, run_id: str) -> Event | None:
-    """The outcome that says what the thread still waits for; None if nothing, or if another run goes on there."""
-    async with aclosing(stands()) as batches:
+async def _pending(connected: Connected, run_id: str) -> Event | None:
+    """The outcome that says what the thread still waits for; None if for nothing, or if another run is active there."""
+    async with aclosing(connected()) as batches:
         async for batch in batches:
-            for told in batch:
-                event = told.event
+            for emitted in batch:
+                event = emitted.event
                 if event["type"] == "RUN_STARTED" and event["runId"] != run_id:
                     return None
                 if event["type"] == "RUN_FINISHED":

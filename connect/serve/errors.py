@@ -32,7 +32,7 @@ from ..errors import (
 )
 
 RETRY_AFTER = 2
-"""The `Retry-After` of a request that was refused for lack of capacity, in seconds."""
+"""The `Retry-After` of a request that was refused for want of capacity, in seconds."""
 CLOSE = {"Connection": "close"}
 """The header of an answer to a request whose body was not read: nothing more is taken on its connection."""
 

@@ -1,4 +1,5 @@
-"""A platform as whoever asks sees it: by the same connections, with some of the request's headers. Never which.
+"""A platform as the user of a request sees it: by the same connections, with some of the request's headers. Never
+which.
 
 Of the owner's client that is its address, its headers, its timeouts and its transport. Its cookies are not shared among
 those who ask; nor are parameters that it puts into every URL."""
@@ -50,9 +51,9 @@ def checked_names(names: Iterable[str]) -> tuple[str, ...]:
 
 def forwarded(platform: Platform, headers: Headers, names: tuple[str, ...]) -> Platform:
     """The platform with those of a request's headers that are named. The client's own of these names are not sent, also
-    where the request has none: whoever says nothing of himself must not be taken for the server.
+    where the request has none: a user without credentials must not be taken for the server.
 
-    Its requests go through the given client's own connections. It holds nothing, so there is nothing to close.
+    Its requests go through the given client's own connections. It owns nothing, so there is nothing to close.
     """
     if not names:
         return platform

@@ -1,10 +1,10 @@
-"""The end of a server: `Closing`, which ends all that is open in time. Never what a stream tells at its end.
+"""The end of a server: `Closing`, which ends all that is open in time. Never which events a stream ends with.
 
-    open --a signal, aclose()--> closing: nothing new; who waits for nothing in particular goes at once
-         --grace seconds, or nothing is open any more--> closed: what is still open is cut
+    open --a signal, aclose()--> closing: nothing new is let in; streams between two runs end at once
+         --grace seconds, or nothing is open any more--> closed: what is still open is interrupted
 
-A server asks its connections to end and waits, for ever, and only then ends an app's lifespan. So the signals
-themselves are listened to, for as long as something is open; a server that ends otherwise calls `aclose()` first.
+A server waits for its connections, without a limit, before it ends an app's lifespan. So the signals themselves are
+watched for as long as something is open; a server that ends otherwise calls `aclose()` first.
 Where an app is mounted its lifespan is never run; nothing here needs it.
 """
 
@@ -15,15 +15,15 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 
 from .errors import shutting_down
-from .signals import Heard
+from .signals import SignalHook
 
 
 class StreamInterrupted(Exception):  # noqa: N818 - nothing went wrong
-    """What was open was ended from outside. `is_cut`: by the server's end; otherwise its client has left."""
+    """What was open was ended from outside. `by_server`: because the server ends; otherwise its client has left."""
 
-    def __init__(self, *, is_cut: bool) -> None:
+    def __init__(self, *, by_server: bool) -> None:
         super().__init__()
-        self.is_cut = is_cut
+        self.by_server = by_server
 
 
 class Opened:
@@ -35,10 +35,10 @@ class Opened:
         """Whether it could end now, and nothing would be missed."""
         self.ended: StreamInterrupted | None = None
 
-    def end(self, *, is_cut: bool) -> None:
+    def end(self, *, by_server: bool) -> None:
         """Ends it; once."""
         if self.ended is None:
-            self.ended = StreamInterrupted(is_cut=is_cut)
+            self.ended = StreamInterrupted(by_server=by_server)
             self._timeout.reschedule(asyncio.get_running_loop().time())
 
 
@@ -48,7 +48,7 @@ class Closing:
     def __init__(self, grace: float) -> None:
         self._grace = grace
         self._open: set[Opened] = set()
-        self._heard = Heard(self._hear)
+        self._signals = SignalHook(self._on_signal)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._ending: asyncio.Task[None] | None = None
         self._gone: asyncio.Event | None = None
@@ -74,7 +74,7 @@ class Closing:
                 opened = Opened(timeout, is_idle)
                 self._add(opened)
                 if self._ending is not None and self._ending.done():
-                    opened.end(is_cut=True)
+                    opened.end(by_server=True)
                 try:
                     yield opened
                 finally:
@@ -93,7 +93,7 @@ class Closing:
         self._ending = asyncio.get_running_loop().create_task(self._end(), name="the end of what is open")
 
     async def aclose(self) -> None:
-        """Begins the end, and returns when nothing is open any more, or was cut."""
+        """Begins the end, and returns when nothing is open any more, or what was has been interrupted."""
         self.begin()
         if self._ending is not None:
             await asyncio.shield(self._ending)
@@ -105,12 +105,12 @@ class Closing:
     async def _end(self) -> None:
         for opened in list(self._open):
             if opened.is_idle():
-                opened.end(is_cut=True)
+                opened.end(by_server=True)
         with suppress(TimeoutError):
             async with asyncio.timeout(self._grace):
                 await self._all_gone()
         for opened in list(self._open):
-            opened.end(is_cut=True)
+            opened.end(by_server=True)
 
     async def _all_gone(self) -> None:
         self._gone = asyncio.Event()
@@ -121,16 +121,16 @@ class Closing:
     def _add(self, opened: Opened) -> None:
         if not self._open:
             self._loop = asyncio.get_running_loop()
-            self._heard.listen()
+            self._signals.listen()
         self._open.add(opened)
 
     def _remove(self, opened: Opened) -> None:
         self._open.discard(opened)
         if not self._open:
-            self._heard.stop()
+            self._signals.stop()
             if self._gone is not None:
                 self._gone.set()
 
-    def _hear(self) -> None:
+    def _on_signal(self) -> None:
         if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self.begin)

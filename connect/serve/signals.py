@@ -1,8 +1,8 @@
-"""Being told of the signals that end a process, before whoever ends it is. Never what is done then.
+"""A call at each signal that ends the process, before the signal's own handler: `SignalHook`. Never what is done then.
 
-A server waits for the open streams before it says anything to an app, so by then it is too late to end them. What was
-to happen at a signal happens all the same, afterwards: by whose handler that is, nothing is changed. Signals nobody
-handles are left alone, and so are threads other than the main one, where none can be handled.
+A server waits for the open streams before it ends an app's lifespan, so by then it is too late to end them. The handler
+that was there is called afterwards, and changed in nothing. A signal without a handler is left alone, and so are
+threads other than the main one, where no signal can be handled.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from typing import Any
 _ENDING = (signal.SIGINT, signal.SIGTERM)
 
 
-class Heard:
-    """Calls `told` at each signal that ends the process, from the moment of `listen` to that of `stop`.
+class SignalHook:
+    """Calls `on_signal` at each signal that ends the process, from `listen` to `stop`.
 
-    `told` is called in the middle of whatever goes on: it may do no more than make a note of it.
+    `on_signal` is called in a signal handler: it may do no more than schedule work.
     """
 
-    def __init__(self, told: Callable[[], None]) -> None:
-        self._told = told
+    def __init__(self, on_signal: Callable[[], None]) -> None:
+        self._call = on_signal
         self._before: dict[int, Callable[[int, FrameType | None], Any]] = {}
         self._listens = False
 
@@ -34,21 +34,22 @@ class Heard:
             return
         for number in _ENDING:
             handler = signal.getsignal(number)
-            if callable(handler) and handler != self._hear:
+            if callable(handler) and handler != self._on_signal:
                 self._before[number] = handler
-                signal.signal(number, self._hear)
+                signal.signal(number, self._on_signal)
 
     def stop(self) -> None:
-        """Puts back what was there, unless somebody else has come before it: to them it stays, without a word."""
+        """Puts back the handlers that were there, unless another has replaced this one: then it stays, without
+        effect."""
         self._listens = False
         if threading.current_thread() is not threading.main_thread():
             return
         for number, handler in list(self._before.items()):
-            if signal.getsignal(number) == self._hear:
+            if signal.getsignal(number) == self._on_signal:
                 signal.signal(number, handler)
                 del self._before[number]
 
-    def _hear(self, number: int, frame: FrameType | None) -> None:
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
         if self._listens:
-            self._told()
+            self._call()
         self._before[number](number, frame)

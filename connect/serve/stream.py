@@ -1,14 +1,15 @@
-"""The answer that is an event stream: `EventStream`. Never which events, but the one that ends a stream that is cut.
+"""The response that is an event stream: `EventStream`. Of its events it makes one: the `RUN_ERROR` of a server that
+ends.
 
-- It is told in the request's own task. When its reader leaves, or the server ends, that is interrupted at whatever it
-  waits for, and all that it reads from is closed at once.
-- It keeps nothing: a piece is asked for when the one before it has been taken by the server, which takes no more than
-  its own buffer holds. So a reader that does not read holds up its stream, and only that.
-- A reader that is told a run when the server ends is told that it will not see its end: what is open is closed, and
-  `RUN_ERROR`, code `shutdown`, says so. A run of this process ends with it; a platform's goes on. One that was told a
-  run's end already is told nothing.
-- One that does not take what it is sent within `send_timeout` is dropped, and its place is free; its run continues.
-- One that does not read when the server ends can't be told anything: it finds its stream broken off.
+- It is sent in the request's own task. When its reader leaves, or the server ends, the task is interrupted wherever it
+  waits, and all that it reads from is closed at once.
+- It keeps nothing: a frame is made when the server has taken the one before, and a server takes no more than fits into
+  its buffer. So a slow reader delays its own stream only.
+- Where the server ends in the middle of a run, what is open is closed, and `RUN_ERROR` with the code `shutdown` ends
+  the stream. A run of this process ends with the server; a platform's continues. After a run's end nothing is sent.
+- A reader that does not take what it is sent within `send_timeout` is dropped, and its place is free; its run
+  continues.
+- A reader that does not read when the server ends gets no last event: its connection is closed.
 """
 
 from __future__ import annotations
@@ -38,11 +39,11 @@ HEADERS = {
 _log = logging.getLogger(__name__)
 
 _GOODBYE = 1.0
-"""Seconds in which a reader has to take the last that it is told."""
+"""Seconds in which a reader has to take the last event."""
 
 
-class Noted:
-    """Batches as they are, and what whoever was told them has open.
+class TrackedBatches:
+    """Batches as they are, and what their reader has open.
 
     Closing it closes what it reads from, even if it was never read: a generator that was never entered does nothing
     when it is closed, so it is entered then, and given no time.
@@ -52,9 +53,9 @@ class Noted:
         self._batches = batches
         self._in_run = OpenItems()
         self.is_begun = False
-        """Whether anything was asked for."""
+        """Whether a batch was read."""
         self.last = ""
-        """The kind of the event that was told last."""
+        """The type of the last event."""
 
     @property
     def run_id(self) -> str | None:
@@ -63,22 +64,22 @@ class Noted:
 
     @property
     def is_between(self) -> bool:
-        """Whether no run is being told."""
+        """Whether the reader is in no run."""
         return self._in_run.run_id is None
 
-    def __aiter__(self) -> Noted:
+    def __aiter__(self) -> TrackedBatches:
         return self
 
     async def __anext__(self) -> Batch:
         self.is_begun = True
         batch = await anext(self._batches)
-        for told in batch:
-            self._in_run.apply(told.event)
-            self.last = told.event["type"]
+        for each in batch:
+            self._in_run.apply(each.event)
+            self.last = each.event["type"]
         return batch
 
     def farewell(self, message: str) -> Batch:
-        """What ends the run that is told before its end."""
+        """The events that end a run before its end."""
         return to_batch([*self._in_run.closings(), agui.run_error(message, SHUTDOWN)])
 
     async def aclose(self) -> None:
@@ -92,10 +93,10 @@ class Noted:
 
 
 class EventStream(Response):
-    """Batches, told to one reader as they come.
+    """Batches, sent to one reader as they come.
 
-    `version`: the protocol version of its client. `stays`: whether it is told one run after the other, and so can go
-    between two of them. `message`: what it is told when the server ends. `place`: left when the stream is over.
+    `version`: the protocol version of its client. `stays`: whether one run follows another, so that the stream can end
+    between two of them. `message`: that of the `RUN_ERROR` when the server ends. `place`: left when the stream is over.
     `send_timeout`: seconds in which the reader has to take what it is sent. `agent`, `thread_id`: for the log.
     """
 
@@ -115,7 +116,7 @@ class EventStream(Response):
     ) -> None:
         super().__init__(None, headers=HEADERS)
         del self.headers["content-length"]
-        self._batches = Noted(batches)
+        self._batches = TrackedBatches(batches)
         self._closing = closing
         self._version = version
         self._heartbeat = heartbeat
@@ -128,13 +129,13 @@ class EventStream(Response):
         self._is_sending = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Tells all there is, to the end, or until the reader leaves, or the server ends."""
+        """Sends all events, until the stream or the server ends or the reader leaves."""
         with self._place:
             async with aclosing(self._batches):
                 try:
                     opening = self._closing.opened(self._is_idle, is_answer=True)
                     async with opening as opened, _leaving(receive, opened):
-                        await self._tell(scope, send)
+                        await self._stream(scope, send)
                 except _NotReadError:
                     _log.warning(
                         "A reader did not take what it was sent within %g seconds, and its stream is ended (%s).",
@@ -143,27 +144,27 @@ class EventStream(Response):
                     )
                     await _drop(receive)
                 except StreamInterrupted as ended:
-                    if ended.is_cut and not self._is_sending:
+                    if ended.by_server and not self._is_sending:
                         await self._say_goodbye(send)
 
     def _is_idle(self) -> bool:
         return self._stays and self._batches.is_between and not self._is_sending
 
-    async def _tell(self, scope: Scope, send: Send) -> None:
+    async def _stream(self, scope: Scope, send: Send) -> None:
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
         if scope["method"] != "HEAD":
-            async with aclosing(frames(self._batches, self._version, self._heartbeat)) as pieces:
-                async for piece in pieces:
-                    await self._send(send, piece)
+            async with aclosing(frames(self._batches, self._version, self._heartbeat)) as chunks:
+                async for chunk in chunks:
+                    await self._send(send, chunk)
                     if self._closing.has_begun and self._is_idle():
                         break
         await self._send(send, b"", more=False)
 
-    async def _send(self, send: Send, piece: bytes, *, more: bool = True) -> None:
+    async def _send(self, send: Send, chunk: bytes, *, more: bool = True) -> None:
         self._is_sending = True
         try:
             async with asyncio.timeout(self._send_timeout):
-                await send({"type": "http.response.body", "body": piece, "more_body": more})
+                await send({"type": "http.response.body", "body": chunk, "more_body": more})
         except TimeoutError:
             raise _NotReadError from None
         self._is_sending = False
@@ -171,7 +172,7 @@ class EventStream(Response):
     async def _say_goodbye(self, send: Send) -> None:
         last = b""
         if not self._batches.is_between or not (self._stays or self._batches.last):
-            last = b"".join(told.frame(self._version) for told in self._batches.farewell(self._message))
+            last = b"".join(each.frame(self._version) for each in self._batches.farewell(self._message))
         with suppress(TimeoutError):
             async with asyncio.timeout(_GOODBYE):
                 await send({"type": "http.response.body", "body": last, "more_body": False})
@@ -198,7 +199,7 @@ async def _leaving(receive: Receive, opened: Opened) -> AsyncIterator[None]:
     async def left() -> None:
         while (await receive())["type"] != "http.disconnect":
             pass
-        opened.end(is_cut=False)
+        opened.end(by_server=False)
 
     task = asyncio.create_task(left())
     try:

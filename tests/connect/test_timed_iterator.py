@@ -5,7 +5,7 @@ import gc
 from collections.abc import AsyncIterator
 
 import pytest
-from langgraph_agui.connect.timed_iterator import SILENCE, Silence, TimedIterator
+from langgraph_agui.connect.timed_iterator import TIMED_OUT, TimedIterator, TimedOut
 
 from tests.listening import turns, until
 
@@ -68,27 +68,27 @@ async def test_silence_is_told_and_nothing_is_lost(source: Source) -> None:
     ahead = TimedIterator(source.items())
     silent = [await ahead.next(SOON) for _ in range(3)]
     source.put(1, 2)
-    assert (silent, await ahead.next(10), await ahead.next(None)) == ([SILENCE] * 3, 1, 2)
+    assert (silent, await ahead.next(10), await ahead.next(None)) == ([TIMED_OUT] * 3, 1, 2)
     await ahead.aclose()
 
 
 async def test_after_an_item_silence_is_told_too(source: Source) -> None:
     ahead = TimedIterator(source.items())
     source.put(1)
-    assert [await ahead.next(SOON), await ahead.next(SOON), await ahead.next(SOON)] == [1, SILENCE, SILENCE]
+    assert [await ahead.next(SOON), await ahead.next(SOON), await ahead.next(SOON)] == [1, TIMED_OUT, TIMED_OUT]
     await ahead.aclose()
 
 
 async def test_a_shorter_time_than_the_one_before_counts(source: Source) -> None:
     ahead = TimedIterator(source.items())
     source.put(1)
-    assert [await ahead.next(60), await ahead.next(SOON)] == [1, SILENCE]
+    assert [await ahead.next(60), await ahead.next(SOON)] == [1, TIMED_OUT]
     await ahead.aclose()
 
 
 async def test_silence_cancels_nothing(source: Source) -> None:
     ahead = TimedIterator(source.items())
-    assert isinstance(await ahead.next(SOON), Silence)
+    assert isinstance(await ahead.next(SOON), TimedOut)
     assert (source.is_waiting, source.was_cancelled) == (True, False)
     await ahead.aclose()
 
@@ -98,7 +98,7 @@ async def test_no_time_is_silence_unless_it_came_meanwhile(source: Source) -> No
     first = await ahead.next(0)
     source.put(1)
     await turns()
-    assert (first, await ahead.next(0)) == (SILENCE, 1)
+    assert (first, await ahead.next(0)) == (TIMED_OUT, 1)
     await ahead.aclose()
 
 
@@ -169,7 +169,7 @@ async def consumed(source: Source, within: float | None) -> AsyncIterator[int]:
     try:
         while True:
             item = await ahead.next(within)
-            yield 0 if isinstance(item, Silence) else item
+            yield 0 if isinstance(item, TimedOut) else item
     finally:
         await ahead.aclose()
 

@@ -6,7 +6,7 @@ from types import FrameType
 from typing import Any
 
 import pytest
-from langgraph_agui.connect.serve.signals import Heard
+from langgraph_agui.connect.serve.signals import SignalHook
 
 TERM = signal.SIGTERM
 
@@ -33,7 +33,7 @@ def server() -> Iterator[Server]:
 
 def test_a_signal_is_heard_and_does_what_it_did(server: Server) -> None:
     heard: list[str] = []
-    ears = Heard(lambda: heard.append("heard"))
+    ears = SignalHook(lambda: heard.append("heard"))
     ears.listen()
     signal.raise_signal(TERM)
     assert (heard, server.told) == (["heard"], [TERM])
@@ -41,7 +41,7 @@ def test_a_signal_is_heard_and_does_what_it_did(server: Server) -> None:
 
 def test_nothing_is_heard_before_or_after(server: Server) -> None:
     heard: list[str] = []
-    ears = Heard(lambda: heard.append("heard"))
+    ears = SignalHook(lambda: heard.append("heard"))
     ears.listen()
     ears.stop()
     signal.raise_signal(TERM)
@@ -49,7 +49,7 @@ def test_nothing_is_heard_before_or_after(server: Server) -> None:
 
 
 def test_listening_leaves_the_handlers_as_they_were(server: Server) -> None:
-    ears = Heard(lambda: None)
+    ears = SignalHook(lambda: None)
     for _ in range(3):
         ears.listen()
         ears.stop()
@@ -58,7 +58,7 @@ def test_listening_leaves_the_handlers_as_they_were(server: Server) -> None:
 
 def test_two_hear_and_what_was_there_happens_once(server: Server) -> None:
     heard: list[str] = []
-    one, two = Heard(lambda: heard.append("one")), Heard(lambda: heard.append("two"))
+    one, two = SignalHook(lambda: heard.append("one")), SignalHook(lambda: heard.append("two"))
     for _ in range(3):  # they come and go in any order, as the streams of two apps do
         one.listen()
         two.listen()
@@ -72,7 +72,7 @@ def test_two_hear_and_what_was_there_happens_once(server: Server) -> None:
 
 def test_a_handler_that_came_later_stays(server: Server) -> None:
     later: list[int] = []
-    ears = Heard(lambda: None)
+    ears = SignalHook(lambda: None)
     ears.listen()
     signal.signal(TERM, lambda number, frame: later.append(number))
     ears.stop()
@@ -83,5 +83,5 @@ def test_a_handler_that_came_later_stays(server: Server) -> None:
 @pytest.mark.parametrize("handler", [signal.SIG_DFL, signal.SIG_IGN])
 def test_a_signal_that_nobody_handles_is_left_alone(server: Server, handler: Any) -> None:
     signal.signal(TERM, handler)
-    Heard(lambda: None).listen()
+    SignalHook(lambda: None).listen()
     assert signal.getsignal(TERM) is handler
