@@ -17,7 +17,6 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-import uuid
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Hashable, Iterable, Mapping
@@ -26,7 +25,6 @@ from datetime import datetime
 from types import TracebackType
 from typing import Any, NamedTuple, TypeVar, get_args
 
-from langchain_core.runnables import RunnableConfig
 from langgraph.pregel import Pregel
 
 from ...translator import PROTOCOL_VERSION, STREAM_MODES, ClientView, Ending, Failed, Options, Translator, error_event
@@ -36,14 +34,12 @@ from ..errors import (
     InvalidInputError,
     RunConflictError,
     ThreadNotFoundError,
-    checked_run_id,
-    checked_thread_id,
     log_context,
 )
 from ..inputs.intake import OnDisconnect
 from ..run_outcome import Subgraph
 from .checkpointers import check_saver, has_checkpointer, place_of
-from .configs import graph_config
+from .configs import run_config
 from .feed import Feed
 from .owners import MARK, Owners
 from .poller import Pollers
@@ -147,7 +143,7 @@ class Runs:
         if on_disconnect not in get_args(OnDisconnect):
             raise ValueError(f"on_disconnect: expected 'continue' or 'cancel', got {on_disconnect!r}")
         check_timeout(timeout)
-        configured = _configured(graph, config, run_id)
+        configured = run_config(graph, config, run_id)
         thread_id, run_id = configured["configurable"]["thread_id"], configured["configurable"]["run_id"]
         key = (place_of(graph, agent), thread_id)
         if key in self._live:
@@ -394,21 +390,6 @@ def check_timeout(timeout: float | None) -> None:
 def agent_of(graph: Graph, agent: str | None) -> Hashable:
     """What runs of a graph are found by, beside their thread: the name, or the graph itself."""
     return graph if agent is None else agent
-
-
-def _configured(graph: Graph, config: Mapping[str, Any] | None, run_id: str | None) -> RunnableConfig:
-    """The config with the thread id and the run id of the run in it."""
-    given = dict(config or {})
-    configurable = dict(given.get("configurable") or {})
-    thread_id = configurable.get("thread_id")
-    if thread_id is None or thread_id == "":
-        if has_checkpointer(graph):
-            raise ValueError('expected config={"configurable": {"thread_id": ...}}: the graph has a checkpointer')
-        thread_id = uuid.uuid4()
-    thread_id = checked_thread_id(str(thread_id), in_url=False)
-    wanted = run_id if run_id is not None else configurable.get("run_id") or given.get("run_id") or uuid.uuid4()
-    ids = {"thread_id": thread_id, "run_id": checked_run_id(str(wanted), in_url=False)}
-    return graph_config(graph, given, {"configurable": ids})
 
 
 def _seed(graph: Graph, options: Options, view: ClientView | None) -> ClientView:
