@@ -3,11 +3,13 @@
 #   make demo            an agent on a scripted model, its AG-UI events printed live, and a reader that leaves in
 #                        mid-sentence and comes back (ARGS=--json: the wire); then it is served, on a terminal until
 #                        Ctrl-C
-#   make test            every check: lint, types, pytest, the real @ag-ui/client in Node, and the real pages
+#   make test            every rule once: lint, types, pytest, the real @ag-ui/client in Node
+#   make test-services   what needs more than this checkout: Aegra on PostgreSQL, servers that are killed, and the real
+#                        pages in Chromium
 #   make test-browser    the pages of examples/copilotkit in Chromium, against a real server; each leaves a picture in
 #                        test-artefacts
 #   make bench           the benchmark, the peer beside it (ARGS='--only replay': a part of it)
-#   make test-all        make test, fuzz, mutants and test-versions: some hours
+#   make test-all        make test, test-services, fuzz, mutants and test-versions: some hours
 #   make fuzz            the property tests, long and each time with other examples
 #   make test-versions   pytest on the oldest versions pyproject.toml admits, on some between, and on the newest
 #   make mutants         undoes each repair and makes 60 seeded mutations, and says which tests notice; an hour or so
@@ -15,7 +17,7 @@
 #   make golden          writes the golden events anew: the diff of fixtures/golden is what a change does to streams
 #   make clean           removes what these made
 #
-# The live tests also run on Aegra, in .venv-aegra, where Python >= 3.12 and PostgreSQL are at hand.
+# The live tests of test-services run on Aegra, in .venv-aegra, where Python >= 3.12 and PostgreSQL are at hand.
 #
 # A step is done again only when what it depends on has changed. PYTHON=/path/to/python chooses the interpreter;
 # PYTEST_ARGS goes to pytest, which runs the test files in WORKERS processes at once.
@@ -50,7 +52,7 @@ AEGRA_PYTHON := $(shell for name in python3.12 python3.13 python3.14 python3 \
 POSTGRES := $(or $(shell command -v initdb),$(wildcard /usr/lib/postgresql/*/bin/initdb))
 AEGRA := $(if $(and $(AEGRA_PYTHON),$(POSTGRES)),.venv-aegra/.ready)
 
-.PHONY: demo test test-all lint types unit client test-browser chromium aegra bench fuzz mutants golden \
+.PHONY: demo test test-services test-all lint types unit services client test-browser chromium aegra bench fuzz mutants golden \
 	test-versions test-oldest test-middle test-newest run-bench node clean FORCE
 .NOTPARALLEL:
 .DEFAULT_GOAL := test
@@ -58,9 +60,11 @@ AEGRA := $(if $(and $(AEGRA_PYTHON),$(POSTGRES)),.venv-aegra/.ready)
 demo: $(VENV)/.installed
 	@$(BIN)/python -m examples.demo $(ARGS)
 
-test: lint types unit client test-browser
+test: lint types unit client
 
-test-all: test fuzz mutants test-versions
+test-services: services test-browser
+
+test-all: test test-services fuzz mutants test-versions
 
 lint: $(VENV)/.dev
 	$(RUN) -m ruff check .
@@ -70,9 +74,13 @@ types: $(VENV)/.dev
 	$(RUN) -m mypy -p langgraph_agui.translator -p langgraph_agui.connect
 	$(RUN) -m mypy $(CHECKED)
 
-unit: $(VENV)/.dev $(NODE_MODULES) $(AEGRA)
+# test-versions replaces the choice of tests by its own.
+unit: $(VENV)/.dev $(NODE_MODULES)
+	$(PYTEST) --numprocesses $(WORKERS) --dist loadfile -m 'not services' $(PYTEST_ARGS)
+
+services: $(VENV)/.dev $(NODE_MODULES) $(AEGRA)
 	$(if $(AEGRA),,@echo 'no Python >= 3.12 or no PostgreSQL here: the live tests leave Aegra out')
-	$(PYTEST) --numprocesses $(WORKERS) --dist loadfile $(PYTEST_ARGS)
+	$(PYTEST) --numprocesses $(WORKERS) --dist loadfile -m services $(PYTEST_ARGS)
 
 fuzz: $(VENV)/.dev $(NODE_MODULES)
 	$(PYTEST) --hypothesis-profile long --timeout 7200 $(PYTEST_ARGS) $(shell grep -rl --include='test_*.py' hypothesis tests)

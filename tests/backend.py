@@ -59,3 +59,10 @@ def is_left_out(item: pytest.Item) -> bool:
     callspec = getattr(item, "callspec", None)
     backend = callspec.params.get("backend") if callspec is not None else None
     return any(backend in mark.kwargs for mark in item.iter_markers("not_on"))
+
+
+def needs_services(item: pytest.Item) -> bool:
+    """Whether a test runs on Aegra, or kills its server."""
+    callspec = getattr(item, "callspec", None)
+    on_aegra = callspec is not None and callspec.params.get("backend") == "aegra"
+    return on_aegra or "mortal_server" in getattr(item, "fixturenames", ())

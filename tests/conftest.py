@@ -9,7 +9,7 @@ from hypothesis import settings
 
 from .aegra_server import running_aegra_server
 from .agui_client import AguiClient
-from .backend import BACKENDS, Backend, is_left_out
+from .backend import BACKENDS, Backend, is_left_out, needs_services
 from .dev_server import GRAPHS, MortalServer, mortal_dev_server, running_dev_server
 from .gates import Gates, gates
 from .live_client import LiveClients
@@ -20,8 +20,11 @@ settings.register_profile("long", max_examples=1000)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leaves out what is said not to be on a backend."""
+    """Leaves out tests that are marked as not to be collected on a backend; marks those that need services."""
     items[:] = [item for item in items if not is_left_out(item)]
+    for item in items:
+        if needs_services(item):
+            item.add_marker("services")
 
 
 @pytest.fixture(scope="session")

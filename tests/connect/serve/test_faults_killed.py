@@ -21,6 +21,8 @@ from tests.guests import Guest, played
 from tests.server_process import ServerProcess
 from tests.serving import WITHIN, events_of, posted, told
 
+pytestmark = pytest.mark.services
+
 Event = dict[str, Any]
 
 
