@@ -21,7 +21,9 @@ inline = st.fixed_dictionaries({"type": same("data"), "value": texts, "mimeType"
 linked = st.fixed_dictionaries({"type": same("url"), "value": texts})
 parts = st.one_of(
     st.fixed_dictionaries({"type": same("text"), "text": texts}),
-    st.fixed_dictionaries({"type": same("binary"), "mimeType": same("image/png"), "data": texts}),
+    st.fixed_dictionaries(
+        {"type": same("binary"), "mimeType": same("image/png"), "data": st.sampled_from(["AA==", "AAAA"])}
+    ),
     st.fixed_dictionaries({"type": kinds, "source": inline | linked}),
 )
 called = st.fixed_dictionaries({"name": texts, "arguments": texts | st.sampled_from(['{"a": 1}', "{", "null", "[1]"])})

@@ -7,6 +7,8 @@
 | the type of a tool call | the call |
 | the status of a `resume` entry | the entry: its interrupt stays pending |
 
+A `binary` content part, which older clients send, is read as the part of its MIME type that took its place.
+
 Only a text can be an unknown kind. Anything else in its place is no AG-UI, and is refused as before. What is skipped is
 logged, once for each input. The client keeps it: it is not part of the thread.
 """
@@ -69,10 +71,24 @@ def _message(message: Any, skipped: list[str]) -> Any | None:
 
 
 def _part(part: Any, skipped: list[str]) -> Any | None:
+    part = _of_binary(part) or part
     if _known(part, "type", _PARTS, "content part", skipped) is None:
         return None
     is_known = _known(_get(part, "source"), "type", _SOURCES, "source", skipped) is not None
     return part if is_known or _get(part, "source") is None else None
+
+
+def _of_binary(part: Any) -> dict[str, Any] | None:
+    """The part that a `binary` one of an older client is now; None for any other part, and without data and URL."""
+    if not isinstance(part, Mapping) or part.get("type") != "binary":
+        return None
+    data, url, mime_type = part.get("data"), part.get("url"), part.get("mimeType")
+    source = {"type": "data", "value": data} if data else {"type": "url", "value": url} if url else None
+    if source is None or not isinstance(mime_type, str):
+        return None
+    family = mime_type.partition("/")[0]
+    kind = family if family in ("image", "audio", "video") else "document"
+    return {"type": kind, "source": {**source, "mimeType": mime_type}}
 
 
 def _known(item: Any, field: str, kinds: frozenset[str], what: str, skipped: list[str]) -> Any | None:

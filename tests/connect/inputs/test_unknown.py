@@ -168,3 +168,21 @@ async def test_an_answer_of_an_unknown_kind_leaves_its_interrupt_pending(
 def test_an_input_without_anything_unknown_is_the_same_object() -> None:
     given = RunAgentInput.model_validate(sent("r", HISTORY[:1], resume=[{"interruptId": "i", "status": "resolved"}]))
     assert read_input(given, None) is given
+
+
+def test_a_binary_part_of_an_older_client_is_read_as_the_part_of_its_mime_type() -> None:
+    parts = [
+        {"type": "binary", "mimeType": "image/png", "data": "AA=="},
+        {"type": "binary", "mimeType": "audio/wav", "url": "https://example.org/a.wav"},
+        {"type": "binary", "mimeType": "application/pdf", "data": "AA==", "filename": "a.pdf"},
+        {"type": "binary", "mimeType": "image/png", "id": "stored-elsewhere"},
+    ]
+    message = {"id": "m1", "role": "user", "content": parts}
+    given = {"threadId": "t", "runId": "r", "messages": [message], "state": {}, "tools": [], "context": []}
+    content = read_input({**given, "forwardedProps": {}}, "agent").messages[0].content
+    assert isinstance(content, list)
+    assert [part.model_dump(exclude_none=True, by_alias=True) for part in content] == [
+        {"type": "image", "source": {"type": "data", "value": "AA==", "mimeType": "image/png"}},
+        {"type": "audio", "source": {"type": "url", "value": "https://example.org/a.wav", "mimeType": "audio/wav"}},
+        {"type": "document", "source": {"type": "data", "value": "AA==", "mimeType": "application/pdf"}},
+    ]

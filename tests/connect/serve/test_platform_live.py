@@ -69,7 +69,7 @@ async def test_a_run_goes_on_when_the_app_that_told_it_ends(platform: LangGraphC
         await gate.reached("first 3")
         await app.state.closing.aclose()
         last = events_of(await run.aread())[-1]
-    assert (last["code"], "goes on" in last["message"]) == ("shutdown", True)
+    assert (last["code"], "continues" in last["message"]) == ("shutdown", True)
     async with (
         served(app_of(platform, gate)) as server,
         server.client() as client,
