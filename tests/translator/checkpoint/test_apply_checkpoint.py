@@ -14,9 +14,10 @@ from langchain_core.messages.tool import tool_call_chunk
 from langgraph_agui.translator import ClientView, Failed, Translator, TranslatorMisuseError
 from langgraph_agui.translator.convert.to_agui import to_agui
 from langgraph_agui.translator.parts.channels import channels
+from langgraph_sdk.schema import StreamPart
 
 from fixtures import FIXTURES
-from fixtures.recordings import Recording
+from fixtures.recordings import Recording, as_json
 from tests.agui_client import VERSIONS, AguiClient
 from tests.examples import examples
 from tests.expected import comparable
@@ -176,6 +177,25 @@ def test_an_answer_with_the_id_of_the_last_is_not_made_the_last() -> None:
     run = live(chunk("New "))
     run.apply_checkpoint(shown(ASKED, AIMessage("Old.", id="lc_run--1")))
     assert said(run)[-1] == ("lc_run--1", "New ")
+
+
+@pytest.mark.parametrize("form", ["objects", "JSON"])
+def test_a_call_stays_under_an_id_whose_first_message_is_stored_under_another(
+    agui_client: AguiClient, form: str
+) -> None:
+    call = tool_call_chunk(name="look", args="{}", id="call", index=0)
+    parts = [chunk(","), chunk("", chunk_position="last"), chunk("", tool_call_chunks=[call])]
+    if form == "JSON":
+        parts = [StreamPart("messages", as_json(data)) for _, _, data in parts]
+    run = TranslatorRun(view=ClientView([], {}))
+    for part in parts:
+        run.feed(part)
+    run.feeds.append(run.translator.apply_checkpoint(shown(AIMessage(",", id="provider"))))
+    assert said(run.translator) == [("provider", ","), ("lc_run--1", None)]
+    assert run.view.call("call") is not None
+    run.finish(Failed(ValueError("broken off")))
+    answer = agui_client.play(run.events)
+    assert (answer.warnings, answer.messages) == ([], list(run.view.messages))
 
 
 def test_older_values_of_the_stream_take_nothing_back() -> None:
