@@ -71,6 +71,11 @@ class StoredMessage:
                 self.set(toolCalls=[call.read() for call in self.calls])
         return self.message
 
+    def append_text(self, delta: str) -> None:
+        """Appends to the content."""
+        self.deltas.append(delta)
+        self.is_stale = True
+
     def set(self, **fields: Any) -> None:
         """Sets fields of the message."""
         self.message = {**self.message, **fields}

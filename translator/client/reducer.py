@@ -36,8 +36,7 @@ def append_text(store: MessageStore, event: Event) -> None:
     entry = store.entries.get(event["messageId"])
     if entry is None or (entry.is_activity and not _changes_activities(store, event)):
         return
-    entry.deltas.append(event["delta"])
-    entry.is_stale = True
+    entry.append_text(event["delta"])
     if "metadata" in event:
         _merge_metadata(entry, event)
 

@@ -104,8 +104,7 @@ class MessageStream:
                 return None
             event = event.copy()
             event["delta"] = delta
-            entry.deltas.append(delta)  # as `reducer.append_text` does
-            entry.is_stale = True
+            entry.append_text(delta)
             return event
         event, delta = call.next_arguments, arguments_delta(view, call.next_index)
         if event is None or not delta or len(delta) > _SHORT:
