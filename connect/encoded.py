@@ -1,7 +1,7 @@
 """One event on its way to readers: translated once, encoded once, however many read it. Never which events, or when.
 
 Inside this package a stream is an iterator of batches, lists of `EncodedEvent` that were ready at the same moment.
-What a reader gets of each, a model or a frame, is made when the first one asks, and kept.
+A frame is made for its first reader and kept. A model is made for each reader: it is the reader's own to change.
 """
 
 from __future__ import annotations
@@ -20,14 +20,13 @@ _ESTIMATE = 160
 
 
 class EncodedEvent:
-    """An event as a wire dict, and the forms it is handed out in."""
+    """An event as a wire dict, which must not be changed, and the forms in which readers get it."""
 
-    __slots__ = ("_frame", "_model", "_old", "event")
+    __slots__ = ("_frame", "_old", "event")
 
     def __init__(self, event: Event) -> None:
         self.event = event
         self._frame: bytes | None = None
-        self._model: Model | None = None
         self._old: EncodedEvent | None = None
 
     def frame(self, version: str | None) -> bytes:
@@ -38,12 +37,9 @@ class EncodedEvent:
         return own._frame
 
     def model(self, version: str | None) -> Model | None:
-        """The `ag_ui.core` model, for a client of this protocol version; None if the client must not get it. Readers
-        share it: it must not be changed."""
-        own = self._for(version)
-        if own._model is None and own.event:
-            own._model = cast(Model, to_model(own.event))
-        return own._model
+        """A new `ag_ui.core` model, for a client of this protocol version; None if the client must not get it."""
+        event = self._for(version).event
+        return cast(Model, to_model(event)) if event else None
 
     @property
     def size(self) -> int:

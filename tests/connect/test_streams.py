@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 import pytest
-from ag_ui.core import BaseEvent
+from ag_ui.core import BaseEvent, StateSnapshotEvent
 from langgraph_agui.connect.encoded import Batch, to_batch
 from langgraph_agui.connect.streams import frames, models
 from langgraph_agui.translator import encode
@@ -237,3 +237,17 @@ async def test_a_client_without_a_version_gets_no_subagents() -> None:
     ]
     found = [event async for event in models(Source(*batches).free().batches(), None)]
     assert [event.model_dump(by_alias=True, exclude_none=True) for event in found] == wanted
+
+
+async def test_a_reader_that_changes_its_models_changes_no_other_readers() -> None:
+    batch = to_batch([STARTED, STATE, FINISHED])
+
+    async def batches() -> AsyncIterator[Batch]:
+        yield batch
+
+    async for model in models(batches(), "1.0"):
+        if isinstance(model, StateSnapshotEvent):
+            model.snapshot["a"] = 2
+            model.snapshot = {}
+    assert [encode(model) async for model in models(batches(), "1.0")] == [encode(each.event) for each in batch]
+    assert STATE["snapshot"] == {"a": 1}

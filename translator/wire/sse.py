@@ -16,6 +16,7 @@ from pydantic import TypeAdapter
 
 from ..jsonable.to_json import json_bytes
 
+_CONTAINERS: Final = frozenset((dict, list))
 _MODELS: Final = TypeAdapter[BaseEvent](EventModel)
 
 
@@ -40,6 +41,15 @@ def _wire(event: BaseEvent) -> Mapping[str, Any]:
 
 
 def to_model(event: Any) -> BaseEvent:
-    """A wire event as a new `ag_ui.core` model. Raises pydantic's `ValidationError` for what is no event: an unknown
-    type, or fields that its type does not take."""
+    """A wire event as a new `ag_ui.core` model, which shares no list and no dict with it. Raises pydantic's
+    `ValidationError` for what is no event: an unknown type, or fields that its type does not take."""
+    if type(event) is dict and not _CONTAINERS.isdisjoint(map(type, event.values())):
+        event = _copied(event)
     return _MODELS.validate_python(event)
+
+
+def _copied(value: Any) -> Any:
+    """The same JSON in new lists and dicts: pydantic takes over those of a field without a type of its own."""
+    if type(value) is dict:
+        return {name: _copied(item) for name, item in value.items()}
+    return [_copied(item) for item in value] if type(value) is list else value

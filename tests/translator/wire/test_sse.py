@@ -1,13 +1,14 @@
 """Frames are the bytes that ag_ui's own encoder gives."""
 
+from copy import deepcopy
 from typing import Any
 
 import pytest
 from ag_ui.core import BaseEvent, Event
 from ag_ui.core import events as ag_ui_events
 from ag_ui.encoder import EventEncoder
-from langgraph_agui.translator.wire.sse import encode
-from pydantic import TypeAdapter
+from langgraph_agui.translator.wire.sse import encode, to_model
+from pydantic import BaseModel, TypeAdapter
 
 TEXT = 'é"\\\n\u2028\U0001f600\x00'
 MODELS: TypeAdapter[Any] = TypeAdapter(Event)
@@ -72,6 +73,23 @@ EVENTS: list[dict[str, Any]] = [
 
 def test_every_event_type_is_here() -> None:
     assert {event["type"] for event in EVENTS} == {kind.value for kind in ag_ui_events.EventType}
+
+
+def clear(value: Any) -> None:
+    """Empties the lists and dicts of a model, at every depth."""
+    inner = vars(value).values() if isinstance(value, BaseModel) else value.values() if type(value) is dict else value
+    if not isinstance(inner, str | int | float | None):
+        for item in list(inner):
+            clear(item)
+    if isinstance(value, dict | list):
+        value.clear()
+
+
+def test_changing_a_model_changes_no_event() -> None:
+    for event in EVENTS:
+        before = deepcopy(event)
+        clear(to_model(event))
+        assert event == before
 
 
 @pytest.mark.parametrize("event", EVENTS, ids=lambda event: event["type"])
