@@ -99,8 +99,8 @@ async def test_the_mounted_app_tells_a_reloaded_page_the_run_that_is_going_on(ag
     assert ids(played.messages) == await stored(graph)
 
 
-async def test_the_mounted_app_lets_in_whom_it_is_told_to(conversation: Conversation) -> None:
-    async with serving(conversation.graph, lambda request, agent, thread: False) as client:
+async def test_the_mounted_app_lets_in_those_whom_authorize_allows(conversation: Conversation) -> None:
+    async with serving(conversation.graph, lambda user, action, agent, thread: False) as client:
         answer = await client.post("", json=WIRE | {"messages": [QUESTION]})
     assert (answer.status_code, answer.json()["error"]) == (403, "forbidden")
 

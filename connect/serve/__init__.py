@@ -5,9 +5,10 @@ from .app import agui_app
 from .fastapi_routes import add_agui_routes
 from .limits import Limits
 from .routes import AguiRoutes, agui_routes
-from .service import Authenticate, Authorize
+from .users import Action, Authenticate, Authorize
 
 __all__ = [
+    "Action",
     "Agent",
     "AguiRoutes",
     "Authenticate",

@@ -80,7 +80,7 @@ class AgentRoutes:
         """Watch a thread: its messages and state, and every run of it from then on."""
         name = request.query_params.get("agent") or self._service.only
         if name is None:
-            message = f"Expected ?agent= and one of {', '.join(self._service.agents)}."
+            message = f"Expected ?agent= and the name of one.{self._service.names()}"
             raise Refusal(HTTPStatus.BAD_REQUEST, "agent_expected", message)
         return await self._service.watch(request, name, thread_of(request))
 

@@ -19,7 +19,8 @@ from .errors import Refusal, refused
 from .hosts import Hosts
 from .limits import Limits
 from .routes import agui_routes
-from .service import Authenticate, Authorize, Service
+from .service import Service
+from .users import Authenticate, Authorize
 
 
 def agui_app(
@@ -37,10 +38,11 @@ def agui_app(
 
     `agents`: by their names in the URL, each an `Agent` or a graph (what `connect` takes as a source); or a single one,
     which is called `default`. `authenticate`: gives the user of a request from its headers, before its body is read;
-    None: no user. `authorize`: who may do what; None lets every user do everything. `limits`: what is accepted at most.
-    `origins`: the pages' origins that browsers let in (`"*"`: any); none by default. `hosts`: the host names that are
-    answered, such as `localhost` (the module `hosts` says why); none means any. `heartbeat`: seconds without an event
-    after which a comment is sent (None: never). `grace`: seconds that open streams have to end when the server stops.
+    None: no user. `authorize`: what a user may do (see `Authorize`); None: everything. `limits`: what is accepted at
+    most. `origins`: the pages' origins that browsers let in (`"*"`: any); none by default. `hosts`: the host names that
+    are answered, such as `localhost` (the module `hosts` says why); none means any. `heartbeat`: seconds without an
+    event after which a comment is sent (None: never). `grace`: seconds that open streams have to end when the server
+    stops.
 
     The end of the app's lifespan stops its runs. A mounted app's own lifespan is not run: enter it in the outer app's,
     `async with mounted.router.lifespan_context(mounted): yield`, or take `agui_routes` or `add_agui_routes`.
@@ -93,10 +95,9 @@ def _not_found(service: Service) -> Any:
 
     async def answer(request: Request, error: Exception) -> Response:
         if isinstance(error, HTTPException) and error.status_code == HTTPStatus.NOT_FOUND:
-            names = ", ".join(service.agents)
             message = (
                 "There is nothing here. There are: POST /{agent}, /{agent}/connect and /{agent}/stop, "
-                f"GET /watch/{{thread}} and /health; the agents are: {names}."
+                f"GET /watch/{{thread}} and /health.{service.names()}"
             )
             error = Refusal(HTTPStatus.NOT_FOUND, "not_found", message)
         return refused(error)

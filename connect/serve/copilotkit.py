@@ -69,7 +69,7 @@ class CopilotKit:
         """What an envelope asks for. Raises `Refusal` for one that asks for nothing there is."""
         method, params, body = envelope["method"], envelope.get("params"), envelope.get("body")
         if method == "info":
-            return self._described()
+            return await self._described(request)
         name, thread_id = text_of(params, "agentId"), text_of(params, "threadId")
         if name is None:
             raise _invalid('params: expected {"agentId": ...}.')
@@ -86,7 +86,7 @@ class CopilotKit:
 
     async def _info(self, request: Request) -> Response:
         """The agents, and what each can do (CopilotKit)."""
-        return self._described()
+        return await self._described(request)
 
     async def _run(self, request: Request) -> Response:
         """Run an agent (CopilotKit)."""
@@ -101,8 +101,9 @@ class CopilotKit:
         await self._body(request)
         return await self._stopped(request, request.path_params["agent"], thread_of(request))
 
-    def _described(self) -> Response:
-        agents = {name: described(name, agent) for name, agent in self._service.agents.items()}
+    async def _described(self, request: Request) -> Response:
+        listed = await self._service.listed(request)
+        agents = {name: described(name, agent) for name, agent in listed.items()}
         only = self._service.only
         if only is not None:
             agents.setdefault(DEFAULT, agents[only])
@@ -113,7 +114,7 @@ class CopilotKit:
         name = self._named(asked)
         given = checked_input(body, self._service.limits, name)
         if _is_suggestion(given):
-            await self._service.admit(request, name, given.thread_id)
+            await self._service.admit(request, "run", name, given.thread_id)
             return _over(given)
         connected = partial(self._service.thread_state, request, name, given)
         ends = partial(readable, given=given, connected=connected)

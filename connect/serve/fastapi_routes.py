@@ -14,7 +14,7 @@ from .agents import Agents
 from .limits import Limits
 from .routes import AguiRoutes, agui_routes
 from .routing import MethodRouter
-from .service import Authenticate, Authorize
+from .users import Authenticate, Authorize
 
 if TYPE_CHECKING:
     from fastapi import APIRouter, FastAPI
@@ -39,7 +39,7 @@ def add_agui_routes(
         add_agui_routes(app, {"planner": graph}, dependencies=[Depends(user)])
 
     `dependencies`: run for each request before its body is read, and may refuse it by raising `HTTPException`; what
-    they keep in `request.state` is there for `authorize` and `Agent.intake`. `/health` and `/ready` have none, so that
+    they keep as `request.state.user` is the user that `authorize` gets. `/health` and `/ready` have none, so that
     a load balancer can ask. The rest is as for `agui_routes`.
 
     The lifespan of the routes is entered inside the app's own, so runs are stopped before that closes what they use.

@@ -24,8 +24,9 @@ from .copilotkit import CopilotKit, is_envelope
 from .errors import Refusal
 from .limits import Limits
 from .routing import routes
-from .service import Authenticate, Authorize, Service
+from .service import Service
 from .shutdown import Closing
+from .users import Authenticate, Authorize, Users
 
 
 class AguiRoutes(list[BaseRoute]):
@@ -84,7 +85,7 @@ def agui_routes(
         raise ValueError(f"heartbeat: expected more than 0 seconds, got {heartbeat!r}")
     if not grace >= 0:
         raise ValueError(f"grace: expected 0 seconds or more, got {grace!r}")
-    service = Service(agents_of(agents), authenticate, authorize, limits or Limits(), heartbeat, Closing(grace))
+    service = Service(agents_of(agents), Users(authenticate, authorize), limits or Limits(), heartbeat, Closing(grace))
     below = [*_root(service), *CopilotKit(service).routes(), *AgentRoutes(service).routes()]
     return AguiRoutes((Route(each, route.endpoint) for route in below for each in _paths(path, route)), service)
 
@@ -116,7 +117,7 @@ def _root(service: Service) -> list[Route]:
         if is_envelope(found):
             return await copilotkit.opened(request, found)
         if service.only is None:
-            message = f"There are several agents. POST to one of them: {', '.join(service.agents)}."
+            message = f"There are several agents: POST to one of them.{service.names()}"
             raise Refusal(HTTPStatus.NOT_FOUND, "agent_expected", message)
         return await agent_routes.run(request, service.only, found)
 

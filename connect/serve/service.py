@@ -6,9 +6,7 @@ thread read. What is refused is raised as in `errors`.
 
 from __future__ import annotations
 
-import inspect
-import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, ExitStack, aclosing
 from http import HTTPStatus
 from typing import Any
@@ -29,28 +27,18 @@ from ..readers import Reader, direct_options
 from ..run_outcome import PastErrors
 from .agents import Agent
 from .bodies import Bodies
-from .errors import CLOSE, Refusal, stop_response
+from .errors import Refusal, refusal_of, stop_response
 from .limits import Capacity, Limits
 from .readiness import Readiness
 from .shutdown import Closing
 from .stream import EventStream
-
-Authenticate = Callable[[Request], Any | Awaitable[Any]]
-"""The user of a request, from its headers. None and False are answered with 401; anything else is kept as
-`request.state.user`, where `authorize` and `Agent.intake` find it. It is called before the body is read, must not read
-it, and must not block the event loop."""
-
-Authorize = Callable[[Request, str, str], bool | Awaitable[bool]]
-"""Whether this request may do what it asks for with this agent and this thread: True lets it in. Anything else is 403;
-or raise Starlette's (or FastAPI's) `HTTPException`. It must not wait without `await`, nor read the request's body."""
+from .users import Action, Users, forbidden
 
 Adapt = Callable[[Batches], Batches]
 """What a route makes of the batches before they are sent."""
 
 _ENDS_HERE = "The server is shutting down, and with it this run."
 _CONTINUES = "The server of this stream is shutting down. The run continues: connect to it again."
-
-_log = logging.getLogger(__name__)
 
 
 class Service:
@@ -59,13 +47,13 @@ class Service:
     def __init__(
         self,
         agents: Mapping[str, Agent],
-        authenticate: Authenticate | None,
-        authorize: Authorize | None,
+        users: Users,
         limits: Limits,
         heartbeat: float | None,
         closing: Closing,
     ) -> None:
         self.agents = dict(agents)
+        self.users = users
         self.limits = limits
         self.closing = closing
         self.places = Capacity(limits, [agent.backend for agent in agents.values()])
@@ -73,8 +61,6 @@ class Service:
         """The sources in this process."""
         self.bodies = Bodies(limits)
         self.readiness = Readiness({name: agent.backend for name, agent in agents.items()}, limits.ready_timeout)
-        self._authenticate = authenticate
-        self._authorize = authorize
         self._heartbeat = heartbeat
         closing.at_begin = self._stop_queued
 
@@ -83,44 +69,42 @@ class Service:
         """The name of the agent, if there is one alone."""
         return next(iter(self.agents)) if len(self.agents) == 1 else None
 
+    def names(self) -> str:
+        """A sentence that names the agents; nothing where users are distinguished: `listed` says who sees which."""
+        return "" if self.users.are_known else f" The agents are: {', '.join(self.agents)}."
+
     def agent(self, name: str) -> Agent:
-        """The agent of this name; raises `Refusal` (404), naming those that there are."""
+        """The agent of this name; raises `Refusal` (404)."""
         if name not in self.agents:
-            message = f"There is no such agent. There are: {', '.join(self.agents)}."
-            raise Refusal(HTTPStatus.NOT_FOUND, "unknown_agent", message)
+            raise Refusal(HTTPStatus.NOT_FOUND, "unknown_agent", f"There is no such agent.{self.names()}")
         return self.agents[name]
 
     async def authenticate(self, request: Request) -> None:
-        """Keeps the user as `request.state.user`; raises `Refusal` (401) if there is none."""
-        if self._authenticate is None:
-            return
-        user = self._authenticate(request)
-        if inspect.isawaitable(user):
-            user = await user
-        if user is None or user is False:
-            headers = {"WWW-Authenticate": "Bearer", **CLOSE}
-            raise Refusal(
-                HTTPStatus.UNAUTHORIZED, "unauthenticated", "Expected headers that name a known user.", headers
-            )
-        request.state.user = user
+        """See `Users.authenticate`."""
+        await self.users.authenticate(request)
 
-    async def admit(self, request: Request, name: str, thread_id: str) -> tuple[Agent, Backend]:
-        """The agent, and its source for this request, if the user may use this thread. Raises `Refusal`."""
+    async def admit(self, request: Request, action: Action, name: str, thread_id: str) -> tuple[Agent, Backend]:
+        """The agent, and its source for this request, if the user may do this with this thread. Raises `Refusal`."""
         agent = self.agent(name)
         checked_thread_id(thread_id, in_url=isinstance(agent.backend, Platform))
-        if self._authorize is not None:
-            allowed: object = self._authorize(request, name, thread_id)
-            if inspect.isawaitable(allowed):
-                allowed = await allowed
-            if allowed is not True:
-                if allowed is not False:
-                    _log.warning(
-                        "authorize returned %s, and the request is refused: only True admits it (agent %r)",
-                        type(allowed).__name__,
-                        name,
-                    )
-                raise Refusal(HTTPStatus.FORBIDDEN, "forbidden", "You may not do this with this agent and thread.")
+        await self.users.authorize(request, action, name, thread_id)
         return agent, agent.source_for(request)
+
+    async def listed(self, request: Request) -> dict[str, Agent]:
+        """The agents that the user may list, by name; raises `Refusal` (403) if there is none."""
+        found = {}
+        for name, agent in self.agents.items():
+            try:
+                await self.users.authorize(request, "list", name, None)
+            except Exception as error:
+                refusal = refusal_of(error)
+                if refusal is None or refusal.status != HTTPStatus.FORBIDDEN:
+                    raise
+            else:
+                found[name] = agent
+        if not found:
+            raise forbidden()
+        return found
 
     async def run(
         self,
@@ -135,7 +119,7 @@ class Service:
         """Starts the run of an input, and streams it. A run that has started continues when its client leaves, as the
         agent's intake says; one that leaves before that has asked all the same. `is_direct`: the client is known to
         read the stream itself."""
-        agent, source = await self.admit(request, name, given.thread_id)
+        agent, source = await self.admit(request, "run", name, given.thread_id)
         checked_run_id(given.run_id, in_url=isinstance(source, Platform))
         with ExitStack() as places:
             places.enter_context(self.places.reader())
@@ -173,7 +157,7 @@ class Service:
     ) -> Response:
         """Streams the thread and what runs on it, to its end. `view`: the client's messages and state. `refuses`:
         whether an unreadable thread is refused with an HTTP status; if not, the stream has the `RUN_ERROR`."""
-        agent, source = await self.admit(request, name, thread_id)
+        agent, source = await self.admit(request, "read", name, thread_id)
         with ExitStack() as places:
             places.enter_context(self.places.reader())
             options = await agent.options_for(source, version)
@@ -204,7 +188,7 @@ class Service:
 
     async def watch(self, request: Request, name: str, thread_id: str) -> Response:
         """Streams the thread, and from then on every run of it, for as long as the client stays."""
-        agent, source = await self.admit(request, name, thread_id)
+        agent, source = await self.admit(request, "read", name, thread_id)
         with ExitStack() as places:
             places.enter_context(self.places.reader())
             options = await agent.options_for(source, PROTOCOL_VERSION)
@@ -214,7 +198,7 @@ class Service:
     async def stop(self, request: Request, name: str, thread_id: str, run_id: str | None = None) -> Response:
         """Stops a run, or the thread's active run. 202 if it has not stopped in time: a synchronous function cannot be
         interrupted, but the run's readers have its end."""
-        _, source = await self.admit(request, name, thread_id)
+        _, source = await self.admit(request, "stop", name, thread_id)
         try:
             return stop_response(await cancel_run(source, thread_id, run_id, wait=self.limits.stop_timeout))
         except RunNotFoundError:

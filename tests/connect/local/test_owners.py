@@ -13,8 +13,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph_agui.connect import Intake, Local, Runs, connect, watch_sse
 from langgraph_agui.connect.local.owners import MARK, Owners
-from langgraph_agui.connect.serve import Agent, agui_app
-from starlette.requests import Request
+from langgraph_agui.connect.serve import Action, Agent, agui_app
 
 from tests.paced import HELLO, Graph, Point, on, quick, speaking
 from tests.serving import WITHIN, events_of, kinds_of, posted, served, told, until
@@ -39,13 +38,13 @@ async def two(saver: Saver, private: Graph | None = None, **how: Any) -> AsyncIt
             "private": Agent(source=Local(private or quick(saver), runs=runs)),
             "public": Agent(source=Local(quick(saver), runs=runs), **how),
         }
-        app = agui_app(agents, authorize=_is_in, heartbeat=0.2)
+        app = agui_app(agents, authenticate=lambda request: request.headers["user"], authorize=_is_in, heartbeat=0.2)
         async with served(app) as server, server.client(headers={"user": "in"}) as client:
             yield client
 
 
-def _is_in(request: Request, agent: str, thread_id: str) -> bool:
-    return agent == "public" or request.headers.get("user") == "in"
+def _is_in(user: Any, action: Action, agent: str, thread_id: str | None) -> bool:
+    return agent == "public" or user == "in"
 
 
 def routes(thread: str, body: dict[str, Any]) -> list[tuple[str, Any]]:

@@ -10,7 +10,7 @@ import orjson
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph_agui.connect import Intake
-from langgraph_agui.connect.serve import Agent, Limits, agui_app
+from langgraph_agui.connect.serve import Action, Agent, Limits, agui_app
 from starlette.requests import Request
 
 from fixtures.gated import GATED
@@ -104,8 +104,8 @@ async def test_a_request_is_authenticated_before_its_body_is_read(
 ) -> None:
     seen: list[tuple[str, str]] = []
 
-    def authorize(request: Request, agent: str, thread_id: str) -> bool:
-        seen.append((request.state.user, thread_id))
+    def authorize(user: Any, action: Action, agent: str, thread_id: str | None) -> bool:
+        seen.append((user, str(thread_id)))
         return True
 
     def intake(request: Request) -> Intake:

@@ -250,16 +250,16 @@ async def test_an_envelope_that_asks_for_nothing_there_is_says_what_was_expected
     assert expected in answer.json()["message"]
 
 
-async def test_whom_authorize_keeps_out_gets_no_suggestions_either() -> None:
+async def test_a_user_who_may_not_run_gets_no_suggestions_either() -> None:
     choice = {"toolChoice": {"type": "function", "function": {"name": "copilotkitSuggest"}}}
-    app = agui_app(planner(InMemorySaver()), authorize=lambda request, agent, thread: False)
+    app = agui_app(planner(InMemorySaver()), authorize=lambda *what: False)
     async with served(app) as server, server.client() as client:
         answer = await client.post("/agent/default/run", json=asked("t", "talk", forwardedProps=choice))
     assert answer.status_code == 403
 
 
-async def test_whom_authorize_keeps_out_is_told_nothing_of_a_thread_by_an_answer() -> None:
-    app = agui_app(planner(InMemorySaver()), authorize=lambda request, agent, thread: False)
+async def test_a_user_who_may_not_run_gets_nothing_of_a_thread_by_an_answer() -> None:
+    app = agui_app(planner(InMemorySaver()), authorize=lambda *what: False)
     async with served(app) as server, server.client() as client:
         resume = [{"interruptId": "any", "status": "resolved", "payload": 1}]
         answer = await client.post("/agent/default/run", json=asked("t", "book", resume=resume))

@@ -8,7 +8,7 @@ import httpx
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph_agui.connect import Platform
-from langgraph_agui.connect.serve import Agent, Authorize, agui_app
+from langgraph_agui.connect.serve import Action, Agent, Authorize, agui_app
 from langgraph_sdk import get_client
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -20,15 +20,16 @@ from fixtures.gated import GATED
 from tests.serving import Served, posted, served
 
 ROUTES = [
-    ("POST", "/chat"),
-    ("POST", "/chat/connect"),
-    ("POST", "/chat/stop"),
-    ("GET", "/watch/t?agent=chat"),
-    ("HEAD", "/watch/t?agent=chat"),
-    ("POST", "/agent/chat/run"),
-    ("POST", "/agent/chat/connect"),
-    ("POST", "/agent/chat/stop/t"),
+    ("run", "POST", "/chat"),
+    ("read", "POST", "/chat/connect"),
+    ("stop", "POST", "/chat/stop"),
+    ("read", "GET", "/watch/t?agent=chat"),
+    ("read", "HEAD", "/watch/t?agent=chat"),
+    ("run", "POST", "/agent/chat/run"),
+    ("read", "POST", "/agent/chat/connect"),
+    ("stop", "POST", "/agent/chat/stop/t"),
 ]
+"""What each is, its method and its path."""
 PAGE = {"Origin": "https://page.example"}
 ASKS = {**PAGE, "Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "content-type,x-mine"}
 
@@ -53,75 +54,90 @@ async def ask(client: httpx.AsyncClient, method: str, path: str) -> httpx.Respon
     return answer
 
 
-@pytest.mark.parametrize(("method", "path"), ROUTES)
-async def test_every_route_asks_the_hook_before_anything_is_read(method: str, path: str) -> None:
-    asked: list[tuple[str, str, str]] = []
+def by_header(request: Request) -> str | None:
+    return request.headers.get("x-user")
 
-    def authorize(request: Request, agent: str, thread_id: str) -> bool:
-        asked.append((request.headers["x-user"], agent, thread_id))
+
+async def test_every_route_is_authorized_by_its_action_before_anything_is_read() -> None:
+    """Also CopilotKit's single route, whose action is in the body."""
+    actions: list[Any] = []
+
+    def authorize(*what: Any) -> bool:
+        actions.append(what)
         return False
 
-    app = agui_app({"chat": GATED["gated_chat"](Untouched())}, authorize=authorize)
+    graph = GATED["gated_chat"](Untouched())
+    app = agui_app({"chat": graph}, authenticate=by_header, authorize=authorize)
     async with served(app) as server, server.client(headers={"x-user": "ada"}) as client:
-        answer = await ask(client, method, path)
-    assert answer.status_code == 403
-    assert asked == [("ada", "chat", "t")]
-    if method != "HEAD":
-        assert answer.json()["error"] == "forbidden"
+        for action, method, path in ROUTES:
+            answer = await ask(client, method, path)
+            assert answer.status_code == 403
+            assert method == "HEAD" or answer.json()["error"] == "forbidden"
+            assert actions.pop() == ("ada", action, "chat", "t")
+        for action, method in (("run", "agent/run"), ("read", "agent/connect"), ("stop", "agent/stop")):
+            for name in ("chat", "default"):
+                params = {"agentId": name, "threadId": "t"}
+                envelope = {"method": method, "params": params, "body": posted("t", "hi")}
+                assert (await client.post("/", json=envelope)).status_code == 403
+                assert actions.pop() == ("ada", action, "chat", "t")
+        for answer in (await client.get("/info"), await client.post("/", json={"method": "info"})):
+            assert (answer.status_code, answer.json()["error"]) == (403, "forbidden")
+            assert actions.pop() == ("ada", "list", "chat", None)
+    assert not actions
 
 
-@pytest.mark.parametrize("method", ["agent/run", "agent/connect", "agent/stop"])
-@pytest.mark.parametrize("name", ["chat", "default"])
-async def test_an_envelope_asks_the_hook_by_the_agents_own_name(method: str, name: str) -> None:
-    asked: list[tuple[str, str]] = []
+async def test_agents_that_a_user_may_not_list_are_named_nowhere() -> None:
+    async def authorize(user: Any, action: Action, agent: str, thread_id: str | None) -> bool:
+        if agent == "secret":
+            raise HTTPException(403)
+        return True
 
-    def authorize(request: Request, agent: str, thread_id: str) -> bool:
-        asked.append((agent, thread_id))
-        return False
+    agents = {"chat": GATED["gated_chat"](InMemorySaver()), "secret": GATED["gated_chat"](InMemorySaver())}
+    async with served(agui_app(agents, authorize=authorize)) as server, server.client() as client:
+        assert [*(await client.get("/info")).json()["agents"]] == ["chat"]
+        wrong = [await client.get(path) for path in ("/watch/t", "/no/where", "/watch/t?agent=no")]
+        wrong += [await client.post(path, json=posted("t", "hi")) for path in ("/", "/no", "/agent/no/run")]
+        assert {each.status_code for each in wrong} == {400, 404}
+        assert "secret" not in "".join(each.text for each in wrong)
+    async with served(agui_app(agents)) as server, server.client() as client:
+        assert "chat, secret" in (await client.post("/no", json=posted("t", "hi"))).json()["message"]
 
-    app = agui_app({"chat": GATED["gated_chat"](Untouched())}, authorize=authorize)
-    envelope = {"method": method, "params": {"agentId": name, "threadId": "t"}, "body": posted("t", "hi")}
-    async with served(app) as server, server.client() as client:
-        assert (await client.post("/", json=envelope)).status_code == 403
-    assert asked == [("chat", "t")]
 
-
-@pytest.mark.parametrize(("method", "path"), ROUTES)
-async def test_whoever_is_let_in_is_answered(method: str, path: str) -> None:
-    async def authorize(request: Request, agent: str, thread_id: str) -> bool:
+async def test_a_user_who_is_let_in_is_answered() -> None:
+    async def authorize(*what: Any) -> bool:
         return True
 
     async with served(app_of(authorize)) as server, server.client() as client:
-        assert (await ask(client, method, path)).status_code == 200
+        for _, method, path in ROUTES:
+            assert (await ask(client, method, path)).status_code == 200
 
 
-@pytest.mark.parametrize("given", [None, 0, 1, "yes", ""])
-async def test_a_hook_that_does_not_say_true_lets_nobody_in(given: Any) -> None:
-    def authorize(request: Request, agent: str, thread_id: str) -> Any:
-        return given
-
-    async with served(app_of(authorize)) as server, server.client() as client:
+@pytest.mark.parametrize("given", [None, 0, 1, "yes", "", ["yes"]])
+async def test_only_true_lets_a_user_in(given: Any, caplog: pytest.LogCaptureFixture) -> None:
+    async with served(app_of(lambda *what: given)) as server, server.client() as client:
         assert (await ask(client, "POST", "/chat")).status_code == 403
+    assert f"authorize returned {type(given).__name__}, and 'run' is refused" in caplog.text
+    assert "agent 'chat', thread 't'" in caplog.text
 
 
 async def test_a_hook_may_answer_by_itself() -> None:
-    async def authorize(request: Request, agent: str, thread_id: str) -> bool:
+    async def authorize(*what: Any) -> bool:
         raise HTTPException(401, "Say who you are.", {"WWW-Authenticate": "Bearer"})
 
     async with served(app_of(authorize)) as server, server.client() as client:
-        answer = await ask(client, "POST", "/chat")
-    assert (answer.status_code, answer.headers["www-authenticate"]) == (401, "Bearer")
-    assert answer.json() == {"error": "unauthorized", "message": "Say who you are."}
+        for answer in (await ask(client, "POST", "/chat"), await client.get("/info")):
+            assert (answer.status_code, answer.headers["www-authenticate"]) == (401, "Bearer")
+            assert answer.json() == {"error": "unauthorized", "message": "Say who you are."}
 
 
-async def test_a_hook_that_breaks_lets_nobody_in(caplog: pytest.LogCaptureFixture) -> None:
-    def authorize(request: Request, agent: str, thread_id: str) -> bool:
+async def test_a_hook_that_raises_lets_no_user_in(caplog: pytest.LogCaptureFixture) -> None:
+    def authorize(*what: Any) -> bool:
         raise RuntimeError("the users are away")
 
     async with served(app_of(authorize)) as server, server.client() as client:
-        answer = await ask(client, "POST", "/chat")
-    assert answer.status_code == 500
-    assert "away" not in answer.text
+        for answer in (await ask(client, "POST", "/chat"), await client.get("/info")):
+            assert answer.status_code == 500
+            assert "away" not in answer.text
     assert "away" in caplog.text
 
 

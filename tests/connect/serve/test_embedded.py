@@ -11,7 +11,7 @@ import pytest
 from fastapi import APIRouter, Depends, FastAPI, HTTPException, Request
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph_agui.connect import Intake, Local, Runs
-from langgraph_agui.connect.serve import Agent, add_agui_routes, agui_routes
+from langgraph_agui.connect.serve import Action, Agent, add_agui_routes, agui_routes
 from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
@@ -51,9 +51,9 @@ def protected(path: str = "/agents", **more: Any) -> FastAPI:
 async def test_every_route_is_there_behind_the_dependencies_and_so_is_the_apps_own() -> None:
     users: list[Any] = []
 
-    def authorize(request: Request, agent: str, thread_id: str) -> bool:
-        users.append(request.state.user)
-        return agent == "chat"
+    def authorize(user: Any, action: Action, agent: str, thread_id: str | None) -> bool:
+        users.append(user)
+        return agent == "chat" or action == "list"
 
     async with served(protected(authorize=authorize)) as server, server.client(headers=KEY) as client:
         for path in ("chat", "chat/", "agent/chat/run"):

@@ -13,7 +13,6 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph_agui.connect import Intake
 from langgraph_agui.connect.serve import Agent, agui_app
 from langgraph_agui.translator import Options
-from starlette.requests import Request
 
 from tests.agui_client import AguiClient
 from tests.listening import until
@@ -94,7 +93,7 @@ async def test_what_raises_before_a_run_is_said_in_json(where: str, caplog: pyte
 
 @pytest.mark.parametrize("path", ["/", "/default/connect", "/default/stop", "/agent/default/run", "/watch/t"])
 async def test_a_door_that_breaks_lets_nobody_in(path: str) -> None:
-    def authorize(request: Request, agent: str, thread_id: str) -> bool:
+    def authorize(*what: Any) -> bool:
         return bool(wrong())
 
     async with served(agui_app(graph(answer), authorize=authorize)) as server, server.client() as client:

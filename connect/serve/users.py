@@ -1,0 +1,84 @@
+"""Who makes a request, and what this user may do: the hooks `authenticate` and `authorize` of an app.
+
+The order, for every request: `authenticate` sees the headers, before the body is read; then the action, the agent and
+the thread are known; then `authorize` decides, before anything of the thread is read. Neither is called for `/health`
+and `/ready`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from http import HTTPStatus
+from typing import Any, Literal
+
+from starlette.requests import Request
+
+from ..errors import log_context
+from .errors import CLOSE, Refusal
+
+Action = Literal["read", "run", "stop", "list"]
+"""What a request does. `read`: connects to a thread, or watches it. `run`: sends an input; the answer streams the
+thread's run. `stop`: stops a run. `list`: asks which agents there are (`/info`); no thread is named then."""
+
+Authenticate = Callable[[Request], Any | Awaitable[Any]]
+"""The user of a request, from its headers. None and False are answered with 401; anything else is kept as
+`request.state.user`, where `authorize` and `Agent.intake` find it. It is called before the body is read, must not read
+it, and must not block the event loop."""
+
+Authorize = Callable[[Any, Action, str, str | None], bool | Mapping[str, Any] | Awaitable[bool | Mapping[str, Any]]]
+"""Whether a user may do something: `authorize(user, action, agent, thread_id)`, also asynchronous. `user` is what
+`authenticate` (or a dependency of FastAPI) left in `request.state.user`, None without one. True allows it. Anything
+else is 403; or raise Starlette's (or FastAPI's) `HTTPException`. It must not wait without `await`."""
+
+_log = logging.getLogger(__name__)
+
+
+class Users:
+    """The hooks of one app."""
+
+    def __init__(self, authenticate: Authenticate | None, authorize: Authorize | None) -> None:
+        self._authenticate = authenticate
+        self._authorize = authorize
+        self.are_known = authenticate is not None or authorize is not None
+        """Whether the app distinguishes users. Error messages name its agents only where it does not."""
+
+    async def authenticate(self, request: Request) -> None:
+        """Keeps the user as `request.state.user`; raises `Refusal` (401) if there is none."""
+        if self._authenticate is None:
+            return
+        user = self._authenticate(request)
+        if inspect.isawaitable(user):
+            user = await user
+        if user is None or user is False:
+            headers = {"WWW-Authenticate": "Bearer", **CLOSE}
+            raise Refusal(
+                HTTPStatus.UNAUTHORIZED, "unauthenticated", "Expected headers that name a known user.", headers
+            )
+        request.state.user = user
+
+    async def authorize(self, request: Request, action: Action, agent: str, thread_id: str | None) -> None:
+        """Returns if the user may do this; raises `Refusal` (403) if not."""
+        if self._authorize is None:
+            return
+        allowed: object = self._authorize(user_of(request), action, agent, thread_id)
+        if inspect.isawaitable(allowed):
+            allowed = await allowed
+        if allowed is True:
+            return
+        if allowed is not False:
+            place = log_context(agent, thread_id)
+            kind = type(allowed).__name__
+            _log.warning("authorize returned %s, and %r is refused: expected True or False (%s).", kind, action, place)
+        raise forbidden()
+
+
+def user_of(request: Request) -> Any:
+    """The user that `authenticate` found; None without one."""
+    return getattr(request.state, "user", None)
+
+
+def forbidden() -> Refusal:
+    """The refusal of what a user may not do."""
+    return Refusal(HTTPStatus.FORBIDDEN, "forbidden", "You may not do this with this agent and thread.")
