@@ -173,6 +173,7 @@ class Procedures:
     def _on_node_output(self, ns: Namespace, node: str, output: Any, *, is_cached: bool) -> Iterator[Event]:
         if is_cached:
             yield from self._on_cached_output(ns, node, output)
+            yield from self._steps.on_update(ns, node, is_cached=True)
         else:
             for subagent, result in self._subagents.returned(ns, output):
                 yield from self._end_subagent(subagent, failure_of_result(result, self._options.error_detail))

@@ -23,9 +23,10 @@ from collections.abc import Callable, Coroutine, Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from types import TracebackType
-from typing import Any, NamedTuple, TypeVar, get_args
+from typing import Any, Final, NamedTuple, TypeVar, get_args
 
 from langgraph.pregel import Pregel
+from langgraph.types import StreamMode
 
 from ...translator import PROTOCOL_VERSION, STREAM_MODES, ClientView, Ending, Failed, Options, Translator, error_event
 from ..default_options import options_for
@@ -51,6 +52,9 @@ Graph = Pregel[Any, Any, Any, Any]
 _Key = tuple[Hashable, str]
 _Made = TypeVar("_Made")
 _Task = TypeVar("_Task", bound=asyncio.Future[Any])
+
+_STREAM_MODES: Final[list[StreamMode]] = [*STREAM_MODES, "tasks"]
+"""With `tasks`, a step begins when its node does. In this process these parts are references to values, not copies."""
 
 _log = logging.getLogger(__name__)
 
@@ -154,7 +158,7 @@ class Runs:
             owner = self.owners.note(key, agent)
             configured["metadata"] = {**(configured.get("metadata") or {}), MARK: owner}
         translator = Translator(thread_id, run_id, options, _seed(graph, options, view), parent_run_id=parent_run_id)
-        parts = graph.astream(input, configured, context=context, stream_mode=STREAM_MODES, subgraphs=True)
+        parts = graph.astream(input, configured, context=context, stream_mode=_STREAM_MODES, subgraphs=True)
         named, keeps = agent_of(graph, agent), has_checkpointer(graph)
         run = Run(
             parts,

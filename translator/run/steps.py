@@ -7,8 +7,9 @@ Rules:
 2. Without the `tasks` mode a node is known to run when something of it arrives: a message, or a part of its subgraph.
    A node that streams nothing is known at its end only, from `updates`.
 3. Runs of one node that overlap (`Send`) are one step: the client allows one open step per owner and name.
-4. `updates` of a node ends one of its runs, or, with the `tasks` mode, its result does. `values` of its graph ends them
-   all, since they close a superstep. Until then, what a run still streams after its end begins no step.
+4. `updates` of a node ends one of its runs, or, with the `tasks` mode, its result does; cached `updates`, those of a
+   node that ran before, have no result. `values` of its graph ends them all, since they close a superstep. Until then,
+   what a run still streams after its end begins no step.
 """
 
 from __future__ import annotations
@@ -62,9 +63,10 @@ class Steps:
             if separator:  # the second graph that a node calls has a bare number as its segment
                 yield from self._begin(ns[:depth], node, "|".join(ns[: depth + 1]))
 
-    def on_update(self, ns: Namespace, node: str) -> Iterator[Event]:
-        """A task of `node` ended. One that was not known to run is a step that begins and ends here."""
-        if not self._exact:
+    def on_update(self, ns: Namespace, node: str, *, is_cached: bool = False) -> Iterator[Event]:
+        """A task of `node` ended. One that was not known to run is a step that begins and ends here. `is_cached`: it
+        ran before this run, so that the `tasks` mode has its start and no result."""
+        if self._exact is is_cached:
             yield from self._end(ns, node)
 
     def on_task(self, ns: Namespace, task: Mapping[str, Any]) -> Iterator[Event]:

@@ -112,6 +112,18 @@ async def test_with_tasks_an_interrupted_node_is_finished() -> None:
     assert _steps(await _with_tasks("interrupt_in_node"))[-2:] == ["+ask", "-ask"]
 
 
+async def test_with_tasks_the_step_of_a_node_that_ran_before_ends_where_it_begins() -> None:
+    fixture = FIXTURES["interrupts_answered_one_by_one"]
+    conversation, found = Conversation(fixture), list[str]()
+    for turn in fixture.turns[:2]:
+        run = TranslatorRun(view=ClientView([], {}))
+        async for part in conversation.stream(turn, modes=[*MODES, "tasks"]):
+            run.feed(part)
+        run.finish()
+        found = _steps(run.events)
+    assert found[:4] == ["+left", "+right", "+talks", "-talks"]
+
+
 async def test_a_step_starts_with_the_first_part_of_its_node() -> None:
     ran = (await local_parts(FIXTURES["plain_text"]))[0]
     run = TranslatorRun(view=ClientView([], {}))
