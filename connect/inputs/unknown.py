@@ -11,6 +11,9 @@ A `binary` content part, which older clients send, is read as the part of its MI
 
 Only a text can be an unknown kind. Anything else in its place is no AG-UI, and is refused as before. What is skipped is
 logged, once for each input. The client keeps it: it is not part of the thread.
+
+A run is refused where nothing would be left to run: all messages are unknown, or the whole content of the last one is;
+unless it answers an interrupt.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ from typing import Any, Final, TypeVar
 
 from ag_ui.core import RunAgentInput
 
-from ..errors import log_context
+from ..errors import InvalidInputError, log_context
 
 _Item = TypeVar("_Item")
 
@@ -37,21 +40,40 @@ _MOST_LOGGED: Final = 8
 _log = logging.getLogger(__name__)
 
 
-def read_input(given: RunAgentInput | Mapping[str, Any], agent: object) -> RunAgentInput:
+def read_input(given: RunAgentInput | Mapping[str, Any], agent: object, *, is_run: bool = True) -> RunAgentInput:
     """The input that this object, or its JSON, is, without what is unknown. `agent`: for the log, as `log_context`
-    takes it. Raises pydantic's `ValidationError` for JSON that is no input."""
+    takes it. `is_run`: whether it is to be run. Raises pydantic's `ValidationError` for JSON that is no input, and
+    `InvalidInputError` for a run of which nothing is known."""
     skipped: list[str] = []
-    known = _replaced(given, "messages", _listed(_get(given, "messages"), lambda each: _message(each, skipped)))
+    messages = _listed(_get(given, "messages"), lambda each: _message(each, skipped))
+    known = _replaced(given, "messages", messages)
     entries = _listed(_get(given, "resume"), lambda each: _known(each, "status", _STATUSES, "resume status", skipped))
     known = _replaced(known, "resume", entries)
     found = known if isinstance(known, RunAgentInput) else RunAgentInput.model_validate(known)
     if skipped:
-        kinds = ", ".join(list(dict.fromkeys(skipped))[:_MOST_LOGGED])
         context = log_context(agent, found.thread_id, found.run_id)
         _log.warning(
-            "%d items of an input are skipped; their kinds are unknown: %s (%s).", len(skipped), kinds, context
+            "%d items of an input are skipped; their kinds are unknown: %s (%s).",
+            len(skipped),
+            _named(skipped),
+            context,
         )
+        if is_run and not _get(given, "resume"):
+            _check_last(_get(given, "messages"), messages, skipped)
     return found
+
+
+def _check_last(sent: list[Any], messages: list[Any], skipped: list[str]) -> None:
+    """Raises `InvalidInputError` if no message is left, or nothing of what the last one says."""
+    if not messages:
+        raise InvalidInputError(f"messages: expected at least one of a known kind, got {_named(skipped)}")
+    of_last: list[str] = []
+    if _message(sent[-1], of_last) is None and _known(sent[-1], "role", _ROLES, "role", []) is not None:
+        raise InvalidInputError(f"messages[{len(sent) - 1}]: expected content of a known kind, got {_named(of_last)}")
+
+
+def _named(skipped: list[str]) -> str:
+    return ", ".join(list(dict.fromkeys(skipped))[:_MOST_LOGGED])
 
 
 def _message(message: Any, skipped: list[str]) -> Any | None:

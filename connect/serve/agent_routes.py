@@ -60,7 +60,7 @@ class AgentRoutes:
         """Connect to a thread: its messages and state, and what runs on it, to its end."""
         name = _agent(request)
         self._service.agent(name)
-        given = checked_input(await self._body(request), self._service.limits, name)
+        given = checked_input(await self._body(request), self._service.limits, name, is_run=False)
         version = given.protocol_version
         view = ClientView(given.messages, given.state, version)
         return await self._service.connect(request, name, given.thread_id, view=view, version=version)

@@ -49,13 +49,13 @@ async def read(request: Request, bodies: Bodies) -> Any:
     return found
 
 
-def checked_input(found: Any, limits: Limits, agent: str) -> RunAgentInput:
+def checked_input(found: Any, limits: Limits, agent: str, *, is_run: bool = True) -> RunAgentInput:
     """The input that a body is, read as in `inputs.unknown`; raises `Refusal`, which names the field that is none, and
-    what it should be. `agent`: for the log."""
+    what it should be. `agent`: for the log. `is_run`: whether it is to be run."""
     if isinstance(found, dict) and isinstance(found.get("messages"), list) and len(found["messages"]) > limits.messages:
         raise _invalid(f"messages: expected {limits.messages} at most, got {len(found['messages'])}.")
     try:
-        given = read_input(found, agent) if isinstance(found, dict) else RunAgentInput.model_validate(found)
+        given = read_input(found, agent, is_run=is_run)
     except ValidationError as error:
         wrong = error.errors(include_url=False, include_context=True, include_input=False)
         errors = [f"{_path(each)}: {_expected(each)}" for each in wrong[:_MOST_NAMED]]

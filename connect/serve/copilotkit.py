@@ -137,7 +137,7 @@ class CopilotKit:
 
     async def _connected(self, request: Request, asked: str, body: Any) -> Response:
         name = self._named(asked)
-        given = checked_input(body, self._service.limits, name)
+        given = checked_input(body, self._service.limits, name, is_run=False)
         ends = partial(readable, given=given, connected=partial(self._service.thread_state, request, name, given))
         version = given.protocol_version
         return await self._service.connect(

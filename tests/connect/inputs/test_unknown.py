@@ -1,5 +1,6 @@
 """Inputs of a newer version of AG-UI: what is unknown is skipped and logged, and nothing else is lost."""
 
+import re
 from collections.abc import AsyncIterator, Sequence
 from typing import Any, Literal
 
@@ -9,7 +10,7 @@ from langchain_core.messages import AIMessage, AnyMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import interrupt
-from langgraph_agui.connect import Local, run
+from langgraph_agui.connect import InvalidInputError, Local, run
 from langgraph_agui.connect.inputs.unknown import read_input
 from langgraph_agui.connect.serve import Agent, agui_app
 from pydantic import BaseModel
@@ -163,6 +164,31 @@ async def test_an_answer_of_an_unknown_kind_leaves_its_interrupt_pending(
     assert "resume status 'deferred' (agent 'painter', thread 't', run 'r2')" in caplog.text
     await started(graph, sent("r3", [], resume=[{**entries[0], "status": "resolved", "payload": "no"}]))
     assert {message.content for message in await messages_of(graph)} >= {"first: no", "second: yes"}
+
+
+MESH = {"id": "m9", "role": "user", "content": [{"type": "mesh", "faces": 12}]}
+
+
+@pytest.mark.parametrize(
+    ("messages", "what"),
+    [
+        ([HISTORY[1]], "messages: expected at least one of a known kind, got role 'critic'"),
+        ([HISTORY[1], MESH], "messages: expected at least one of a known kind, got role 'critic', content part 'mesh'"),
+        ([HISTORY[0], MESH], "messages[1]: expected content of a known kind, got content part 'mesh'"),
+    ],
+)
+async def test_a_run_of_which_nothing_is_known_is_refused(messages: list[Any], what: str) -> None:
+    graph = answering()
+    with pytest.raises(InvalidInputError, match=re.escape(what)):
+        run(Local(graph), sent("r1", messages))
+    app = agui_app({"painter": Local(graph)})
+    async with served(app) as server, server.client() as client:
+        answer = await client.post("/painter", json=sent("r1", messages))
+        assert (answer.status_code, answer.json()) == (422, {"error": "invalid_input", "message": what})
+        for path in ("/painter/connect", "/agent/painter/connect"):  # the client may show what it likes
+            assert (await client.post(path, json=sent("r1", messages))).status_code == 200
+    assert await types(run(Local(graph), sent("r2", [HISTORY[0], HISTORY[1]])))  # only unknown roles go before it
+    assert [message.id for message in await messages_of(graph)] == ["m1", "answer-1"]
 
 
 def test_an_input_without_anything_unknown_is_the_same_object() -> None:
