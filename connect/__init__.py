@@ -19,13 +19,12 @@ from .errors import (
     RunNotFoundError,
 )
 from .inputs import Intake, Prepared
+from .local.backend import Local
 from .local.run import Run
 from .local.run_store import Runs, start
-from .local.source import Local
 from .local.summary import RunSummary
-from .platform.at_end import outcome
+from .platform.backend import Platform, outcome
 from .platform.retry import RetryPolicy
-from .platform.source import Platform
 from .run_outcome import PAST_ERROR, PastErrors
 
 __all__ = [

@@ -13,18 +13,7 @@ from typing import Any, Final, get_args, overload
 from ag_ui.core import Event, RunAgentInput
 
 from ..translator import ClientView, Options
-from .backend import (
-    Backend,
-    CancelResult,
-    Source,
-    backend_of,
-    cancel_run,
-    check_intake,
-    connect_batches,
-    name_of,
-    submit,
-    watch_batches,
-)
+from .backend import Backend, Source, backend_of, checked_ids, connect_batches, watch_batches
 from .encoded import Batches, to_batch
 from .errors import (
     ConnectionLost,
@@ -38,10 +27,10 @@ from .errors import (
 )
 from .inputs import Intake
 from .inputs.unknown import read_input
-from .local.source import Local
+from .local.run import CANCEL_WAIT
 from .platform.retry import RetryPolicy
 from .platform.watch import POLL
-from .run_outcome import PastErrors
+from .run_outcome import CancelResult, PastErrors
 from .streams import frames, models
 
 HEARTBEAT: Final = 15.0
@@ -250,7 +239,8 @@ async def cancel(source: Source, thread_id: str, run_id: str | None = None) -> C
     id that its client gave `run`, or by the platform's. Raises `RunNotFoundError` if there is no such run,
     `ValueError` for an invalid id, and `PlatformError` or `ConnectionLost` for what the platform answers.
     """
-    return await cancel_run(backend_of(source), thread_id, run_id)
+    backend = backend_of(source)
+    return await backend.cancel(*checked_ids(backend, thread_id, run_id), wait=CANCEL_WAIT)
 
 
 def _checked_run(
@@ -261,21 +251,19 @@ def _checked_run(
     retry: RetryPolicy | None,
 ) -> tuple[Batches, str | None]:
     """The batches of `run`, and the protocol version of its client, if its arguments are valid."""
-    backend = backend_of(source)
+    backend = backend_of(source, retry)
     if not isinstance(given, RunAgentInput | Mapping):
         raise TypeError(f"input: expected RunAgentInput or its JSON, got {type(given).__name__}")
     _check(options=options, intake=intake, retry=retry)
     if intake is not None:
-        check_intake(backend, intake, options)
-    found = read_input(given, name_of(backend))
-    return _submitted(backend, found, options, intake or Intake(), retry), found.protocol_version
+        backend.check_intake(intake, options)
+    found = read_input(given, backend.name)
+    return _submitted(backend, found, options, intake or Intake()), found.protocol_version
 
 
-async def _submitted(
-    backend: Backend, given: RunAgentInput, options: Options | None, intake: Intake, retry: RetryPolicy | None
-) -> Batches:
+async def _submitted(backend: Backend, given: RunAgentInput, options: Options | None, intake: Intake) -> Batches:
     try:
-        async with aclosing(await submit(backend, given, options=options, intake=intake, retry=retry)) as batches:
+        async with aclosing(await backend.submit(given, options=options, intake=intake)) as batches:
             async for batch in batches:
                 yield batch
     except _REFUSALS as error:
@@ -292,11 +280,9 @@ def _checked_connect(
     retry: RetryPolicy | None,
 ) -> Batches:
     """The batches of `connect`, if its arguments are valid."""
-    backend = backend_of(source)
+    backend = backend_of(source, retry)
     _check(past_errors, options=options, view=view, retry=retry)
-    return connect_batches(
-        backend, thread_id, run_id=run_id, options=options, view=view, past_errors=past_errors, retry=retry
-    )
+    return connect_batches(backend, thread_id, run_id=run_id, options=options, view=view, past_errors=past_errors)
 
 
 def _checked_watch(
@@ -310,23 +296,13 @@ def _checked_watch(
     poll: float,
 ) -> Batches:
     """The batches of `watch`, if its arguments are valid."""
-    backend = backend_of(source)
+    backend = backend_of(source, retry)
     _check(past_errors, options=options, view=view, retry=retry)
     _check_seconds("poll", poll)
     if (thread_id is None) == (assistant_id is None):
         raise TypeError("watch: expected a thread_id, or an assistant_id in its place")
-    if assistant_id is not None and isinstance(backend, Local):
-        raise TypeError("watch: an assistant_id is for a platform; of a graph of this process watch a thread_id")
-    return watch_batches(
-        backend,
-        thread_id,
-        assistant_id=assistant_id,
-        options=options,
-        view=view,
-        past_errors=past_errors,
-        retry=retry,
-        poll=poll,
-    )
+    how: dict[str, Any] = {"options": options, "view": view, "past_errors": past_errors, "poll": poll}
+    return watch_batches(backend, thread_id, assistant_id=assistant_id, **how)
 
 
 def _check(past_errors: str = "error", **given: object) -> None:

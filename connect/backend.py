@@ -1,14 +1,16 @@
-"""Where runs are: in this process (`Local`) or on a LangGraph server (`Platform`); what the public functions accept for
-either (`Source`); and the operations on either, in batches, for `api` and `serve`.
+"""Where runs are: in this process (`Local`) or on a LangGraph server (`Platform`). `Backend` is what both do, `Source`
+what the public functions accept for either, `backend_of` the one place that asks which of the two a source is.
 
-This is the one module that asks which of the two a backend is in order to call it.
+`open_thread`, `connect_batches` and `watch_batches` are the verbs that emit a thread, for callers that may pass invalid
+ids: what goes wrong is `RUN_ERROR`.
 """
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Iterable
 from contextlib import aclosing
-from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Protocol
 
 from ag_ui.core import RunAgentInput
 from langgraph.pregel import Pregel
@@ -16,90 +18,153 @@ from langgraph.pregel.remote import RemoteGraph
 from langgraph_sdk.client import LangGraphClient, SyncLangGraphClient
 
 from ..translator import ClientView, Options
-from .default_options import options_for
-from .encoded import Batches, to_batch
-from .errors import ConnectionLost, InvalidIdError, PlatformError, checked_run_id, checked_thread_id, failed
+from .encoded import Batch, Batches, to_batch
+from .errors import (
+    ConnectionLost,
+    InvalidIdError,
+    PlatformError,
+    UnreadableError,
+    checked_run_id,
+    checked_thread_id,
+    failed,
+)
 from .inputs import Intake
-from .inputs.channels import check
-from .local.channels import input_channels_of
-from .local.connect import cancel_local, connect_local
-from .local.run import CANCEL_WAIT
-from .local.source import Local, type_of
-from .local.submit import begin_local
-from .local.watch import watched_local
-from .platform.connect import ThreadFollower
+from .local.backend import Local
+from .local.run_store import Graph, Runs
+from .local.source import type_of
+from .platform.backend import Platform, platform_of
 from .platform.retry import RetryPolicy
-from .platform.source import Platform, platform_of
 from .platform.source import type_of as type_of_client
-from .platform.submit import begin_platform
-from .platform.thread import PlatformThread
-from .platform.watch import POLL, watch_thread
-from .platform.watch_assistant import watch_assistant
+from .platform.watch import POLL
 from .readers import Reader, direct_options
-from .run_outcome import PastErrors
+from .run_outcome import CancelResult, PastErrors
 
 _ACCEPTED = (
     "expected a compiled graph, a RemoteGraph, an asynchronous client of langgraph_sdk (get_client()), "
     "or Local(graph) or Platform(client) of one"
 )
 
-Backend = Local | Platform
-CancelResult = Literal["stopped", "stopping"]
-"""Whether a run has stopped, or its graph has not yet."""
-Source = Backend | Pregel[Any, Any, Any, Any] | RemoteGraph | LangGraphClient
+
+class Backend(Protocol):
+    """What has threads, and runs graphs on them. Ids that a method takes are valid (`ids_in_url`)."""
+
+    @property
+    def name(self) -> object:
+        """What log lines name as the agent: its name, its graph, or an assistant's id."""
+
+    @property
+    def ids_in_url(self) -> bool:
+        """Whether ids become part of a URL's path, which takes fewer characters."""
+
+    @property
+    def graph(self) -> Graph | None:
+        """The graph, if it is in this process."""
+
+    @property
+    def runs(self) -> Runs | None:
+        """The registry that has its runs, which end with this process; None: they are a server's, and outlive it."""
+
+    @property
+    def depends_on(self) -> tuple[str, object]:
+        """What must answer for it to work: its kind, `platform` or `checkpointer`, and the client or the saver."""
+
+    async def probe(self) -> None:
+        """Asks what it depends on for nothing; raises what the checkpointer or the platform raises."""
+
+    @property
+    def unused(self) -> set[str]:
+        """The kinds of what clients have sent and the graph has no field for."""
+
+    def named(self, agent: str, shares_threads_with: Iterable[str]) -> Local | Platform:
+        """The same as it is served under a name, which may use the threads of these other agents."""
+
+    def with_headers(self, headers: Iterable[tuple[bytes, bytes]], names: Iterable[str]) -> Local | Platform:
+        """The same for one request: its headers of these names are forwarded to the server, if there is one."""
+
+    def check_intake(self, intake: Intake, options: Options | None) -> None:
+        """Raises `ValueError` for an intake that names channels which a graph of this process does not take in."""
+
+    async def options(self) -> Options:
+        """The options when none are given: the channels of the graph's output schema. Raises what a platform
+        answers: `PlatformError`, `ConnectionLost`."""
+
+    async def submit(
+        self,
+        given: RunAgentInput,
+        *,
+        options: Options | None,
+        intake: Intake,
+        past_errors: PastErrors = "error",
+        queue: int | None = None,
+    ) -> Batches:
+        """Starts the run of an input, and returns what its client gets, to the run's end.
+
+        `queue`: how many inputs may be queued on a thread of this process; None: any number.
+        Raises, before anything is emitted: `QueueFullError` where more would be, `RunConflictError` where a run is
+        active and the intake rejects a second one, `ThreadNotFoundError` for another agent's thread, `InvalidIdError`
+        and `InvalidInputError` for an input that can't be run, `UnreadableError` for what the checkpointer raises,
+        `PlatformError` and `ConnectionLost` for what the platform answers.
+        """
+
+    async def attach(
+        self,
+        thread_id: str,
+        reader: Reader,
+        options: Options | None,
+        *,
+        run_id: str | None = None,
+        past_errors: PastErrors = "error",
+    ) -> Batches:
+        """The thread's state, its active run and the runs queued behind it, to their end. Nothing for an unknown
+        thread, or another agent's. `run_id`: this run alone.
+
+        Raises `UnreadableError` for what the checkpointer raises, before anything is emitted; the iterator raises
+        `PlatformError` and `ConnectionLost`.
+        """
+
+    def watch(
+        self, thread_id: str, reader: Reader, options: Options | None, *, past_errors: PastErrors, poll: float
+    ) -> Batches:
+        """The thread's state, then every run of it, until the reader leaves. `poll`: seconds between reads where
+        changes are not announced. The iterator raises `PlatformError` and `ConnectionLost`."""
+
+    def watch_assistant(
+        self, assistant_id: str, reader: Reader, options: Options | None, *, past_errors: PastErrors, poll: float
+    ) -> Batches:
+        """Every run of an assistant, on whatever thread. Raises `TypeError` where there are no assistants."""
+
+    async def cancel(self, thread_id: str, run_id: str | None, *, wait: float) -> CancelResult:
+        """Stops a run, or the active one, and waits up to `wait` seconds until its graph has stopped. Raises
+        `RunNotFoundError` if there is no such run, and `PlatformError` and `ConnectionLost`."""
+
+    def stop_queued(self) -> list[asyncio.Task[Any]]:
+        """Cancels the inputs that are queued in this process; their readers get a terminal event."""
+
+    async def stop(self) -> None:
+        """Cancels its runs in this process and what is queued, and waits for their end."""
+
+
+Source = Local | Platform | Pregel[Any, Any, Any, Any] | RemoteGraph | LangGraphClient
 """A compiled graph is `Local(graph)`; a client, or a `RemoteGraph` with one, is a `Platform`."""
 
 
-def backend_of(source: Source) -> Backend:
-    """The backend that a source is or stands for; raises `TypeError`, which says what came and what is accepted."""
+def backend_of(source: Source, retry: RetryPolicy | None = None) -> Local | Platform:
+    """The backend that a source is or stands for; `retry`: how a platform is retried, None leaves it as it is. Raises
+    `TypeError`, which says what came and what is accepted."""
     if isinstance(source, Local):
         return source
     if isinstance(source, Pregel):
         return Local(source)
     if (platform := platform_of(source)) is not None:
-        return platform
+        return platform if retry is None else platform.retrying(retry)
     if isinstance(source, RemoteGraph):
         raise TypeError(f"this RemoteGraph has no asynchronous client; {_ACCEPTED}")
-    kind = type_of_client(source) if isinstance(source, SyncLangGraphClient) else type_of(source)
+    other: object = source
+    kind = type_of_client(other) if isinstance(other, SyncLangGraphClient) else type_of(other)
     raise TypeError(f"{_ACCEPTED}; got {kind}")
 
 
-def name_of(backend: Backend) -> object:
-    """What log lines name as the agent of a backend."""
-    return backend.agent or backend.graph if isinstance(backend, Local) else backend.assistant_id
-
-
-def check_intake(backend: Backend, intake: Intake, options: Options | None) -> None:
-    """Raises `ValueError` for an intake that names channels which the input of a graph of this process does not have. A
-    platform's graph is asked for when an input comes."""
-    if isinstance(backend, Local):
-        check(input_channels_of(backend.graph, (options or options_for(backend.graph)).messages_key), intake)
-
-
-async def submit(
-    backend: Backend,
-    given: RunAgentInput,
-    *,
-    options: Options | None,
-    intake: Intake,
-    retry: RetryPolicy | None = None,
-    past_errors: PastErrors = "error",
-    queue: int | None = None,
-) -> Batches:
-    """Starts the run of an input, and returns what its client gets, to the run's end.
-
-    `queue`: how many inputs may be queued on a thread of this process; None: any number.
-    Raises, before anything is emitted: `QueueFullError` where more would be, `RunConflictError` where a run is active
-    and the intake rejects a second one, `ThreadNotFoundError` for another agent's thread, `InvalidIdError` and
-    `InvalidInputError` for an input that can't be run, `UnreadableError` for what the checkpointer raises,
-    `PlatformError` and `ConnectionLost` for what the platform answers.
-    """
-    if isinstance(backend, Local):
-        return await begin_local(backend, given, options, intake, past_errors, queue)
-    return await begin_platform(backend, given, options, intake, past_errors, retry)
-
-
-def connect_batches(
+async def open_thread(
     backend: Backend,
     thread_id: str,
     *,
@@ -107,19 +172,35 @@ def connect_batches(
     options: Options | None = None,
     view: ClientView | None = None,
     past_errors: PastErrors = "error",
-    retry: RetryPolicy | None = None,
 ) -> Batches:
-    """`connect` in batches; an invalid id is `RUN_ERROR`, and the other arguments are valid."""
+    """`connect` in batches. Raises `InvalidIdError`, and `UnreadableError` for what the checkpointer raises; later
+    errors are `RUN_ERROR`."""
+    thread_id, run_id = checked_ids(backend, thread_id, run_id)
     reader = Reader(direct_options(options or Options()), view)
-    try:
-        thread, run = _checked_ids(backend, thread_id, run_id)
-    except InvalidIdError as error:
-        return _error(error, options)
-    if isinstance(backend, Local):
-        batches = connect_local(backend, thread, reader, options, run_id=run, past_errors=past_errors)
-    else:
-        batches = _on_platform(backend, thread, reader, options, past_errors, retry).batches(run)
+    batches = await backend.attach(thread_id, reader, options, run_id=run_id, past_errors=past_errors)
     return _guarded(batches, reader, options)
+
+
+async def connect_batches(
+    backend: Backend,
+    thread_id: str,
+    *,
+    run_id: str | None = None,
+    options: Options | None = None,
+    view: ClientView | None = None,
+    past_errors: PastErrors = "error",
+) -> Batches:
+    """`open_thread`, and every error as `RUN_ERROR`."""
+    try:
+        opened = await open_thread(
+            backend, thread_id, run_id=run_id, options=options, view=view, past_errors=past_errors
+        )
+    except (InvalidIdError, UnreadableError) as error:
+        yield _error(error, options)
+        return
+    async with aclosing(opened) as batches:
+        async for batch in batches:
+            yield batch
 
 
 def watch_batches(
@@ -130,59 +211,26 @@ def watch_batches(
     options: Options | None = None,
     view: ClientView | None = None,
     past_errors: PastErrors = "error",
-    retry: RetryPolicy | None = None,
     poll: float = POLL,
 ) -> Batches:
-    """`watch` in batches; an invalid id is `RUN_ERROR`, and the other arguments are valid."""
+    """`watch` in batches, and every error as `RUN_ERROR`. Raises `TypeError` for an assistant of a graph of this
+    process."""
     reader = Reader(direct_options(options or Options()), view)
-    if isinstance(backend, Platform) and assistant_id is not None:
-
-        def of_thread(thread: Any, since: datetime | None = None) -> ThreadFollower:
-            return _on_platform(backend, checked_thread_id(thread), reader, options, past_errors, retry, since)
-
-        policy = retry or RetryPolicy()
-        batches = watch_assistant(backend, assistant_id, of_thread, policy=policy, poll=poll)
-        return _guarded(batches, reader, options, watches=True)
-    try:
-        thread, _ = _checked_ids(backend, thread_id, None)
-    except InvalidIdError as error:
-        return _error(error, options)
-    if isinstance(backend, Local):
-        batches = watched_local(backend, thread, reader, options, past_errors=past_errors, poll=poll)
+    if assistant_id is not None:
+        batches = backend.watch_assistant(assistant_id, reader, options, past_errors=past_errors, poll=poll)
     else:
-        batches = watch_thread(_on_platform(backend, thread, reader, options, past_errors, retry), poll)
+        try:
+            thread, _ = checked_ids(backend, thread_id, None)
+        except InvalidIdError as error:
+            return _once(_error(error, options))
+        batches = backend.watch(thread, reader, options, past_errors=past_errors, poll=poll)
     return _guarded(batches, reader, options, watches=True)
 
 
-async def cancel_run(
-    backend: Backend, thread_id: str, run_id: str | None, *, wait: float = CANCEL_WAIT
-) -> CancelResult:
-    """See `api.cancel`. `wait`: seconds in which the run, or each run of a platform, has to stop."""
-    thread, run = _checked_ids(backend, thread_id, run_id)
-    if isinstance(backend, Local):
-        return "stopping" if await cancel_local(backend, thread, run, wait=wait) == "stopping" else "stopped"
-    has_stopped = await PlatformThread(backend.client, thread, RetryPolicy()).cancel(run, wait)
-    return "stopped" if has_stopped else "stopping"
-
-
-def _checked_ids(backend: Backend, thread_id: str | None, run_id: str | None) -> tuple[str, str | None]:
+def checked_ids(backend: Backend, thread_id: str | None, run_id: str | None) -> tuple[str, str | None]:
     """The ids, if they are valid; raises `InvalidIdError`."""
-    in_url = isinstance(backend, Platform)
-    thread = checked_thread_id(thread_id, in_url=in_url)
-    return thread, None if run_id is None else checked_run_id(run_id, in_url=in_url)
-
-
-def _on_platform(
-    platform: Platform,
-    thread_id: str,
-    reader: Reader,
-    options: Options | None,
-    past_errors: PastErrors,
-    retry: RetryPolicy | None,
-    since: datetime | None = None,
-) -> ThreadFollower:
-    thread = PlatformThread(platform.client, thread_id, retry or RetryPolicy())
-    return ThreadFollower(platform, thread, reader, options, past_errors, since)
+    thread = checked_thread_id(thread_id, in_url=backend.ids_in_url)
+    return thread, None if run_id is None else checked_run_id(run_id, in_url=backend.ids_in_url)
 
 
 async def _guarded(batches: Batches, reader: Reader, options: Options | None, *, watches: bool = False) -> Batches:
@@ -195,8 +243,12 @@ async def _guarded(batches: Batches, reader: Reader, options: Options | None, *,
     except (PlatformError, ConnectionLost, InvalidIdError) as error:
         last = reader.view.terminal
         if last is None or (watches and last["type"] != "RUN_ERROR"):
-            yield to_batch([failed(error, options or Options())])
+            yield _error(error, options)
 
 
-async def _error(error: InvalidIdError, options: Options | None) -> Batches:
-    yield to_batch([failed(error, options or Options())])
+def _error(error: Exception, options: Options | None) -> Batch:
+    return to_batch([failed(error, options or Options())])
+
+
+async def _once(batch: Batch) -> Batches:
+    yield batch

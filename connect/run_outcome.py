@@ -19,6 +19,9 @@ with the failure in a custom event `past_error`: a page that raises every `RUN_E
 
 PAST_ERROR = "past_error"
 
+CancelResult = Literal["stopped", "stopping"]
+"""Whether a run has stopped, or its graph has not yet."""
+
 
 class Subgraph(NamedTuple):
     """A subgraph that waits for an answer: its values are not in its thread's yet."""

@@ -4,8 +4,8 @@ from dataclasses import replace
 from typing import Any
 
 from langgraph.types import StateSnapshot
-from langgraph_agui.connect.local.connect import connect_local
-from langgraph_agui.connect.local.source import Local
+from langgraph_agui.connect.backend import connect_batches
+from langgraph_agui.connect.local.backend import Local
 from langgraph_agui.translator import ClientView
 
 from .agui_client import VERSIONS, AguiClient, Answer, protocol
@@ -19,7 +19,7 @@ async def connected(
     """Connects, and reads to the end."""
     listener = Listener(view, protocol(version))
     options = replace(await source.options(), protocol_version=protocol(version))
-    return await listener.hear(connect_local(source, thread_id, listener.reader, options, **asked))
+    return await listener.hear(connect_batches(source, thread_id, options=options, view=view, **asked))
 
 
 def played(client: AguiClient, listener: Listener, version: str = VERSIONS[0], **holding: Any) -> Answer:

@@ -11,9 +11,9 @@ from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 
 from ..errors import ConnectionLost, PlatformError
+from ..platform.backend import Platform
 from ..platform.calls import retried
 from ..platform.retry import RetryPolicy
-from ..platform.source import Platform
 from .errors import Failure, Misuse, brief
 
 _SEARCHED = 100
@@ -57,7 +57,7 @@ async def platform_agents(client: LangGraphClient) -> dict[str, tuple[Platform, 
 async def input_channels(platform: Platform, messages_key: str) -> frozenset[str] | None:
     """What the input of an assistant's graph can write; None if the server does not say."""
     try:
-        return (await platform.places(messages_key, _ONCE)).channels
+        return (await platform.retrying(_ONCE).places(messages_key)).channels
     except (PlatformError, ConnectionLost):
         return None
 

@@ -19,10 +19,10 @@ from urllib.parse import urlsplit
 import uvicorn
 
 from ...translator import Options
-from ..backend import Backend
+from ..backend import Source
 from ..inputs import Intake
+from ..local.backend import Local
 from ..local.channels import input_channels_of
-from ..local.source import Local
 from ..serve import Agent, agui_app
 from .checkpointers import kept_threads
 from .errors import Failure, Misuse, brief
@@ -58,7 +58,7 @@ class _Found(NamedTuple):
     """A graph that is to be served. `channels`: what its input can write; None if that is not known."""
 
     name: str
-    source: Backend
+    source: Source
     description: str
     channels: frozenset[str] | None
 

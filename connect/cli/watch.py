@@ -13,10 +13,10 @@ from ag_ui.core import BaseEvent, RunErrorEvent
 
 from ...translator import encode
 from ..api import watch
-from ..backend import Backend
-from ..local.source import Local
+from ..backend import Source
+from ..local.backend import Local
+from ..platform.backend import Platform
 from ..platform.retry import RetryPolicy
-from ..platform.source import Platform
 from .checkpointers import kept_threads
 from .errors import Failure, Misuse
 from .graphs import built, imported
@@ -74,7 +74,7 @@ def _check(asked: Watched) -> None:
 
 
 @asynccontextmanager
-async def _source(asked: Watched) -> AsyncIterator[Backend]:
+async def _source(asked: Watched) -> AsyncIterator[Source]:
     async with AsyncExitStack() as lifetime:
         if is_url(asked.source):
             yield Platform(await lifetime.enter_async_context(reached(asked.source, asked.api_key)))

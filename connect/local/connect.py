@@ -1,4 +1,4 @@
-"""One thread of a compiled graph in this process: `connect_local` reads it, `cancel_local` stops its run.
+"""One thread of a compiled graph in this process: `attach_local` reads it, `cancel_local` stops its run.
 
 The registry is read first, and again after the checkpointer: a run may have started, or even ended, meanwhile. So the
 events are those of one moment.
@@ -7,7 +7,7 @@ events are those of one moment.
 from __future__ import annotations
 
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from langgraph.pregel import Pregel
 from langgraph.types import StateSnapshot
@@ -15,7 +15,7 @@ from langgraph.types import StateSnapshot
 from ...translator import Options
 from ...translator import events as agui
 from ..encoded import Batch, Batches, to_batch
-from ..errors import RunNotFoundError, UnreadableError, failed, log_context
+from ..errors import RunNotFoundError, log_context
 from ..idle import idle_events
 from ..readers import Reader, direct_options
 from ..run_outcome import PastErrors, RunOutcome
@@ -24,9 +24,7 @@ from .feed import Feed
 from .outcome import ended, needs_stops, outcome_without_checkpoint
 from .run import CANCEL_WAIT, Run, RunStatus
 from .run_store import LastRun, agent_of
-
-if TYPE_CHECKING:
-    from .source import Local
+from .source import GraphSource
 
 NOT_FOUND = "not_found"
 """The code for a run that was asked for and is neither active nor the thread's last."""
@@ -34,8 +32,8 @@ NOT_FOUND = "not_found"
 Graph = Pregel[Any, Any, Any, Any]
 
 
-async def connect_local(
-    source: Local,
+async def attach_local(
+    source: GraphSource,
     thread_id: str,
     reader: Reader,
     options: Options | None,
@@ -43,35 +41,13 @@ async def connect_local(
     run_id: str | None = None,
     past_errors: PastErrors = "error",
 ) -> Batches:
-    """The thread's state, its active run and the runs queued behind it, to their end; no events for an unknown thread,
-    or another agent's.
+    """Reads the thread, and returns its state, its active run and the runs queued behind it, to their end; no events
+    for an unknown thread, or another agent's.
 
     `options`: of a run that has ended; None gives the channels of the graph's output schema. `run_id`: this run alone;
-    one that is neither active nor the thread's last is `RUN_ERROR`, as is what the checkpointer raises.
+    one that is neither active nor the thread's last is `RUN_ERROR`. Raises `UnreadableError` if the checkpointer
+    raises.
     """
-    options = options or await source.options()
-    try:
-        opened = await open_local(source, thread_id, reader, options, run_id=run_id, past_errors=past_errors)
-    except UnreadableError as error:
-        event = failed(error, options)
-        reader.view.apply(event)
-        yield to_batch([event])
-        return
-    async with aclosing(opened) as batches:
-        async for batch in batches:
-            yield batch
-
-
-async def open_local(
-    source: Local,
-    thread_id: str,
-    reader: Reader,
-    options: Options | None,
-    *,
-    run_id: str | None = None,
-    past_errors: PastErrors = "error",
-) -> Batches:
-    """Reads the thread, and gives what `connect_local` emits. Raises `UnreadableError` if the checkpointer raises."""
     options = direct_options(options or await source.options())
     with reading(log_context(agent_of(source.graph, source.agent), thread_id, run_id)):
         now = await found(source, thread_id)
@@ -82,7 +58,7 @@ async def open_local(
     return batches if now is None or run_id is not None else _with_queued(batches, source, thread_id, reader, feed)
 
 
-async def _with_queued(batches: Batches, source: Local, thread_id: str, reader: Reader, feed: Feed) -> Batches:
+async def _with_queued(batches: Batches, source: GraphSource, thread_id: str, reader: Reader, feed: Feed) -> Batches:
     """The batches, and then those of the runs that are queued on the thread."""
 
     def is_queued() -> bool:
@@ -116,7 +92,7 @@ async def _present(
 
 
 async def cancel_local(
-    source: Local, thread_id: str, run_id: str | None = None, *, wait: float = CANCEL_WAIT
+    source: GraphSource, thread_id: str, run_id: str | None = None, *, wait: float = CANCEL_WAIT
 ) -> RunStatus:
     """Stops the thread's run, and waits up to `wait` seconds until its graph has stopped; the run's status then.
 
@@ -130,7 +106,7 @@ async def cancel_local(
     return await run.cancel(wait)
 
 
-async def found(source: Local, thread_id: str) -> Run | RunOutcome | None:
+async def found(source: GraphSource, thread_id: str) -> Run | RunOutcome | None:
     """The active run, or one that lingers, or else how the last one ended; None for an unknown thread."""
     graph, runs, place = source.graph, source.runs, source.place
     while True:

@@ -47,8 +47,8 @@ from ..readers import Reader
 from ..run_outcome import Subgraph
 from ..streams import models
 from .event_log import EventLog
+from .functions import context_for, running_functions
 from .summary import Outcome, RunSummary
-from .threads import context_for, running_functions
 
 RunStatus = Literal["running", "stopping", "finished", "interrupted", "failed", "cancelled"]
 

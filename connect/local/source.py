@@ -1,10 +1,10 @@
-"""A compiled graph as a source of runs: `Local`."""
+"""A compiled graph and its threads: `GraphSource`, all of `Local` but its verbs (`backend`)."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from copy import copy
-from typing import Any
+from typing import Any, Self
 from weakref import WeakKeyDictionary
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -20,19 +20,8 @@ _unused: WeakKeyDictionary[Graph, dict[str | None, set[str]]] = WeakKeyDictionar
 """By graph and agent: what clients have sent and the graph has no field for. A `Local` may be made for each request."""
 
 
-class Local:
-    """A compiled graph of this process, with or without a checkpointer.
-
-    - `agent`: the name under which runs of this graph are found, and to which their threads belong (see `owners`).
-      None: the graph object itself, so that a graph built anew for each request needs a name, and threads belong to no
-      agent.
-    - `runs`: the registry that has its runs; None: the event loop's default one.
-    - `shares_threads_with`: the agents whose threads it may use beside its own.
-    - `timeout`: seconds after which a run is stopped and fails with the code `timeout`; None is no limit.
-
-    Raises `TypeError` for anything but a compiled graph, and for one with a synchronous checkpointer; `ValueError` for
-    one text in place of names, and for a timeout that is not above 0.
-    """
+class GraphSource:
+    """A compiled graph, the registry of its runs and the agent that owns its threads; see `Local`."""
 
     def __init__(
         self,
@@ -68,7 +57,7 @@ class Local:
         """Where its threads are, as the registry knows it."""
         return place_of(self.graph, self.agent)
 
-    def named(self, agent: str, shares_threads_with: Iterable[str]) -> Local:
+    def named(self, agent: str, shares_threads_with: Iterable[str]) -> Self:
         """The same as it is served under a name: its own, if it has one."""
         same = copy(self)
         same.agent = self.agent or agent
@@ -86,7 +75,7 @@ class Local:
             return True
         return self.takes(await self.runs.owners.find((self.place, thread_id), saver, self.agent))
 
-    async def options(self, assistant_id: str | None = None) -> Options:
+    async def options(self) -> Options:
         """The options when none are given: the channels of the graph's output schema."""
         return options_for(self.graph)
 

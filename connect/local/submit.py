@@ -57,7 +57,7 @@ from .configs import graph_config
 from .owners import MARK
 from .run import Run
 from .run_store import agent_of
-from .source import Local
+from .source import GraphSource
 from .thread_state import Read, read, searched
 from .turns import Turn
 
@@ -67,7 +67,7 @@ _NOT_RUN: Final = "This input was queued, and did not run: the server is shuttin
 
 
 async def begin_local(
-    source: Local,
+    source: GraphSource,
     given: RunAgentInput,
     options: Options | None,
     intake: Intake,
@@ -84,7 +84,7 @@ async def begin_local(
 class _Submission:
     """One input, on its way to a run."""
 
-    def __init__(self, source: Local, request: RunRequest) -> None:
+    def __init__(self, source: GraphSource, request: RunRequest) -> None:
         self._source, self._graph, self._runs = source, source.graph, source.runs
         self._agent = agent_of(source.graph, source.agent)
         self._asking = request

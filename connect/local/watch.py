@@ -34,7 +34,7 @@ from .connect import found, outcome_at
 from .outcome import UNFINISHED
 from .run import Run
 from .run_store import agent_of
-from .source import Local
+from .source import GraphSource
 
 Event = dict[str, Any]
 
@@ -49,7 +49,7 @@ _STEPS = 100
 
 
 async def watched_local(
-    source: Local,
+    source: GraphSource,
     thread_id: str,
     reader: Reader,
     options: Options | None,
@@ -94,7 +94,7 @@ class _Watch:
     """What one reader has got of the thread."""
 
     def __init__(
-        self, source: Local, thread_id: str, reader: Reader, options: Options, past_errors: PastErrors
+        self, source: GraphSource, thread_id: str, reader: Reader, options: Options, past_errors: PastErrors
     ) -> None:
         self.is_over = False
         """Whether the checkpointer was given up."""
@@ -231,7 +231,7 @@ class _Watch:
         return [event]
 
 
-async def _mark_of(source: Local, thread_id: str) -> tuple[str, int] | None:
+async def _mark_of(source: GraphSource, thread_id: str) -> tuple[str, int] | None:
     """The thread's newest checkpoint, and how many writes it has since."""
     saver = source.graph.checkpointer
     if not isinstance(saver, BaseCheckpointSaver):

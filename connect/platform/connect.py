@@ -22,8 +22,8 @@ from ..readers import Reader, direct_options
 from ..run_outcome import PastErrors, RunOutcome, was_written, written_as
 from .attach import Attachment
 from .outcome import ACTIVE, is_of, run_outcome
-from .source import Platform
-from .thread import Answered, Look, PlatformThread, Runs, client_run_id
+from .source import PlatformSource
+from .thread import Answered, Look, Runs, client_run_id
 
 Event = dict[str, Any]
 
@@ -64,14 +64,14 @@ class ThreadFollower:
 
     def __init__(
         self,
-        platform: Platform,
-        thread: PlatformThread,
+        platform: PlatformSource,
+        thread_id: str,
         reader: Reader,
         options: Options | None,
         past_errors: PastErrors = "error",
         since: datetime | None = None,
     ) -> None:
-        self.thread = thread
+        self.thread = platform.thread_at(thread_id)
         self.reader = reader
         self.attached_run: str | None = None
         """The run that was attached to by the last `batches`."""
@@ -153,7 +153,7 @@ class ThreadFollower:
 
     async def _options_of(self, run: Answered | None) -> Options:
         """How this run is emitted: by the options that were given, or else by its assistant's output schema."""
-        given = self._options or await self._platform.options((run or {}).get("assistant_id"), self.thread.policy)
+        given = self._options or await self._platform.options((run or {}).get("assistant_id"))
         return direct_options(given)
 
     async def _attachment(self, run: Answered) -> Attachment:

@@ -43,12 +43,11 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 import orjson
 
-if TYPE_CHECKING:
-    from .http import Received
+from .http import Received
 
 _START: Final = "0-0"
 _LAST: Final = 999_999
@@ -59,7 +58,7 @@ _LIVE_AFTER: Final = 250
 _TIMED = re.compile(r"(\d+)-(\d+)")
 _COUNTED = re.compile(r"((?:.+_)?)(\d+)")
 
-_Event = tuple["Received", int]
+_Event = tuple[Received, int]
 """An event, and what it is but for its id."""
 _State = Literal["kept", "rewound", "guessing", "repeating", "live"]
 

@@ -1,12 +1,20 @@
-"""A LangGraph server as a source of runs: `Platform`. It requests the schemas of its graphs, and nothing else."""
+"""A LangGraph server and one of its assistants: `PlatformSource`, all of `Platform` but its verbs (`backend`). Only the
+schemas of assistants are requested here.
+
+What a platform answers depends on who requests it, so schemas are kept by the credentials of the request: the headers
+of its client. They expire, because an assistant can be given another graph. Credentials are kept as digests only.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from copy import copy
+from hashlib import sha256
+from typing import Any, Final, Self
 from uuid import UUID
 
-from langgraph.pregel.remote import RemoteGraph
 from langgraph_sdk.client import LangGraphClient, SyncLangGraphClient
 
 from ...translator import Options
@@ -15,63 +23,71 @@ from ..errors import PlatformError
 from ..inputs.channels import InputChannels, input_channels_of_schemas
 from .calls import retried
 from .retry import RetryPolicy
-from .schemas import SchemaCache, Schemas
-from .thread import NOT_FOUND
+from .thread import NOT_FOUND, PlatformThread
 
 _HAS_NONE = (NOT_FOUND, 405, 501)
 """The statuses of a server that does not have what was requested."""
 
 
-class Platform:
-    """A server that speaks LangGraph Platform's interface: the platform itself, `langgraph dev`, Aegra.
+Schemas = Mapping[str, Any]
 
-    `client`: of `langgraph_sdk.get_client()`; its address, headers and transport are used, never closed.
-    `assistant_id`: the assistant whose output schema has the channels that are visible; None: that of each run.
-    Raises `TypeError` for what is no asynchronous client.
-    """
+EXPIRES_AFTER: Final = 300.0
+"""Seconds for which schemas are kept."""
+_MOST: Final = 256
+"""Entries that are kept; beyond, the oldest goes."""
+
+
+class PlatformSource:
+    """A server, one of its assistants, and how a server that can't be reached is retried; see `Platform`."""
 
     def __init__(self, client: LangGraphClient, assistant_id: str | None = None) -> None:
         if not isinstance(client, LangGraphClient):
             raise TypeError(f"Platform: expected an asynchronous client of langgraph_sdk, got {type_of(client)}")
         self.client = client
         self.assistant_id = assistant_id
+        self.policy = RetryPolicy()
         self._schemas = SchemaCache()
         self.unused: set[str] = set()
         """The kinds of what clients have sent and the assistant has no field for."""
 
-    def named(self, agent: str, shares_threads_with: Iterable[str]) -> Platform:
-        """The same as it is served under a name. A platform's threads belong to no agent."""
-        return self
+    def thread_at(self, thread_id: str) -> PlatformThread:
+        """The requests about one of its threads."""
+        return PlatformThread(self.client, thread_id, self.policy)
 
-    def through(self, client: LangGraphClient) -> Platform:
-        """The same, by another client. It has the schemas that a client with the same credentials was given."""
-        same = Platform(client, self.assistant_id)
-        same._schemas, same.unused = self._schemas, self.unused
+    def retrying(self, policy: RetryPolicy) -> Self:
+        """The same, with another policy."""
+        same = copy(self)
+        same.policy = policy
         return same
 
-    async def options(self, assistant_id: str | None = None, policy: RetryPolicy | None = None) -> Options:
+    def through(self, client: LangGraphClient) -> Self:
+        """The same, by another client. It has the schemas that a client with the same credentials was given."""
+        same = copy(self)
+        same.client = client
+        return same
+
+    async def options(self, assistant_id: str | None = None) -> Options:
         """The options when none are given: the channels of the assistant's output schema.
 
-        `assistant_id`: the assistant of the run. `policy`: how long a server that can't be reached is waited for. All
-        channels, where the server has no schemas; none, where it has, but not (any more) of the run's assistant. Raises
-        `PlatformError` and `ConnectionLost` where it refuses, or does not know the assistant that this `Platform` was
-        given, because then nothing may be visible.
+        `assistant_id`: the assistant of the run. All channels, where the server has no schemas; none, where it has, but
+        not (any more) of the run's assistant. Raises `PlatformError` and `ConnectionLost` where it refuses, or does not
+        know the assistant that this `Platform` was given, because then nothing may be visible.
         """
         wanted = self.assistant_id if is_assistant_id(self.assistant_id) else assistant_id or self.assistant_id
         if wanted is None:
             return Options()
         try:
-            return options_for_schemas(await self.schemas(wanted, policy))
+            return options_for_schemas(await self.schemas(wanted))
         except PlatformError as error:
             if error.status not in _HAS_NONE:
                 raise
-            if not await self._has_assistants(policy):
+            if not await self._has_assistants():
                 return Options()  # all that it answers is public
             if wanted == self.assistant_id:
                 raise
             return Options(state_include=frozenset())
 
-    async def schemas(self, wanted: str, policy: RetryPolicy | None = None) -> Schemas:
+    async def schemas(self, wanted: str) -> Schemas:
         """The schemas of an assistant, or of the first one of a graph; kept for a while, by the client's credentials.
 
         Raises `PlatformError` (404 for an assistant that is not there, and where there are no schemas) and
@@ -79,47 +95,38 @@ class Platform:
         """
         known = self._schemas.get(self.client, wanted)
         if known is None:
-            known = await self._requested(wanted, policy or RetryPolicy())
+            known = await self._requested(wanted)
             self._schemas.put(self.client, wanted, known)
         return known
 
-    async def places(self, messages_key: str, policy: RetryPolicy) -> InputChannels:
+    async def places(self, messages_key: str) -> InputChannels:
         """Where a client's input goes in the assistant's graph. Which of its channels have a reducer, no platform says:
         see `Intake.replaced`. Raises as `schemas` does, but for what is not there."""
         try:
-            schemas = await self.schemas(str(self.assistant_id), policy)
+            schemas = await self.schemas(str(self.assistant_id))
         except PlatformError as error:
             if error.status not in _HAS_NONE:
                 raise
             schemas = {}
         return input_channels_of_schemas(schemas, messages_key)
 
-    async def _has_assistants(self, policy: RetryPolicy | None) -> bool:
+    async def _has_assistants(self) -> bool:
         """Whether the server has assistants: then it has their schemas, but not those of one that is unknown."""
         try:
-            return bool(await retried(lambda: self.client.assistants.search(limit=1), policy or RetryPolicy()))
+            return bool(await retried(lambda: self.client.assistants.search(limit=1), self.policy))
         except PlatformError as error:
             if error.status not in _HAS_NONE:
                 raise
             return False
 
-    async def _requested(self, wanted: str, policy: RetryPolicy) -> Schemas:
+    async def _requested(self, wanted: str) -> Schemas:
         """The schemas as the server has them: by an assistant's id only."""
         if not is_assistant_id(wanted):
-            found = await retried(lambda: self.client.assistants.search(graph_id=wanted, limit=1), policy)
+            found = await retried(lambda: self.client.assistants.search(graph_id=wanted, limit=1), self.policy)
             if not found:
                 raise PlatformError(NOT_FOUND, f"There is no assistant of a graph {wanted!r}.")
             wanted = str(found[0]["assistant_id"])
-        return await retried(lambda: self.client.assistants.get_schemas(wanted), policy)
-
-
-def platform_of(given: Any) -> Platform | None:
-    """The platform that `given` is or stands for: a `Platform`, an asynchronous client, or a `RemoteGraph` with one."""
-    if isinstance(given, Platform):
-        return given
-    if isinstance(given, RemoteGraph) and isinstance(given.client, LangGraphClient):
-        return Platform(given.client, given.assistant_id)
-    return Platform(given) if isinstance(given, LangGraphClient) else None
+        return await retried(lambda: self.client.assistants.get_schemas(wanted), self.policy)
 
 
 def type_of(given: object) -> str:
@@ -135,3 +142,39 @@ def is_assistant_id(name: str | None) -> bool:
     except ValueError:
         return False
     return True
+
+
+class SchemaCache:
+    """Schemas by assistant and credentials. `clock`: seconds, of any origin."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._entries: OrderedDict[tuple[str, bytes], tuple[float, Schemas]] = OrderedDict()
+
+    def get(self, client: LangGraphClient, assistant: str) -> Schemas | None:
+        """The schemas of an assistant (or of a graph, by its name) as this client was given them; None if they are not
+        kept, or not any more."""
+        key = assistant, _credentials(client)
+        until, schemas = self._entries.get(key, (-1.0, {}))
+        if until > self._clock():
+            return schemas
+        self._entries.pop(key, None)
+        return None
+
+    def put(self, client: LangGraphClient, assistant: str, schemas: Schemas) -> None:
+        """Keeps what this client was given."""
+        key = assistant, _credentials(client)
+        self._entries.pop(key, None)
+        self._entries[key] = self._clock() + EXPIRES_AFTER, schemas
+        if len(self._entries) > _MOST:
+            self._entries.popitem(last=False)
+
+
+def _credentials(client: LangGraphClient) -> bytes:
+    """A digest of what this client's requests are authenticated by."""
+    http = client.http.client
+    digest = sha256()
+    for name, value in sorted((name.lower(), value) for name, value in http.headers.raw):
+        digest.update(b"%d:%d:" % (len(name), len(value)) + name + value)
+    digest.update(str(id(http.auth) if http.auth is not None else 0).encode())
+    return digest.digest()

@@ -53,9 +53,8 @@ from ..readers import Reader
 from ..run_outcome import PastErrors, Subgraph
 from .attach import Attachment
 from .outcome import ACTIVE, subgraphs
-from .retry import RetryPolicy
 from .run_stream import run_events
-from .source import Platform
+from .source import PlatformSource
 from .thread import RUN_ID, Answered, Look, PlatformThread, client_run_id, has_kwargs
 from .thread_state import checkpoint_of, create_arguments, last_of, thread_state_of
 
@@ -68,26 +67,25 @@ _STRATEGIES = {"reject": "reject", "queue": "enqueue", "cancel": "interrupt"}
 
 
 async def begin_platform(
-    source: Platform,
+    source: PlatformSource,
     given: RunAgentInput,
     options: Options | None,
     intake: Intake,
     past_errors: PastErrors,
-    retry: RetryPolicy | None,
 ) -> Batches:
     """See `submit.submit`. Raises `InvalidInputError` for a platform without an assistant: it has nothing to run."""
-    thread = PlatformThread(source.client, checked_thread_id(given.thread_id), retry or RetryPolicy())
+    thread = source.thread_at(checked_thread_id(given.thread_id))
     checked_run_id(given.run_id, in_url=False)
     if source.assistant_id is None:
         raise InvalidInputError("expected a Platform with an assistant_id to run something, got one without")
-    request = await RunRequest.of(given, options or await source.options(policy=thread.policy), intake, past_errors)
+    request = await RunRequest.of(given, options or await source.options(), intake, past_errors)
     return await _Beginning(source, thread, request).begun()
 
 
 class _Beginning:
     """One input, on its way to a run."""
 
-    def __init__(self, source: Platform, thread: PlatformThread, request: RunRequest) -> None:
+    def __init__(self, source: PlatformSource, thread: PlatformThread, request: RunRequest) -> None:
         self._source, self._thread, self._request = source, thread, request
         self._given, self._options, self._intake = request.given, request.options, request.intake
         self._reader = Reader(request.options, request.view)
@@ -172,7 +170,7 @@ class _Beginning:
         new = wanted.messages if isinstance(wanted, Begin | Fork) else None
         if is_queued and checkpoint_id is None:
             at = replace(at, messages=())  # whether a call that waits now will wait then is not known
-        places = await self._source.places(self._options.messages_key, self._thread.policy)
+        places = await self._source.places(self._options.messages_key)
         places = replace(places, reducers=frozenset(self._intake.replaced))
         goes_in = graph_input(self._given, new, at, places, self._intake, self._request.added)
         lost = without_place(places, self._given, self._intake, at.values, self._options)

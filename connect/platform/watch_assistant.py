@@ -18,8 +18,7 @@ from typing import Any
 from ..encoded import Batches
 from .calls import retried
 from .connect import ThreadFollower, is_due
-from .retry import RetryPolicy
-from .source import Platform, is_assistant_id
+from .source import PlatformSource, is_assistant_id
 
 _THREADS = 100
 """Threads that are looked through each time, those first that changed last."""
@@ -27,11 +26,10 @@ _REMEMBERED = 1000
 
 
 async def watch_assistant(
-    platform: Platform,
+    platform: PlatformSource,
     assistant_id: str,
     follower_of: Callable[[str, datetime], ThreadFollower],
     *,
-    policy: RetryPolicy,
     poll: float,
 ) -> Batches:
     """Every run of the assistant that begins from now on, or is active, with its thread's id.
@@ -39,7 +37,7 @@ async def watch_assistant(
     `assistant_id`: its id, or the name of its graph. `follower_of`: a follower of a thread, for runs made
     since a time. Raises `PlatformError` and `ConnectionLost`.
     """
-    threads = await _threads(platform, assistant_id, policy)
+    threads = await _threads(platform, assistant_id)
     begun = max((_changed(thread) for thread in threads), default=datetime.min.replace(tzinfo=UTC))
     seen = OrderedDict((str(thread["thread_id"]), _Seen(_changed(thread))) for thread in reversed(threads))
     while True:
@@ -58,7 +56,7 @@ async def watch_assistant(
         while len(seen) > _REMEMBERED:
             seen.popitem(last=False)
         await asyncio.sleep(poll)
-        threads = await _threads(platform, assistant_id, policy)
+        threads = await _threads(platform, assistant_id)
 
 
 class _Seen:
@@ -70,7 +68,7 @@ class _Seen:
         self.follower: ThreadFollower | None = None
 
 
-async def _threads(platform: Platform, assistant_id: str, policy: RetryPolicy) -> list[Any]:
+async def _threads(platform: PlatformSource, assistant_id: str) -> list[Any]:
     """The assistant's threads, those first that changed last."""
     which = {"assistant_id" if is_assistant_id(assistant_id) else "graph_id": assistant_id}
     threads = platform.client.threads
@@ -82,7 +80,7 @@ async def _threads(platform: Platform, assistant_id: str, policy: RetryPolicy) -
             sort_order="desc",
             select=["thread_id", "status", "updated_at"],
         ),
-        policy,
+        platform.policy,
     )
 
 

@@ -12,13 +12,12 @@ from ag_ui.core import AgentCapabilities
 from starlette.requests import Request
 
 from ...translator import Options
-from ..backend import Backend, Source, backend_of, check_intake
+from ..backend import Backend, Source, backend_of
 from ..inputs import Intake
 from ..local.checkpointers import has_checkpointer
-from ..local.source import Local, names_of_agents
+from ..local.source import names_of_agents
+from ..platform.forwarded_headers import checked_names
 from ..platform.retry import RetryPolicy
-from ..platform.source import Platform
-from .forwarded_headers import checked_names, forwarded
 
 RESERVED = ("health", "info", "ready", "watch")
 """Names that are routes. `agent` is allowed: paths below `/agent/` are longer than those below an agent's name, and
@@ -69,19 +68,19 @@ class Agent:
     headers: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "source", backend_of(self.source))
+        object.__setattr__(self, "source", backend_of(self.source, self.retry))
         object.__setattr__(self, "shares_threads_with", names_of_agents(self.shares_threads_with))
         object.__setattr__(self, "headers", checked_names(self.headers))
-        if self.headers and not isinstance(self.backend, Platform):
+        if self.headers and self.backend.graph is not None:
             raise ValueError("headers: expected none for a graph of this process: they are sent on to a platform")
         if not (isinstance(self.intake, Intake) or callable(self.intake)):
             raise TypeError(f"intake: expected an Intake or what makes one, got {type(self.intake).__name__}")
         if isinstance(self.intake, Intake):
-            check_intake(self.backend, self.intake, self.options)
+            self.backend.check_intake(self.intake, self.options)
 
     @property
     def backend(self) -> Backend:
-        """The source as a `Local` or a `Platform`."""
+        """The source as what has its threads and runs it."""
         return backend_of(self.source)
 
     def named(self, name: str) -> Agent:
@@ -90,8 +89,7 @@ class Agent:
 
     def source_for(self, request: Request) -> Backend:
         """The source for this request: a platform is sent the request's `headers`."""
-        source = self.backend
-        return forwarded(source, request.headers, self.headers) if isinstance(source, Platform) else source
+        return self.backend.with_headers(request.headers.raw, self.headers)
 
     async def intake_for(self, request: Request) -> Intake:
         """The intake for this request."""
@@ -102,12 +100,7 @@ class Agent:
 
     async def options_for(self, source: Backend, version: str | None) -> Options:
         """The options for a client of this protocol version. Raises as `Platform.options`."""
-        if self.options is not None:
-            options = self.options
-        elif isinstance(source, Platform):
-            options = replace(await source.options(policy=self.retry), error_detail="code")
-        else:
-            options = replace(await source.options(), error_detail="code")
+        options = self.options or replace(await source.options(), error_detail="code")
         return replace(options, protocol_version=version)
 
 
@@ -131,6 +124,6 @@ def agents_of(given: Agents) -> dict[str, Agent]:
         except TypeError as error:
             raise TypeError(f"agents: {name!r}: {error}") from None
         found[name] = agent = agent.named(name)
-        if isinstance(agent.backend, Local) and not has_checkpointer(agent.backend.graph):
+        if agent.backend.graph is not None and not has_checkpointer(agent.backend.graph):
             _log.warning("The graph of agent %r has no checkpointer: its threads are forgotten after each run.", name)
     return found

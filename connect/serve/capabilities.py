@@ -32,7 +32,6 @@ from ...translator import Options
 from ..inputs.channels import TOOLS
 from ..local.channels import input_channels_of
 from ..local.checkpointers import has_checkpointer
-from ..local.source import Local
 from ..local.thread_state import own_tools
 from .agents import Agent
 
@@ -55,7 +54,7 @@ def capabilities(agent: Agent) -> dict[str, Any]:
     declared = agent.capabilities
     if declared is None:
         options = agent.options or Options()
-        graph = agent.backend.graph if isinstance(agent.backend, Local) else None
+        graph = agent.backend.graph
         seen = _of_any(options, keeps=graph is None or has_checkpointer(graph))
         if graph is not None:
             _add(seen, graph, options)

@@ -17,7 +17,6 @@ import orjson
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from ..backend import CancelResult
 from ..errors import (
     INTERNAL,
     ConnectionLost,
@@ -30,6 +29,7 @@ from ..errors import (
     UnreadableError,
     code_of,
 )
+from ..run_outcome import CancelResult
 
 RETRY_AFTER = 2
 """The `Retry-After` of a request that was refused for want of capacity, in seconds."""

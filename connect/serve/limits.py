@@ -8,8 +8,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, fields
 
 from ..backend import Backend
-from ..local.run_store import Runs
-from ..local.source import Local
 from .errors import too_much
 
 
@@ -63,7 +61,7 @@ class Capacity:
 
     def __init__(self, limits: Limits, sources: Iterable[Backend]) -> None:
         self._limits = limits
-        self._locals = [source for source in sources if isinstance(source, Local)]
+        self._sources = tuple(sources)
         self.readers = 0
         """Event streams that are open."""
         self.starting = 0
@@ -92,5 +90,5 @@ class Capacity:
             self.starting -= 1
 
     def _of_this_process(self) -> int:
-        registries: set[Runs] = {source.runs for source in self._locals}
-        return sum(runs.busy for runs in registries)
+        registries = {source.runs for source in self._sources}
+        return sum(runs.busy for runs in registries if runs is not None)

@@ -9,14 +9,7 @@ import asyncio
 import logging
 from collections.abc import Mapping
 
-from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import BaseCheckpointSaver
-
 from ..backend import Backend
-from ..platform.source import Platform
-
-_PROBED: RunnableConfig = {"configurable": {"thread_id": "agui-ready", "checkpoint_ns": ""}}
-"""A thread that nothing is written to: an empty answer will do."""
 
 _log = logging.getLogger(__name__)
 
@@ -29,8 +22,7 @@ class Readiness:
         self._timeout = timeout
         self._probed: dict[int, tuple[Backend, list[str]]] = {}
         for name, backend in backends.items():
-            depends_on = backend.client if isinstance(backend, Platform) else backend.graph.checkpointer
-            self._probed.setdefault(id(depends_on), (backend, []))[1].append(name)
+            self._probed.setdefault(id(backend.depends_on[1]), (backend, []))[1].append(name)
         self._probe: asyncio.Task[list[str]] | None = None
 
     async def not_ready(self) -> list[str]:
@@ -46,25 +38,14 @@ class Readiness:
 
     async def _fails(self, backend: Backend, names: list[str]) -> list[str]:
         """The names, if what these agents depend on does not answer."""
-        what = "platform" if isinstance(backend, Platform) else "checkpointer"
         try:
             async with asyncio.timeout(self._timeout):
-                await _answers(backend)
+                await backend.probe()
         except TimeoutError:
             reason = f"no answer within {self._timeout:g} seconds"
         except Exception as error:
             reason = f"{type(error).__name__}: {error}"
         else:
             return []
-        _log.warning("Not ready: the %s of agents %s: %s", what, ", ".join(names), reason)
+        _log.warning("Not ready: the %s of agents %s: %s", backend.depends_on[0], ", ".join(names), reason)
         return names
-
-
-async def _answers(backend: Backend) -> None:
-    """Raises what the checkpointer or the platform raises."""
-    if isinstance(backend, Platform):
-        response = await backend.client.http.client.get("/ok")
-        if response.is_server_error:
-            raise ConnectionError(f"HTTP status {response.status_code}")
-    elif isinstance(saver := backend.graph.checkpointer, BaseCheckpointSaver):
-        await saver.aget_tuple(_PROBED)

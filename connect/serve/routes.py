@@ -16,7 +16,6 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from ..api import HEARTBEAT
-from ..local.run_store import agent_of
 from .agent_routes import AgentRoutes
 from .agents import Agents, agents_of
 from .body import read
@@ -52,7 +51,7 @@ class AguiRoutes(list[BaseRoute]):
         finally:
             await service.closing.aclose()
             for source in service.locals:
-                await source.runs.stop(agent_of(source.graph, source.agent), source.place)
+                await source.stop()
 
 
 def agui_routes(

@@ -16,14 +16,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ...translator import PROTOCOL_VERSION, ClientView
-from ..backend import Backend, cancel_run, connect_batches, submit, watch_batches
+from ..backend import Backend, connect_batches, open_thread, watch_batches
 from ..encoded import Batches
 from ..errors import RunNotFoundError, checked_run_id, checked_thread_id
-from ..local.connect import open_local
-from ..local.run_store import agent_of
-from ..local.source import Local
-from ..platform.source import Platform
-from ..readers import Reader, direct_options
+from ..readers import direct_options
 from ..run_outcome import PastErrors
 from .agents import Agent
 from .bodies import Bodies
@@ -57,8 +53,8 @@ class Service:
         self.limits = limits
         self.closing = closing
         self.places = Capacity(limits, [agent.backend for agent in agents.values()])
-        self.locals = [agent.backend for agent in agents.values() if isinstance(agent.backend, Local)]
-        """The sources in this process."""
+        self.locals: list[Backend] = [agent.backend for agent in agents.values() if agent.backend.graph is not None]
+        """The backends whose graphs are in this process."""
         self.bodies = Bodies(limits)
         self.readiness = Readiness({name: agent.backend for name, agent in agents.items()}, limits.ready_timeout)
         self._heartbeat = heartbeat
@@ -86,7 +82,7 @@ class Service:
     async def admit(self, request: Request, action: Action, name: str, thread_id: str) -> tuple[Agent, Backend]:
         """The agent, and its source for this request, if the user may do this with this thread. Raises `Refusal`."""
         agent = self.agent(name)
-        checked_thread_id(thread_id, in_url=isinstance(agent.backend, Platform))
+        checked_thread_id(thread_id, in_url=agent.backend.ids_in_url)
         await self.users.authorize(request, action, name, thread_id)
         return agent, agent.source_for(request)
 
@@ -120,7 +116,7 @@ class Service:
         agent's intake says; one that leaves before that has asked all the same. `is_direct`: the client is known to
         read the stream itself."""
         agent, source = await self.admit(request, "run", name, given.thread_id)
-        checked_run_id(given.run_id, in_url=isinstance(source, Platform))
+        checked_run_id(given.run_id, in_url=source.ids_in_url)
         with ExitStack() as places:
             places.enter_context(self.places.reader())
             place = places.enter_context(ExitStack())
@@ -129,16 +125,10 @@ class Service:
             if is_direct:
                 options = direct_options(options)
             intake = await agent.intake_for(request)
-            batches = await submit(
-                source,
-                given,
-                options=options,
-                intake=intake,
-                retry=agent.retry,
-                past_errors=past_errors,
-                queue=self.limits.queue,
+            batches = await source.submit(
+                given, options=options, intake=intake, past_errors=past_errors, queue=self.limits.queue
             )
-            if not isinstance(source, Platform):
+            if source.runs is not None:
                 place.close()  # the registry counts it from here on
             return self._stream(batches, source, name, given.thread_id, given.protocol_version, places.pop_all(), adapt)
 
@@ -161,19 +151,10 @@ class Service:
         with ExitStack() as places:
             places.enter_context(self.places.reader())
             options = await agent.options_for(source, version)
-            if isinstance(source, Local) and refuses:
-                reader = Reader(direct_options(options), view)
-                batches = await open_local(source, thread_id, reader, options, run_id=run_id, past_errors=past_errors)
-            else:
-                batches = connect_batches(
-                    source,
-                    thread_id,
-                    run_id=run_id,
-                    options=options,
-                    view=view,
-                    past_errors=past_errors,
-                    retry=agent.retry,
-                )
+            how: dict[str, Any] = {"run_id": run_id, "options": options, "view": view, "past_errors": past_errors}
+            batches = (
+                await open_thread(source, thread_id, **how) if refuses else connect_batches(source, thread_id, **how)
+            )
             return self._stream(batches, source, name, thread_id, version, places.pop_all(), adapt)
 
     async def thread_state(self, request: Request, name: str, given: RunAgentInput) -> Batches:
@@ -181,7 +162,7 @@ class Service:
         agent = self.agent(name)
         source = agent.source_for(request)
         options = await agent.options_for(source, given.protocol_version)
-        state = connect_batches(source, given.thread_id, options=options, past_errors="custom", retry=agent.retry)
+        state = connect_batches(source, given.thread_id, options=options, past_errors="custom")
         async with aclosing(state) as batches:
             async for batch in batches:
                 yield batch
@@ -192,7 +173,7 @@ class Service:
         with ExitStack() as places:
             places.enter_context(self.places.reader())
             options = await agent.options_for(source, PROTOCOL_VERSION)
-            batches = watch_batches(source, thread_id, options=options, retry=agent.retry)
+            batches = watch_batches(source, thread_id, options=options)
             return self._stream(batches, source, name, thread_id, PROTOCOL_VERSION, places.pop_all(), None, stays=True)
 
     async def stop(self, request: Request, name: str, thread_id: str, run_id: str | None = None) -> Response:
@@ -200,14 +181,14 @@ class Service:
         interrupted, but the run's readers have its end."""
         _, source = await self.admit(request, "stop", name, thread_id)
         try:
-            return stop_response(await cancel_run(source, thread_id, run_id, wait=self.limits.stop_timeout))
+            return stop_response(await source.cancel(thread_id, run_id, wait=self.limits.stop_timeout))
         except RunNotFoundError:
             return stop_response(None)
 
     def _stop_queued(self) -> None:
         """Cancels queued inputs when the server begins to stop; their readers get a terminal event."""
         for source in self.locals:
-            source.runs.stop_queued(agent_of(source.graph, source.agent), source.place)
+            source.stop_queued()
 
     def _stream(
         self,
@@ -226,7 +207,7 @@ class Service:
             self.closing,
             version=version,
             heartbeat=self._heartbeat,
-            message=_CONTINUES if isinstance(source, Platform) else _ENDS_HERE,
+            message=_CONTINUES if source.runs is None else _ENDS_HERE,
             place=place,
             send_timeout=self.limits.send_timeout,
             agent=name,

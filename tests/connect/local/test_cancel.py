@@ -3,9 +3,9 @@
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph_agui.connect.errors import RunNotFoundError
+from langgraph_agui.connect.local.backend import Local
 from langgraph_agui.connect.local.connect import cancel_local
 from langgraph_agui.connect.local.run_store import Runs
-from langgraph_agui.connect.local.source import Local
 
 from tests.paced import HELLO, Point, on, quick, waiting
 

@@ -9,9 +9,9 @@ import pytest
 from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
-from langgraph_agui.connect.local.connect import connect_local
+from langgraph_agui.connect.backend import connect_batches
+from langgraph_agui.connect.local.backend import Local
 from langgraph_agui.connect.local.run_store import Runs
-from langgraph_agui.connect.local.source import Local
 
 from fixtures import FIXTURES, Fixture
 from fixtures.run import Conversation
@@ -156,7 +156,7 @@ async def test_a_running_run_is_followed_from_where_it_is_to_its_end(
         await point.reached.wait()
         await turns()
         listener = Listener(version=protocol(version))
-        async with aclosing(connect_local(Local(graph, runs=runs), "t", listener.reader, None)) as told:
+        async with aclosing(await Local(graph, runs=runs).attach("t", listener.reader, None)) as told:
             listener.take(await anext(told))
             point.open.set()
             await listener.hear(told)
@@ -172,7 +172,7 @@ async def test_closing_the_stream_stops_no_run() -> None:
     async with Runs() as runs:
         run = runs.start(graph, HELLO, on("t"))
         listener = Listener()
-        async with aclosing(connect_local(Local(graph, runs=runs), "t", listener.reader, None)) as told:
+        async with aclosing(await Local(graph, runs=runs).attach("t", listener.reader, None)) as told:
             await anext(told)
         await point.reached.wait()
         assert (run.status, run.readers) == ("running", 0)
@@ -272,6 +272,6 @@ async def test_a_checkpointer_that_raises_is_an_error_with_a_code(detail: Any) -
     source = Local(graph, runs=Runs())
     listener = Listener()
     options = replace(await source.options(), error_detail=detail)
-    await listener.hear(connect_local(source, "t", listener.reader, options))
+    await listener.hear(connect_batches(source, "t", options=options))
     assert [(event["type"], event["code"]) for event in listener.events] == [("RUN_ERROR", "unreadable_thread")]
     assert ("disk" in listener.events[0]["message"]) == (detail in ("message", "full"))

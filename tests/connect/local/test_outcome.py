@@ -7,8 +7,8 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command
+from langgraph_agui.connect.local.backend import Local
 from langgraph_agui.connect.local.run_store import Runs
-from langgraph_agui.connect.local.source import Local
 
 from fixtures import FIXTURES
 from tests.agui_client import VERSIONS, AguiClient, protocol

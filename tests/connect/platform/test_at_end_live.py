@@ -70,7 +70,9 @@ async def streamed(run: Started) -> bytes:
 
 def logged(caplog: pytest.LogCaptureFixture) -> list[str]:
     """What `outcome` has logged."""
-    return [record.getMessage() for record in caplog.records if record.name == "langgraph_agui.connect.platform.at_end"]
+    return [
+        record.getMessage() for record in caplog.records if record.name == "langgraph_agui.connect.platform.backend"
+    ]
 
 
 @pytest.mark.parametrize("name", NAMES)

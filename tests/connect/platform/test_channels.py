@@ -6,7 +6,7 @@ import pytest
 from ag_ui.core import Message, RunAgentInput, UserMessage
 from langgraph_agui.connect import run
 from langgraph_agui.connect.inputs import Intake
-from langgraph_agui.connect.platform.source import Platform
+from langgraph_agui.connect.platform.backend import Platform
 
 from tests.backend import Backend
 from tests.gates import gates

@@ -1,6 +1,6 @@
 """How long a platform's schemas are kept, and for which client."""
 
-from langgraph_agui.connect.platform.schemas import EXPIRES_AFTER, SchemaCache
+from langgraph_agui.connect.platform.source import EXPIRES_AFTER, SchemaCache
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 

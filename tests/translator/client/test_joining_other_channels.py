@@ -10,9 +10,8 @@ import pytest
 from langchain_core.messages import BaseMessage, HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph, add_messages
-from langgraph_agui.connect.local.connect import connect_local
+from langgraph_agui.connect.local.backend import Local
 from langgraph_agui.connect.local.run_store import Runs
-from langgraph_agui.connect.local.source import Local
 from langgraph_agui.translator import Options
 from typing_extensions import TypedDict
 
@@ -73,7 +72,7 @@ async def test_at_every_cut_texts_come_from_their_beginning(name: str, version: 
     async def joins(sofar: str) -> None:
         await until(lambda: not sofar or any(message.get("content") == sofar for message in run.view.messages))
         listener = Listener(version=protocol(version))
-        batches = connect_local(source, "t", listener.reader, options)
+        batches = await source.attach("t", listener.reader, options)
         listener.take(await anext(batches))
         assert not sofar or sofar in [message.get("content") for message in listener.view.messages]
         joined.append(asyncio.create_task(listener.hear(batches)))

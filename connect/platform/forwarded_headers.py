@@ -1,5 +1,5 @@
-"""A platform as the user of a request sees it: by the same connections, with some of the request's headers. Never
-which.
+"""A platform as the user of a request sees it: a client of the same connections, with some of the request's headers.
+Which they are is the owner's choice.
 
 Of the owner's client that is its address, its headers, its timeouts and its transport. Its cookies are not shared among
 those who ask; nor are parameters that it puts into every URL."""
@@ -10,9 +10,6 @@ from collections.abc import Iterable
 
 import httpx
 from langgraph_sdk.client import LangGraphClient
-from starlette.datastructures import Headers
-
-from ..platform.source import Platform
 
 _NAME_CHARACTERS = frozenset("!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz")
 _OURS = frozenset(
@@ -49,18 +46,16 @@ def checked_names(names: Iterable[str]) -> tuple[str, ...]:
     return lowered
 
 
-def forwarded(platform: Platform, headers: Headers, names: tuple[str, ...]) -> Platform:
-    """The platform with those of a request's headers that are named. The client's own of these names are not sent, also
+def forwarded(given: LangGraphClient, headers: Iterable[tuple[bytes, bytes]], names: Iterable[str]) -> LangGraphClient:
+    """The client with those of a request's headers that are named. The client's own of these names are not sent, also
     where the request has none: a user without credentials must not be taken for the server.
 
     Its requests go through the given client's own connections. It owns nothing, so there is nothing to close.
     """
-    if not names:
-        return platform
-    http: httpx.AsyncClient = platform.client.http.client
+    http: httpx.AsyncClient = given.http.client
     named = {name.encode("latin-1") for name in names}
     own = [(name, value) for name, value in http.headers.raw if name.lower() not in named]
-    sent = [(name, value) for name, value in headers.raw if name.lower() in named]
+    sent = [(name, value) for name, value in headers if name.lower() in named]
     client = httpx.AsyncClient(
         base_url=http.base_url,
         headers=[*own, *sent],
@@ -70,7 +65,7 @@ def forwarded(platform: Platform, headers: Headers, names: tuple[str, ...]) -> P
         transport=_Through(http),
         trust_env=False,
     )
-    return platform.through(LangGraphClient(client))
+    return LangGraphClient(client)
 
 
 class _Through(httpx.AsyncBaseTransport):

@@ -1,0 +1,116 @@
+"""Compiled graphs as a backend: `Local`, the verbs on its threads. What each does is in the module of its name."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+from ag_ui.core import RunAgentInput
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver
+
+from ...translator import Options
+from ..default_options import options_for
+from ..encoded import Batches
+from ..inputs import Intake
+from ..inputs.channels import check
+from ..readers import Reader
+from ..run_outcome import CancelResult, PastErrors
+from .channels import input_channels_of
+from .connect import attach_local, cancel_local
+from .run_store import agent_of
+from .source import GraphSource
+from .submit import begin_local
+from .watch import watched_local
+
+_PROBED: RunnableConfig = {"configurable": {"thread_id": "agui-ready", "checkpoint_ns": ""}}
+"""A thread that nothing is written to: an empty answer will do."""
+
+
+class Local(GraphSource):
+    """A compiled graph of this process, with or without a checkpointer.
+
+    - `agent`: the name under which runs of this graph are found, and to which their threads belong (see `owners`).
+      None: the graph object itself, so that a graph built anew for each request needs a name, and threads belong to no
+      agent.
+    - `runs`: the registry that has its runs; None: the event loop's default one.
+    - `shares_threads_with`: the agents whose threads it may use beside its own.
+    - `timeout`: seconds after which a run is stopped and fails with the code `timeout`; None is no limit.
+
+    Raises `TypeError` for anything but a compiled graph, and for one with a synchronous checkpointer; `ValueError` for
+    one text in place of names, and for a timeout that is not above 0.
+    """
+
+    ids_in_url: ClassVar = False
+
+    @property
+    def name(self) -> object:
+        """See `Backend`."""
+        return agent_of(self.graph, self.agent)
+
+    @property
+    def depends_on(self) -> tuple[str, object]:
+        """See `Backend`."""
+        return "checkpointer", self.graph.checkpointer
+
+    async def probe(self) -> None:
+        """See `Backend`."""
+        if isinstance(saver := self.graph.checkpointer, BaseCheckpointSaver):
+            await saver.aget_tuple(_PROBED)
+
+    def check_intake(self, intake: Intake, options: Options | None) -> None:
+        """See `Backend`."""
+        check(input_channels_of(self.graph, (options or options_for(self.graph)).messages_key), intake)
+
+    def with_headers(self, headers: Iterable[tuple[bytes, bytes]], names: Iterable[str]) -> Local:
+        """See `Backend`. There is no server to send them to."""
+        return self
+
+    async def submit(
+        self,
+        given: RunAgentInput,
+        *,
+        options: Options | None,
+        intake: Intake,
+        past_errors: PastErrors = "error",
+        queue: int | None = None,
+    ) -> Batches:
+        """See `Backend`."""
+        return await begin_local(self, given, options, intake, past_errors, queue)
+
+    async def attach(
+        self,
+        thread_id: str,
+        reader: Reader,
+        options: Options | None,
+        *,
+        run_id: str | None = None,
+        past_errors: PastErrors = "error",
+    ) -> Batches:
+        """See `Backend`."""
+        return await attach_local(self, thread_id, reader, options, run_id=run_id, past_errors=past_errors)
+
+    def watch(
+        self, thread_id: str, reader: Reader, options: Options | None, *, past_errors: PastErrors, poll: float
+    ) -> Batches:
+        """See `Backend`."""
+        return watched_local(self, thread_id, reader, options, past_errors=past_errors, poll=poll)
+
+    def watch_assistant(
+        self, assistant_id: str, reader: Reader, options: Options | None, *, past_errors: PastErrors, poll: float
+    ) -> Batches:
+        """Raises `TypeError`: a graph of this process has no assistants."""
+        raise TypeError("watch: an assistant_id is for a platform; of a graph of this process watch a thread_id")
+
+    async def cancel(self, thread_id: str, run_id: str | None, *, wait: float) -> CancelResult:
+        """See `Backend`."""
+        return "stopping" if await cancel_local(self, thread_id, run_id, wait=wait) == "stopping" else "stopped"
+
+    def stop_queued(self) -> list[asyncio.Task[Any]]:
+        """See `Backend`."""
+        return self.runs.stop_queued(self.name, self.place)
+
+    async def stop(self) -> None:
+        """See `Backend`."""
+        await self.runs.stop(self.name, self.place)

@@ -1,0 +1,178 @@
+"""LangGraph servers as a backend: `Platform`, the verbs on its threads; and `outcome`, how one of its runs ended, for
+`translate`. What each does is in the module of its name."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterable
+from datetime import datetime
+from typing import Any, ClassVar
+
+from ag_ui.core import RunAgentInput
+from langgraph.pregel.remote import RemoteGraph
+from langgraph_sdk.client import LangGraphClient
+
+from ...translator import Ending, Options
+from ..encoded import Batches
+from ..errors import ConnectionLost, PlatformError, checked_run_id, checked_thread_id, log_context
+from ..inputs import Intake
+from ..readers import Reader
+from ..run_outcome import CancelResult, PastErrors
+from .attach import outcome_of_error
+from .connect import ThreadFollower
+from .forwarded_headers import forwarded
+from .outcome import ACTIVE
+from .retry import Retries, RetryPolicy
+from .source import PlatformSource, type_of
+from .submit import begin_platform
+from .thread import PlatformThread
+from .watch import watch_thread
+from .watch_assistant import watch_assistant
+
+_log = logging.getLogger(__name__)
+
+
+class Platform(PlatformSource):
+    """A server that speaks LangGraph Platform's interface: the platform itself, `langgraph dev`, Aegra.
+
+    `client`: of `langgraph_sdk.get_client()`; its address, headers and transport are used, never closed.
+    `assistant_id`: the assistant whose output schema has the channels that are visible; None: that of each run.
+    Raises `TypeError` for what is no asynchronous client.
+    """
+
+    ids_in_url: ClassVar = True
+    graph: ClassVar = None
+    runs: ClassVar = None
+
+    @property
+    def name(self) -> object:
+        """See `Backend`."""
+        return self.assistant_id
+
+    @property
+    def depends_on(self) -> tuple[str, object]:
+        """See `Backend`."""
+        return "platform", self.client
+
+    async def probe(self) -> None:
+        """See `Backend`. A platform is ready if it answers, whatever it answers below 500: its authentication is not
+        asked for here."""
+        response = await self.client.http.client.get("/ok")
+        if response.is_server_error:
+            raise ConnectionError(f"HTTP status {response.status_code}")
+
+    def named(self, agent: str, shares_threads_with: Iterable[str]) -> Platform:
+        """See `Backend`. A platform's threads belong to no agent."""
+        return self
+
+    def with_headers(self, headers: Iterable[tuple[bytes, bytes]], names: Iterable[str]) -> Platform:
+        """See `Backend`."""
+        return self.through(forwarded(self.client, headers, names)) if names else self
+
+    def check_intake(self, intake: Intake, options: Options | None) -> None:
+        """See `Backend`. A platform's graph is requested when an input comes."""
+
+    async def submit(
+        self,
+        given: RunAgentInput,
+        *,
+        options: Options | None,
+        intake: Intake,
+        past_errors: PastErrors = "error",
+        queue: int | None = None,
+    ) -> Batches:
+        """See `Backend`. A platform has a queue of its own."""
+        return await begin_platform(self, given, options, intake, past_errors)
+
+    async def attach(
+        self,
+        thread_id: str,
+        reader: Reader,
+        options: Options | None,
+        *,
+        run_id: str | None = None,
+        past_errors: PastErrors = "error",
+    ) -> Batches:
+        """See `Backend`."""
+        return ThreadFollower(self, thread_id, reader, options, past_errors).batches(run_id)
+
+    def watch(
+        self, thread_id: str, reader: Reader, options: Options | None, *, past_errors: PastErrors, poll: float
+    ) -> Batches:
+        """See `Backend`."""
+        return watch_thread(ThreadFollower(self, thread_id, reader, options, past_errors), poll)
+
+    def watch_assistant(
+        self, assistant_id: str, reader: Reader, options: Options | None, *, past_errors: PastErrors, poll: float
+    ) -> Batches:
+        """See `Backend`."""
+
+        def follower_of(thread_id: str, since: datetime) -> ThreadFollower:
+            return ThreadFollower(self, checked_thread_id(thread_id), reader, options, past_errors, since)
+
+        return watch_assistant(self, assistant_id, follower_of, poll=poll)
+
+    async def cancel(self, thread_id: str, run_id: str | None, *, wait: float) -> CancelResult:
+        """See `Backend`. Queued runs are stopped too, where no run is named."""
+        return "stopped" if await self.thread_at(thread_id).cancel(run_id, wait) else "stopping"
+
+    def stop_queued(self) -> list[asyncio.Task[Any]]:
+        """See `Backend`. A platform's runs do not end with this process."""
+        return []
+
+    async def stop(self) -> None:
+        """See `Backend`. A platform's runs do not end with this process."""
+
+
+def platform_of(given: Any) -> Platform | None:
+    """The platform that `given` is or stands for: a `Platform`, an asynchronous client, or a `RemoteGraph` with one."""
+    if isinstance(given, Platform):
+        return given
+    if isinstance(given, RemoteGraph) and isinstance(given.client, LangGraphClient):
+        return Platform(given.client, given.assistant_id)
+    return Platform(given) if isinstance(given, LangGraphClient) else None
+
+
+def outcome(
+    client: Any, thread_id: str, run_id: str, *, retry: RetryPolicy | None = None
+) -> Callable[[], Awaitable[Ending]]:
+    """What `translate` takes as `at_end` for `client.runs.join_stream(thread_id, run_id)`. The stream of a platform
+    stops in the same way after success, an interrupt, a cancellation and a rollback, so the run and its thread are
+    requested.
+
+    `client`: of `langgraph_sdk.get_client()`, or a `Platform`. `thread_id`, `run_id`: those of the platform.
+    `retry`: how long a server is asked again that cannot be reached, or that has the run as active still.
+
+    Gives an async function that returns how the run ended. `Finished`: with its interrupts and the thread's values;
+    also for a run that went with its thread, as a stateless one does. `Cancelled`: also for a run that was rolled back;
+    what it has emitted stays with the client until the next snapshot. `Failed`: with the run's error, or with that of a
+    server that refuses to answer. `Lost`: the server cannot be reached, or the run is active still. The last two of
+    these are logged.
+
+    Raises at once: `TypeError` for another client, `ValueError` for an id that cannot be one.
+    """
+    source = platform_of(client)
+    if source is None:
+        raise TypeError(f"outcome: expected an asynchronous client of langgraph_sdk, got {type_of(client)}")
+    thread = PlatformThread(source.client, checked_thread_id(thread_id), retry or source.policy)
+    checked = checked_run_id(run_id)
+
+    async def at_end() -> Ending:
+        try:
+            await _until_ended(thread, checked)
+            found = await thread.outcome(checked)
+        except (ConnectionLost, PlatformError) as error:
+            _log.warning("How the run ended is not known: %s (%s).", error, log_context(None, thread.id, checked))
+            found = outcome_of_error(checked, error)
+        return found.ending
+
+    return at_end
+
+
+async def _until_ended(thread: PlatformThread, run_id: str) -> None:
+    """Returns when the run is not active: a server may end a stream a moment before its run. Raises `ConnectionLost`
+    if the run stays active, and what the server's answers raise."""
+    retry = Retries(thread.policy)
+    while (run := await thread.run(run_id)) is not None and run.get("status") in ACTIVE:
+        await retry.pause(ConnectionLost("the stream stopped while the run was active"))
