@@ -60,7 +60,8 @@ class Options:
     `first_state`: What the first state event of a run is when the client's state is known. `snapshot`: the whole state;
         needed where a server between here and the client keeps no state from before the run (CopilotKit's Node
         runtime). `delta`: only what changed, if that is smaller; for clients that read this stream themselves.
-    `history`: `mirror`: the client's messages are the checkpoint's. `keep`: messages that the graph removed stay.
+    `history`: `mirror`: the client's messages are the checkpoint's. `keep`: messages that the graph removed stay, and
+        `connect` and `watch` also emit those that a summary replaced, as far as the thread's history has them.
     `steps`: Whether node runs are emitted as `STEP_*`.
     `reasoning`: Whether reasoning is emitted.
     `subagents`: deepagents' `task` subagents. `attributed`: as `SUBAGENT_*`, their events with the subagent's id.

@@ -21,6 +21,7 @@ from ..readers import Reader, direct_options
 from ..run_outcome import PastErrors, RunOutcome
 from .checkpointers import has_checkpointer, reading
 from .feed import Feed
+from .history import with_replaced
 from .outcome import ended, needs_stops, outcome_without_checkpoint
 from .run import CANCEL_WAIT, Run, RunStatus
 from .run_store import LastRun, agent_of
@@ -50,7 +51,7 @@ async def attach_local(
     """
     options = direct_options(options or await source.options())
     with reading(log_context(agent_of(source.graph, source.agent), thread_id, run_id)):
-        now = await found(source, thread_id)
+        now = await found(source, thread_id, options)
         feed = source.runs.feed(source.place, thread_id)  # in the same turn: it has every later run
         if now is not None and not await source.may_use(thread_id):
             now, run_id = None, None  # it is another agent's: there is nothing, also no error
@@ -106,8 +107,9 @@ async def cancel_local(
     return await run.cancel(wait)
 
 
-async def found(source: GraphSource, thread_id: str) -> Run | RunOutcome | None:
-    """The active run, or one that lingers, or else how the last one ended; None for an unknown thread."""
+async def found(source: GraphSource, thread_id: str, options: Options) -> Run | RunOutcome | None:
+    """The active run, or one that lingers, or else how the last one ended, as these options show it; None for an
+    unknown thread."""
     graph, runs, place = source.graph, source.runs, source.place
     while True:
         run, last = runs.find(place, thread_id), runs.last(place, thread_id)
@@ -116,6 +118,8 @@ async def found(source: GraphSource, thread_id: str) -> Run | RunOutcome | None:
         if run is not None or not has_checkpointer(graph):
             return run
         idle = await _idle(graph, thread_id, last)
+        if idle is not None:
+            idle = await with_replaced(graph, thread_id, idle, options)
         if runs.find(place, thread_id) is None and runs.last(place, thread_id) is last:
             return idle
 

@@ -54,11 +54,12 @@ from ..run_outcome import PastErrors
 from .channels import input_channels_of
 from .checkpointers import reading
 from .configs import graph_config
+from .history import searched, with_replaced
 from .owners import MARK
 from .run import Run
 from .run_store import agent_of
 from .source import GraphSource
-from .thread_state import Read, read, searched
+from .thread_state import Read, read
 from .turns import Turn
 
 _Made = TypeVar("_Made")
@@ -166,7 +167,11 @@ class _Submission:
             return _once(*waiting_events(self._given, wanted, read.thread, self._options, self._reader))
         if isinstance(wanted, Nothing):
             log_late(wanted, self._place)
-            events = unchanged_events(self._given, read.ended, self._options, self._reader, self._asking.past_errors)
+            ended = read.ended
+            if ended is not None:
+                with reading(self._place):
+                    ended = await with_replaced(self._graph, self._given.thread_id, ended, self._options)
+            events = unchanged_events(self._given, ended, self._options, self._reader, self._asking.past_errors)
             return _once(*events)
         run = self._start(wanted, read)
         if isinstance(wanted, Resume | GoOn) and wanted.more:
@@ -186,7 +191,7 @@ class _Submission:
 
     async def _searched(self, wanted: Fork | Again) -> Search:
         with reading(self._place):
-            return await searched(self._graph, self._config, wanted, self._options.messages_key)
+            return await searched(self._graph, self._config, Search(wanted), self._options.messages_key)
 
     async def _reconciled(self) -> Read:
         """The thread, when what its last run has done is in it, and what that left undone has been given up."""

@@ -1,15 +1,10 @@
-"""How a thread of this process stands when an input comes, read off its checkpointer: `read`; and the checkpoint that a
-plan forks at: `searched`. Never what an input asks for (`intake.plan`), and nothing is written.
-
-The history is read in pages, which grow: LangGraph loads a whole listing before it gives its first state, and most
-forks are near the end.
-"""
+"""How a thread of this process stands when an input comes, read off its checkpointer: `read`. Never what an input asks
+for (`inputs.plan`), and nothing is written."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import aclosing
-from typing import Any, NamedTuple, cast
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.prebuilt import ToolNode
@@ -17,16 +12,15 @@ from langgraph.pregel import Pregel
 from langgraph.types import StateSnapshot
 
 from ...translator import Failed, unanswered_calls
-from ..inputs.forking import Checkpoint, Search
-from ..inputs.plan import Again, Fork
+from ..inputs.forking import Checkpoint
 from ..inputs.thread_state import ThreadState
 from ..run_outcome import RunOutcome
 from .checkpointers import has_checkpointer
 from .connect import newest, outcome_at
+from .history import values_of
 from .outcome import pending
 from .run_store import Graph, LastRun
 
-_FIRST_PAGE, _LARGEST_PAGE = 8, 64
 _INPUT = "__start__"
 """The channel in which a graph's input is until it has been taken."""
 
@@ -55,7 +49,7 @@ async def read(graph: Graph, config: Any, last: LastRun | None, messages_key: st
     if state.metadata is None and state.created_at is None:
         return Read(ThreadState())
     ended = await outcome_at(graph, state, last)
-    values = _values(state)
+    values = values_of(state)
     messages = [*(values.get(messages_key) or ()), *await _asked(graph, state, messages_key)]
     thread = ThreadState(
         messages=messages,
@@ -78,17 +72,6 @@ def own_tools(graph: Graph) -> frozenset[str]:
     return frozenset(name for each in bound if isinstance(each, ToolNode) for name in each.tools_by_name)
 
 
-async def searched(graph: Graph, config: Any, wanted: Fork | Again, messages_key: str) -> Search:
-    """The search for the checkpoint to fork at, done. Raises what the checkpointer raises."""
-    search = Search(wanted)
-    async with aclosing(_history(graph, config)) as history:
-        async for state in history:
-            search.feed(_checkpoint(state, messages_key))
-            if search.is_complete:
-                break
-    return search
-
-
 async def _asked(graph: Graph, state: StateSnapshot, messages_key: str) -> list[Any]:
     """The messages that an unfinished function was called with: it keeps no conversation of its own before its end."""
     if isinstance(graph, CompiledStateGraph) or not state.next:
@@ -96,37 +79,3 @@ async def _asked(graph: Graph, state: StateSnapshot, messages_key: str) -> list[
     kept = await graph.checkpointer.aget_tuple(state.config)  # type: ignore[union-attr]
     given = None if kept is None else kept.checkpoint["channel_values"].get(_INPUT)
     return list(given.get(messages_key) or ()) if isinstance(given, Mapping) else []
-
-
-async def _history(graph: Graph, config: Any) -> AsyncGenerator[StateSnapshot, None]:
-    """The states of a thread, the newest first."""
-    page, before = _FIRST_PAGE, None
-    while True:
-        count = 0
-        found = cast("AsyncGenerator[StateSnapshot, None]", graph.aget_state_history(config, before=before, limit=page))
-        async with aclosing(found) as states:
-            async for state in states:
-                count, before = count + 1, state.config
-                yield state
-        if count < page:
-            return
-        page = min(2 * page, _LARGEST_PAGE)
-
-
-def _checkpoint(state: StateSnapshot, messages_key: str) -> Checkpoint:
-    values = _values(state)
-    parent = (state.parent_config or {}).get("configurable", {}).get("checkpoint_id")
-    return Checkpoint(
-        id=str(state.config["configurable"]["checkpoint_id"]),
-        parent_id=parent,
-        messages=values.get(messages_key) or (),
-        values=values,
-        is_unfinished=bool(state.next),
-        run_id=(state.metadata or {}).get("run_id"),
-    )
-
-
-def _values(state: StateSnapshot) -> Mapping[str, Any]:
-    """The values of a state by channel; what a function keeps is one value, perhaps a model or a dataclass."""
-    values: Any = state.values
-    return values if isinstance(values, Mapping) else getattr(values, "__dict__", {})

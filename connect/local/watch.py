@@ -158,7 +158,7 @@ class _Watch:
         mark = await _mark_of(self._source, self._thread_id)
         if mark == self._mark and not is_first:
             return []
-        now = await found(self._source, self._thread_id)
+        now = await found(self._source, self._thread_id, self._options)
         if now is None or isinstance(now, Run):  # it is among the starts
             return []
         if not await self._source.may_use(self._thread_id):

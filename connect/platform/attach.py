@@ -32,6 +32,7 @@ from ..idle import end_events
 from ..readers import Reader
 from ..run_outcome import RunOutcome, Subgraph
 from ..timed_iterator import TimedIterator, TimedOut
+from .history import with_replaced
 from .http import Received
 from .outcome import is_of
 from .partial_messages import PartialMessageFilter
@@ -96,7 +97,9 @@ class Attachment:
         self._waiting = waiting
         self._translator = translator or self._new_translator()
         self._values: Any = None
-        """The thread's values as they were read last, beside the stream; None before that."""
+        """The thread's values as they were read last, beside the stream, and as readers get them; None before that."""
+        self._stored: set[str] = set()
+        """The ids of the messages in them that the thread still has."""
         self._may_be_behind = False
         """Whether the stream's next root values may be older than those."""
         self._ended: Ended | None = None
@@ -182,7 +185,9 @@ class Attachment:
         if self._from_start is not None and not notice.gap:
             return []
         state = await self._thread.state()
-        self._values = state.get("values") or {}
+        values = state.get("values") or {}
+        self._stored = _ids(values, self._options.messages_key)
+        self._values = await with_replaced(self._thread, values, self._options)
         if notice.gap:
             self._partial.gap()
             self._may_be_behind = True
@@ -208,8 +213,7 @@ class Attachment:
         if not self._may_be_behind or part.ns or part.mode != "values":
             return False
         self._may_be_behind = False
-        key = self._options.messages_key
-        return _ids(part.data, key) < _ids(self._values, key)
+        return _ids(part.data, self._options.messages_key) < self._stored
 
     def _caught_up(self) -> list[Event]:
         """The replay came to the present, or pauses: the reader is brought to it, and to no less than the state that

@@ -21,6 +21,7 @@ from ..idle import idle_events
 from ..readers import Reader, direct_options
 from ..run_outcome import PastErrors, RunOutcome, was_written, written_as
 from .attach import Attachment
+from .history import with_replaced
 from .outcome import ACTIVE, is_of, run_outcome
 from .source import PlatformSource
 from .thread import Answered, Look, Runs, client_run_id
@@ -187,7 +188,7 @@ class ThreadFollower:
             if run is not look.last and isinstance(outcome.ending, Cancelled):
                 return []
             outcome = replace(outcome, values=look.state.get("values") or {})
-        return self._idle(replace(outcome, run_id=client_run_id(run)), await self._options_of(run))
+        return await self._idle(replace(outcome, run_id=client_run_id(run)), await self._options_of(run))
 
     async def _written(self, look: Look) -> list[Event]:
         """What was written to the state by no run."""
@@ -196,7 +197,8 @@ class ThreadFollower:
             return []
         self._checkpoint_id = look.checkpoint_id
         outcome = run_outcome(None, look.state, look.thread, run_id=written_as(str(look.checkpoint_id)))
-        return self._idle(outcome, await self._options_of(look.last or _run_of_writer(look.thread)))
+        return await self._idle(outcome, await self._options_of(look.last or _run_of_writer(look.thread)))
 
-    def _idle(self, outcome: RunOutcome, options: Options) -> list[Event]:
+    async def _idle(self, outcome: RunOutcome, options: Options) -> list[Event]:
+        outcome = replace(outcome, values=await with_replaced(self.thread, outcome.values, options))
         return idle_events(self.reader, self.thread.id, outcome, options, self._past_errors)

@@ -52,11 +52,12 @@ from ..inputs.unused import note_unused
 from ..readers import Reader
 from ..run_outcome import PastErrors, Subgraph
 from .attach import Attachment
+from .history import searched, with_replaced
 from .outcome import ACTIVE, subgraphs
 from .run_stream import run_events
 from .source import PlatformSource
 from .thread import RUN_ID, Answered, Look, PlatformThread, client_run_id, has_kwargs
-from .thread_state import checkpoint_of, create_arguments, last_of, thread_state_of
+from .thread_state import create_arguments, last_of, thread_state_of
 
 Event = dict[str, Any]
 
@@ -144,20 +145,14 @@ class _Beginning:
             return _once(self._waits(wanted, now))
         if isinstance(wanted, Nothing):
             log_late(wanted, log_context(self._source.assistant_id, self._given.thread_id, self._given.run_id))
-            return self._unchanged(look)
+            return await self._unchanged(look)
         run = await self._started(wanted, at, checkpoint_id, is_queued=look is not None and look.active is not None)
         if not isinstance(wanted, Resume | GoOn):
             return self._started_run(run, [], more=False)
         return self._started_run(run, [] if look is None else subgraphs(look.state), more=wanted.more)
 
     async def _searched(self, wanted: Fork | Again) -> Search:
-        search = Search(wanted)
-        async with aclosing(self._thread.history()) as states:
-            async for state in states:
-                search.feed(checkpoint_of(state, self._options.messages_key))
-                if search.is_complete:
-                    break
-        return search
+        return await searched(self._thread, Search(wanted), self._options.messages_key)
 
     async def _started(
         self,
@@ -252,10 +247,12 @@ class _Beginning:
         """A run that is active already."""
         return Attachment(self._thread, run, self._reader, self._options).batches()
 
-    def _unchanged(self, look: Look | None) -> Batches:
+    async def _unchanged(self, look: Look | None) -> Batches:
         if look is not None and look.active is not None:
             return self._attached(look.active)
         last = None if look is None else last_of(look)
+        if last is not None:
+            last = replace(last, values=await with_replaced(self._thread, last.values, self._options))
         return _once(unchanged_events(self._given, last, self._options, self._reader, self._request.past_errors))
 
 

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parent.parent.parent / "connect"
 LAYERS = (
     ("errors", "encoded", "readers", "run_outcome", "default_options", "timed_iterator"),
     ("inputs",),
-    ("idle", "streams"),
+    ("idle", "streams", "replaced_messages"),
     ("local", "platform"),
     ("backend",),
     ("api",),

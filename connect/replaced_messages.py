@@ -1,0 +1,64 @@
+"""The messages that summaries replaced, found in a thread's history, for readers with `Options(history="keep")`. No
+I/O: `local` and `platform` read the checkpoints.
+
+A summary (LangChain's `SummarizationMiddleware` marks it) takes the place of the beginning of a conversation. So what
+it replaced is, in older checkpoints, what comes before the first message that newer ones have. Checkpoints are read up
+to one without a summary, or `MOST` of them: of a longer history the newest messages are found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import takewhile
+from typing import Any, Final
+
+from ..translator import Options, message_ids
+from .inputs.forking import Checkpoint
+
+MOST: Final = 256
+"""How many checkpoints are read at most."""
+
+
+class ReplacedMessages:
+    """The search for them. Feed it the thread's checkpoints, the newest first, until it `is_complete`."""
+
+    def __init__(self, options: Options, values: Any) -> None:
+        """`values`: the thread's newest."""
+        self._key = options.messages_key
+        self._values = values
+        messages = values.get(self._key) if isinstance(values, Mapping) else None
+        self._known = set(message_ids(messages)) if isinstance(messages, list | tuple) else set()
+        self._found: list[Any] = []
+        self._newer: Checkpoint | None = None
+        self._fed = 0
+        self.is_complete = options.history != "keep" or not _has_summary(messages)
+        """Whether older checkpoints can change nothing any more."""
+
+    def feed(self, checkpoint: Checkpoint) -> None:
+        """Takes the next older checkpoint, of whatever branch."""
+        self._fed += 1
+        if self._newer is None or checkpoint.id == self._newer.parent_id:
+            self._newer = checkpoint
+            ids = message_ids(checkpoint.messages)
+            by_id = dict(zip(ids, checkpoint.messages, strict=True))
+            before = list(takewhile(lambda each: each not in self._known, by_id))
+            self._known.update(before)
+            self._found[:0] = [by_id[each] for each in before]
+            self.is_complete = not _has_summary(checkpoint.messages) or checkpoint.parent_id is None
+        self.is_complete = self.is_complete or self._fed == MOST
+
+    @property
+    def values(self) -> Any:
+        """The thread's newest values, with what was found before its messages."""
+        return {**self._values, self._key: [*self._found, *self._values[self._key]]} if self._found else self._values
+
+
+def _has_summary(messages: Any) -> bool:
+    return isinstance(messages, Sequence) and any(map(_is_summary, messages))
+
+
+def _is_summary(message: Any) -> bool:
+    kwargs = (
+        message.get("additional_kwargs") if isinstance(message, Mapping) else getattr(message, "additional_kwargs", 0)
+    )
+    return isinstance(kwargs, Mapping) and kwargs.get("lc_source") == "summarization"
