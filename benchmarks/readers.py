@@ -35,9 +35,9 @@ def rows() -> Iterator[Row]:
     """The marginal cost of an event and reader, as a ratio to that of an event alone."""
     parts = asyncio.run(captured(answering(TOKENS)))
     forms: dict[str, Form] = {
-        "frames": lambda batches: frames(batches, "1.0", 15.0),
-        "frames, no heartbeat": lambda batches: frames(batches, "1.0", None),
-        "models": lambda batches: models(batches, "1.0"),
+        "frames": lambda batches: frames(batches, "1.0", 15.0, str),
+        "frames, no heartbeat": lambda batches: frames(batches, "1.0", None, str),
+        "models": lambda batches: models(batches, "1.0", str),
     }
     for pace, paced, bound in (("live", _paced, _LIVE), ("in bursts", again, _BURST)):
         for form, formed in forms.items():

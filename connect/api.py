@@ -6,8 +6,9 @@ Which events a stream has is decided by its backend.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
+from functools import partial
 from typing import Any, Final, get_args, overload
 
 from ag_ui.core import Event, RunAgentInput
@@ -24,6 +25,8 @@ from .errors import (
     ThreadNotFoundError,
     UnreadableError,
     failed,
+    log_context,
+    log_failure,
 )
 from .inputs import Intake
 from .inputs.unknown import read_input
@@ -69,8 +72,8 @@ def run(
     input does not have.
     Closing the iterator stops no run, unless the intake says so (`on_disconnect`).
     """
-    batches, version = _checked_run(source, input, options, intake, retry)
-    return models(batches, version)
+    batches, version, place = _checked_run(source, input, options, intake, retry)
+    return models(batches, version, place)
 
 
 def run_sse(
@@ -85,8 +88,8 @@ def run_sse(
     """`run` as SSE frames. Events that are ready together are one `bytes`. After `heartbeat` seconds without an event a
     comment is sent (None: never)."""
     _check_seconds("heartbeat", heartbeat)
-    batches, version = _checked_run(source, input, options, intake, retry)
-    return frames(batches, version, heartbeat)
+    batches, version, place = _checked_run(source, input, options, intake, retry)
+    return frames(batches, version, heartbeat, place)
 
 
 def connect(
@@ -111,7 +114,8 @@ def connect(
     once: `TypeError` and `ValueError` for arguments of another type or value. Closing the iterator frees the
     connection, and stops no run.
     """
-    return models(_checked_connect(source, thread_id, run_id, options, view, past_errors, retry), _version(options))
+    batches = _checked_connect(source, thread_id, run_id, options, view, past_errors, retry)
+    return models(batches, _version(options), partial(_place, source, thread_id, run_id))
 
 
 def connect_sse(
@@ -129,7 +133,7 @@ def connect_sse(
     event a comment is sent (None: never)."""
     _check_seconds("heartbeat", heartbeat)
     batches = _checked_connect(source, thread_id, run_id, options, view, past_errors, retry)
-    return frames(batches, _version(options), heartbeat)
+    return frames(batches, _version(options), heartbeat, partial(_place, source, thread_id, run_id))
 
 
 @overload
@@ -181,7 +185,7 @@ def watch(
     both or neither of the two ids.
     """
     batches = _checked_watch(source, thread_id, assistant_id, options, view, past_errors, retry, poll)
-    return models(batches, _version(options))
+    return models(batches, _version(options), partial(_place, source, thread_id))
 
 
 @overload
@@ -228,7 +232,7 @@ def watch_sse(
     a comment is sent (None: never)."""
     _check_seconds("heartbeat", heartbeat)
     batches = _checked_watch(source, thread_id, assistant_id, options, view, past_errors, retry, poll)
-    return frames(batches, _version(options), heartbeat)
+    return frames(batches, _version(options), heartbeat, partial(_place, source, thread_id))
 
 
 async def cancel(source: Source, thread_id: str, run_id: str | None = None) -> CancelResult:
@@ -249,8 +253,8 @@ def _checked_run(
     options: Options | None,
     intake: Intake | None,
     retry: RetryPolicy | None,
-) -> tuple[Batches, str | None]:
-    """The batches of `run`, and the protocol version of its client, if its arguments are valid."""
+) -> tuple[Batches, str | None, Callable[[], str]]:
+    """The batches of `run`, the protocol version of its client and its place, if its arguments are valid."""
     backend = backend_of(source, retry)
     if not isinstance(given, RunAgentInput | Mapping):
         raise TypeError(f"input: expected RunAgentInput or its JSON, got {type(given).__name__}")
@@ -258,15 +262,19 @@ def _checked_run(
     if intake is not None:
         backend.check_intake(intake, options)
     found = read_input(given, backend.name)
-    return _submitted(backend, found, options, intake or Intake()), found.protocol_version
+    place = partial(_place, backend, found.thread_id, found.run_id)
+    return _submitted(backend, found, options, intake or Intake(), place), found.protocol_version, place
 
 
-async def _submitted(backend: Backend, given: RunAgentInput, options: Options | None, intake: Intake) -> Batches:
+async def _submitted(
+    backend: Backend, given: RunAgentInput, options: Options | None, intake: Intake, place: Callable[[], str]
+) -> Batches:
     try:
         async with aclosing(await backend.submit(given, options=options, intake=intake)) as batches:
             async for batch in batches:
                 yield batch
     except _REFUSALS as error:
+        log_failure(error, place())
         yield to_batch([failed(error, options or Options())])
 
 
@@ -303,6 +311,11 @@ def _checked_watch(
         raise TypeError("watch: expected a thread_id, or an assistant_id in its place")
     how: dict[str, Any] = {"options": options, "view": view, "past_errors": past_errors, "poll": poll}
     return watch_batches(backend, thread_id, assistant_id=assistant_id, **how)
+
+
+def _place(source: Source, thread_id: str | None, run_id: str | None = None) -> str:
+    """The agent, the thread and the run, as log lines name them."""
+    return log_context(backend_of(source).name, thread_id, run_id)
 
 
 def _check(past_errors: str = "error", **given: object) -> None:

@@ -27,6 +27,8 @@ from .errors import (
     checked_run_id,
     checked_thread_id,
     failed,
+    log_context,
+    log_failure,
 )
 from .inputs import Intake
 from .local.backend import Local
@@ -178,7 +180,7 @@ async def open_thread(
     thread_id, run_id = checked_ids(backend, thread_id, run_id)
     reader = Reader(direct_options(options or Options()), view)
     batches = await backend.attach(thread_id, reader, options, run_id=run_id, past_errors=past_errors)
-    return _guarded(batches, reader, options)
+    return _guarded(batches, reader, options, log_context(backend.name, thread_id, run_id))
 
 
 async def connect_batches(
@@ -196,7 +198,7 @@ async def connect_batches(
             backend, thread_id, run_id=run_id, options=options, view=view, past_errors=past_errors
         )
     except (InvalidIdError, UnreadableError) as error:
-        yield _error(error, options)
+        yield _error(error, options, log_context(backend.name, thread_id, run_id))
         return
     async with aclosing(opened) as batches:
         async for batch in batches:
@@ -216,15 +218,16 @@ def watch_batches(
     """`watch` in batches, and every error as `RUN_ERROR`. Raises `TypeError` for an assistant of a graph of this
     process."""
     reader = Reader(direct_options(options or Options()), view)
+    place = log_context(assistant_id or backend.name, thread_id)
     if assistant_id is not None:
         batches = backend.watch_assistant(assistant_id, reader, options, past_errors=past_errors, poll=poll)
     else:
         try:
             thread, _ = checked_ids(backend, thread_id, None)
         except InvalidIdError as error:
-            return _once(_error(error, options))
+            return _once(error, options, place)
         batches = backend.watch(thread, reader, options, past_errors=past_errors, poll=poll)
-    return _guarded(batches, reader, options, watches=True)
+    return _guarded(batches, reader, options, place, watches=True)
 
 
 def checked_ids(backend: Backend, thread_id: str | None, run_id: str | None) -> tuple[str, str | None]:
@@ -233,7 +236,9 @@ def checked_ids(backend: Backend, thread_id: str | None, run_id: str | None) -> 
     return thread, None if run_id is None else checked_run_id(run_id, in_url=backend.ids_in_url)
 
 
-async def _guarded(batches: Batches, reader: Reader, options: Options | None, *, watches: bool = False) -> Batches:
+async def _guarded(
+    batches: Batches, reader: Reader, options: Options | None, place: str, *, watches: bool = False
+) -> Batches:
     """The batches; then `RUN_ERROR` for what they raise, unless a terminal event was emitted. Readers that watch get it
     after `RUN_FINISHED` too; no client takes an event after `RUN_ERROR`."""
     try:
@@ -242,13 +247,16 @@ async def _guarded(batches: Batches, reader: Reader, options: Options | None, *,
                 yield batch
     except (PlatformError, ConnectionLost, InvalidIdError) as error:
         last = reader.view.terminal
+        event = _error(error, options, place)
         if last is None or (watches and last["type"] != "RUN_ERROR"):
-            yield _error(error, options)
+            yield event
 
 
-def _error(error: Exception, options: Options | None) -> Batch:
+def _error(error: Exception, options: Options | None, place: str) -> Batch:
+    """The `RUN_ERROR` of an error, which is logged."""
+    log_failure(error, place)
     return to_batch([failed(error, options or Options())])
 
 
-async def _once(batch: Batch) -> Batches:
-    yield batch
+async def _once(error: Exception, options: Options | None, place: str) -> Batches:
+    yield _error(error, options, place)

@@ -1,4 +1,4 @@
-"""What goes wrong around a run, as `RUN_ERROR` and its code; and invalid ids. No I/O.
+"""What goes wrong around a run, as `RUN_ERROR` and its code, and as a line of the log; and invalid ids. No I/O.
 
 | code | what happened |
 |---|---|
@@ -18,6 +18,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from typing import Any, Final
 
@@ -29,6 +30,8 @@ INTERNAL: Final = "internal_error"
 CONFLICT: Final = "conflict"
 SHUTDOWN: Final = "shutdown"
 TIMEOUT: Final = "timeout"
+
+_log = logging.getLogger(__name__)
 
 _CODES: Final = {
     400: "invalid",
@@ -158,10 +161,28 @@ def code_of(error: BaseException) -> str:
             return INTERNAL
 
 
+def log_failure(error: BaseException, place: str) -> None:
+    """Logs an error whose caller gets it as an event or as a response. `place`: as `log_context`.
+
+    A platform's errors and lost connections are warnings; a caller's own mistakes are INFO; an unexpected exception is
+    an error, with its traceback. `UnreadableError` is logged where it is raised, and not again."""
+    match error:
+        case UnreadableError():
+            pass
+        case PlatformError():
+            _log.warning("The platform answered with HTTP %d: %r (%s).", error.status, error.message, place)
+        case ConnectionLost():
+            _log.warning("The platform could not be reached: %s (%s).", error.reason, place)
+        case InvalidIdError() | InvalidInputError() | RunConflictError() | ThreadNotFoundError():
+            _log.info("Refused: %s (%s).", error, place)
+        case _:
+            _log.error("Unexpected exception (%s).", place, exc_info=error)
+
+
 def log_context(agent: object, thread_id: str | None, run_id: str | None = None) -> str:
     """An agent (its name, or its graph), a thread and a run, as log lines name them."""
     known = {"agent": getattr(agent, "name", agent), "thread": thread_id, "run": run_id}
-    return ", ".join(f"{what} {name!r}" for what, name in known.items() if name is not None)
+    return ", ".join(f"{what} {repr(name)[:_LONGEST]}" for what, name in known.items() if name is not None)
 
 
 def checked_thread_id(value: Any, *, in_url: bool = True) -> str:

@@ -10,7 +10,7 @@ import httpx
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 
-from ..errors import ConnectionLost, PlatformError
+from ..errors import ConnectionLost, PlatformError, log_context, log_failure
 from ..platform.backend import Platform
 from ..platform.calls import retried
 from ..platform.retry import RetryPolicy
@@ -55,10 +55,11 @@ async def platform_agents(client: LangGraphClient) -> dict[str, tuple[Platform, 
 
 
 async def input_channels(platform: Platform, messages_key: str) -> frozenset[str] | None:
-    """What the input of an assistant's graph can write; None if the server does not say."""
+    """What the input of an assistant's graph can write; None if the server does not say, which is logged."""
     try:
         return (await platform.retrying(_ONCE).places(messages_key)).channels
-    except (PlatformError, ConnectionLost):
+    except (PlatformError, ConnectionLost) as error:
+        log_failure(error, log_context(platform.assistant_id, None))
         return None
 
 

@@ -182,9 +182,8 @@ class Run:
 
     def __aiter__(self) -> AsyncGenerator[Event, None]:
         """The events for a new reader, from where the run is to its end."""
-        return models(
-            self.attach(Reader(Options(protocol_version=PROTOCOL_VERSION, first_state="delta"))), PROTOCOL_VERSION
-        )
+        reader = Reader(Options(protocol_version=PROTOCOL_VERSION, first_state="delta"))
+        return models(self.attach(reader), PROTOCOL_VERSION, lambda: self.label)
 
     def attach(self, reader: Reader) -> AsyncGenerator[Batch, None]:
         """The events that bring `reader` to where the run is, then the run's own, to its end.

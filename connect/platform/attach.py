@@ -58,8 +58,11 @@ def replays(run: Answered) -> bool:
     return bool(run["kwargs"].get("resumable")) if has_kwargs(run) else True
 
 
-def outcome_of_error(run_id: str, error: ConnectionLost | PlatformError | UnreadablePartError) -> RunOutcome:
-    """The end of a run, for its reader, that cannot be followed any more."""
+def outcome_of_error(
+    thread_id: str, run_id: str, error: ConnectionLost | PlatformError | UnreadablePartError
+) -> RunOutcome:
+    """The end of a run, for its reader, that cannot be followed any more; logged."""
+    _log.warning("A run can't be followed to its end: %s (%s).", error, log_context(None, thread_id, run_id))
     if isinstance(error, ConnectionLost):
         return RunOutcome(run_id, None, Lost(str(error)))
     if isinstance(error, PlatformError):
@@ -140,12 +143,7 @@ class Attachment:
                         yield to_batch(events)
                 outcome = await self._outcome()
             except (ConnectionLost, PlatformError, UnreadablePartError) as error:
-                _log.warning(
-                    "A run can't be followed to its end: %s (%s).",
-                    error,
-                    log_context(None, self._thread.id, self._run_id),
-                )
-                outcome = outcome_of_error(self._run_id, error)
+                outcome = outcome_of_error(self._thread.id, self._run_id, error)
             yield to_batch(self._end(outcome))
         finally:
             await notices.aclose()

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable, Iterable
 from datetime import datetime
 from typing import Any, ClassVar
@@ -15,7 +14,7 @@ from langgraph_sdk.client import LangGraphClient
 
 from ...translator import Ending, Options
 from ..encoded import Batches
-from ..errors import ConnectionLost, PlatformError, checked_run_id, checked_thread_id, log_context
+from ..errors import ConnectionLost, PlatformError, checked_run_id, checked_thread_id
 from ..inputs import Intake
 from ..readers import Reader
 from ..run_outcome import CancelResult, PastErrors
@@ -29,8 +28,6 @@ from .submit import begin_platform
 from .thread import PlatformThread
 from .watch import watch_thread
 from .watch_assistant import watch_assistant
-
-_log = logging.getLogger(__name__)
 
 
 class Platform(PlatformSource):
@@ -163,8 +160,7 @@ def outcome(
             await _until_ended(thread, checked)
             found = await thread.outcome(checked)
         except (ConnectionLost, PlatformError) as error:
-            _log.warning("How the run ended is not known: %s (%s).", error, log_context(None, thread.id, checked))
-            found = outcome_of_error(checked, error)
+            found = outcome_of_error(thread.id, checked, error)
         return found.ending
 
     return at_end

@@ -9,14 +9,14 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from typing import Any, Final, NamedTuple, TypeVar
 
 from langgraph.constants import END
 from langgraph_sdk.client import LangGraphClient
 
 from ...translator import Cancelled, Finished
-from ..errors import ConnectionLost, PlatformError, RunConflictError, RunNotFoundError, log_context
+from ..errors import ConnectionLost, PlatformError, RunConflictError, RunNotFoundError, log_context, log_failure
 from ..run_outcome import RunOutcome
 from .calls import at_once, retried, sdk_call
 from .outcome import ACTIVE, is_of, paused, run_outcome
@@ -251,8 +251,10 @@ class PlatformThread:
 
     async def stop(self, run_id: str) -> None:
         """Requests the end of a run, once, and waits for nothing: it may have ended, or the server be gone."""
-        with suppress(PlatformError, ConnectionLost):
+        try:
             await sdk_call(self.client.runs.cancel(self.id, run_id, wait=False))
+        except (PlatformError, ConnectionLost) as error:
+            log_failure(error, log_context(None, self.id, run_id))
 
     async def _cancelled(self, run_id: str, timeout: float) -> bool:  # noqa: ASYNC109
         """Stops a run and waits for its end; False if no run has this id, or can have it. Raises `TimeoutError` when it

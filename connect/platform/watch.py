@@ -205,12 +205,12 @@ class _Following:
         try:
             return end_events(run.translator, await self._follower.thread.outcome(run.id), run.options)
         except (ConnectionLost, PlatformError) as error:
-            return end_events(run.translator, outcome_of_error(run.id, error), run.options)
+            return end_events(run.translator, outcome_of_error(self._follower.thread.id, run.id, error), run.options)
 
     def _failed(self, run: _Followed, error: ConnectionLost | PlatformError | UnreadablePartError) -> list[Event]:
         self._run, self._skipped = None, run.id
         self._follower.mark_emitted(run.id)
-        return end_events(run.translator, outcome_of_error(run.id, error), run.options)
+        return end_events(run.translator, outcome_of_error(self._follower.thread.id, run.id, error), run.options)
 
     async def _is_active(self, run_id: str) -> bool:
         run = await self._follower.thread.run(run_id)

@@ -100,7 +100,7 @@ def _not_found(service: Service) -> Any:
                 f"GET /watch/{{thread}} and /health.{service.names()}"
             )
             error = Refusal(HTTPStatus.NOT_FOUND, "not_found", message)
-        return refused(error)
+        return refused(error, request)
 
     return answer
 

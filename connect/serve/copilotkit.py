@@ -40,7 +40,7 @@ from .agents import DEFAULT
 from .body import checked_input, read, text_of
 from .capabilities import described
 from .copilotkit_endings import answers, readable, unbegun
-from .errors import Refusal, json_response, refusal_of
+from .errors import Refusal, json_response, log_refusal, refusal_of
 from .routing import routes, thread_of
 from .service import Service
 from .stream import HEADERS
@@ -124,6 +124,7 @@ class CopilotKit:
             refusal = refusal_of(error)
             if refusal is None or refusal.status in _KEPT_OUT or not answers(given):
                 raise
+            log_refusal(error, request)
             why = agui.run_error(refusal.message, refusal.code)
         return await self._service.connect(
             request,

@@ -15,6 +15,7 @@ from typing import Any
 
 import orjson
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
 from starlette.responses import Response
 
 from ..errors import (
@@ -28,6 +29,8 @@ from ..errors import (
     ThreadNotFoundError,
     UnreadableError,
     code_of,
+    log_context,
+    log_failure,
 )
 from ..run_outcome import CancelResult
 
@@ -42,6 +45,9 @@ _UNREACHABLE = "The platform could not be reached."
 _UNREADABLE = "The thread could not be read. Retry later."
 _INVALID = "The platform refused the run as invalid."
 _CAME_TO_NOTHING = "Internal error. The server's log has the reason."
+
+_PLACE = "langgraph_agui.place"
+"""Where a request's scope has its agent, thread and run, as log lines name them."""
 
 _log = logging.getLogger(__name__)
 
@@ -68,13 +74,28 @@ def shutting_down() -> Refusal:
     return Refusal(HTTPStatus.SERVICE_UNAVAILABLE, "shutdown", message, {"Retry-After": str(RETRY_AFTER)})
 
 
-def refused(error: Exception) -> Response:
-    """The response to a request that raised this. An unexpected error is logged, and its text is not sent."""
+def refused(error: Exception, request: Request) -> Response:
+    """The response to a request that raised this, which is logged. The text of an unexpected error is not sent."""
+    log_refusal(error, request)
     refusal = refusal_of(error)
     if refusal is None:
-        _log.error("Unhandled exception in a request.", exc_info=error)
         refusal = Refusal(HTTPStatus.INTERNAL_SERVER_ERROR, INTERNAL, _CAME_TO_NOTHING)
     return json_response({"error": refusal.code, "message": refusal.message}, refusal.status, refusal.headers)
+
+
+def log_refusal(error: Exception, request: Request) -> None:
+    """Logs what a request raised, as `log_failure` does; a `Refusal` as INFO."""
+    known = request.scope.get(_PLACE) or log_context(*map(request.path_params.get, ("agent", "thread")))
+    place = f"{request.method} {request.url.path!r}, {known}" if known else f"{request.method} {request.url.path!r}"
+    if isinstance(error, Refusal | HTTPException) and (refusal := refusal_of(error)):
+        _log.info("Refused with HTTP %d: %s (%s).", refusal.status, refusal.message, place)
+    else:
+        log_failure(error, place)
+
+
+def name_place(request: Request, agent: str, thread_id: str, run_id: str | None = None) -> None:
+    """What a request is about, for `log_refusal`."""
+    request.scope[_PLACE] = log_context(agent, thread_id, run_id)
 
 
 def json_response(

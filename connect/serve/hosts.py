@@ -12,6 +12,7 @@ from http import HTTPStatus
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
+from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from .errors import Refusal, refused
@@ -30,7 +31,8 @@ class Hosts:
             await self._app(scope, receive, send)
             return
         message = f"Unknown Host header. Allowed: {', '.join(sorted(self._names))}."
-        await refused(Refusal(HTTPStatus.MISDIRECTED_REQUEST, "unknown_host", message))(scope, receive, send)
+        error = Refusal(HTTPStatus.MISDIRECTED_REQUEST, "unknown_host", message)
+        await refused(error, Request(scope))(scope, receive, send)
 
 
 def _name(host: str) -> str | None:

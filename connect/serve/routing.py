@@ -81,8 +81,8 @@ class MethodRouter:
                     await self._door.authenticate(request)
                 return await self._by_method[request.method](request)
         except StreamInterrupted:
-            return refused(shutting_down())
+            return refused(shutting_down(), request)
         except ClientDisconnect:
             return Response(None, HTTPStatus.BAD_REQUEST)  # no client is left to read it
         except Exception as error:
-            return refused(error)
+            return refused(error, request)

@@ -23,7 +23,7 @@ from ..readers import direct_options
 from ..run_outcome import PastErrors
 from .agents import Agent
 from .bodies import Bodies
-from .errors import Refusal, refusal_of, stop_response
+from .errors import Refusal, name_place, refusal_of, stop_response
 from .limits import Capacity, Limits
 from .readiness import Readiness
 from .shutdown import Closing
@@ -79,9 +79,12 @@ class Service:
         """See `Users.authenticate`."""
         await self.users.authenticate(request)
 
-    async def admit(self, request: Request, action: Action, name: str, thread_id: str) -> tuple[Agent, Backend]:
+    async def admit(
+        self, request: Request, action: Action, name: str, thread_id: str, run_id: str | None = None
+    ) -> tuple[Agent, Backend]:
         """The agent, and its source for this request, if the user may do this with this thread. Raises `Refusal`."""
         agent = self.agent(name)
+        name_place(request, name, thread_id, run_id)
         checked_thread_id(thread_id, in_url=agent.backend.ids_in_url)
         await self.users.authorize(request, action, name, thread_id)
         return agent, agent.source_for(request)
@@ -115,7 +118,7 @@ class Service:
         """Starts the run of an input, and streams it. A run that has started continues when its client leaves, as the
         agent's intake says; one that leaves before that has asked all the same. `is_direct`: the client is known to
         read the stream itself."""
-        agent, source = await self.admit(request, "run", name, given.thread_id)
+        agent, source = await self.admit(request, "run", name, given.thread_id, given.run_id)
         checked_run_id(given.run_id, in_url=source.ids_in_url)
         with ExitStack() as places:
             places.enter_context(self.places.reader())
@@ -147,7 +150,7 @@ class Service:
     ) -> Response:
         """Streams the thread and what runs on it, to its end. `view`: the client's messages and state. `refuses`:
         whether an unreadable thread is refused with an HTTP status; if not, the stream has the `RUN_ERROR`."""
-        agent, source = await self.admit(request, "read", name, thread_id)
+        agent, source = await self.admit(request, "read", name, thread_id, run_id)
         with ExitStack() as places:
             places.enter_context(self.places.reader())
             options = await agent.options_for(source, version)
@@ -179,7 +182,7 @@ class Service:
     async def stop(self, request: Request, name: str, thread_id: str, run_id: str | None = None) -> Response:
         """Stops a run, or the thread's active run. 202 if it has not stopped in time: a synchronous function cannot be
         interrupted, but the run's readers have its end."""
-        _, source = await self.admit(request, "stop", name, thread_id)
+        _, source = await self.admit(request, "stop", name, thread_id, run_id)
         try:
             return stop_response(await source.cancel(thread_id, run_id, wait=self.limits.stop_timeout))
         except RunNotFoundError:

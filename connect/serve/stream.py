@@ -140,12 +140,15 @@ class EventStream(Response):
                     _log.warning(
                         "A reader did not take what it was sent within %g seconds, and its stream is ended (%s).",
                         self._send_timeout,
-                        log_context(self._agent, self._thread_id, self._batches.run_id),
+                        self._place_of_log(),
                     )
                     await _drop(receive)
                 except StreamInterrupted as ended:
                     if ended.by_server and not self._is_sending:
                         await self._say_goodbye(send)
+
+    def _place_of_log(self) -> str:
+        return log_context(self._agent, self._thread_id, self._batches.run_id)
 
     def _is_idle(self) -> bool:
         return self._stays and self._batches.is_between and not self._is_sending
@@ -153,7 +156,7 @@ class EventStream(Response):
     async def _stream(self, scope: Scope, send: Send) -> None:
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
         if scope["method"] != "HEAD":
-            async with aclosing(frames(self._batches, self._version, self._heartbeat)) as chunks:
+            async with aclosing(frames(self._batches, self._version, self._heartbeat, self._place_of_log)) as chunks:
                 async for chunk in chunks:
                     await self._send(send, chunk)
                     if self._closing.has_begun and self._is_idle():

@@ -27,6 +27,10 @@ HEARTBEAT = b": heartbeat\n\n"
 SOON = 0.001
 
 
+def place() -> str:
+    return "agent 'a', thread 't'"
+
+
 class Source:
     """Batches, with a wait for the test's word before each; then an error, if there is one."""
 
@@ -64,11 +68,11 @@ class Source:
 
 
 async def wire(source: Source, version: str | None = "1.0", heartbeat: float | None = None) -> list[bytes]:
-    return [each async for each in frames(source.batches(), version, heartbeat)]
+    return [each async for each in frames(source.batches(), version, heartbeat, place)]
 
 
 async def told(source: Source, version: str | None = "1.0") -> list[Event]:
-    dumped = [each async for each in models(source.batches(), version)]
+    dumped = [each async for each in models(source.batches(), version, place)]
     return [each.model_dump(by_alias=True, exclude_none=True) for each in dumped]
 
 
@@ -96,7 +100,7 @@ async def test_each_is_told_in_the_words_of_its_protocol_version(version: str | 
 
 async def test_silence_is_told_as_a_comment_and_nothing_is_lost() -> None:
     source = Source([STARTED], [FINISHED])
-    stream = frames(source.batches(), "1.0", SOON)
+    stream = frames(source.batches(), "1.0", SOON, place)
     silent = [await anext(stream) for _ in range(2)]
     source.free()
     rest = [each async for each in stream if each != HEARTBEAT]
@@ -106,7 +110,7 @@ async def test_silence_is_told_as_a_comment_and_nothing_is_lost() -> None:
 async def test_silence_between_two_events_is_told() -> None:
     source = Source([STARTED], [FINISHED])
     source.go.release()
-    stream = frames(source.batches(), "1.0", SOON)
+    stream = frames(source.batches(), "1.0", SOON, place)
     while await anext(stream) != encode(STARTED):
         pass
     assert await anext(stream) == HEARTBEAT
@@ -132,6 +136,7 @@ async def test_an_error_nobody_foresaw_is_an_end_the_real_client_reads(
     assert (b"secret" in sent, sent.endswith(encode(UNFORESEEN))) == (False, True)
     assert answer.error is None or "The run failed." in answer.error
     assert [record.exc_info is not None for record in caplog.records] == [True]
+    assert f"({place()})" in caplog.text
 
 
 async def test_models_end_in_the_same_error(caplog: pytest.LogCaptureFixture) -> None:
@@ -155,14 +160,19 @@ async def test_after_a_runs_end_an_error_is_only_logged(
 
 
 async def test_a_source_that_can_not_be_closed_is_only_logged(caplog: pytest.LogCaptureFixture) -> None:
-    stream = frames(Source([STARTED], refuses=True).free().batches(), "1.0", None)
+    stream = frames(Source([STARTED], refuses=True).free().batches(), "1.0", None, place)
     await anext(stream)
     await stream.aclose()
     assert [record.levelno for record in caplog.records] == [logging.ERROR]
+    assert f"({place()})" in caplog.text
 
 
 async def streams(source: Source) -> list[AsyncIterator[BaseEvent] | AsyncIterator[bytes]]:
-    return [models(source.batches(), "1.0"), frames(source.batches(), "1.0", None), frames(source.batches(), "1.0", 10)]
+    return [
+        models(source.batches(), "1.0", place),
+        frames(source.batches(), "1.0", None, place),
+        frames(source.batches(), "1.0", 10, place),
+    ]
 
 
 KINDS = range(3)
@@ -215,7 +225,7 @@ async def test_a_page_that_goes_away_closes_it_too(spec: str) -> None:
         if message.get("body"):
             gone.set()
 
-    response = StreamingResponse(frames(source.batches(), "1.0", SOON), media_type="text/event-stream")
+    response = StreamingResponse(frames(source.batches(), "1.0", SOON, place), media_type="text/event-stream")
     scope = {"type": "http", "asgi": {"spec_version": spec}, "headers": []}
     sent = await asyncio.gather(response(scope, receive, send), return_exceptions=True)
     assert [type(each).__name__ for each in sent] == ["NoneType" if spec == "2.0" else "ClientDisconnect"]
@@ -232,10 +242,10 @@ async def test_a_client_without_a_version_gets_no_subagents() -> None:
     ]
     batches: Sequence[list[Event]] = ([STARTED], subagent, [*subagent, STATE], [FINISHED])
     wanted: list[Event] = [STARTED, STATE, FINISHED]
-    assert [frame async for frame in frames(Source(*batches).free().batches(), None, None)] == [
+    assert [frame async for frame in frames(Source(*batches).free().batches(), None, None, place)] == [
         encode(event) for event in wanted
     ]
-    found = [event async for event in models(Source(*batches).free().batches(), None)]
+    found = [event async for event in models(Source(*batches).free().batches(), None, place)]
     assert [event.model_dump(by_alias=True, exclude_none=True) for event in found] == wanted
 
 
@@ -245,9 +255,9 @@ async def test_a_reader_that_changes_its_models_changes_no_other_readers() -> No
     async def batches() -> AsyncIterator[Batch]:
         yield batch
 
-    async for model in models(batches(), "1.0"):
+    async for model in models(batches(), "1.0", place):
         if isinstance(model, StateSnapshotEvent):
             model.snapshot["a"] = 2
             model.snapshot = {}
-    assert [encode(model) async for model in models(batches(), "1.0")] == [encode(each.event) for each in batch]
+    assert [encode(model) async for model in models(batches(), "1.0", place)] == [encode(each.event) for each in batch]
     assert STATE["snapshot"] == {"a": 1}

@@ -70,9 +70,7 @@ async def streamed(run: Started) -> bytes:
 
 def logged(caplog: pytest.LogCaptureFixture) -> list[str]:
     """What `outcome` has logged."""
-    return [
-        record.getMessage() for record in caplog.records if record.name == "langgraph_agui.connect.platform.backend"
-    ]
+    return [record.getMessage() for record in caplog.records if record.name == "langgraph_agui.connect.platform.attach"]
 
 
 @pytest.mark.parametrize("name", NAMES)
