@@ -18,6 +18,7 @@ from langgraph.pregel.remote import RemoteGraph
 from langgraph_sdk.client import LangGraphClient, SyncLangGraphClient
 
 from ..translator import ClientView, Options
+from .access import Metadata
 from .encoded import Batch, Batches, to_batch
 from .errors import (
     ConnectionLost,
@@ -79,6 +80,10 @@ class Backend(Protocol):
 
     def named(self, agent: str, shares_threads_with: Iterable[str]) -> Local | Platform:
         """The same as it is served under a name, which may use the threads of these other agents."""
+
+    def for_user(self, user: Any, where: Metadata) -> Local | Platform:
+        """The same for the user of a request, who may use the threads that match a metadata filter (see `access`), and
+        whom graphs of this process know. Raises `ValueError` for a filter that is none."""
 
     def with_headers(self, headers: Iterable[tuple[bytes, bytes]], names: Iterable[str]) -> Local | Platform:
         """The same for one request: its headers of these names are forwarded to the server, if there is one."""

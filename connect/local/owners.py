@@ -1,86 +1,84 @@
-"""Which agent owns a thread: the one that ran on it first. An agent is its name here. Never who may use an
-agent (that is the app's `authorize`).
+"""The metadata of threads of a checkpointer: which agent owns one, and what its users are kept apart by. What follows
+from them is `access`'s.
 
-The owner is known from, the first of these that names it:
-
-1. The runs of this process.
-2. `agui_agent` in the metadata of the thread's checkpoints, where each run of a named agent leaves it. The newest may
-   be without it (`update_state` and runs of others drop it), so the first one is read too, and the newest ones that a
-   run began with. A thread has one owner, so any mark names it: a run of an agent that shares it leaves the owner's.
-
-A thread without a mark belongs to no agent: every agent may read it, and the next one that runs on it owns it. An owner
-never changes, so it is kept, also when the thread is deleted; the whole history is never read.
+They are known from the runs of this process, and from the metadata of the thread's checkpoints, where each run leaves
+them. The newest may be without them (`update_state` and runs of others drop them), so the first one is read too, and
+the newest ones that a run began with. Of a key that several have, the oldest counts: owners never change. So what is
+known is kept, also when the thread is deleted; the whole history is never read.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Hashable, Mapping
-from typing import Any, Final
+from collections.abc import Hashable
+from typing import Any
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
-MARK: Final = "agui_agent"
-"""The metadata key that names the owner of a thread."""
+from ..access import MARK, Access, Metadata, owner_of
 
 _MOST = 10_000
 _INPUTS = 16
-"""Checkpoints that a run began with that are looked through for a mark, the newest first."""
+"""Checkpoints that a run began with that are looked through, the newest first."""
+_BEGIN = {"source": "input"}
 
 _Key = tuple[Hashable, str]
 
 
 class Owners:
-    """The owners of threads as far as this process knows them; by checkpointer and thread id."""
+    """The metadata of threads as far as this process knows them; by checkpointer and thread id."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[_Key, str] = OrderedDict()
-        self._unowned: OrderedDict[_Key, str] = OrderedDict()
-        """Threads that belong to no agent, and the newest checkpoint they had then."""
+        self._known: OrderedDict[_Key, Metadata] = OrderedDict()
+        self._read: OrderedDict[_Key, str] = OrderedDict()
+        """Threads whose checkpoints were read, and the newest one then: there are no other metadata in them."""
 
-    def known(self, key: _Key) -> str | None:
-        """The owner, if this process knows it already."""
+    def known(self, key: _Key) -> Metadata | None:
+        """The thread's metadata, if this process knows some already."""
         return self._known.get(key)
 
-    def note(self, key: _Key, agent: str) -> str:
-        """Makes an agent the owner of a thread that has none; the owner."""
-        owner = self._known.setdefault(key, agent)
-        self._known.move_to_end(key)
-        if len(self._known) > _MOST:
-            self._known.popitem(last=False)
-        return owner
+    def note(self, key: _Key, metadata: Metadata) -> dict[str, Any]:
+        """Gives a thread those of these metadata that it does not have; its metadata of these keys."""
+        known = {**metadata, **self._known.get(key, {})}
+        _put(self._known, key, known)
+        return {name: known[name] for name in metadata}
 
-    async def find(self, key: _Key, saver: BaseCheckpointSaver[Any], agent: str) -> str | None:
-        """The owner of a thread, which `agent` asks for; None if it belongs to none. Raises what the checkpointer
-        raises."""
-        if key in self._known:
-            return self._known[key]
+    async def find(self, key: _Key, saver: BaseCheckpointSaver[Any], access: Access) -> Metadata | None:
+        """The metadata of a thread that is to be used, as far as `access` depends on them; None if there is no such
+        thread. Raises what the checkpointer raises."""
+        known = self._known.get(key)
+        if known is not None and access.keys <= known.keys():
+            return known
         thread: Any = {"configurable": {"thread_id": key[1], "checkpoint_ns": ""}}
         newest = await saver.aget_tuple(thread)
-        if newest is None or self._unowned.get(key) == newest.checkpoint["id"]:
+        if newest is None:
             return self._known.get(key)  # a run may have begun meanwhile
-        owner = mark_of(newest.metadata)
-        if owner != agent:
-            owner = await _first_mark(saver, thread) or owner
-        if owner is not None:
-            return self.note(key, owner)
-        self._unowned[key] = newest.checkpoint["id"]
-        if len(self._unowned) > _MOST:
-            self._unowned.popitem(last=False)
-        return self._known.get(key)
+        if access.keys == {MARK} and owner_of(newest.metadata) == access.agent:
+            self.note(key, {MARK: access.agent})
+        elif self._read.get(key) != newest.checkpoint["id"]:
+            found = await _metadata(saver, thread, {"step": -1}, 1)
+            if not access.keys <= found.keys():
+                found = {**_scalars(newest.metadata), **await _metadata(saver, thread, _BEGIN, _INPUTS), **found}
+                _put(self._read, key, newest.checkpoint["id"])
+            self.note(key, found)
+        return self._known.get(key, {})
 
 
-async def _first_mark(saver: BaseCheckpointSaver[Any], thread: Any) -> str | None:
-    """The mark of the thread's first checkpoint, or else the oldest among those of its newest inputs."""
-    for which, limit in (({"step": -1}, 1), ({"source": "input"}, _INPUTS)):
-        marks = [mark_of(each.metadata) async for each in saver.alist(thread, filter=which, limit=limit)]
-        found = next((mark for mark in reversed(marks) if mark is not None), None)
-        if found is not None:
-            return found
-    return None
+async def _metadata(saver: BaseCheckpointSaver[Any], thread: Any, which: Any, limit: int) -> dict[str, Any]:
+    """The metadata of the newest checkpoints of these; of a key that several have, the oldest's."""
+    found: dict[str, Any] = {}
+    async for each in saver.alist(thread, filter=which, limit=limit):
+        found.update(_scalars(each.metadata))
+    return found
 
 
-def mark_of(metadata: Mapping[str, Any] | None) -> str | None:
-    """The owner that metadata name."""
-    mark = (metadata or {}).get(MARK)
-    return mark if isinstance(mark, str) and mark else None
+def _scalars(metadata: Metadata) -> dict[str, Any]:
+    """The metadata that a run can leave in a checkpoint."""
+    return {name: value for name, value in metadata.items() if isinstance(value, str | int | float)}
+
+
+def _put(entries: OrderedDict[_Key, Any], key: _Key, value: Any) -> None:
+    entries[key] = value
+    entries.move_to_end(key)
+    if len(entries) > _MOST:
+        entries.popitem(last=False)

@@ -29,6 +29,7 @@ from langgraph.pregel import Pregel
 from langgraph.types import StreamMode
 
 from ...translator import PROTOCOL_VERSION, STREAM_MODES, ClientView, Ending, Failed, Options, Translator, error_event
+from ..access import Access
 from ..default_options import options_for
 from ..errors import (
     InvalidIdError,
@@ -42,7 +43,7 @@ from ..run_outcome import Subgraph
 from .checkpointers import check_saver, has_checkpointer, place_of
 from .configs import run_config
 from .feed import Feed
-from .owners import MARK, Owners
+from .owners import Owners
 from .poller import Pollers
 from .run import CANCEL_WAIT, Run
 from .summary import OnRunEnd
@@ -138,9 +139,11 @@ class Runs:
         parent_run_id: str | None = None,
         timeout: float | None = None,
         waiting: Iterable[Subgraph] = (),
+        stamp: Mapping[str, Any] | None = None,
     ) -> Run:
         """Starts a run that does not depend on its readers; see `start`. `parent_run_id`: as in `RUN_STARTED`.
-        `waiting`: the subgraphs in which it continues."""
+        `waiting`: the subgraphs in which it continues. `stamp`: the metadata of a thread that it creates; None: its
+        agent's."""
         if not isinstance(graph, Pregel):
             raise TypeError(f"start: expected a compiled graph, got {type(graph).__name__}")
         check_saver(graph)
@@ -154,9 +157,10 @@ class Runs:
             active = self._live[key]
             raise RunConflictError(f"thread {thread_id!r} has a run that is {active.status}, {active.run_id!r}")
         options = replace(options or options_for(graph), protocol_version=PROTOCOL_VERSION)
-        if agent is not None:
-            owner = self.owners.note(key, agent)
-            configured["metadata"] = {**(configured.get("metadata") or {}), MARK: owner}
+        if stamp is None:
+            stamp = Access(agent).stamp
+        if stamp:
+            configured["metadata"] = {**(configured.get("metadata") or {}), **self.owners.note(key, stamp)}
         translator = Translator(thread_id, run_id, options, _seed(graph, options, view), parent_run_id=parent_run_id)
         parts = graph.astream(input, configured, context=context, stream_mode=_STREAM_MODES, subgraphs=True)
         named, keeps = agent_of(graph, agent), has_checkpointer(graph)

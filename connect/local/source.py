@@ -12,6 +12,7 @@ from langgraph.graph.state import StateGraph
 from langgraph.pregel import Pregel
 
 from ...translator import Options
+from ..access import Access, Metadata
 from ..default_options import options_for
 from .checkpointers import check_saver, place_of
 from .run_store import Graph, Runs, check_timeout, default_runs
@@ -40,6 +41,9 @@ class GraphSource:
         self.graph = graph
         self.agent = agent
         self.shares_threads_with = names_of_agents(shares_threads_with)
+        self.user: Any = None
+        """Who makes the request; runs have it in their config."""
+        self._where: Metadata = {}
         self._runs = runs
 
     @property
@@ -64,16 +68,33 @@ class GraphSource:
         same.shares_threads_with = self.shares_threads_with.union(shares_threads_with)
         return same
 
-    def takes(self, owner: str | None) -> bool:
-        """Whether it may use threads of an owner; None: of no agent."""
-        return self.agent is None or owner is None or owner in {self.agent, *self.shares_threads_with}
+    def for_user(self, user: Any, where: Metadata) -> Self:
+        """See `Backend`."""
+        same = copy(self)
+        same.user, same._where = user, where
+        if any(isinstance(value, list) and len(value) > 1 for value in same.access.stamp.values()):
+            raise ValueError("$contains: expected one value: a checkpoint's metadata has no lists")
+        return same
+
+    @property
+    def access(self) -> Access:
+        """Which threads may be used."""
+        return Access(self.agent, self.shares_threads_with, self._where)
+
+    @property
+    def stamp(self) -> dict[str, Any]:
+        """The metadata of a thread that is created, as a checkpoint takes them."""
+        return {key: value[0] if isinstance(value, list) else value for key, value in self.access.stamp.items()}
 
     async def may_use(self, thread_id: str) -> bool:
-        """Whether the thread belongs to no other agent. Raises what the checkpointer raises."""
-        saver = self.graph.checkpointer
-        if self.agent is None or not isinstance(saver, BaseCheckpointSaver):
+        """Whether the thread may be used: it is no other agent's, and no other user's. Raises what the checkpointer
+        raises."""
+        access, key, saver = self.access, (self.place, thread_id), self.graph.checkpointer
+        if not access.keys:
             return True
-        return self.takes(await self.runs.owners.find((self.place, thread_id), saver, self.agent))
+        if not isinstance(saver, BaseCheckpointSaver):
+            return access.allows(self.runs.owners.known(key))
+        return access.allows(await self.runs.owners.find(key, saver, access))
 
     async def options(self) -> Options:
         """The options when none are given: the channels of the graph's output schema."""

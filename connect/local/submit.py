@@ -27,6 +27,7 @@ from langgraph.types import Command
 
 from ...translator import ClientView, Options
 from ...translator import events as agui
+from ..access import user_config
 from ..encoded import Batches, to_batch
 from ..errors import (
     SHUTDOWN,
@@ -55,7 +56,6 @@ from .channels import input_channels_of
 from .checkpointers import reading
 from .configs import graph_config
 from .history import searched, with_replaced
-from .owners import MARK
 from .run import Run
 from .run_store import agent_of
 from .source import GraphSource
@@ -93,7 +93,8 @@ class _Submission:
         self._reader = Reader(request.options, request.view)
         self._places: InputChannels = input_channels_of(source.graph, request.options.messages_key)
         thread = {"configurable": {"thread_id": request.given.thread_id}}
-        self._config = graph_config(source.graph, request.intake.config, request.added.config, thread)
+        configs = (request.intake.config, request.added.config, user_config(source.user), thread)
+        self._config = graph_config(source.graph, *configs)
         self._place = log_context(self._agent, self._given.thread_id, self._given.run_id)
 
     async def begun(self, queue: int | None = None) -> Batches:
@@ -200,16 +201,14 @@ class _Submission:
         return await self._read()
 
     def _marked(self) -> RunnableConfig:
-        """The config of a write that is no run's, which names the thread's owner."""
-        agent = self._source.agent
-        if agent is None:
-            return self._config
-        owner = self._runs.owners.known((self._source.place, self._given.thread_id)) or agent
-        return merged(self._config, {"metadata": {MARK: owner}})
+        """The config of a write that is no run's, which has the thread's metadata too."""
+        known = self._runs.owners.known((self._source.place, self._given.thread_id)) or {}
+        stamp = {name: known.get(name, value) for name, value in self._source.stamp.items()}
+        return merged(self._config, {"metadata": stamp})
 
     def _start(self, wanted: Begin | Resume | GoOn | Fork | Again, read: Read) -> Run:
-        if not self._source.takes(self._runs.owners.known((self._source.place, self._given.thread_id))):
-            raise ThreadNotFoundError  # another agent began on it while this input was planned
+        if not self._source.access.allows(self._runs.owners.known((self._source.place, self._given.thread_id))):
+            raise ThreadNotFoundError  # another agent, or user, began on it while this input was planned
         new = wanted.messages if isinstance(wanted, Begin | Fork) else None
         goes_in = graph_input(self._given, new, read.thread, self._places, self._intake, self._asking.added)
         lost = without_place(self._places, self._given, self._intake, read.thread.values, self._options)
@@ -231,6 +230,7 @@ class _Submission:
             context=goes_in.context,
             parent_run_id=self._given.parent_run_id,
             waiting=read.ended.waiting if read.ended is not None and isinstance(wanted, Resume | GoOn) else (),
+            stamp=self._source.stamp,
         )
 
     async def _when_ended(self, first: Run) -> Batches | None:

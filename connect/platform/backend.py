@@ -13,6 +13,7 @@ from langgraph.pregel.remote import RemoteGraph
 from langgraph_sdk.client import LangGraphClient
 
 from ...translator import Ending, Options
+from ..access import Metadata
 from ..encoded import Batches
 from ..errors import ConnectionLost, PlatformError, checked_run_id, checked_thread_id
 from ..inputs import Intake
@@ -61,6 +62,10 @@ class Platform(PlatformSource):
 
     def named(self, agent: str, shares_threads_with: Iterable[str]) -> Platform:
         """See `Backend`. A platform's threads belong to no agent."""
+        return self
+
+    def for_user(self, user: Any, where: Metadata) -> Platform:
+        """See `Backend`. The server itself knows who requests something of it."""
         return self
 
     def with_headers(self, headers: Iterable[tuple[bytes, bytes]], names: Iterable[str]) -> Platform:

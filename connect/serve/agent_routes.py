@@ -47,8 +47,8 @@ class AgentRoutes:
     async def run(self, request: Request, name: str, found: object) -> Response:
         """Starts the run that a body asks for."""
         given = checked_input(found, self._service.limits, name)
-        ends = partial(readable, given=given, connected=partial(self._service.thread_state, request, name, given))
-        return await self._service.run(request, name, given, adapt=ends if answers(given) else None)
+        ends = partial(readable, given=given) if answers(given) else None
+        return await self._service.run(request, name, given, adapt=ends)
 
     async def _run(self, request: Request) -> Response:
         """Run an agent: an AG-UI RunAgentInput, answered with the run as an event stream."""

@@ -12,12 +12,14 @@ from ag_ui.core import AgentCapabilities
 from starlette.requests import Request
 
 from ...translator import Options
+from ..access import Metadata
 from ..backend import Backend, Source, backend_of
 from ..inputs import Intake
 from ..local.checkpointers import has_checkpointer
 from ..local.source import names_of_agents
 from ..platform.forwarded_headers import checked_names
 from ..platform.retry import RetryPolicy
+from .users import user_of
 
 RESERVED = ("health", "info", "ready", "watch")
 """Names that are routes. `agent` is allowed: paths below `/agent/` are longer than those below an agent's name, and
@@ -87,9 +89,10 @@ class Agent:
         """The same agent with a source that knows under which name it is served: threads belong to that name."""
         return replace(self, source=self.backend.named(name, self.shares_threads_with))
 
-    def source_for(self, request: Request) -> Backend:
-        """The source for this request: a platform is sent the request's `headers`."""
-        return self.backend.with_headers(request.headers.raw, self.headers)
+    def source_for(self, request: Request, where: Metadata) -> Backend:
+        """The source for this request: for its user, who may use the threads that match `where`; a platform is sent the
+        request's `headers`. Raises `ValueError` for a filter that is none."""
+        return self.backend.for_user(user_of(request), where).with_headers(request.headers.raw, self.headers)
 
     async def intake_for(self, request: Request) -> Intake:
         """The intake for this request."""

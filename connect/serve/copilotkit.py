@@ -116,8 +116,7 @@ class CopilotKit:
         if _is_suggestion(given):
             await self._service.admit(request, "run", name, given.thread_id)
             return _over(given)
-        connected = partial(self._service.thread_state, request, name, given)
-        ends = partial(readable, given=given, connected=connected)
+        ends = partial(readable, given=given)
         try:
             return await self._service.run(request, name, given, past_errors="custom", adapt=ends, is_direct=True)
         except Exception as error:
@@ -132,14 +131,14 @@ class CopilotKit:
             given.thread_id,
             version=None,
             past_errors="custom",
-            adapt=partial(unbegun, why, given=given, connected=connected),
+            adapt=partial(unbegun, why, given=given),
             refuses=False,
         )
 
     async def _connected(self, request: Request, asked: str, body: Any) -> Response:
         name = self._named(asked)
         given = checked_input(body, self._service.limits, name, is_run=False)
-        ends = partial(readable, given=given, connected=partial(self._service.thread_state, request, name, given))
+        ends = partial(readable, given=given)
         version = given.protocol_version
         return await self._service.connect(
             request, name, given.thread_id, version=version, past_errors="custom", adapt=ends

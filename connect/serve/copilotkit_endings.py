@@ -48,7 +48,7 @@ def answers(given: RunAgentInput) -> bool:
     return given.protocol_version is None and bool(given.resume)
 
 
-async def readable(batches: Batches, given: RunAgentInput, connected: Connected) -> Batches:
+async def readable(batches: Batches, connected: Connected, given: RunAgentInput) -> Batches:
     """A run's batches, with ends that the client that asked for it can go on from. `connected`: called after a bad
     end."""
     if given.protocol_version is not None:
@@ -60,7 +60,7 @@ async def readable(batches: Batches, given: RunAgentInput, connected: Connected)
             yield batch
 
 
-async def unbegun(why: Event, thread: Batches, given: RunAgentInput, connected: Connected) -> Batches:
+async def unbegun(why: Event, thread: Batches, connected: Connected, given: RunAgentInput) -> Batches:
     """The events in place of a run that was to answer interrupts and could not be begun: `why`, and then those of
     `thread`: its state and its active run."""
 

@@ -6,8 +6,10 @@ thread read. What is refused is raised as in `errors`.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, ExitStack, aclosing
+from functools import partial
 from http import HTTPStatus
 from typing import Any
 
@@ -18,7 +20,7 @@ from starlette.responses import Response
 from ...translator import PROTOCOL_VERSION, ClientView
 from ..backend import Backend, connect_batches, open_thread, watch_batches
 from ..encoded import Batches
-from ..errors import RunNotFoundError, checked_run_id, checked_thread_id
+from ..errors import RunNotFoundError, checked_run_id, checked_thread_id, log_context
 from ..readers import direct_options
 from ..run_outcome import PastErrors
 from .agents import Agent
@@ -30,11 +32,14 @@ from .shutdown import Closing
 from .stream import EventStream
 from .users import Action, Users, forbidden
 
-Adapt = Callable[[Batches], Batches]
-"""What a route makes of the batches before they are sent."""
+Adapt = Callable[[Batches, Callable[[], Batches]], Batches]
+"""What a route makes of the batches before they are sent. The second argument connects to the thread again, past
+failures as custom events."""
 
 _ENDS_HERE = "The server is shutting down, and with it this run."
 _CONTINUES = "The server of this stream is shutting down. The run continues: connect to it again."
+
+_log = logging.getLogger(__name__)
 
 
 class Service:
@@ -82,12 +87,18 @@ class Service:
     async def admit(
         self, request: Request, action: Action, name: str, thread_id: str, run_id: str | None = None
     ) -> tuple[Agent, Backend]:
-        """The agent, and its source for this request, if the user may do this with this thread. Raises `Refusal`."""
+        """The agent, and its source for this request, if the user may do this with this thread. Raises `Refusal`.
+        Whether the thread matches the user's filter is found where it is read."""
         agent = self.agent(name)
         name_place(request, name, thread_id, run_id)
         checked_thread_id(thread_id, in_url=agent.backend.ids_in_url)
-        await self.users.authorize(request, action, name, thread_id)
-        return agent, agent.source_for(request)
+        where = await self.users.authorize(request, action, name, thread_id)
+        try:
+            return agent, agent.source_for(request, where)
+        except ValueError as error:
+            place = log_context(name, thread_id, run_id)
+            _log.error("authorize returned an invalid filter, and %r is refused: %s (%s).", action, error, place)
+            raise forbidden() from None
 
     async def listed(self, request: Request) -> dict[str, Agent]:
         """The agents that the user may list, by name; raises `Refusal` (403) if there is none."""
@@ -133,7 +144,8 @@ class Service:
             )
             if source.runs is not None:
                 place.close()  # the registry counts it from here on
-            return self._stream(batches, source, name, given.thread_id, given.protocol_version, places.pop_all(), adapt)
+            thread_id, version = given.thread_id, given.protocol_version
+            return self._stream(batches, agent, source, name, thread_id, version, places.pop_all(), adapt)
 
     async def connect(
         self,
@@ -158,26 +170,17 @@ class Service:
             batches = (
                 await open_thread(source, thread_id, **how) if refuses else connect_batches(source, thread_id, **how)
             )
-            return self._stream(batches, source, name, thread_id, version, places.pop_all(), adapt)
-
-    async def thread_state(self, request: Request, name: str, given: RunAgentInput) -> Batches:
-        """The thread of a run that was admitted, past failures as custom events."""
-        agent = self.agent(name)
-        source = agent.source_for(request)
-        options = await agent.options_for(source, given.protocol_version)
-        state = connect_batches(source, given.thread_id, options=options, past_errors="custom")
-        async with aclosing(state) as batches:
-            async for batch in batches:
-                yield batch
+            return self._stream(batches, agent, source, name, thread_id, version, places.pop_all(), adapt)
 
     async def watch(self, request: Request, name: str, thread_id: str) -> Response:
         """Streams the thread, and from then on every run of it, for as long as the client stays."""
         agent, source = await self.admit(request, "read", name, thread_id)
         with ExitStack() as places:
             places.enter_context(self.places.reader())
-            options = await agent.options_for(source, PROTOCOL_VERSION)
+            version = PROTOCOL_VERSION
+            options = await agent.options_for(source, version)
             batches = watch_batches(source, thread_id, options=options)
-            return self._stream(batches, source, name, thread_id, PROTOCOL_VERSION, places.pop_all(), None, stays=True)
+            return self._stream(batches, agent, source, name, thread_id, version, places.pop_all(), stays=True)
 
     async def stop(self, request: Request, name: str, thread_id: str, run_id: str | None = None) -> Response:
         """Stops a run, or the thread's active run. 202 if it has not stopped in time: a synchronous function cannot be
@@ -188,6 +191,14 @@ class Service:
         except RunNotFoundError:
             return stop_response(None)
 
+    async def _connected(self, agent: Agent, source: Backend, thread_id: str, version: str | None) -> Batches:
+        """The thread of a request that was admitted, past failures as custom events."""
+        options = await agent.options_for(source, version)
+        state = connect_batches(source, thread_id, options=options, past_errors="custom")
+        async with aclosing(state) as batches:
+            async for batch in batches:
+                yield batch
+
     def _stop_queued(self) -> None:
         """Cancels queued inputs when the server begins to stop; their readers get a terminal event."""
         for source in self.locals:
@@ -196,17 +207,20 @@ class Service:
     def _stream(
         self,
         batches: Batches,
+        agent: Agent,
         source: Backend,
         name: str,
         thread_id: str,
         version: str | None,
         place: AbstractContextManager[Any],
-        adapt: Adapt | None,
+        adapt: Adapt | None = None,
         *,
         stays: bool = False,
     ) -> EventStream:
+        if adapt is not None:
+            batches = adapt(batches, partial(self._connected, agent, source, thread_id, version))
         return EventStream(
-            batches if adapt is None else adapt(batches),
+            batches,
             self.closing,
             version=version,
             heartbeat=self._heartbeat,

@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 from starlette.requests import Request
 
+from ..access import Metadata
 from ..errors import log_context
 from .errors import CLOSE, Refusal
 
@@ -29,8 +30,9 @@ it, and must not block the event loop."""
 
 Authorize = Callable[[Any, Action, str, str | None], bool | Mapping[str, Any] | Awaitable[bool | Mapping[str, Any]]]
 """Whether a user may do something: `authorize(user, action, agent, thread_id)`, also asynchronous. `user` is what
-`authenticate` (or a dependency of FastAPI) left in `request.state.user`, None without one. True allows it. Anything
-else is 403; or raise Starlette's (or FastAPI's) `HTTPException`. It must not wait without `await`."""
+`authenticate` (or a dependency of FastAPI) left in `request.state.user`, None without one. True allows it. A
+mapping allows it for threads with these metadata alone, and is stamped on the threads that the user creates: see
+`access`. Anything else is 403; or raise Starlette's `HTTPException`. It must not block the event loop."""
 
 _log = logging.getLogger(__name__)
 
@@ -58,19 +60,24 @@ class Users:
             )
         request.state.user = user
 
-    async def authorize(self, request: Request, action: Action, agent: str, thread_id: str | None) -> None:
-        """Returns if the user may do this; raises `Refusal` (403) if not."""
+    async def authorize(self, request: Request, action: Action, agent: str, thread_id: str | None) -> Metadata:
+        """The filter for the threads with which the user may do this; raises `Refusal` (403) if with none."""
         if self._authorize is None:
-            return
+            return {}
         allowed: object = self._authorize(user_of(request), action, agent, thread_id)
         if inspect.isawaitable(allowed):
             allowed = await allowed
         if allowed is True:
-            return
+            return {}
+        if isinstance(allowed, Mapping):
+            return allowed
         if allowed is not False:
-            place = log_context(agent, thread_id)
-            kind = type(allowed).__name__
-            _log.warning("authorize returned %s, and %r is refused: expected True or False (%s).", kind, action, place)
+            _log.warning(
+                "authorize returned %s, and %r is refused: expected a boolean or a mapping (%s).",
+                type(allowed).__name__,
+                action,
+                log_context(agent, thread_id),
+            )
         raise forbidden()
 
 

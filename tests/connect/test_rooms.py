@@ -13,7 +13,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent.parent / "connect"
 LAYERS = (
-    ("errors", "encoded", "readers", "run_outcome", "default_options", "timed_iterator"),
+    ("access", "errors", "encoded", "readers", "run_outcome", "default_options", "timed_iterator"),
     ("inputs",),
     ("idle", "streams", "replaced_messages"),
     ("local", "platform"),

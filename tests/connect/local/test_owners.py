@@ -12,7 +12,8 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph_agui.connect import Intake, Local, Runs, connect, watch_sse
-from langgraph_agui.connect.local.owners import MARK, Owners
+from langgraph_agui.connect.access import MARK, Access, owner_of
+from langgraph_agui.connect.local.owners import Owners
 from langgraph_agui.connect.serve import Action, Agent, agui_app
 
 from tests.paced import HELLO, Graph, Point, on, quick, speaking
@@ -195,7 +196,7 @@ async def test_a_source_without_an_agents_name_reads_and_runs_on_any_thread(save
         assert await run.wait() == "finished"
         unnamed = runs.start(quick(saver), HELLO, on("u"))
         assert await unnamed.wait() == "finished"
-        assert await Owners().find((saver, "u"), saver, "chat") is None
+        assert owner_of(await Owners().find((saver, "u"), saver, Access("chat"))) is None
 
 
 class Counting(InMemorySaver):
@@ -220,10 +221,10 @@ async def test_to_know_an_owner_takes_a_bounded_number_of_checkpoints_and_once()
     for _ in range(30):
         await graph.ainvoke(HELLO, on("t"))  # type: ignore[call-overload]
     owners, saver.asked = Owners(), []
-    assert [await owners.find((saver, "t"), saver, "a") for _ in range(2)] == [None, None]
+    assert [owner_of(await owners.find((saver, "t"), saver, Access("a"))) for _ in range(2)] == [None, None]
     assert saver.asked == ["newest", 1, 16, "newest"]
     await graph.ainvoke(HELLO, {**on("t"), "metadata": {MARK: "a"}})  # type: ignore[call-overload]
     for agent, asked in (("a", ["newest"]), ("b", ["newest", 1, 16])):
         owners, saver.asked = Owners(), []
-        assert [await owners.find((saver, "t"), saver, agent) for _ in range(2)] == ["a", "a"]
+        assert [owner_of(await owners.find((saver, "t"), saver, Access(agent))) for _ in range(2)] == ["a", "a"]
         assert saver.asked == asked

@@ -1,0 +1,125 @@
+"""Who may use a thread: `Access`, the one rule, for threads of every backend. No I/O: the metadata of a thread
+of this process are found by `local.owners`.
+
+A thread that an agent, or a user, may not use does not exist for them. The rule, by the thread's metadata:
+
+1. It belongs to the agent that `agui_agent` names, and is used by that one, and by agents that share its threads.
+   Without this key it belongs to no agent.
+2. It matches the filter that `authorize` returned for the user: each key of the filter is in the metadata, with the
+   filter's value (`"ada"`, or `{"$eq": "ada"}`), or with a list that has it (`{"$contains": "ada"}`). This is how
+   LangGraph's own authorization filters. A checkpoint's metadata has no lists: a value there is a list of one.
+
+A thread that does not exist yet may be used, and the run that creates it stamps its metadata with both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+MARK: Final = "agui_agent"
+"""The metadata key that names the agent which a thread belongs to."""
+
+Metadata = Mapping[str, Any]
+
+_RESERVED: Final = frozenset({"thread_id", "run_id", "assistant_id", "graph_id", "source", "step", "parents", "writes"})
+"""Keys that LangGraph writes itself; so are those that begin as these do."""
+_RESERVED_PREFIXES: Final = ("agui_", "checkpoint_", "langgraph_", "__", "$")
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """What of a backend's threads may be used. Raises `ValueError` for a filter that is none.
+
+    `agent`: the agent's name; None: threads of every agent may be used. `shares_threads_with`: the agents whose threads
+    it may use beside its own. `where`: the user's metadata filter; empty: threads of every user.
+    """
+
+    agent: str | None = None
+    shares_threads_with: frozenset[str] = frozenset()
+    where: Metadata = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for key, given in self.where.items():
+            if not isinstance(key, str) or key in _RESERVED or key.startswith(_RESERVED_PREFIXES):
+                raise ValueError(f"expected the name of a thread's metadata, got {key!r}")
+            operator, value = _condition(given)
+            values = value if operator == "$contains" and isinstance(value, list) else [value]
+            if operator not in ("$eq", "$contains"):
+                raise ValueError(f"{key}: expected a value, $eq or $contains, got {operator!r}")
+            if not values or not all(isinstance(each, str | int | float) for each in values):
+                raise ValueError(f"{key}: expected a string, a number or a boolean, got {type(value).__name__}")
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """The keys of the metadata on which the rule depends; none: every thread may be used."""
+        return frozenset(self.where) if self.agent is None else frozenset({MARK, *self.where})
+
+    @property
+    def stamp(self) -> dict[str, Any]:
+        """The metadata of a thread that is created. What contains a value is a list of it."""
+        found: dict[str, Any] = {} if self.agent is None else {MARK: self.agent}
+        for key, given in self.where.items():
+            operator, value = _condition(given)
+            found[key] = [value] if operator == "$contains" and not isinstance(value, list) else value
+        return found
+
+    def allows(self, metadata: Metadata | None) -> bool:
+        """Whether a thread of these metadata may be used; None: it does not exist yet."""
+        if metadata is None:
+            return True
+        owner = owner_of(metadata)
+        if self.agent is not None and owner not in (None, self.agent, *self.shares_threads_with):
+            return False
+        return all(key in metadata and _matches(metadata[key], given) for key, given in self.where.items())
+
+    def limited_to(self, where: Metadata) -> Access:
+        """The same for one user. Raises `ValueError` for a filter that is none."""
+        return replace(self, where=where)
+
+
+def owner_of(metadata: Metadata | None) -> str | None:
+    """The agent that metadata name as the owner."""
+    mark = (metadata or {}).get(MARK)
+    return mark if isinstance(mark, str) and mark else None
+
+
+def identity_of(user: Any) -> Hashable:
+    """What a user is known by: the `identity` or `id` that it has, as an attribute or a key; else the user itself.
+    None for no user, and for one that is none of these."""
+    for name in ("identity", "id"):
+        found = user.get(name) if isinstance(user, Mapping) else getattr(user, name, None)
+        if found is not None:
+            return found if isinstance(found, Hashable) else None
+    return user if isinstance(user, Hashable) else None
+
+
+def user_config(user: Any) -> dict[str, Any]:
+    """The part of a run's config by which a graph knows the user, as on LangGraph's own server."""
+    if user is None:
+        return {}
+    identity = identity_of(user)
+    is_known = identity is not None and (identity is not user or isinstance(user, str | int))
+    known = str(identity) if is_known else None
+    return {"configurable": {"langgraph_auth_user": user, "langgraph_auth_user_id": known}}
+
+
+def _condition(given: Any) -> tuple[str, Any]:
+    """An operator and its value."""
+    if isinstance(given, Mapping):
+        return next(iter(given.items())) if len(given) == 1 else (str([*given]), None)
+    return "$eq", given
+
+
+def _matches(value: Any, given: Any) -> bool:
+    operator, wanted = _condition(given)
+    if operator == "$eq":
+        return _same(value, wanted)
+    found = value if isinstance(value, list) else [value]
+    return all(any(_same(each, one) for each in found) for one in (wanted if isinstance(wanted, list) else [wanted]))
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether both are the same JSON: a boolean is no number."""
+    return bool(one == other) and isinstance(one, bool) == isinstance(other, bool)
