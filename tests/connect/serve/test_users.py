@@ -242,7 +242,7 @@ async def test_a_filter_that_can_not_be_used_lets_no_user_in(caplog: pytest.LogC
             answer = await client.post("/chat", json=posted("t", "hi"), headers=by("ada"))
             assert (answer.status_code, answer.json()["error"]) == (403, "forbidden"), each
             assert "authorize returned an invalid filter, and 'run' is refused" in caplog.text, each
-            assert "(agent 'chat', thread 't')" in caplog.text
+            assert "(agent 'chat', thread 't', run 'run-1')" in caplog.text
 
 
 class Person:
