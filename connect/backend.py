@@ -89,7 +89,8 @@ class Backend(Protocol):
         """The same for one request: its headers of these names are forwarded to the server, if there is one."""
 
     def check_intake(self, intake: Intake, options: Options | None) -> None:
-        """Raises `ValueError` for an intake that names channels which a graph of this process does not take in."""
+        """Raises `ValueError` for an intake that names channels which a graph of this process does not take in, and for
+        one that asks a platform for what only runs of this process have."""
 
     async def options(self) -> Options:
         """The options when none are given: the channels of the graph's output schema. Raises what a platform

@@ -66,6 +66,10 @@ class Intake:
     `on_disconnect`: What happens to a run when its last reader leaves, and to a queued input when its client does.
         `continue`: both stay, and the input runs when its turn comes. `cancel`: the run is cancelled, and the input
         leaves the queue.
+    `dispatched_events`: Whether what nodes and tools send with LangChain's `adispatch_custom_event` is emitted: as
+        `CUSTOM`, and messages, tool calls and state that they send under the names of `ag-ui-langgraph` or CopilotKit
+        (`manually_emit_message`, ...) as such. A callback handler is added to the config of each run. For a graph of
+        this process; not on a platform.
     """
 
     state: Collection[str] = frozenset()
@@ -78,6 +82,7 @@ class Intake:
     shortened: Shortened = "continue"
     on_cancelled: Callable[[Any], Any] | None = None
     on_disconnect: OnDisconnect = "continue"
+    dispatched_events: bool = False
 
     def __post_init__(self) -> None:
         for name, kind in (("busy", Busy), ("shortened", Shortened), ("on_disconnect", OnDisconnect)):

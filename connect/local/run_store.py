@@ -42,6 +42,7 @@ from ..inputs.intake import OnDisconnect
 from ..run_outcome import Subgraph
 from .checkpointers import check_saver, has_checkpointer, place_of
 from .configs import run_config
+from .dispatched import with_dispatched, with_handler
 from .feed import Feed
 from .owners import Owners
 from .poller import Pollers
@@ -140,10 +141,11 @@ class Runs:
         timeout: float | None = None,
         waiting: Iterable[Subgraph] = (),
         stamp: Mapping[str, Any] | None = None,
+        dispatched_events: bool = False,
     ) -> Run:
         """Starts a run that does not depend on its readers; see `start`. `parent_run_id`: as in `RUN_STARTED`.
         `waiting`: the subgraphs in which it continues. `stamp`: the metadata of a thread that it creates; None: its
-        agent's."""
+        agent's. `dispatched_events`: see `Intake`."""
         if not isinstance(graph, Pregel):
             raise TypeError(f"start: expected a compiled graph, got {type(graph).__name__}")
         check_saver(graph)
@@ -162,10 +164,12 @@ class Runs:
         if stamp:
             configured["metadata"] = {**(configured.get("metadata") or {}), **self.owners.note(key, stamp)}
         translator = Translator(thread_id, run_id, options, _seed(graph, options, view), parent_run_id=parent_run_id)
+        if dispatched_events:
+            configured = with_handler(configured)
         parts = graph.astream(input, configured, context=context, stream_mode=_STREAM_MODES, subgraphs=True)
         named, keeps = agent_of(graph, agent), has_checkpointer(graph)
         run = Run(
-            parts,
+            with_dispatched(parts) if dispatched_events else parts,
             translator,
             named,
             on_disconnect,

@@ -226,6 +226,7 @@ class _Submission:
             view=self._asking.view,
             agent=self._source.agent,
             on_disconnect=self._intake.on_disconnect,
+            dispatched_events=self._intake.dispatched_events,
             timeout=self._source.timeout,
             context=goes_in.context,
             parent_run_id=self._given.parent_run_id,
