@@ -12,12 +12,12 @@ from types import TracebackType
 from typing import Any, Self
 
 from langgraph_agui.connect import connect
+from langgraph_agui.connect.testing.expected import comparable, expected
 from langgraph_agui.translator import ClientView, Options
 
 from fixtures.gated import ARGS, FAST_WORDS, FIRST, INSIDE, LEFT, RIGHT, SECOND
 
 from .agui_client import AguiClient, Answer, protocol
-from .expected import comparable, expected
 
 Event = dict[str, Any]
 

@@ -5,7 +5,6 @@ or rewrote a message, or a step ended without saving what was said in it. The ro
 acts. Nothing is translated here, and nothing of the translator is asked but how parts and stored messages read.
 """
 
-import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,6 +12,8 @@ from functools import cached_property
 from itertools import accumulate
 from typing import Any, NamedTuple
 
+from langgraph_agui.connect.testing.checks import Items, displayed, is_same_text
+from langgraph_agui.connect.testing.expected import Wire, expected
 from langgraph_agui.translator import ClientView, Options
 from langgraph_agui.translator.content.blocks import Reasoning, Text
 from langgraph_agui.translator.content.reader import read_content
@@ -21,13 +22,10 @@ from langgraph_agui.translator.parts.message import fields
 from langgraph_agui.translator.parts.part import Namespace, Part, is_within, read_part
 
 from .agui_client import AguiClient, Answer
-from .expected import Wire, expected
 
 Event = dict[str, Any]
 Key = tuple[str, str]
 """What is displayed: ("message", its id), or ("call", its id)."""
-Items = dict[Key, str]
-"""What is displayed, with its text: a message's content, a call's arguments. An activity has none."""
 
 
 class Fault(NamedTuple):
@@ -79,7 +77,7 @@ class Run:
         known: list[Items] = []
         for number, shown in enumerate(self.shown):
             same = number > 0 and shown.messages is self.shown[number - 1].messages
-            known.append(known[-1] if same else items(shown.messages))
+            known.append(known[-1] if same else displayed(shown.messages))
         return known
 
     @cached_property
@@ -150,7 +148,7 @@ class Run:
         """Whether the conversation has it under another id by this batch, and displays it so."""
         text, after, latest = self.before(batch)[key], self.after(batch), self.latest(batch)
         return latest is not None and any(
-            other[0] == key[0] and other in after and other not in self.before(batch) and same(stored, text)
+            other[0] == key[0] and other in after and other not in self.before(batch) and is_same_text(stored, text)
             for other, stored in latest[1].items.items()
         )
 
@@ -163,8 +161,8 @@ def a_text_only_grows(run: Run) -> Iterator[tuple[int, str]]:
     for batch in _changes(run):
         before, after, latest = run.before(batch), run.after(batch), run.latest(batch)
         for key in before.keys() & after.keys():
-            rewritten = latest is not None and key in latest[1].items and same(latest[1].items[key], after[key])
-            rewritten = rewritten or (key[0] == "call" and same(before[key], after[key]))
+            rewritten = latest is not None and key in latest[1].items and is_same_text(latest[1].items[key], after[key])
+            rewritten = rewritten or (key[0] == "call" and is_same_text(before[key], after[key]))
             if not after[key].startswith(before[key]) and not rewritten:
                 yield batch, f"{key}: {before[key]!r} became {after[key]!r}"
 
@@ -197,7 +195,7 @@ def no_result_comes_before_its_call(run: Run) -> Iterator[tuple[int, str]]:
             if event["type"] == "TOOL_CALL_START":
                 known.add(("call", event["toolCallId"]))
             elif event["type"] == "MESSAGES_SNAPSHOT":
-                known |= items(event["messages"]).keys()
+                known |= displayed(event["messages"]).keys()
                 latest = run.latest(batch)
                 stored = [] if latest is None else _before_their_calls(latest[1].messages)
                 yield from ((batch, what) for what in _before_their_calls(event["messages"]) if what not in stored)
@@ -298,7 +296,7 @@ def a_prediction_holds(run: Run) -> Iterator[tuple[int, str]]:
 
 def a_message_is_shown_in_its_pieces(run: Run) -> Iterator[tuple[int, str]]:
     """A text or a thought that streamed in n pieces and is displayed was emitted in these pieces."""
-    displayed = {(message["role"], message["id"]): message.get("content") for message in run.shown[-1].messages}
+    final = {(message["role"], message["id"]): message.get("content") for message in run.shown[-1].messages}
     streamed: dict[tuple[str, str, str], list[str]] = defaultdict(list)
     emitted: dict[tuple[str, str], list[str]] = defaultdict(list)
     for batch, (part, events) in enumerate(zip(run.read, run.batches, strict=True)):
@@ -316,7 +314,7 @@ def a_message_is_shown_in_its_pieces(run: Run) -> Iterator[tuple[int, str]]:
                 emitted[kind, event["messageId"]].append(event["delta"])
     for (kind, _, message_id), texts in streamed.items():
         whole, deltas = "".join(texts), emitted[kind, message_id]
-        if displayed.get((kind, message_id)) == whole and whole.startswith("".join(deltas)) and deltas != texts:
+        if final.get((kind, message_id)) == whole and whole.startswith("".join(deltas)) and deltas != texts:
             yield len(run.batches) - 1, f"{kind} {message_id}: {texts} was emitted as {deltas}"
 
 
@@ -367,30 +365,9 @@ def in_client(
     return answer, shown
 
 
-def items(messages: Iterable[Wire]) -> Items:
-    """What these messages display."""
-    found: Items = {}
-    for message in messages:
-        content = "" if message["role"] == "activity" else message.get("content") or ""
-        found["message", message["id"]] = content if isinstance(content, str) else json.dumps(content)
-        for call in message.get("toolCalls") or ():
-            found["call", call["id"]] = call["function"]["arguments"]
-    return found
-
-
 def stored_items(checkpoint: Any, options: Options) -> Items:
     """What a checkpoint's values display."""
-    return items(expected(checkpoint, options).messages)
-
-
-def same(text: str, other: str) -> bool:
-    """Whether two texts are equal, or are equal as JSON."""
-    if text == other:
-        return True
-    try:
-        return bool(json.loads(text or "{}") == json.loads(other or "{}"))
-    except ValueError:
-        return False
+    return displayed(expected(checkpoint, options).messages)
 
 
 # --- what a part says -------------------------------------------------------------------------------------------------
@@ -399,7 +376,7 @@ def same(text: str, other: str) -> bool:
 def _checkpoint(part: Part, options: Options, *, is_whole: bool) -> Checkpoint:
     messages = expected(part.data, options).messages
     is_current = not _interrupts(part)
-    return Checkpoint(items(messages), messages, is_current, is_whole and is_current)
+    return Checkpoint(displayed(messages), messages, is_current, is_whole and is_current)
 
 
 def _interrupts(part: Part) -> bool:
@@ -431,12 +408,12 @@ def _changes(run: Run) -> Iterator[int]:
 
 def _before_their_calls(messages: Sequence[Wire]) -> list[str]:
     """The results that stand before every message with their call; models number their calls anew."""
-    calls, before = items(messages).keys(), set[Key]()
+    calls, before = displayed(messages).keys(), set[Key]()
     found: list[str] = []
     for message in messages:
         if message["role"] == "tool" and ("call", message["toolCallId"]) in calls - before:
             found.append(f"the result {message['id']} before its call, in a snapshot")
-        before |= items([message]).keys()
+        before |= displayed([message]).keys()
     return found
 
 

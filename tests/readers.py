@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from langgraph_agui.connect.testing.expected import comparable, expected
 from langgraph_agui.translator import ClientView
 from langgraph_agui.translator.convert.to_agui import to_agui_messages
 
 from .agui_client import AguiClient, Answer
-from .expected import comparable, expected
 from .translator_runs import TranslatorRun, left_open, needless, options_for, view_for
 
 KNOWN = ("unknown", "carried over", "empty", "with the input")

@@ -12,6 +12,7 @@ from typing import Any
 import httpx
 import pytest
 from ag_ui.core import EventType
+from langchain.agents import create_agent
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph_agui.connect import start
 from langgraph_agui.translator import PLATFORM_STREAM_MODES, encode
@@ -179,6 +180,17 @@ async def test_the_state_machine_is_used_by_hand(conversation: Conversation, agu
     parts = [part async for part in conversation.stream(conversation.fixture.turns[0])]
     frames = block("frames").frames(parts, error=RuntimeError("cut"))
     assert agui_client.play(frames=b"".join(frames)).accepted
+
+
+async def test_a_graph_of_ones_own_is_tested() -> None:
+    def add(a: int, b: int) -> int:
+        """Adds."""
+        return a + b
+
+    def build_agent(model: Any) -> Any:
+        return create_agent(model, [add], checkpointer=InMemorySaver())
+
+    await block("test_the_agent_adds").test_the_agent_adds(build_agent)
 
 
 @pytest.mark.parametrize("link", sorted(set(re.findall(r"\]\((?!https?:)([^)]+)\)", README))))

@@ -6,6 +6,7 @@ Never here: graphs, recordings, the Node client.
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
+from langgraph_agui.connect.testing.expected import unattributed
 from langgraph_agui.translator import ClientView, Options, Translator
 from langgraph_agui.translator.endings import Ending, Finished
 from langgraph_agui.translator.parts.message import fields
@@ -13,7 +14,6 @@ from langgraph_agui.translator.parts.part import Part, read_part
 from orjson import dumps
 
 from .agui_client import protocol
-from .expected import unattributed
 
 Event = dict[str, Any]
 

@@ -11,10 +11,10 @@ from typing import Any
 
 from ag_ui.core import BaseEvent
 from langgraph_agui.connect import watch
+from langgraph_agui.connect.testing.expected import comparable, expected
 from langgraph_agui.translator import Options
 
 from .agui_client import VERSIONS, AguiClient, protocol
-from .expected import comparable, expected
 
 Event = dict[str, Any]
 

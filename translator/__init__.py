@@ -5,6 +5,7 @@
   emitted, and how.
 - `ClientView`: what a client has after some events, as a value; `OpenItems`: what a stream has opened and not closed.
 - `to_agui_messages`, `to_langchain_messages`, `message_ids`, `unanswered_calls`: the messages of a thread.
+- `client_contents`: what a client has of a thread's values.
 - `events`: constructors of AG-UI events as wire dicts; `encode`, `to_model`, `for_client_version` convert those.
 - `answer_schema`, `decision_schemas`, `is_breakpoint`: interrupts.
 - `read_part`, `to_json`, `same_json`: parts and values in any form.
@@ -14,7 +15,7 @@ To read the code, begin with `translator.py`: it says how a part becomes events,
 
 from .client.open_items import OpenItems
 from .client.view import ClientView
-from .convert.conversation import message_ids, unanswered_calls
+from .convert.conversation import client_contents, message_ids, unanswered_calls
 from .convert.to_agui import to_agui_messages
 from .convert.to_langchain import to_langchain_messages
 from .endings import Cancelled, Ending, Failed, Finished, Lost
@@ -52,6 +53,7 @@ __all__ = [
     "UnreadablePartError",
     "Visibility",
     "answer_schema",
+    "client_contents",
     "decision_schemas",
     "encode",
     "error_event",

@@ -21,7 +21,7 @@ LAYERS = (
     ("api",),
     ("__init__",),
     ("serve",),
-    ("cli",),
+    ("cli", "testing"),
 )
 """Each imports those before it; `local` and `platform` do not import each other."""
 EXCEPTIONS: frozenset[tuple[str, str]] = frozenset()

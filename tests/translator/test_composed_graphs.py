@@ -9,6 +9,8 @@ from hypothesis import HealthCheck, Phase, example, given, note, settings
 from hypothesis import strategies as st
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command, StateSnapshot
+from langgraph_agui.connect.testing.checks import Items
+from langgraph_agui.connect.testing.expected import comparable, expected
 from langgraph_agui.translator import encode
 
 from fixtures.fixture import user
@@ -17,8 +19,7 @@ from fixtures.run import MODES
 from tests.agui_client import AguiClient
 from tests.composed_graphs import Agent, Ask, HandOff, Loop, Plan, Speak, Sub, Together, built, plans
 from tests.examples import LONG
-from tests.expected import comparable, expected
-from tests.on_the_way import Items, Run, faults, in_view, stored_items
+from tests.on_the_way import Run, faults, in_view, stored_items
 from tests.translator.client.test_joining import anew, contents, view_after
 from tests.translator_runs import TranslatorRun, left_open, needless, options_for, view_for
 

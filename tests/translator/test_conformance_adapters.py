@@ -12,12 +12,12 @@ from langchain.agents.middleware import ModelCallLimitMiddleware
 from langchain_core.language_models import BaseChatModel
 from langchain_core.tools import StructuredTool
 from langgraph.graph import START, MessagesState, StateGraph
+from langgraph_agui.connect.testing.expected import comparable, expected
 from langgraph_agui.translator import STREAM_MODES, Options
 
 from fixtures.providers import provider_models
 from fixtures.recordings import part_of, row_of
 from tests.agui_client import VERSIONS, AguiClient
-from tests.expected import comparable, expected
 from tests.translator_runs import Event, TranslatorRun, left_open, options_for, view_for
 
 MODELS = provider_models()

@@ -5,9 +5,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from langgraph_agui.connect.testing.checks import Items
 
 from tests.agui_client import VERSIONS, AguiClient
-from tests.on_the_way import Fault, Items, Run, faults, in_client, in_view, stored_items
+from tests.on_the_way import Fault, Run, faults, in_client, in_view, stored_items
 from tests.translated import THREADS, Translated, translated
 
 EXCEPTIONS = {

@@ -8,14 +8,15 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import BaseMessage
+from langgraph_agui.connect.testing.checks import displayed
+from langgraph_agui.connect.testing.expected import comparable, expected
 from langgraph_agui.translator import Cancelled, ClientView, Failed, Lost, Options
 from langgraph_agui.translator.convert.to_agui import to_agui
 from langgraph_agui.translator.endings import Ending
 
 from tests.agui_client import VERSIONS, AguiClient
 from tests.examples import examples
-from tests.expected import comparable, expected
-from tests.on_the_way import Run, faults, in_client, in_view, items
+from tests.on_the_way import Run, faults, in_client, in_view
 from tests.random_streams import Scenario, scenarios
 from tests.translator.client.test_joining import anew, contents, view_after
 from tests.translator_runs import Event, TranslatorRun, left_open, needless, options_for, run_parts, view_for
@@ -106,5 +107,5 @@ def test_nothing_is_wrong_on_the_way(agui_client: AguiClient, version: str, scen
     telling = run_parts(scenario.parts, None, options_for(version), begun.copy())
     _, shown = in_client(agui_client, version, begun, telling.feeds)
     assert shown == in_view(begun.copy(), telling.feeds)
-    stored = items(held_before(scenario))
+    stored = displayed(held_before(scenario))
     assert faults(Run(scenario.parts, telling.feeds, shown, telling.options, stored)) == []

@@ -32,6 +32,7 @@ NAMES = [
     "UnreadablePartError",
     "Visibility",
     "answer_schema",
+    "client_contents",
     "decision_schemas",
     "encode",
     "error_event",

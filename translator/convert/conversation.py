@@ -1,5 +1,6 @@
-"""The messages of a thread as a conversation: the ids that a client knows them by, and the tool calls that wait for a
-result. Functions on messages in any form that LangGraph knows: objects, their JSON, pairs, texts."""
+"""The messages of a thread as a conversation: what a client has of them, the ids that it knows them by, and the tool
+calls that wait for a result. Functions on messages in any form that LangGraph knows: objects, their JSON, pairs, texts.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +9,31 @@ from typing import Any
 
 from ..content.blocks import ToolCallBlock
 from ..content.reader import read_content
+from ..jsonable.to_json import to_json
+from ..options import Options
+from ..parts.channels import channels
 from ..parts.message import fields
-from .to_agui import id_of, kind_and_role
+from ..wire.events import Event
+from .to_agui import id_of, kind_and_role, to_agui
+
+
+def client_contents(values: Any, options: Options | None = None) -> tuple[list[Event], Any]:
+    """The messages, as wire dicts, and the state that a client has when it has all of a thread with these values.
+
+    `values`: those of a checkpoint, a platform's too. `options`: what is visible of them. A run that has ended well
+    leaves a client with these; one that waits at an interrupt, with what its subgraphs have emitted beside.
+    """
+    options = options or Options()
+    named = channels(values)
+    if named is None:
+        return [], to_json(values)
+    stored = named.get(options.messages_key)
+    messages: dict[str, Event] = {}
+    for position, message in enumerate(stored if isinstance(stored, list | tuple) else ()):
+        for wire in to_agui(message, position, options):
+            messages.setdefault(wire["id"], wire)
+    state = {name: value for name, value in named.items() if options.shows_channel(name)}
+    return to_json([*messages.values()]), to_json(state)
 
 
 def message_ids(messages: Iterable[Any]) -> list[str]:

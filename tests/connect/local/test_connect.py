@@ -12,11 +12,11 @@ from langgraph.types import Command
 from langgraph_agui.connect.backend import connect_batches
 from langgraph_agui.connect.local.backend import Local
 from langgraph_agui.connect.local.run_store import Runs
+from langgraph_agui.connect.testing.expected import comparable, expected
 
 from fixtures import FIXTURES, Fixture
 from fixtures.run import Conversation
 from tests.agui_client import VERSIONS, AguiClient, protocol
-from tests.expected import comparable, expected
 from tests.listening import Listener, held, turns
 from tests.locally import connected, inner_values, played, state_of
 from tests.paced import HELLO, Point, asking, on, quick, speaking, waiting

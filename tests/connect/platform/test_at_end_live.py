@@ -13,12 +13,12 @@ import pytest
 import respx
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph_agui.connect import Platform, RetryPolicy, outcome
+from langgraph_agui.connect.testing.expected import comparable, expected
 from langgraph_agui.translator import Ending, Failed, Finished, Lost, Options, translate_sse
 from langgraph_sdk import get_client
 
 from tests.agui_client import AguiClient
 from tests.backend import Backend, cases
-from tests.expected import comparable, expected
 from tests.gates import Gates, gates
 from tests.guests import ending, values_of
 from tests.platform_runs import FULL, Started, started

@@ -5,10 +5,10 @@ import asyncio
 from typing import Any
 
 import pytest
+from langgraph_agui.connect.testing.expected import comparable
 
 from tests.agui_client import AguiClient
 from tests.backend import Backend, cases, on
-from tests.expected import comparable
 from tests.guests import assert_holds
 from tests.platform_runs import FULL
 from tests.visits import STOPS, all_visited, made

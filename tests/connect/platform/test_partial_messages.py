@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 from langgraph_agui.connect.platform.partial_messages import PartialMessageFilter
+from langgraph_agui.connect.testing.expected import comparable, expected
 from langgraph_agui.translator.parts.part import Part
 
 from fixtures.recordings import Source, recordings
-from tests.expected import comparable, expected
 from tests.latecomers import Late, Told, cut, is_root_values
 from tests.translator_runs import TranslatorRun
 

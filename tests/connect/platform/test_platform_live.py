@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from langgraph.pregel.remote import RemoteGraph
+from langgraph_agui.connect.testing.expected import comparable, expected, unattributed
 from langgraph_agui.translator import (
     PLATFORM_STREAM_MODES,
     STREAM_MODES,
@@ -20,7 +21,6 @@ from langgraph_sdk.client import LangGraphClient
 
 from fixtures import FIXTURES
 from tests.agui_client import AguiClient
-from tests.expected import comparable, expected, unattributed
 
 NAMES = ["agent_parallel_tools", "subagents_in_parallel", "subgraph_two_levels", "reasoning_anthropic", "ids_responses"]
 

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 import httpx
 import pytest
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+from langgraph_agui.connect.testing.expected import comparable, expected
 from langgraph_agui.translator import ClientView, Options
 
 from fixtures.gated import FIRST, FOUND, GATED, SECOND
 from tests.agui_client import VERSIONS, AguiClient, protocol
-from tests.expected import comparable, expected
 from tests.gated_server import gated_server
 from tests.gates import Gates, gates
 from tests.guests import Guest, played

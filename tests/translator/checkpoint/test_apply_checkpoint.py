@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, ToolMessage
 from langchain_core.messages.tool import tool_call_chunk
+from langgraph_agui.connect.testing.expected import comparable
 from langgraph_agui.translator import ClientView, Failed, Translator, TranslatorMisuseError
 from langgraph_agui.translator.convert.to_agui import to_agui
 from langgraph_agui.translator.parts.channels import channels
@@ -20,7 +21,6 @@ from fixtures import FIXTURES
 from fixtures.recordings import Recording, as_json
 from tests.agui_client import VERSIONS, AguiClient
 from tests.examples import examples
-from tests.expected import comparable
 from tests.random_streams import Scenario, scenarios
 from tests.translated import ending
 from tests.translator.client.test_joining import TURNS

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, RemoveMessage, SystemMessage, ToolMessage
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
+from langgraph_agui.connect.testing.expected import comparable, expected
 from langgraph_agui.translator import ClientView, Options
 
 from fixtures import Fixture
@@ -12,7 +13,6 @@ from fixtures.fixture import says
 from fixtures.graphs.history import chain
 from fixtures.graphs.speech import said, speaker
 from tests.event_lines import Event, run_fixture, run_made, run_turn
-from tests.expected import comparable, expected
 
 REWRITTEN = [
     "summary_in_front",

@@ -9,10 +9,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.messages.tool import tool_call_chunk
+from langgraph_agui.connect.testing.expected import comparable, expected
 from langgraph_agui.translator import ClientView, Options
 
 from tests.examples import examples
-from tests.expected import comparable, expected
 from tests.translator_runs import TranslatorRun, left_open
 
 SETTINGS = settings(max_examples=examples(150), deadline=None, suppress_health_check=list(HealthCheck))

@@ -6,6 +6,7 @@ from typing import Annotated, Any, TypedDict
 import pytest
 from langgraph.channels import EphemeralValue
 from langgraph.graph import START, MessagesState, StateGraph
+from langgraph_agui.connect.testing.expected import expected
 from langgraph_agui.translator import ClientView, Finished, Options, Translator
 from langgraph_agui.translator.parts.channels import channels
 
@@ -14,7 +15,6 @@ from fixtures.fixture import Checkpointer, Graph, says
 from fixtures.run import Conversation, Version
 from tests.agui_client import AguiClient
 from tests.event_lines import run_fixture
-from tests.expected import expected
 from tests.translator_runs import Event, TranslatorRun, run_parts
 
 STATEFUL = [

@@ -13,6 +13,7 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command, Send, StateSnapshot, interrupt
 from langgraph_agui.connect import Local
 from langgraph_agui.connect.platform.partial_messages import PartialMessageFilter
+from langgraph_agui.connect.testing.expected import comparable, expected
 from langgraph_agui.translator import STREAM_MODES, ClientView, Translator
 from langgraph_agui.translator.parts.part import read_part
 
@@ -23,7 +24,6 @@ from fixtures.scripts import call, end, text
 from tests.agui_client import AguiClient
 from tests.chats import ON, Graph
 from tests.chatting import Chat, Event
-from tests.expected import comparable, expected
 from tests.locally import connected
 
 APPROVE = {"decisions": [{"type": "approve"}]}

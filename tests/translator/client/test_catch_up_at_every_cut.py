@@ -10,13 +10,13 @@ from typing import Any, Literal
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from langgraph_agui.connect.testing.expected import comparable
 from langgraph_agui.translator import ClientView
 
 from tests.agui_client import VERSIONS, AguiClient, Answer, protocol
 from tests.event_streams import streams
 from tests.event_values import messages
 from tests.examples import examples
-from tests.expected import comparable
 from tests.translator.client.test_catch_up_of_a_fresh_client_at_every_cut import assert_same, by_id, viewed
 from tests.translator.client.test_joining import EVERY, Run, anew, earlier, runs, view_after
 from tests.translator.client.test_view_equals_client import canonical

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, message_chunk_to_message
 from langchain_core.messages.tool import tool_call_chunk
+from langgraph_agui.connect.testing.expected import comparable
 from langgraph_agui.translator.content.blocks import (
     Citation,
     Encrypted,
@@ -22,7 +23,6 @@ from langgraph_agui.translator.convert.to_agui import to_agui
 from langgraph_agui.translator.options import Options
 from langgraph_agui.translator.parts.message import fields, kind_of
 
-from tests.expected import comparable
 from tests.streamed_messages import streamed_messages
 
 WHOLE = Options(result_limit=None)

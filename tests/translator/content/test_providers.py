@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, AIMessageChunk
 from langgraph.graph import START, MessagesState, StateGraph
+from langgraph_agui.connect.testing.expected import comparable
 from langgraph_agui.translator.content.blocks import Text, ToolCallBlock
 from langgraph_agui.translator.content.reader import arguments_delta, finish_reason, read_content, text_delta
 from langgraph_agui.translator.convert.to_agui import to_agui, to_agui_messages
@@ -15,7 +16,6 @@ from langgraph_agui.translator.options import Options
 from langgraph_agui.translator.parts.message import fields
 
 from fixtures.providers import provider_models
-from tests.expected import comparable
 from tests.streamed_messages import streamed_messages
 
 MODELS = provider_models()

@@ -8,6 +8,7 @@ import pytest
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command, interrupt
+from langgraph_agui.connect.testing.expected import comparable, expected, unattributed
 from langgraph_agui.translator import STREAM_MODES, ClientView, Options, Translator
 
 from fixtures.fixture import Graph
@@ -15,7 +16,6 @@ from fixtures.graphs.subagents import DONE, deep, specialist, task
 from fixtures.models import ScriptedModel
 from fixtures.scripts import call, end, text, tokens
 from tests.agui_client import VERSIONS, AguiClient, protocol
-from tests.expected import comparable, expected, unattributed
 
 Event = dict[str, Any]
 SPOKEN = "The surface grows."

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessageChunk, BaseMessageChunk
 from langchain_core.messages.utils import message_chunk_to_message
+from langgraph_agui.connect.testing.expected import comparable, expected, unattributed
 from langgraph_agui.translator import ClientView
 from langgraph_sdk.schema import StreamPart
 
 from fixtures import scripts
 from fixtures.recordings import recordings
 from tests.event_lines import lines
-from tests.expected import comparable, expected, unattributed
 from tests.translator_runs import Event, TranslatorRun, run_parts
 
 _TASK = {"langgraph_node": "talk", "langgraph_checkpoint_ns": "talk:1", "ls_provider": "p", "ls_model_name": "m"}

@@ -8,6 +8,7 @@ from langchain_core.messages import AIMessage
 from langgraph.errors import NodeInterrupt
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Interrupt, interrupt
+from langgraph_agui.connect.testing.expected import comparable, expected
 from langgraph_agui.translator import ClientView, Finished, Options
 
 from fixtures import FIXTURES, Fixture
@@ -15,7 +16,6 @@ from fixtures.fixture import says
 from fixtures.run import Conversation
 from tests.agui_client import VERSIONS, AguiClient, protocol
 from tests.event_lines import Translated, run_fixture
-from tests.expected import comparable, expected
 from tests.translator_runs import Event, TranslatorRun, run_parts
 
 ASKED = [name for name, fixture in FIXTURES.items() if fixture.turns[0].ends == "interrupt" and fixture.recorded]

@@ -4,11 +4,11 @@ from itertools import pairwise
 
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
+from langgraph_agui.connect.testing.expected import comparable, expected
 from langgraph_agui.translator import ClientView
 
 from fixtures import FIXTURES
 from tests.event_lines import Translated, run_fixture, run_made
-from tests.expected import comparable, expected
 
 RESUMED = [name for name, fixture in FIXTURES.items() if any(turn.answer for turn in fixture.turns)]
 IN_TOOLS = [

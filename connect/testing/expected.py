@@ -1,54 +1,46 @@
-"""What a client must have after a run: `expected`, the one function that tests ask, and how messages compare.
+"""What a client must have after a run, `expected`, and how messages compare. Pure: no stream is read here."""
 
-Pure: no stream is read and no client is driven here.
-"""
+from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
-from langgraph_agui.translator import Options
-from langgraph_agui.translator.convert.to_agui import to_agui
-from langgraph_agui.translator.jsonable.to_json import to_json
-from langgraph_agui.translator.parts.channels import channels
+from ...translator import Options, client_contents
 
 Wire = Mapping[str, Any]
 
 
 class Expected(NamedTuple):
-    """Messages and state of a client."""
+    """What a client must have: its messages as wire dicts, and its state."""
 
     messages: list[Wire]
     state: Any
 
 
-def expected(checkpoint: Any, options: Options | None = None, *, waiting: Iterable[Wire] = ()) -> Expected:
-    """What a client must hold after success or an interrupt.
+def expected(values: Any, options: Options | None = None, *, waiting: Iterable[Wire] = ()) -> Expected:
+    """What a client must have after success or an interrupt.
 
-    `checkpoint`: the thread's values. `waiting`: messages that namespaces with a pending interrupt have emitted; they
-    stay beside the checkpoint's, because the run goes on under the same ids. After an error, a cancel or a loss
-    nothing is expected: partial text stays until the next snapshot.
+    `values`: those of the thread's checkpoint. `options`: those of the stream. `waiting`: messages that namespaces with
+    a pending interrupt have emitted; they stay beside the checkpoint's, because the run continues under the same ids.
+    After an error, a cancel or a loss nothing is expected: partial text stays until the next snapshot.
+
+    Example:
+        wanted = expected({"messages": [HumanMessage("Hi!", id="1")], "count": 2})
+        assert wanted.messages == [{"id": "1", "role": "user", "content": "Hi!"}]
+        assert wanted.state == {"count": 2}
     """
-    options = options or Options()
-    named = channels(checkpoint)
-    stored = (named or {}).get(options.messages_key)
-    listed: Sequence[Any] = stored if isinstance(stored, list | tuple) else ()
-    by_id: dict[str, Wire] = {}
-    for position, message in enumerate(listed):
-        for made in to_agui(message, position, options):
-            by_id.setdefault(made["id"], made)
+    stored, state = client_contents(values, options)
+    by_id: dict[str, Wire] = {wire["id"]: wire for wire in stored}
     for wire in waiting:
         by_id.setdefault(wire["id"], wire)
-    if named is None:
-        return Expected([*by_id.values()], to_json(checkpoint))
-    channels_shown = {name: value for name, value in named.items() if options.shows_channel(name)}
-    return Expected([*by_id.values()], to_json(channels_shown))
+    return Expected([*by_id.values()], state)
 
 
 def comparable(messages: Iterable[Wire], beside: Collection[str] = ()) -> list[Any]:
     """Messages in the form that compares: only the order that counts, arguments as JSON, empty content as none.
 
-    Users' and assistants' messages stand in order, each with the tool results behind it in any order. Reasoning,
+    Users' and assistants' messages are in order, each with the tool results behind it in any order. Reasoning,
     activities and the messages with an id in `beside` compare as a set.
     """
     order: list[Any] = []

@@ -1,0 +1,30 @@
+"""For tests of your own graphs: a scripted chat model, the events of a run, and checks of them.
+
+- `ScriptedChatModel` streams the answers that a test has written: `text`, `reasoning`, `tool_call`, `usage`; at a
+  `Pause` it waits until the test lets it continue.
+- `record` runs a compiled graph, and returns the events that a client gets.
+- `check_stream` checks events, and returns what a client has after them. `assert_ends_as` compares that with the
+  thread's state; `expected` is what it compares with.
+
+Nothing here needs a test framework, a network or a provider's key.
+"""
+
+from .checks import assert_ends_as, check_stream
+from .expected import Expected, expected
+from .model import ScriptedChatModel
+from .record import record
+from .scripts import Pause, reasoning, text, tool_call, usage
+
+__all__ = [
+    "Expected",
+    "Pause",
+    "ScriptedChatModel",
+    "assert_ends_as",
+    "check_stream",
+    "expected",
+    "reasoning",
+    "record",
+    "text",
+    "tool_call",
+    "usage",
+]

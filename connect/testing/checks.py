@@ -1,0 +1,186 @@
+"""Checks of a stream of events: `check_stream`, and `assert_ends_as` for what the client has in the end.
+
+A stream is checked event by event: whether a client takes it (`grammar.py`), what the client displays on the way, and
+whether every delta means to `jsonpatch` what it means to the client. Pure: nothing is run here.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import jsonpatch
+from ag_ui.core import BaseEvent
+from langgraph.types import StateSnapshot
+
+from ...translator import ClientView, Options, same_json
+from .expected import Wire, comparable, expected, unattributed
+from .grammar import Event, Grammar
+
+Events = Iterable[BaseEvent | Mapping[str, Any]]
+"""The events of one stream, models or wire dicts."""
+Items = dict[tuple[str, str], str]
+"""What a client displays: ("message", its id) with its content, and ("call", its id) with its arguments."""
+
+
+def check_stream(events: Events, *, before: ClientView | None = None, may_remove: bool = False) -> ClientView:
+    """Checks the events of one stream, and returns what the client has after them.
+
+    Every event must be one that `@ag-ui/client` takes without a warning, in its place, and the last run must have
+    ended. No tool result may come before its call, no message may start twice. Nothing that is displayed may vanish, or
+    change elsewhere than at its end: `may_remove=True` allows that, for graphs that remove or rewrite messages
+    (`RemoveMessage`, a summary), or do not save what a model has streamed.
+
+    `before`: what the client had; None is a client with nothing. It is not changed. Raises `AssertionError`, with the
+    index of the event and what is wrong with it.
+
+    Example:
+        view = check_stream(await record(graph, "Hi!"))
+        assert view.messages[-1]["content"] == "Hello there."
+        assert view.state == {}
+    """
+    view = _client(before)
+    grammar = Grammar(view)
+    wires = [_wire(event) for event in events]
+    kinds = [wire.get("type") for wire in wires]
+    displayed_before: Items | None = None
+    started, answered = set[Any](), set[str]()
+    for index, (kind, event) in enumerate(zip(kinds, wires, strict=True)):
+        for sentence in grammar.mistakes(event):
+            raise AssertionError(f"event {index}, {kind}: {sentence}. It is {event}")
+        if kind in ("TEXT_MESSAGE_START", "TOOL_CALL_START"):
+            key = kind, event.get("toolCallId") or event["messageId"]
+            if key in started:
+                raise AssertionError(f"event {index}, {kind}: a second START of {key[1]}")
+            if key[1] in answered:
+                raise AssertionError(f"event {index}, {kind}: a result of {key[1]} came before its call")
+            started.add(key)
+        elif kind == "TOOL_CALL_RESULT" and view.call(event["toolCallId"]) is None:
+            answered.add(event["toolCallId"])
+        elif kind in ("RUN_STARTED", "MESSAGES_SNAPSHOT"):
+            started.clear()
+        if kind == "MESSAGES_SNAPSHOT" and displayed_before is None:
+            displayed_before = displayed(view.messages)
+        patched = jsonpatch.apply_patch(view.state, event["delta"]) if kind == "STATE_DELTA" else view.state
+        view.apply(event)
+        if kind == "STATE_DELTA" and not same_json(patched, view.state):
+            raise AssertionError(f"event {index}, {kind}: to jsonpatch {patched}, to a client {view.state}")
+        if displayed_before is not None and kinds[index + 1 : index + 2] != ["MESSAGES_SNAPSHOT"]:
+            for sentence in () if may_remove else _losses(displayed_before, displayed(view.messages)):
+                raise AssertionError(f"event {index}, {kind}: {sentence}")
+            displayed_before = None
+    if view.live:
+        raise AssertionError(f"event {len(wires) - 1}, {kinds[-1]}: the stream ends here, and the run has not ended")
+    return view
+
+
+def assert_ends_as(
+    events: Events,
+    state: StateSnapshot | Any,
+    options: Options | None = None,
+    *,
+    before: ClientView | None = None,
+) -> None:
+    """Asserts that a stream ends well, or at an interrupt, and leaves its client with what the thread has.
+
+    `state`: what `await graph.aget_state(config, subgraphs=True)` gives, or the values alone. `options`: those of the
+    stream; None shows every channel, as `Options()` does; a local graph is served with `options_for(graph)`.
+    `before`: what the client had before the stream; None is a client with nothing.
+
+    Order and ids of the messages, their content, the arguments of calls (as JSON) and the state must be the same. The
+    client may have more: what subagents have emitted, reasoning and activities that are not stored, at an interrupt
+    what the waiting step has emitted, and everything of a graph without a messages channel. Raises `AssertionError`,
+    with what differs.
+
+    Example:
+        config = {"configurable": {"thread_id": "1"}}
+        assert_ends_as(await record(graph, "Hi!", config), await graph.aget_state(config))
+    """
+    options, view, emitted = options or Options(), _client(before), set[str]()
+    for event in map(_wire, events):
+        view.apply(event)
+        emitted.update(event[name] for name in ("messageId", "toolCallId") if name in event)
+    kind = (view.outcome or {"type": "error"})["type"]
+    if kind not in ("success", "interrupt"):
+        raise AssertionError(f"the run did not end well: {view.terminal or 'it has not ended'}")
+    values = state.values if isinstance(state, StateSnapshot) else state
+    waiting = _waiting(state, options) if isinstance(state, StateSnapshot) else ()
+    wanted = expected(values, options, waiting=waiting)
+    ids = {message["id"] for message in wanted.messages}
+    has_all = options.history == "mirror" and isinstance(values, Mapping) and options.messages_key in values
+    has = [
+        message
+        for message in unattributed(view.messages)
+        if message["id"] in ids
+        or (
+            (has_all and message["role"] not in ("reasoning", "activity"))
+            and not (kind == "interrupt" and message["id"] in emitted)
+        )
+    ]
+    differences = [*_differing_messages(has, wanted.messages)]
+    if options.state not in ("none", "initial") and values is not None and not same_json(view.state, wanted.state):
+        differences.append(f"the client has the state {view.state}, and the thread {wanted.state}")
+    if differences:
+        raise AssertionError("; ".join(differences))
+
+
+def displayed(messages: Iterable[Wire]) -> Items:
+    """What a client displays of these messages; of an activity only that it is there."""
+    found: Items = {}
+    for message in messages:
+        content = "" if message["role"] == "activity" else message.get("content") or ""
+        found["message", message["id"]] = content if isinstance(content, str) else json.dumps(content)
+        for call in message.get("toolCalls") or ():
+            found["call", call["id"]] = call["function"]["arguments"]
+    return found
+
+
+def is_same_text(text: str, other: str) -> bool:
+    """Whether two texts are equal, or are equal as JSON."""
+    if text == other:
+        return True
+    try:
+        return bool(json.loads(text or "{}") == json.loads(other or "{}"))
+    except ValueError:
+        return False
+
+
+def _losses(before: Items, after: Items) -> Iterator[str]:
+    """What was displayed and is not any more. A message may be stored under another id than it streamed under."""
+    new = [(key[0], text) for key, text in after.items() if key not in before]
+    for key, text in before.items():
+        if key not in after:
+            if text and not any(kind == key[0] and (is_same_text(text, t) or t.startswith(text)) for kind, t in new):
+                yield f"the {key[0]} {key[1]} vanishes, which displayed {text!r}"
+        elif not after[key].startswith(text) and not (key[0] == "call" and is_same_text(text, after[key])):
+            yield f"the {key[0]} {key[1]} displayed {text!r}, and now {after[key]!r}"
+
+
+def _client(before: ClientView | None) -> ClientView:
+    return ClientView([], {}) if before is None else ClientView(before.messages, before.state, before.version)
+
+
+def _wire(event: BaseEvent | Mapping[str, Any]) -> Event:
+    return event.model_dump(by_alias=True, mode="json") if isinstance(event, BaseEvent) else dict(event)
+
+
+def _waiting(state: StateSnapshot, options: Options) -> Iterator[Wire]:
+    """The messages of the subgraphs that have begun and not ended, at every depth."""
+    for inner in [task.state for task in state.tasks if isinstance(task.state, StateSnapshot)]:
+        yield from (wire for wire in expected(inner.values, options).messages if wire["role"] != "user")
+        yield from _waiting(inner, options)
+
+
+def _differing_messages(has: list[Wire], wanted: list[Wire]) -> Iterator[str]:
+    if comparable(has) == comparable(wanted):
+        return
+    by_id = {message["id"]: message for message in has}
+    for message in wanted:
+        mine = by_id.pop(message["id"], None)
+        if mine is None:
+            yield f"the client has no message {message['id']}; the thread has {message}"
+        elif comparable([mine]) != comparable([message]):
+            yield f"of the message {message['id']} the client has {mine}, and the thread {message}"
+    yield from (f"the client has a message that the thread does not have: {message}" for message in by_id.values())
+    yield f"the order of the client is {[m['id'] for m in has]}, that of the thread {[m['id'] for m in wanted]}"
