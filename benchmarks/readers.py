@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Any
 
 from langgraph_agui.connect.encoded import Batches
+from langgraph_agui.connect.local.active_run import ThreadKey
 from langgraph_agui.connect.local.run import Run
 from langgraph_agui.connect.readers import Reader
 from langgraph_agui.connect.streams import frames, models
@@ -63,7 +64,9 @@ def _row(
 async def _read(parts: AsyncIterator[Any], readers: int, form: Form) -> None:
     """A run to its end, with so many readers from its start on."""
     translator = Translator("t", "r", view=ClientView([], None))
-    run = Run(parts, translator, "agent", "continue", has_checkpointer=False, on_end=lambda run: None)
+    thread = ThreadKey("agent", "t")
+    run = Run(thread, translator, "agent", "continue", has_checkpointer=False, on_end=lambda run: None)
+    run.begin(parts, 1)
     await asyncio.gather(*(_drained(form(run.attach(Reader(Options())))) for _ in range(readers)))
     await run.wait()
 

@@ -20,8 +20,9 @@ from .errors import (
 )
 from .inputs import Intake, Prepared
 from .local.backend import Local
+from .local.memory_store import MemoryRunStore
 from .local.run import Run
-from .local.run_store import Runs, start
+from .local.runs import Runs, start
 from .local.summary import RunSummary
 from .platform.backend import Platform, outcome
 from .platform.retry import RetryPolicy
@@ -36,6 +37,7 @@ __all__ = [
     "InvalidRunIdError",
     "InvalidThreadIdError",
     "Local",
+    "MemoryRunStore",
     "PastErrors",
     "Platform",
     "PlatformError",

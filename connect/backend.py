@@ -33,7 +33,7 @@ from .errors import (
 )
 from .inputs import Intake
 from .local.backend import Local
-from .local.run_store import Graph, Runs
+from .local.runs import Graph, Runs
 from .local.source import type_of
 from .platform.backend import Platform, platform_of
 from .platform.retry import RetryPolicy

@@ -1,4 +1,4 @@
-"""The view of one reader of a thread, and the events that bring it up to another view. No I/O.
+"""The view of one reader of a thread, where it is (`Offset`), and the events that bring it up to another view. No I/O.
 
 A reader begins with the view of its client, or an unknown one. Either it catches up with another view and continues
 with that (`join`), or a translator emits to it directly, through the reader's own view (`view`).
@@ -8,12 +8,38 @@ With `first_state="snapshot"` the first state event that it gets of a run is a s
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
+import re
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 from ..translator import ClientView, Options, same_json
 
 Event = dict[str, Any]
+
+_OFFSET: Final = re.compile(r"([0-9]{1,18})-([0-9]{1,18})")
+
+
+@dataclass(frozen=True, order=True, slots=True)
+class Offset:
+    """A position in the events of a thread, in the order in which they were emitted; as text `<run>-<event>`.
+
+    - `run`: the number of the run, which rises with each claim of the thread.
+    - `event`: how many events of the run are before the position.
+    """
+
+    run: int
+    event: int
+
+    def __str__(self) -> str:
+        return f"{self.run}-{self.event}"
+
+    @classmethod
+    def parse(cls, text: str) -> Offset:
+        """The offset that `str` has written; raises `ValueError` for any other text."""
+        match = _OFFSET.fullmatch(text)
+        if match is None:
+            raise ValueError(f"offset: expected two numbers as in '7-42', got {text[:64]!r}")
+        return cls(int(match[1]), int(match[2]))
 
 
 class Reader:
@@ -22,6 +48,8 @@ class Reader:
     def __init__(self, options: Options, view: ClientView | None = None) -> None:
         self.view = ClientView(version=options.protocol_version) if view is None else _begun(view)
         """What the reader has now, and has open. Every event that is emitted to it is applied to this."""
+        self.offset: Offset | None = None
+        """Where the reader is, after the last batch that it got of a run of this process."""
         self._options = options
 
     def catch_up(self, view: ClientView) -> list[Event]:

@@ -48,7 +48,7 @@ async def show_events(pause: float) -> bool:
 
     began = time.perf_counter()
     graph = day_planner(pause)
-    start(graph, ASKED, {"configurable": {"thread_id": THREAD}}, run_id=RUN)
+    await start(graph, ASKED, {"configurable": {"thread_id": THREAD}}, run_id=RUN)
     async with asyncio.TaskGroup() as readers:
         watching = readers.create_task(read(graph, THREAD))
         screen = Screen(out)

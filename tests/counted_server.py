@@ -17,6 +17,7 @@ from fixtures.gated import GATED
 
 from .gates import Gates
 from .listening import until
+from .locally import live_run
 from .serving import WITHIN, Served, posted, served
 
 
@@ -43,7 +44,7 @@ class Counted:
             raise AssertionError(f"expected {self._before}, got {self._has()}; {asyncio.all_tasks()}") from None
 
     def _has(self) -> dict[str, Any]:
-        places, live = self.app.state.service.places, self.runs.find("chat", "live")
+        places, live = self.app.state.service.places, live_run(self.runs, "chat", "live")
         return {
             "tasks": len(asyncio.all_tasks()),
             "files": len(list(Path("/proc/self/fd").iterdir())),

@@ -6,6 +6,8 @@ from typing import Any
 from langgraph.types import StateSnapshot
 from langgraph_agui.connect.backend import connect_batches
 from langgraph_agui.connect.local.backend import Local
+from langgraph_agui.connect.local.run import Run
+from langgraph_agui.connect.local.runs import Runs
 from langgraph_agui.translator import ClientView
 
 from .agui_client import VERSIONS, AguiClient, Answer, protocol
@@ -24,6 +26,11 @@ async def connected(
 
 def played(client: AguiClient, listener: Listener, version: str = VERSIONS[0], **holding: Any) -> Answer:
     return client.play(frames=listener.frames, version=version, mode="connect", **holding)
+
+
+def live_run(runs: Runs, agent: str, thread_id: str) -> Run | None:
+    """The active run of an agent on a thread."""
+    return next((run for run in runs.active if (run.agent, run.thread_id) == (agent, thread_id)), None)
 
 
 async def state_of(graph: Graph, thread_id: str = "t") -> Any:

@@ -90,7 +90,7 @@ async def test_the_mounted_app_tells_a_reloaded_page_the_run_that_is_going_on(ag
     graph = GATED["gated_chat"](InMemorySaver())
     async with gates() as gate, serving(graph) as client:
         gate.hold("first 3")
-        run = start(graph, asked(), gate.config("t"))
+        run = await start(graph, asked(), gate.config("t"))
         await gate.reached("first 3")
         reloaded = asyncio.create_task(client.post("/connect", json=WIRE | {"messages": []}))
         await until(lambda: run.readers == 1)

@@ -19,7 +19,7 @@ from ..readers import Reader
 from ..run_outcome import CancelResult, PastErrors
 from .channels import input_channels_of
 from .connect import attach_local, cancel_local
-from .run_store import agent_of
+from .runs import agent_of
 from .source import GraphSource
 from .submit import begin_local
 from .watch import watched_local
@@ -34,7 +34,7 @@ class Local(GraphSource):
     - `agent`: the name under which runs of this graph are found, and to which their threads belong (see `owners`).
       None: the graph object itself, so that a graph built anew for each request needs a name, and threads belong to no
       agent.
-    - `runs`: the registry that has its runs; None: the event loop's default one.
+    - `runs`: the scope that owns its runs, with their run store; None: the event loop's default one.
     - `shares_threads_with`: the agents whose threads it may use beside its own.
     - `timeout`: seconds after which a run is stopped and fails with the code `timeout`; None is no limit.
 
@@ -109,8 +109,8 @@ class Local(GraphSource):
 
     def stop_queued(self) -> list[asyncio.Task[Any]]:
         """See `Backend`."""
-        return self.runs.stop_queued(self.name, self.place)
+        return self.runs.stop_queued(self.name, self.key("").namespace)
 
     async def stop(self) -> None:
         """See `Backend`."""
-        await self.runs.stop(self.name, self.place)
+        await self.runs.stop(self.name, self.key("").namespace)

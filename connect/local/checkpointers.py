@@ -1,12 +1,11 @@
-"""Checkpointers: whether a graph has one, whether it can be used here, how it is a key of threads, and what it raises.
+"""Checkpointers: whether a graph has one, whether it can be used here, and what it raises.
 Never what is in one."""
 
 from __future__ import annotations
 
 import importlib
 import logging
-import weakref
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -24,29 +23,6 @@ _log = logging.getLogger(__name__)
 def has_checkpointer(graph: Pregel[Any, Any, Any, Any]) -> bool:
     """Whether the graph keeps its threads by itself."""
     return isinstance(graph.checkpointer, BaseCheckpointSaver)
-
-
-def place_of(graph: Pregel[Any, Any, Any, Any], agent: str | None) -> Hashable:
-    """Where a graph's threads are, as a key: its checkpointer, which other agents may share; without one, its agent (or
-    the graph), because then no other agent can have them."""
-    if has_checkpointer(graph):
-        return _Same(graph.checkpointer)
-    return graph if agent is None else agent
-
-
-class _Same:
-    """An object as a key: equal to itself alone, and not kept alive."""
-
-    __slots__ = ("_id", "_object")
-
-    def __init__(self, given: Any) -> None:
-        self._object, self._id = weakref.ref(given), id(given)
-
-    def __hash__(self) -> int:
-        return self._id
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and self._id == other._id and self._object() is other._object()
 
 
 def check_saver(graph: Pregel[Any, Any, Any, Any]) -> None:

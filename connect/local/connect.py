@@ -1,7 +1,7 @@
 """One thread of a compiled graph in this process: `attach_local` reads it, `cancel_local` stops its run.
 
-The registry is read first, and again after the checkpointer: a run may have started, or even ended, meanwhile. So the
-events are those of one moment.
+The run store is asked first, and again after the checkpointer: a run may have started, or even ended, meanwhile. So
+the events are those of one moment.
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ from ..errors import RunNotFoundError, log_context
 from ..idle import idle_events
 from ..readers import Reader, direct_options
 from ..run_outcome import PastErrors, RunOutcome
+from .active_run import ActiveRun, LastRun, RunStatus
 from .checkpointers import has_checkpointer, reading
 from .feed import Feed
 from .history import with_replaced
 from .outcome import ended, needs_stops, outcome_without_checkpoint
-from .run import CANCEL_WAIT, Run, RunStatus
-from .run_store import LastRun, agent_of
+from .run import CANCEL_WAIT
+from .runs import agent_of
 from .source import GraphSource
 
 NOT_FOUND = "not_found"
@@ -51,31 +52,37 @@ async def attach_local(
     """
     options = direct_options(options or await source.options())
     with reading(log_context(agent_of(source.graph, source.agent), thread_id, run_id)):
+        feed = source.runs.feed(source.key(thread_id))  # first: it has every later run
         now = await found(source, thread_id, options)
-        feed = source.runs.feed(source.place, thread_id)  # in the same turn: it has every later run
         if now is not None and not await source.may_use(thread_id):
             now, run_id = None, None  # it is another agent's: there is nothing, also no error
     batches = _present(now, thread_id, reader, options, run_id, past_errors)
-    return batches if now is None or run_id is not None else _with_queued(batches, source, thread_id, reader, feed)
+    if now is None or run_id is not None:
+        return batches
+    return _with_queued(batches, number_of(now), source, thread_id, reader, feed)
 
 
-async def _with_queued(batches: Batches, source: GraphSource, thread_id: str, reader: Reader, feed: Feed) -> Batches:
-    """The batches, and then those of the runs that are queued on the thread."""
+async def _with_queued(
+    batches: Batches, number: int, source: GraphSource, thread_id: str, reader: Reader, feed: Feed
+) -> Batches:
+    """The batches, and then those of the runs that are queued on the thread. `number`: of the run that they are of."""
 
     def is_queued() -> bool:
-        return source.runs.queued(source.place, thread_id) > 0
+        return source.runs.queued(source.key(thread_id)) > 0
 
     async with aclosing(batches):
         async for batch in batches:
             yield batch
     while (run := await feed.next_run(is_queued)) is not None:
+        if run.number <= number:
+            continue
         async with aclosing(run.attach(reader)) as following:
             async for batch in following:
                 yield batch
 
 
 async def _present(
-    now: Run | RunOutcome | None,
+    now: ActiveRun | RunOutcome | None,
     thread_id: str,
     reader: Reader,
     options: Options,
@@ -84,7 +91,7 @@ async def _present(
 ) -> Batches:
     if run_id is not None and (now is None or now.run_id != run_id):
         yield _refusal(reader, f"The run {run_id!r} is neither active nor the thread's last.", NOT_FOUND)
-    elif isinstance(now, Run):
+    elif now is not None and not isinstance(now, RunOutcome):
         async with aclosing(now.attach(reader)) as batches:
             async for batch in batches:
                 yield batch
@@ -99,7 +106,7 @@ async def cancel_local(
 
     Raises `RunNotFoundError` if no run is active in this process, or another than `run_id`.
     """
-    run = source.runs.active(source.place, thread_id)
+    run = await source.runs.store.active(source.key(thread_id))
     if run is None or not await source.may_use(thread_id):
         raise RunNotFoundError(f"no run is active on thread {thread_id!r} in this process")
     if run_id not in (None, run.run_id):
@@ -107,21 +114,28 @@ async def cancel_local(
     return await run.cancel(wait)
 
 
-async def found(source: GraphSource, thread_id: str, options: Options) -> Run | RunOutcome | None:
-    """The active run, or one that lingers, or else how the last one ended, as these options show it; None for an
-    unknown thread."""
-    graph, runs, place = source.graph, source.runs, source.place
+async def found(source: GraphSource, thread_id: str, options: Options) -> ActiveRun | RunOutcome | None:
+    """The active run, or an ended one of a graph without a checkpointer, or else how the last one ended, as these
+    options show it; None for an unknown thread."""
+    store, key = source.runs.store, source.key(thread_id)
     while True:
-        run, last = runs.find(place, thread_id), runs.last(place, thread_id)
+        run, last = await store.active(key), await store.last(key)
         if run is not None and run.status == "stopping" and await run.stream_end():
             continue  # the checkpoint has what the run left
-        if run is not None or not has_checkpointer(graph):
+        if run is not None:
             return run
-        idle = await _idle(graph, thread_id, last)
+        if not has_checkpointer(source.graph):
+            return None if last is None else last.run
+        idle = await _idle(source.graph, thread_id, last)
         if idle is not None:
-            idle = await with_replaced(graph, thread_id, idle, options)
-        if runs.find(place, thread_id) is None and runs.last(place, thread_id) is last:
+            idle = await with_replaced(source.graph, thread_id, idle, options)
+        if await store.active(key) is None and await store.last(key) == last:
             return idle
+
+
+def number_of(now: ActiveRun | RunOutcome) -> int:
+    """The number of a run of this or another process; 0 for one that has ended."""
+    return 0 if isinstance(now, RunOutcome) else now.number
 
 
 async def _idle(graph: Graph, thread_id: str, last: LastRun | None) -> RunOutcome | None:

@@ -4,7 +4,8 @@ How it works, and its rules:
 
 1. There is one view, the run's, which is always where the run is, and one ring: the last events, bounded by number and
    by bytes. A reader is a position in the ring and its open items; it keeps nothing else.
-2. A reader is caught up to the view, and continues at the ring's end. What is ready when it joins is one batch.
+2. A reader is caught up to the view, and continues at the ring's end. What is ready when it joins is one batch. A
+   reader that names the offset after which it continues gets the events themselves, as long as the ring has them.
 3. A reader whose position has fallen out of the ring gets, in place of what it missed, the events that bring it to the
    view (`ClientView.catch_up`), and continues at the ring's end. So no reader delays the run or another reader.
 4. An event costs one `EncodedEvent` and the waking of the waiting readers, however many there are. Without readers it
@@ -23,7 +24,7 @@ from typing import Any
 
 from ...translator import ClientView, OpenItems
 from ..encoded import Batch, EncodedEvent, to_batch
-from ..readers import Reader
+from ..readers import Offset, Reader
 
 Event = dict[str, Any]
 
@@ -60,6 +61,8 @@ class EventLog:
         self._ring: Batch = []
         self._first = 0
         self._news = asyncio.Event()
+        self.run = 0
+        """The number of the run, as in `Offset`."""
         self.readers = 0
         """How many readers there are."""
         self.kept = 0
@@ -89,14 +92,15 @@ class EventLog:
         self._first, self._ring, self.kept = self._end + 1, [], 0
         self._wake()
 
-    async def read(self, reader: Reader) -> AsyncGenerator[Batch, None]:
-        """The events for `reader` from now on, to the run's end; then its view is the run's."""
+    async def read(self, reader: Reader, after: Offset | None = None) -> AsyncGenerator[Batch, None]:
+        """The events for `reader` from now on, to the run's end; then its view is the run's. `after`: it has all events
+        before this offset."""
         self.readers += 1
         try:
-            position = _Position(self._end, reader.view.open)
-            batch = position.take(to_batch(reader.catch_up(self._view)))
+            position, batch = self._join(reader, after)
             while batch or not self.is_closed:
                 if batch:
+                    reader.offset = Offset(self.run, position.at)
                     yield batch
                 else:
                     await self._news.wait()
@@ -108,6 +112,13 @@ class EventLog:
     @property
     def _end(self) -> int:
         return self._first + len(self._ring)
+
+    def _join(self, reader: Reader, after: Offset | None) -> tuple[_Position, Batch]:
+        """Where a new reader continues, and what it gets first."""
+        if after is not None and after.run == self.run and self._first <= after.event <= self._end:
+            return _Position(self._end, self._view.open.copy()), self._ring[after.event - self._first :]
+        position = _Position(self._end, reader.view.open)
+        return position, position.take(to_batch(reader.catch_up(self._view)))
 
     def _next(self, position: _Position) -> Batch:
         if position.at < self._first:

@@ -6,7 +6,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 
-from .run import Run
+from .active_run import ActiveRun
 
 _MOST = 16
 """Runs that are kept for a reader that is behind. What older ones left is in the next one's view."""
@@ -14,13 +14,13 @@ _MOST = 16
 
 class Feed:
     """An async iterator over the runs that start on a thread after it was made; None stands for a change of the
-    thread's checkpoints. Runs come before changes, and many changes are one. Made by `Runs.feed`.
+    thread's checkpoints. Runs come before changes, and many changes are one. Made by `RunStore.started`.
 
-    It ends when the registry is closed. It needs no closing: the registry has weak references only.
+    It ends when the store is closed. It needs no closing: the store has weak references only.
     """
 
     def __init__(self) -> None:
-        self._runs: deque[Run] = deque(maxlen=_MOST)
+        self._runs: deque[ActiveRun] = deque(maxlen=_MOST)
         self._has_changed = False
         self._news = asyncio.Event()
         self._is_closed = False
@@ -28,7 +28,7 @@ class Feed:
     def __aiter__(self) -> Feed:
         return self
 
-    async def __anext__(self) -> Run | None:
+    async def __anext__(self) -> ActiveRun | None:
         while not (self._runs or self._has_changed):
             if self._is_closed:
                 raise StopAsyncIteration
@@ -38,15 +38,15 @@ class Feed:
         self._has_changed = False
         return None
 
-    async def next_run(self, is_expected: Callable[[], bool]) -> Run | None:
-        """The next run that starts; None as soon as none is expected, and when the registry is closed."""
+    async def next_run(self, is_expected: Callable[[], bool]) -> ActiveRun | None:
+        """The next run that starts; None as soon as none is expected, and when the store is closed."""
         while not self._runs:
             if self._is_closed or not is_expected():
                 return None
             await self._wait()
         return self._runs.popleft()
 
-    def start(self, run: Run) -> None:
+    def start(self, run: ActiveRun) -> None:
         """A run has started."""
         self._runs.append(run)
         self._news.set()

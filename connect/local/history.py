@@ -18,7 +18,7 @@ from ...translator import Options
 from ..inputs.forking import Checkpoint, Search
 from ..replaced_messages import ReplacedMessages
 from ..run_outcome import RunOutcome
-from .run_store import Graph
+from .runs import Graph
 
 _FIRST_PAGE, _LARGEST_PAGE = 8, 64
 _Search = TypeVar("_Search", Search, ReplacedMessages)

@@ -28,7 +28,7 @@ from langgraph.types import PregelTask, StateSnapshot
 
 from ...translator import Cancelled, Ending, Failed, Finished
 from ..run_outcome import RunOutcome, Subgraph, stored_error, was_written, written_as
-from .run_store import LastRun
+from .active_run import LastRun
 
 UNFINISHED = Failed(
     {

@@ -10,46 +10,44 @@ known is kept, also when the thread is deleted; the whole history is never read.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Hashable
 from typing import Any
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from ..access import MARK, Access, Metadata, owner_of
+from .active_run import ThreadKey
 
 _MOST = 10_000
 _INPUTS = 16
 """Checkpoints that a run began with that are looked through, the newest first."""
 _BEGIN = {"source": "input"}
 
-_Key = tuple[Hashable, str]
-
 
 class Owners:
     """The metadata of threads as far as this process knows them; by checkpointer and thread id."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[_Key, Metadata] = OrderedDict()
-        self._read: OrderedDict[_Key, str] = OrderedDict()
+        self._known: OrderedDict[ThreadKey, Metadata] = OrderedDict()
+        self._read: OrderedDict[ThreadKey, str] = OrderedDict()
         """Threads whose checkpoints were read, and the newest one then: there are no other metadata in them."""
 
-    def known(self, key: _Key) -> Metadata | None:
+    def known(self, key: ThreadKey) -> Metadata | None:
         """The thread's metadata, if this process knows some already."""
         return self._known.get(key)
 
-    def note(self, key: _Key, metadata: Metadata) -> dict[str, Any]:
+    def note(self, key: ThreadKey, metadata: Metadata) -> dict[str, Any]:
         """Gives a thread those of these metadata that it does not have; its metadata of these keys."""
         known = {**metadata, **self._known.get(key, {})}
         _put(self._known, key, known)
         return {name: known[name] for name in metadata}
 
-    async def find(self, key: _Key, saver: BaseCheckpointSaver[Any], access: Access) -> Metadata | None:
+    async def find(self, key: ThreadKey, saver: BaseCheckpointSaver[Any], access: Access) -> Metadata | None:
         """The metadata of a thread that is to be used, as far as `access` depends on them; None if there is no such
         thread. Raises what the checkpointer raises."""
         known = self._known.get(key)
         if known is not None and access.keys <= known.keys():
             return known
-        thread: Any = {"configurable": {"thread_id": key[1], "checkpoint_ns": ""}}
+        thread: Any = {"configurable": {"thread_id": key.thread_id, "checkpoint_ns": ""}}
         newest = await saver.aget_tuple(thread)
         if newest is None:
             return self._known.get(key)  # a run may have begun meanwhile
@@ -77,7 +75,7 @@ def _scalars(metadata: Metadata) -> dict[str, Any]:
     return {name: value for name, value in metadata.items() if isinstance(value, str | int | float)}
 
 
-def _put(entries: OrderedDict[_Key, Any], key: _Key, value: Any) -> None:
+def _put(entries: OrderedDict[ThreadKey, Any], key: ThreadKey, value: Any) -> None:
     entries[key] = value
     entries.move_to_end(key)
     if len(entries) > _MOST:

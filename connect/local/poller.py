@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Awaitable, Callable, Generator, Hashable
+from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
 from typing import Any, Final
 
+from .active_run import ThreadKey
 from .feed import Feed
 
 _GROWTH: Final = 1.5
@@ -95,26 +96,26 @@ class Poller:
 
 
 class Pollers:
-    """The pollers of one event loop, by checkpointer and thread id, as `Runs`; each exists while it has watchers."""
+    """The pollers of one event loop, by thread; each exists while it has watchers."""
 
     def __init__(self) -> None:
-        self._pollers: dict[tuple[Hashable, str], Poller] = {}
+        self._pollers: dict[ThreadKey, Poller] = {}
 
     @contextmanager
     def watching(
         self,
-        key: tuple[Hashable, str],
+        thread: ThreadKey,
         feed: Feed,
         interval: float,
         read: Callable[[], Awaitable[Any]],
         is_busy: Callable[[], bool],
     ) -> Generator[Poller, None, None]:
         """The poller of a thread, with this watcher within the block."""
-        poller = self._pollers.setdefault(key, Poller(read, is_busy))
+        poller = self._pollers.setdefault(thread, Poller(read, is_busy))
         poller.join(feed, interval)
         try:
             yield poller
         finally:
             poller.leave(feed)
-            if not poller.has_watchers and self._pollers.get(key) is poller:
-                del self._pollers[key]
+            if not poller.has_watchers and self._pollers.get(thread) is poller:
+                del self._pollers[thread]

@@ -5,7 +5,7 @@
             --cancel(), or its task is-----> cancelled
 
 Here: the task that drains the graph's stream through a translator to the readers, and its end. Which runs there are is
-`run_store`'s; how readers are served, `event_log`'s.
+`runs`' and the run store's; how readers are served, `event_log`'s.
 
 Rules:
 - `RUN_STARTED` is emitted when the run is made: a reader that comes before the task had a turn finds the run started.
@@ -25,7 +25,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Hashable, I
 from concurrent.futures import Future
 from contextlib import ExitStack, aclosing, suppress
 from datetime import UTC, datetime
-from typing import Any, Final, Literal, cast
+from typing import Any, Final, cast
 
 from ag_ui.core import Event
 
@@ -43,14 +43,13 @@ from ...translator import (
 from ..encoded import Batch
 from ..errors import INTERNAL, TIMEOUT, log_context
 from ..inputs.intake import OnDisconnect
-from ..readers import Reader
+from ..readers import Offset, Reader
 from ..run_outcome import Subgraph
 from ..streams import models
+from .active_run import LastRun, RunStatus, ThreadKey
 from .event_log import EventLog
 from .functions import context_for, running_functions
 from .summary import Outcome, RunSummary
-
-RunStatus = Literal["running", "stopping", "finished", "interrupted", "failed", "cancelled"]
 
 CANCEL_WAIT: Final = 10.0
 """Seconds for which `cancel` waits until the graph has stopped."""
@@ -62,18 +61,20 @@ _log = logging.getLogger(__name__)
 
 
 class Run:
-    """One run, from its start on. `Runs.start` makes it, in a running event loop.
+    """One run, from its start on. `Runs.start` makes it, claims its thread and begins it, in a running event loop.
 
     `async for event in run` gives its events as `ag_ui.core` models: first those that bring a new reader to where the
     run is, then the run's own, to its end. Leaving the loop stops no run.
 
-    `parts`: the graph's stream, not yet begun. `translator`: not yet started. `waiting`: the subgraphs in which it
-    continues. `timeout`: seconds after which it is stopped and fails. `on_end`: called once, when it has stopped.
+    `translator`: not yet started. `waiting`: the subgraphs in which it continues. `on_end`: called once, when it has
+    stopped.
     """
+
+    _task: asyncio.Task[None]
 
     def __init__(
         self,
-        parts: AsyncIterator[Any],
+        thread: ThreadKey,
         translator: Translator,
         agent: Hashable,
         on_disconnect: OnDisconnect,
@@ -81,8 +82,9 @@ class Run:
         has_checkpointer: bool,
         on_end: Callable[[Run], None],
         waiting: Iterable[Subgraph] = (),
-        timeout: float | None = None,
     ) -> None:
+        self.thread = thread
+        """Its thread, as the run store knows it."""
         self.agent = agent
         """What it is found by, beside its thread: the agent's name, or the graph."""
         self.has_checkpointer = has_checkpointer
@@ -101,16 +103,28 @@ class Run:
             self._events += len(translator.apply_checkpoint(subgraph.values, subgraph.ns))
         on_last_reader_left = self._cancel if on_disconnect == "cancel" else None
         self._event_log = EventLog(translator.view, on_last_reader_left)
-        loop = asyncio.get_running_loop()
-        self._now = loop.time
+        self._now = asyncio.get_running_loop().time
         self._started = self._now()
         self._seconds: float | None = None
         self._mark = object()
         self._returning: asyncio.Task[None] | None = None
-        self._timer = None if timeout is None else loop.call_later(timeout, self._exceed, timeout)
+        self._timer: asyncio.TimerHandle | None = None
+
+    def begin(self, parts: AsyncIterator[Any], number: int, timeout: float | None = None) -> None:
+        """Begins the run, whose thread is claimed. `parts`: the graph's stream. `number`: see `number`. `timeout`:
+        seconds after which the run is stopped and fails."""
+        self._event_log.run = number
+        loop = asyncio.get_running_loop()
+        if timeout is not None:
+            self._timer = loop.call_later(timeout, self._exceed, timeout)
         self._task = loop.create_task(self._drain(parts), name=f"run {self.run_id}", context=context_for(self._mark))
         self._task.add_done_callback(self._stopped)
         _log.info("Run started (%s).", self.label)
+
+    @property
+    def number(self) -> int:
+        """Its number among the runs of its thread, as in `Offset.run`; 0 before the thread is claimed."""
+        return self._event_log.run
 
     @property
     def thread_id(self) -> str:
@@ -180,18 +194,27 @@ class Run:
             code=terminal.get("code"),
         )
 
+    def as_last(self) -> LastRun | None:
+        """How it ended, to be kept when it is gone; None where only its checkpoint says that."""
+        if self.ending is None or (self.has_checkpointer and self.is_untranslated):
+            return None
+        is_interrupted = self.outcome == "interrupted"
+        run = None if self.has_checkpointer else self
+        return LastRun(self.run_id, self.started_at, _brief(self.ending), is_interrupted, self.is_at_breakpoint, run)
+
     def __aiter__(self) -> AsyncGenerator[Event, None]:
         """The events for a new reader, from where the run is to its end."""
         reader = Reader(Options(protocol_version=PROTOCOL_VERSION, first_state="delta"))
         return models(self.attach(reader), PROTOCOL_VERSION, lambda: self.label)
 
-    def attach(self, reader: Reader) -> AsyncGenerator[Batch, None]:
-        """The events that bring `reader` to where the run is, then the run's own, to its end.
+    def attach(self, reader: Reader, after: Offset | None = None) -> AsyncGenerator[Batch, None]:
+        """The events that bring `reader` to where the run is, then the run's own, to its end. `after`: the reader has
+        all events before this offset.
 
         The reader joins at the first read. Closing the iterator detaches it.
         """
         _log.info("Reader attached; %d others read (%s).", self.readers, self.label)
-        return self._event_log.read(reader)
+        return self._event_log.read(reader, after)
 
     async def cancel(self, wait: float = CANCEL_WAIT) -> RunStatus:
         """Stops the graph and waits up to `wait` seconds until it has stopped; returns the status then: `stopping` if
@@ -325,3 +348,11 @@ class Run:
             found.tokens("outputTokens"),
             self.label,
         )
+
+
+def _brief(ending: Ending) -> Ending:
+    """How it ended, without what an exception keeps alive."""
+    if isinstance(ending, Failed):
+        event = error_event(ending.error)
+        return Failed({"error": event.get("code"), "message": event["message"]})
+    return ending

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Iterable
 from copy import copy
 from typing import Any, Self
 from weakref import WeakKeyDictionary
@@ -14,15 +14,16 @@ from langgraph.pregel import Pregel
 from ...translator import Options
 from ..access import Access, Metadata
 from ..default_options import options_for
-from .checkpointers import check_saver, place_of
-from .run_store import Graph, Runs, check_timeout, default_runs
+from .active_run import ThreadKey
+from .checkpointers import check_saver
+from .runs import Graph, Runs, check_timeout, default_runs
 
 _unused: WeakKeyDictionary[Graph, dict[str | None, set[str]]] = WeakKeyDictionary()
 """By graph and agent: what clients have sent and the graph has no field for. A `Local` may be made for each request."""
 
 
 class GraphSource:
-    """A compiled graph, the registry of its runs and the agent that owns its threads; see `Local`."""
+    """A compiled graph, the scope of its runs and the agent that owns its threads; see `Local`."""
 
     def __init__(
         self,
@@ -48,7 +49,7 @@ class GraphSource:
 
     @property
     def runs(self) -> Runs:
-        """The registry that has the graph's runs; without one of its own, the running event loop's."""
+        """What owns the graph's runs; without one of its own, the running event loop's."""
         return default_runs() if self._runs is None else self._runs
 
     @property
@@ -56,10 +57,9 @@ class GraphSource:
         """The kinds of what clients have sent and the graph has no field for."""
         return _unused.setdefault(self.graph, {}).setdefault(self.agent, set())
 
-    @property
-    def place(self) -> Hashable:
-        """Where its threads are, as the registry knows it."""
-        return place_of(self.graph, self.agent)
+    def key(self, thread_id: str) -> ThreadKey:
+        """One of its threads, as the run store knows it."""
+        return self.runs.store.key(self.graph, self.agent, thread_id)
 
     def named(self, agent: str, shares_threads_with: Iterable[str]) -> Self:
         """The same as it is served under a name: its own, if it has one."""
@@ -89,7 +89,7 @@ class GraphSource:
     async def may_use(self, thread_id: str) -> bool:
         """Whether the thread may be used: it is no other agent's, and no other user's. Raises what the checkpointer
         raises."""
-        access, key, saver = self.access, (self.place, thread_id), self.graph.checkpointer
+        access, key, saver = self.access, self.key(thread_id), self.graph.checkpointer
         if not access.keys:
             return True
         if not isinstance(saver, BaseCheckpointSaver):

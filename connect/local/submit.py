@@ -52,12 +52,13 @@ from ..inputs.resume import LONGEST
 from ..inputs.unused import note_unused
 from ..readers import Reader
 from ..run_outcome import PastErrors
+from .active_run import ActiveRun
 from .channels import input_channels_of
 from .checkpointers import reading
 from .configs import graph_config
 from .history import searched, with_replaced
 from .run import Run
-from .run_store import agent_of
+from .runs import agent_of
 from .source import GraphSource
 from .thread_state import Read, read
 from .turns import Turn
@@ -87,7 +88,9 @@ class _Submission:
 
     def __init__(self, source: GraphSource, request: RunRequest) -> None:
         self._source, self._graph, self._runs = source, source.graph, source.runs
+        self._store = source.runs.store
         self._agent = agent_of(source.graph, source.agent)
+        self._thread = source.key(request.given.thread_id)
         self._asking = request
         self._given, self._options, self._intake = request.given, request.options, request.intake
         self._reader = Reader(request.options, request.view)
@@ -100,12 +103,12 @@ class _Submission:
     async def begun(self, queue: int | None = None) -> Batches:
         """The client's batches; the run has started, or waits for another's end. `queue`: how many may wait."""
         await self._check_owner()
-        active = self._active()
+        active = await self._store.active(self._thread)
         if active is not None and self._is_refused(active):
             return self._joined(active)
-        turn = self._runs.turns.of(self._source.place, self._given.thread_id)
+        turn = self._store.turn(self._thread)
         if self._intake.busy == "queue" and (active is not None or turn.is_taken):
-            if queue is not None and self._runs.queued(self._source.place, self._given.thread_id) >= queue:
+            if queue is not None and self._runs.queued(self._thread) >= queue:
                 raise QueueFullError("Too many inputs are queued on this thread. Retry later.")
             return self._queued_batches(self._owned(self._in_turn(turn)))
         return await self._in_turn(turn)
@@ -118,7 +121,7 @@ class _Submission:
         """The client's batches, from its turn on."""
         while True:
             await self._check_owner()
-            active = self._active()
+            active = await self._store.active(self._thread)
             if active is None:
                 try:
                     return await self._begin()
@@ -131,13 +134,13 @@ class _Submission:
             elif await active.cancel() == "stopping":
                 return self._joined(active)
 
-    def _is_refused(self, active: Run) -> bool:
+    def _is_refused(self, active: ActiveRun) -> bool:
         """Whether the input does not wait for this run. One that is stopping has ended for its readers: an input that
         comes then waits for it, as long as `cancel` does."""
         is_same = active.run_id == self._given.run_id
         return is_same or (self._intake.busy == "reject" and active.status == "running")
 
-    def _joined(self, active: Run) -> Batches:
+    def _joined(self, active: ActiveRun) -> Batches:
         """The events of the active run, for a request that came again. Raises `RunConflictError` for any other."""
         if active.run_id == self._given.run_id:
             return active.attach(self._reader)
@@ -152,9 +155,6 @@ class _Submission:
             is_ours = await self._source.may_use(self._given.thread_id)
         if not is_ours:
             raise ThreadNotFoundError
-
-    def _active(self) -> Run | None:
-        return self._runs.active(self._source.place, self._given.thread_id)
 
     async def _begin(self) -> Batches:
         read, wanted = await self._planned()
@@ -174,7 +174,7 @@ class _Submission:
                     ended = await with_replaced(self._graph, self._given.thread_id, ended, self._options)
             events = unchanged_events(self._given, ended, self._options, self._reader, self._asking.past_errors)
             return _once(*events)
-        run = self._start(wanted, read)
+        run = await self._start(wanted, read)
         if isinstance(wanted, Resume | GoOn) and wanted.more:
             return self._both_batches(run, self._owned(self._when_ended(run)))
         return run.attach(self._reader)
@@ -186,7 +186,7 @@ class _Submission:
         return (now if found is None else now.at(found)), wanted
 
     async def _read(self) -> Read:
-        last = self._runs.last(self._source.place, self._given.thread_id)
+        last = await self._store.last(self._thread)
         with reading(self._place):
             return await read(self._graph, self._config, last, self._options.messages_key)
 
@@ -202,12 +202,12 @@ class _Submission:
 
     def _marked(self) -> RunnableConfig:
         """The config of a write that is no run's, which has the thread's metadata too."""
-        known = self._runs.owners.known((self._source.place, self._given.thread_id)) or {}
+        known = self._runs.owners.known(self._thread) or {}
         stamp = {name: known.get(name, value) for name, value in self._source.stamp.items()}
         return merged(self._config, {"metadata": stamp})
 
-    def _start(self, wanted: Begin | Resume | GoOn | Fork | Again, read: Read) -> Run:
-        if not self._source.access.allows(self._runs.owners.known((self._source.place, self._given.thread_id))):
+    async def _start(self, wanted: Begin | Resume | GoOn | Fork | Again, read: Read) -> Run:
+        if not self._source.access.allows(self._runs.owners.known(self._thread)):
             raise ThreadNotFoundError  # another agent, or user, began on it while this input was planned
         new = wanted.messages if isinstance(wanted, Begin | Fork) else None
         goes_in = graph_input(self._given, new, read.thread, self._places, self._intake, self._asking.added)
@@ -217,7 +217,7 @@ class _Submission:
         config = self._config
         if read.checkpoint_id is not None:
             config = merged(config, {"configurable": {"checkpoint_id": read.checkpoint_id, "checkpoint_ns": ""}})
-        return self._runs.start(
+        return await self._runs.start(
             self._graph,
             _input(wanted, goes_in),
             config,
@@ -245,9 +245,7 @@ class _Submission:
         return _Submission(self._source, self._asking.without_answers(view or self._asking.view))
 
     def _owned(self, work: Coroutine[Any, Any, _Made]) -> asyncio.Task[_Made]:
-        given = self._given
-        place = self._source.place
-        return self._runs.own(work, agent=self._agent, place=place, thread_id=given.thread_id, run_id=given.run_id)
+        return self._runs.own(work, agent=self._agent, thread=self._thread, run_id=self._given.run_id)
 
     async def _both_batches(self, first: Run, second: asyncio.Task[Batches | None]) -> Batches:
         async with aclosing(first.attach(self._reader)) as batches:

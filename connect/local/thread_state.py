@@ -15,11 +15,12 @@ from ...translator import Failed, unanswered_calls
 from ..inputs.forking import Checkpoint
 from ..inputs.thread_state import ThreadState
 from ..run_outcome import RunOutcome
+from .active_run import LastRun
 from .checkpointers import has_checkpointer
 from .connect import newest, outcome_at
 from .history import values_of
 from .outcome import pending
-from .run_store import Graph, LastRun
+from .runs import Graph
 
 _INPUT = "__start__"
 """The channel in which a graph's input is until it has been taken."""

@@ -7,9 +7,11 @@ state, and only one could start.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Hashable
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from weakref import WeakValueDictionary
+
+from .active_run import ThreadKey
 
 
 class Turn:
@@ -36,11 +38,11 @@ class Turn:
 
 
 class Turns:
-    """The turns of one event loop, by checkpointer and thread id, as `Runs`; each exists as long as it is used."""
+    """The turns of one event loop; each exists as long as it is used."""
 
     def __init__(self) -> None:
-        self._turns: WeakValueDictionary[tuple[Hashable, str], Turn] = WeakValueDictionary()
+        self._turns: WeakValueDictionary[ThreadKey, Turn] = WeakValueDictionary()
 
-    def of(self, place: Hashable, thread_id: str) -> Turn:
+    def of(self, thread: ThreadKey) -> Turn:
         """The turn on a thread."""
-        return self._turns.setdefault((place, thread_id), Turn())
+        return self._turns.setdefault(thread, Turn())

@@ -1,7 +1,7 @@
 """Following a thread of a compiled graph in this process: its runs here, and what others write to its checkpointer (a
 scheduler's `ainvoke`, an `update_state`, another process), which leaves no stream.
 
-The registry's feed has the runs that start, and the changes that the thread's poller sees. Rules:
+The feed of the thread has the runs that start, and the changes that the thread's poller sees. Rules:
 
 1. Runs of this process are emitted in the order in which they start, each to its end, before the thread is read again.
 2. A change that no run of this process made is emitted as a run: if its run has ended, from start to end at once; if
@@ -29,11 +29,11 @@ from ..errors import UnreadableError, failed, log_context
 from ..idle import end_events, idle_events
 from ..readers import Reader, direct_options
 from ..run_outcome import PastErrors, RunOutcome, written_as
+from .active_run import ActiveRun
 from .checkpointers import has_checkpointer
 from .connect import found, outcome_at
 from .outcome import UNFINISHED
-from .run import Run
-from .run_store import agent_of
+from .runs import agent_of
 from .source import GraphSource
 
 Event = dict[str, Any]
@@ -59,21 +59,24 @@ async def watched_local(
 ) -> Batches:
     """The thread's state, then every run of it and every change, until the reader leaves.
 
-    Ends when the registry is closed, and in `RUN_ERROR` when the checkpointer keeps raising.
+    Ends when the process's runs are closed, and in `RUN_ERROR` when the checkpointer keeps raising.
     """
     watch = _Watch(source, thread_id, reader, direct_options(options or await source.options()), past_errors)
-    runs, key = source.runs, (source.place, thread_id)
-    feed = runs.feed(*key)
-    run = runs.find(*key)  # in the same turn: every later run is in the feed
+    runs, key = source.runs, source.key(thread_id)
+    feed = runs.feed(key)  # first: it has every later run
+    run, last = await runs.store.active(key), await runs.store.last(key)
+    run = run or (None if last is None else last.run)
+    number = 0
     with ExitStack() as stack:
         poller = None
         if has_checkpointer(source.graph):
             polling = runs.pollers.watching(
-                key, feed, poll, partial(_mark_of, source, thread_id), lambda: runs.active(*key) is not None
+                key, feed, poll, partial(_mark_of, source, thread_id), lambda: runs.run_on(key) is not None
             )
             poller = stack.enter_context(polling)
         while not watch.is_over:
-            if run is not None and await watch.may_show(run):
+            if run is not None and run.number > number and await watch.may_show(run):
+                number = run.number
                 async with aclosing(watch.run(run)) as batches:
                     async for batch in batches:
                         yield batch
@@ -121,7 +124,7 @@ class _Watch:
         """Whether the last read of the thread raised."""
         return self._failures > 0
 
-    async def may_show(self, run: Run) -> bool:
+    async def may_show(self, run: ActiveRun) -> bool:
         """Whether this run is on no other agent's thread."""
         try:
             return await self._source.may_use(self._thread_id)
@@ -129,7 +132,7 @@ class _Watch:
             _log.exception("The checkpointer raised (%s).", run.label)
             return False
 
-    async def run(self, run: Run) -> Batches:
+    async def run(self, run: ActiveRun) -> Batches:
         """A run of this process, to its end."""
         self._has_begun = True
         if self._followed is not None:
@@ -159,12 +162,12 @@ class _Watch:
         if mark == self._mark and not is_first:
             return []
         now = await found(self._source, self._thread_id, self._options)
-        if now is None or isinstance(now, Run):  # it is among the starts
+        if now is None or not isinstance(now, RunOutcome):  # it is among the starts
             return []
         if not await self._source.may_use(self._thread_id):
             self._mark = mark
             return []
-        last = self._source.runs.last(self._source.place, self._thread_id)
+        last = await self._source.runs.store.last(self._source.key(self._thread_id))
         events: list[Event] = []
         if is_first:
             events = self._idle(now)

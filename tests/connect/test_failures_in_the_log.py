@@ -65,7 +65,7 @@ async def code_of(events: AsyncGenerator[Any, None]) -> str:
 async def test_the_streams_of_the_library(logged: Any) -> None:
     async with platforms() as away, Runs() as runs:
         local = Local(speaking(Point(), InMemorySaver()), runs=runs, agent="here")
-        runs.start(local.graph, HELLO, on(THREAD), run_id="active", agent="here")
+        await runs.start(local.graph, HELLO, on(THREAD), run_id="active", agent="here")
         valid = posted(THREAD, "hi", run_id=RUN)
         place = f"(agent 'here', thread '{THREAD}', run '{RUN}')."
         cases: list[tuple[Any, str, int, str, str]] = [
@@ -106,7 +106,7 @@ async def test_the_requests_of_an_app(logged: Any) -> None:
         local = Local(quick(InMemorySaver()), runs=runs)
         agents = {name: Agent(source=source, retry=ONCE) for name, source in away.items()}
         busy = Local(speaking(Point(), InMemorySaver()), runs=runs, agent="busy")
-        runs.start(busy.graph, HELLO, on(THREAD), run_id="active", agent="busy")
+        await runs.start(busy.graph, HELLO, on(THREAD), run_id="active", agent="busy")
         agents |= {
             "busy": Agent(source=busy),
             "here": Agent(source=local),

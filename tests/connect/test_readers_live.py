@@ -11,9 +11,10 @@ from langchain_core.messages import AIMessage
 from langgraph.config import get_stream_writer
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph_agui.connect.encoded import EncodedEvent
+from langgraph_agui.connect.local.active_run import ThreadKey
 from langgraph_agui.connect.local.event_log import MOST, MOST_BYTES
 from langgraph_agui.connect.local.run import Run
-from langgraph_agui.connect.local.run_store import Runs
+from langgraph_agui.connect.local.runs import Runs
 from langgraph_agui.translator import ClientView, Options, Translator
 
 from fixtures import FIXTURES, Fixture
@@ -64,7 +65,9 @@ async def test_who_joins_at_any_event_holds_in_the_end_what_the_first_reader_doe
         view = ClientView(messages=None if fixture.messages_key else [])
         parts = joining.parts(conversation.stream(turn))
         translator = Translator("t", "r", options, view)
-        joining.run = Run(parts, translator, "chat", "continue", has_checkpointer=True, on_end=lambda run: None)
+        thread = ThreadKey("chat", "t")
+        joining.run = Run(thread, translator, "chat", "continue", has_checkpointer=True, on_end=lambda run: None)
+        joining.run.begin(parts, 1)
         await joining.run.wait()
         listeners = [await listener.hear(told) for listener, told in joining.joined]
         first = listeners[0]
@@ -128,7 +131,7 @@ async def test_fifty_readers_of_a_fast_run_hold_the_same_in_the_end_and_slow_one
 ) -> None:
     chance = random.Random(6_000)
     async with Runs() as runs:
-        run = runs.start(_fast(), HELLO, on("t"))
+        run = await runs.start(_fast(), HELLO, on("t"))
         coming = [Coming(run, chance.randrange(LENGTH), 0) for _ in range(READERS - SLOW)]
         coming += [Coming(run, chance.randrange(LENGTH // 10), chance.randrange(600, 1_200)) for _ in range(SLOW)]
         first = Coming(run, 0, 0)

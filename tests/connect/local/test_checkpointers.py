@@ -8,7 +8,7 @@ import pytest
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
-from langgraph_agui.connect import Local, Runs, connect, watch
+from langgraph_agui.connect import Local, Runs, connect, start, watch
 from langgraph_agui.connect.serve import Agent, agui_app
 
 from tests.locally import connected
@@ -49,11 +49,12 @@ async def test_a_synchronous_checkpointer_is_refused_at_once(saver: Any, instead
         lambda graph: Agent(source=graph),
         Local,
         lambda graph: connect(graph, "t"),
-        lambda graph: Runs().start(graph, HELLO, on("t")),
     )
     for refuses in refusing:
         with pytest.raises(TypeError, match=instead):
             refuses(graph)
+    with pytest.raises(TypeError, match=instead):
+        await start(graph, HELLO, on("t"))
 
 
 async def test_a_checkpointer_that_raises_is_logged_and_answered_before_the_stream(

@@ -11,7 +11,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 from langgraph_agui.connect.backend import connect_batches
 from langgraph_agui.connect.local.backend import Local
-from langgraph_agui.connect.local.run_store import Runs
+from langgraph_agui.connect.local.runs import Runs
 from langgraph_agui.connect.testing.expected import comparable, expected
 
 from fixtures import FIXTURES, Fixture
@@ -44,7 +44,7 @@ async def test_after_each_run_a_client_that_connects_holds_what_the_thread_does(
         options = replace(await source.options(), protocol_version=protocol(version))
         for number, turn in enumerate(fixture.turns):
             given = await conversation.given(turn)
-            run = runs.start(conversation.graph, given, conversation.config, run_id=f"r{number}")
+            run = await runs.start(conversation.graph, given, conversation.config, run_id=f"r{number}")
             watched = Listener(version=protocol(version))
             await watched.hear(run.attach(watched.reader))
             listener = await connected(source, version=version)
@@ -79,7 +79,7 @@ async def test_an_unknown_thread_is_an_empty_stream() -> None:
 async def test_a_thread_is_told_as_its_last_run() -> None:
     graph = quick(InMemorySaver())
     async with Runs() as runs:
-        await runs.start(graph, HELLO, on("t"), run_id="r").wait()
+        await (await runs.start(graph, HELLO, on("t"), run_id="r")).wait()
         listener = await connected(Local(graph, runs=runs))
     assert [kind for kind in listener.kinds if kind != "STATE_SNAPSHOT"] == [
         "RUN_STARTED",
@@ -112,9 +112,9 @@ async def test_a_thread_that_was_written_by_update_state_has_ended_well(before: 
     graph = asking(point := Point(), InMemorySaver())
     async with Runs() as runs:
         if before != "nothing":
-            await runs.start(graph, HELLO, on("t")).wait()
+            await (await runs.start(graph, HELLO, on("t"))).wait()
         if before == "cancelled":
-            run = runs.start(graph, Command(resume="yes"), on("t"))
+            run = await runs.start(graph, Command(resume="yes"), on("t"))
             await point.reached.wait()
             await run.cancel()
         await graph.aupdate_state(on("t"), {"messages": [("user", "written")]}, as_node="ask")  # type: ignore[arg-type]
@@ -135,7 +135,7 @@ async def test_who_comes_back_with_its_view_is_told_only_what_it_lacks() -> None
     graph = quick(InMemorySaver())
     async with Runs() as runs:
         source = Local(graph, runs=runs)
-        await runs.start(graph, HELLO, on("t"), run_id="r").wait()
+        await (await runs.start(graph, HELLO, on("t"), run_id="r")).wait()
         first = await connected(source)
         second = await connected(source, view=first.view)
     assert second.kinds == ["RUN_STARTED", "RUN_FINISHED"]
@@ -152,7 +152,7 @@ async def test_a_running_run_is_followed_from_where_it_is_to_its_end(
     point = Point()
     graph = speaking(point, checkpointer())
     async with Runs() as runs:
-        run = runs.start(graph, HELLO, on("t"), run_id="r")
+        run = await runs.start(graph, HELLO, on("t"), run_id="r")
         await point.reached.wait()
         await turns()
         listener = Listener(version=protocol(version))
@@ -170,7 +170,7 @@ async def test_closing_the_stream_stops_no_run() -> None:
     point = Point()
     graph = speaking(point, InMemorySaver())
     async with Runs() as runs:
-        run = runs.start(graph, HELLO, on("t"))
+        run = await runs.start(graph, HELLO, on("t"))
         listener = Listener()
         async with aclosing(await Local(graph, runs=runs).attach("t", listener.reader, None)) as told:
             await anext(told)
@@ -181,7 +181,7 @@ async def test_closing_the_stream_stops_no_run() -> None:
 async def test_an_ended_run_of_a_graph_without_a_checkpointer_is_told_while_it_lingers() -> None:
     graph = quick()
     async with Runs() as runs:
-        run = runs.start(graph, HELLO, on("t"))
+        run = await runs.start(graph, HELLO, on("t"))
         await run.wait()
         assert held((await connected(Local(graph, runs=runs))).view) == held(run.view)
 
@@ -208,7 +208,7 @@ async def test_a_run_that_starts_while_the_thread_is_looked_at_is_followed() -> 
     async with Runs() as runs:
 
         async def starts() -> None:
-            runs.start(graph, HELLO, on("t"), run_id="r")
+            await runs.start(graph, HELLO, on("t"), run_id="r")
 
         saver.happens = starts
         listener = await connected(Local(graph, runs=runs))
@@ -221,7 +221,7 @@ async def test_a_run_that_starts_and_ends_while_the_thread_is_looked_at_is_the_l
     async with Runs() as runs:
 
         async def runs_through() -> None:
-            await runs.start(graph, HELLO, on("t"), run_id="r").wait()
+            await (await runs.start(graph, HELLO, on("t"), run_id="r")).wait()
 
         saver.happens = runs_through
         listener = await connected(Local(graph, runs=runs))
@@ -236,7 +236,7 @@ async def test_the_last_run_and_the_running_one_can_be_asked_for() -> None:
     graph = waiting(point := Point(), InMemorySaver())
     async with Runs() as runs:
         source = Local(graph, runs=runs)
-        run = runs.start(graph, HELLO, on("t"), run_id="r")
+        run = await runs.start(graph, HELLO, on("t"), run_id="r")
         point.open.set()
         running = await connected(source, run_id="r")
         await run.wait()
@@ -252,7 +252,7 @@ async def test_a_run_that_is_not_there_is_an_error_with_a_code(
     graph = speaking(point := Point(), None if thread == "without a checkpointer" else InMemorySaver())
     async with Runs() as runs:
         if thread in ("idle", "running"):
-            run = runs.start(graph, HELLO, on("t"), run_id="r")
+            run = await runs.start(graph, HELLO, on("t"), run_id="r")
             if thread == "idle":
                 point.open.set()
                 await run.wait()

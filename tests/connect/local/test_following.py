@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph_agui.connect import Intake, Local, Runs, watch
+from langgraph_agui.connect.local.active_run import ThreadKey
 from langgraph_agui.connect.local.feed import Feed
 from langgraph_agui.connect.local.poller import Pollers
 
@@ -23,7 +24,7 @@ async def test_a_connection_follows_the_runs_that_are_queued_behind_the_active_o
 ) -> None:
     async with held_up() as (source, point, _):
         queued = [Asker(source, asked(name, name), Intake(busy="queue")) for name in ("second", "third")]
-        await until(lambda: source.runs.queued(source.place, "t") == 2)
+        await until(lambda: source.runs.queued(source.key("t")) == 2)
         connection = asyncio.create_task(connected(source, run_id=run_id))
         await turns()
         point.open.set()
@@ -37,7 +38,7 @@ async def test_a_connection_follows_the_runs_that_are_queued_behind_the_active_o
 async def test_a_connection_ends_when_a_queued_input_does_not_run() -> None:
     async with held_up() as (source, point, first):
         second = Asker(source, asked("again", "second"), Intake(busy="queue", on_disconnect="cancel"))
-        await until(lambda: source.runs.queued(source.place, "t") == 1)
+        await until(lambda: source.runs.queued(source.key("t")) == 1)
         connection = asyncio.create_task(connected(source))
         await turns()
         leaving = asyncio.create_task(second.leave())
@@ -63,7 +64,7 @@ async def test_all_watchers_of_a_thread_have_one_poller_which_ends_with_the_last
     saver = Counting()
     graph = quick(saver)
     async with Runs() as runs:
-        await runs.start(graph, HELLO, on("t")).wait()
+        await (await runs.start(graph, HELLO, on("t"))).wait()
         streams = [watch(Local(graph, runs=runs), "t", poll=0.001) for _ in range(5)]
         coming = [asyncio.create_task(_read(stream)) for stream in streams]
         await until(lambda: len(saver.readers) >= 80)  # the first reads are the watchers' own
@@ -96,7 +97,7 @@ async def test_a_poller_backs_off_until_the_thread_changes() -> None:
         return marks[-1]
 
     feed, second, pollers = Feed(), Feed(), Pollers()
-    with pollers.watching(("place", "t"), feed, 0.001, read, lambda: False) as poller:
+    with pollers.watching(ThreadKey("place", "t"), feed, 0.001, read, lambda: False) as poller:
         assert await anext(feed) is None  # the first read
         assert poller.interval == pytest.approx(0.001)
         await until(lambda: reads == 4)
@@ -107,7 +108,7 @@ async def test_a_poller_backs_off_until_the_thread_changes() -> None:
         assert await anext(feed) is None
         assert poller.interval == pytest.approx(0.001)
         await until(lambda: poller.interval > 0.001)
-        with pollers.watching(("place", "t"), second, 60, read, lambda: False) as same:
+        with pollers.watching(ThreadKey("place", "t"), second, 60, read, lambda: False) as same:
             assert same is poller
             assert poller.interval == pytest.approx(0.001)
         marks.append(ValueError("unreadable"))

@@ -14,7 +14,7 @@ from langgraph_agui.connect import Intake, Local, RunConflictError, Runs, RunSum
 from fixtures.graphs.speech import speaker
 from fixtures.models import ScriptedModel
 from fixtures.scripts import end, text
-from tests.connect.local.test_registry import Cleaning
+from tests.connect.local.test_runs import Cleaning
 from tests.connect.local.test_submit_busy import asked
 from tests.listening import Listener, turns, until
 from tests.locally import connected
@@ -56,7 +56,7 @@ async def test_a_runs_start_readers_and_end_are_in_the_log_and_its_end_in_the_ho
     model = ScriptedModel(turns=[text("At once.") + end(spent=7, said=3)])
     graph = StateGraph(MessagesState).add_node("speak", speaker(model)).add_edge(START, "speak").compile()
     async with Runs(on_run_end=summaries.append) as runs:
-        first = runs.start(graph, HELLO, on("t"), run_id="r", agent="a")
+        first = await runs.start(graph, HELLO, on("t"), run_id="r", agent="a")
         listener = Listener()
         await listener.hear(first.attach(listener.reader))
         await first.wait()
@@ -84,10 +84,10 @@ async def test_each_outcome_is_in_the_summary_and_a_hook_may_be_asynchronous() -
 
     graph = asking(point := Point(), InMemorySaver())
     async with Runs(on_run_end=note) as runs:
-        await runs.start(graph, HELLO, on("t"), run_id="asks").wait()
-        cancelled = runs.start(speaking(point), HELLO, on("u"), run_id="cancelled")
+        await (await runs.start(graph, HELLO, on("t"), run_id="asks")).wait()
+        cancelled = await runs.start(speaking(point), HELLO, on("u"), run_id="cancelled")
         await cancelled.cancel()
-        await runs.start(quick(), None, on("v"), run_id="fails").wait()
+        await (await runs.start(quick(), None, on("v"), run_id="fails")).wait()
     assert sorted(summaries) == [
         ("asks", "interrupted", None),
         ("cancelled", "cancelled", None),
@@ -108,7 +108,7 @@ async def test_a_hook_that_raises_is_logged_and_changes_nothing_else(
     graph = quick(InMemorySaver())
     async with Runs(on_run_end=fail_later if is_async else fail) as runs:
         for run_id in ("r1", "r2"):
-            assert await runs.start(graph, HELLO, on("t"), run_id=run_id).wait() == "finished"
+            assert await (await runs.start(graph, HELLO, on("t"), run_id=run_id)).wait() == "finished"
     logged = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
     assert logged == [f"on_run_end raised (agent 'LangGraph', thread 't', run '{each}')." for each in ("r1", "r2")]
 
@@ -133,10 +133,10 @@ async def test_a_run_that_exceeds_its_timeout_fails_and_its_thread_is_free(caplo
 
 async def test_a_run_that_ends_within_its_timeout_is_not_stopped() -> None:
     async with Runs() as runs:
-        assert await start(quick(), HELLO, on("t"), runs=runs, timeout=60).wait() == "finished"
+        assert await (await start(quick(), HELLO, on("t"), runs=runs, timeout=60)).wait() == "finished"
         for timeout in (0, -1):
             with pytest.raises(ValueError, match="timeout: expected more than 0"):
-                start(quick(), HELLO, on("t"), runs=runs, timeout=timeout)
+                await start(quick(), HELLO, on("t"), runs=runs, timeout=timeout)
             with pytest.raises(ValueError, match="timeout: expected more than 0"):
                 Local(quick(), timeout=timeout)
 
@@ -144,7 +144,7 @@ async def test_a_run_that_ends_within_its_timeout_is_not_stopped() -> None:
 async def test_a_run_can_be_iterated_from_where_it_is() -> None:
     graph = speaking(point := Point())
     async with Runs() as runs:
-        first = runs.start(graph, HELLO, on("t"), run_id="r")
+        first = await runs.start(graph, HELLO, on("t"), run_id="r")
         await point.reached.wait()
         stream = aiter(first)
         events = [await anext(stream)]
@@ -164,23 +164,23 @@ async def test_readers_see_at_once_that_a_synchronous_node_is_cancelled_and_the_
     blocking = Blocking()
     async with Runs() as runs:
         source = Local(blocking.graph(), runs=runs, agent="a")
-        first = runs.start(source.graph, HELLO, on("t"), run_id="r", agent="a")
+        first = await runs.start(source.graph, HELLO, on("t"), run_id="r", agent="a")
         await asyncio.to_thread(blocking.entered.wait)
         listener = Listener()
         reading = asyncio.create_task(listener.hear(first.attach(listener.reader)))
         assert await first.cancel(wait=0) == "stopping"
         await reading
         assert listener.events[-1]["outcome"] == {"type": "cancelled"}
-        assert (runs.active(source.place, "t"), first.status) == (first, "stopping")
+        assert (runs.run_on(source.key("t")), first.status) == (first, "stopping")
         with pytest.raises(RunConflictError, match="stopping"):
-            runs.start(source.graph, HELLO, on("t"), agent="a")
+            await runs.start(source.graph, HELLO, on("t"), agent="a")
         assert (await connected(source)).events[-1]["outcome"] == {"type": "cancelled"}
         stopping = asyncio.create_task(cancel(source, "t"))
         await until(lambda: bool(lines(caplog)))
         blocking.raises = True
         blocking.returns.set()
         assert await stopping == "stopped"
-        assert (first.status, runs.active(source.place, "t")) == ("cancelled", None)
+        assert (first.status, runs.run_on(source.key("t"))) == ("cancelled", None)
     assert lines(caplog) == [
         "The run has ended, and 1 synchronous functions still run (agent 'a', thread 't', run 'r').",
         "A synchronous function raised after its run (agent 'a', thread 't', run 'r').",
@@ -190,7 +190,7 @@ async def test_readers_see_at_once_that_a_synchronous_node_is_cancelled_and_the_
 async def test_readers_see_a_cancel_before_the_graph_has_cleaned_up() -> None:
     cleaning = Cleaning()
     async with Runs() as runs:
-        first = runs.start(cleaning.graph(), HELLO, on("t"))
+        first = await runs.start(cleaning.graph(), HELLO, on("t"))
         await cleaning.reached.wait()
         listener = Listener()
         reading = asyncio.create_task(listener.hear(first.attach(listener.reader)))
@@ -209,12 +209,12 @@ async def test_an_input_waits_for_the_synchronous_node_of_a_run_that_was_cancell
     blocking = Blocking()
     async with Runs() as runs:
         source = Local(blocking.graph(), runs=runs)
-        first = runs.start(source.graph, HELLO, on("t"), run_id="r")
+        first = await runs.start(source.graph, HELLO, on("t"), run_id="r")
         await asyncio.to_thread(blocking.entered.wait)
         assert await first.cancel(wait=0) == "stopping"
         events = run(source, asked("again", "r2"), intake=Intake(busy=busy))
         coming = asyncio.create_task(anext(events))
-        await until(lambda: coming.done() or runs.turns.of(source.place, "t").is_taken)
+        await until(lambda: coming.done() or runs.store.turn(source.key("t")).is_taken)
         await turns()
         assert not coming.done()
         blocking.returns.set()
@@ -226,7 +226,7 @@ async def test_an_input_waits_for_the_synchronous_node_of_a_run_that_was_cancell
 async def test_a_registry_closes_although_a_graph_does_not_stop(caplog: pytest.LogCaptureFixture) -> None:
     blocking = Blocking()
     runs = Runs(close_wait=0)
-    stuck = runs.start(blocking.graph(), HELLO, on("t"), run_id="r", agent="a")
+    stuck = await runs.start(blocking.graph(), HELLO, on("t"), run_id="r", agent="a")
     await asyncio.to_thread(blocking.entered.wait)
     await runs.aclose()
     assert stuck.status == "stopping"

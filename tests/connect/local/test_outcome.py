@@ -8,7 +8,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command
 from langgraph_agui.connect.local.backend import Local
-from langgraph_agui.connect.local.run_store import Runs
+from langgraph_agui.connect.local.runs import Runs
 
 from fixtures import FIXTURES
 from tests.agui_client import VERSIONS, AguiClient, protocol
@@ -71,7 +71,7 @@ async def test_a_breakpoint_that_was_asked_for_with_the_run_is_not_known_elsewhe
 async def test_an_error_of_a_run_elsewhere_is_told() -> None:
     graph = FIXTURES["node_raises"].build(InMemorySaver())
     async with Runs() as elsewhere:
-        await elsewhere.start(graph, HELLO, on("t"), run_id="r").wait()
+        await (await elsewhere.start(graph, HELLO, on("t"), run_id="r")).wait()
     listener = await connected(Local(graph, runs=Runs()))
     assert listener.events[-1] == failed("LookupError", "nothing here")
 
@@ -86,7 +86,7 @@ async def test_an_error_text_that_is_no_exceptions_is_told_as_it_is() -> None:
 
     graph = StateGraph(MessagesState).add_node("node", node).add_edge(START, "node").compile(InMemorySaver())
     async with Runs() as elsewhere:
-        await elsewhere.start(graph, HELLO, on("t")).wait()
+        await (await elsewhere.start(graph, HELLO, on("t"))).wait()
     assert (await connected(Local(graph, runs=Runs()))).events[-1] == {"type": "RUN_ERROR", "message": "it is odd"}
 
 
@@ -116,7 +116,7 @@ async def test_a_cancelled_run_is_told_as_cancelled(version: str, elsewhere: boo
     point = Point()
     graph = waiting(point, InMemorySaver())
     async with Runs() as runs:
-        run = runs.start(graph, HELLO, on("t"), run_id="r")
+        run = await runs.start(graph, HELLO, on("t"), run_id="r")
         await point.reached.wait()
         await run.cancel()
         listener = await connected(Local(graph, runs=Runs() if elsewhere else runs), version=version)
@@ -133,8 +133,8 @@ async def test_a_run_that_ended_before_it_wrote_a_checkpoint_is_the_last_one_all
     point = Point()
     graph = asking(point, InMemorySaver())
     async with Runs() as runs:
-        await runs.start(graph, HELLO, on("t"), run_id="first").wait()
-        run = runs.start(graph, Command(resume="fail"), on("t"), run_id="second")
+        await (await runs.start(graph, HELLO, on("t"), run_id="first")).wait()
+        run = await runs.start(graph, Command(resume="fail"), on("t"), run_id="second")
         await point.reached.wait()
         if how == "failed":
             point.open.set()
@@ -156,7 +156,7 @@ async def test_a_run_that_left_a_new_thread_without_a_checkpoint_is_told_all_the
 ) -> None:
     graph = quick(InMemorySaver())
     async with Runs() as runs:
-        run = runs.start(graph, HELLO, {**on("t"), "recursion_limit": -1 if how == "failed" else 25}, run_id="r")
+        run = await runs.start(graph, HELLO, {**on("t"), "recursion_limit": -1 if how == "failed" else 25}, run_id="r")
         await (run.wait() if how == "failed" else run.cancel())
         listener = await connected(Local(graph, runs=runs), run_id="r", version=version)
     assert played(agui_client, listener, version).accepted
@@ -168,7 +168,7 @@ async def test_a_run_that_left_a_new_thread_without_a_checkpoint_is_told_all_the
 async def test_a_deleted_thread_is_unknown_again() -> None:
     graph = quick(saver := InMemorySaver())
     async with Runs() as runs:
-        await runs.start(graph, HELLO, on("t")).wait()
+        await (await runs.start(graph, HELLO, on("t"))).wait()
         await saver.adelete_thread("t")
         assert not (await connected(Local(graph, runs=runs))).events
 
@@ -176,7 +176,7 @@ async def test_a_deleted_thread_is_unknown_again() -> None:
 async def test_what_is_remembered_does_not_count_when_the_thread_went_on_elsewhere() -> None:
     graph = FIXTURES["node_raises"].build(checkpointer := InMemorySaver())
     async with Runs() as runs:
-        await runs.start(graph, HELLO, on("t"), run_id="failed", agent="chat").wait()
+        await (await runs.start(graph, HELLO, on("t"), run_id="failed", agent="chat")).wait()
         mended = quick(checkpointer)
         await mended.ainvoke(HELLO, on("t"))  # type: ignore[call-overload]
         listener = await connected(Local(mended, runs=runs, agent="chat"))
@@ -189,7 +189,7 @@ async def test_a_past_failure_can_be_told_as_an_event_of_a_finished_run(how: str
     point = Point()
     graph = waiting(point, InMemorySaver()) if how == "cancelled" else FIXTURES["node_raises"].build(InMemorySaver())
     async with Runs() as runs:
-        run = runs.start(graph, HELLO, on("t"))
+        run = await runs.start(graph, HELLO, on("t"))
         if how == "cancelled":
             await point.reached.wait()
             await run.cancel()

@@ -13,6 +13,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph_agui.connect import Intake, Local, Runs, connect, watch_sse
 from langgraph_agui.connect.access import MARK, Access, owner_of
+from langgraph_agui.connect.local.active_run import ThreadKey
 from langgraph_agui.connect.local.owners import Owners
 from langgraph_agui.connect.serve import Action, Agent, agui_app
 
@@ -116,7 +117,7 @@ async def test_a_watcher_of_another_agent_sees_neither_runs_nor_writes(saver: Sa
         mine, other = (Local(quick(saver), agent=name, runs=runs) for name in ("private", "public"))
         hidden = watch_sse(other, "t", poll=0.01, heartbeat=0.05)
         assert await anext(hidden) == b": heartbeat\n\n"
-        run = runs.start(mine.graph, HELLO, on("t"), agent="private")
+        run = await runs.start(mine.graph, HELLO, on("t"), agent="private")
         assert await run.wait() == "finished"
         await mine.graph.aupdate_state(on("t"), {"messages": []})  # type: ignore[arg-type]
         assert {await anext(hidden) for _ in range(3)} == {b": heartbeat\n\n"}
@@ -187,16 +188,16 @@ async def test_a_source_without_an_agents_name_reads_and_runs_on_any_thread(save
     point = Point()
     async with Runs() as runs:
         graph = speaking(point, saver)
-        run = runs.start(graph, HELLO, on("t"), agent="chat")
+        run = await runs.start(graph, HELLO, on("t"), agent="chat")
         await point.reached.wait()
         stream = connect(Local(graph, runs=runs), "t")
         assert (await anext(stream)).type == "RUN_STARTED"
         point.open.set()
         assert [event.type async for event in stream][-1] == "RUN_FINISHED"
         assert await run.wait() == "finished"
-        unnamed = runs.start(quick(saver), HELLO, on("u"))
+        unnamed = await runs.start(quick(saver), HELLO, on("u"))
         assert await unnamed.wait() == "finished"
-        assert owner_of(await Owners().find((saver, "u"), saver, Access("chat"))) is None
+        assert owner_of(await Owners().find(ThreadKey("saver", "u"), saver, Access("chat"))) is None
 
 
 class Counting(InMemorySaver):
@@ -221,10 +222,13 @@ async def test_to_know_an_owner_takes_a_bounded_number_of_checkpoints_and_once()
     for _ in range(30):
         await graph.ainvoke(HELLO, on("t"))  # type: ignore[call-overload]
     owners, saver.asked = Owners(), []
-    assert [owner_of(await owners.find((saver, "t"), saver, Access("a"))) for _ in range(2)] == [None, None]
+    assert [owner_of(await owners.find(ThreadKey("saver", "t"), saver, Access("a"))) for _ in range(2)] == [None, None]
     assert saver.asked == ["newest", 1, 16, "newest"]
     await graph.ainvoke(HELLO, {**on("t"), "metadata": {MARK: "a"}})  # type: ignore[call-overload]
     for agent, asked in (("a", ["newest"]), ("b", ["newest", 1, 16])):
         owners, saver.asked = Owners(), []
-        assert [owner_of(await owners.find((saver, "t"), saver, Access(agent))) for _ in range(2)] == ["a", "a"]
+        assert [owner_of(await owners.find(ThreadKey("saver", "t"), saver, Access(agent))) for _ in range(2)] == [
+            "a",
+            "a",
+        ]
         assert saver.asked == asked

@@ -3,7 +3,7 @@
 import asyncio
 from typing import Any
 
-from langgraph_agui.connect.local.run_store import Runs
+from langgraph_agui.connect.local.runs import Runs
 
 from tests.listening import Listener, turns
 from tests.paced import HELLO, Point, on, waiting
@@ -18,7 +18,7 @@ def steps(events: list[dict[str, Any]]) -> list[str]:
 async def test_a_step_is_open_while_its_node_runs() -> None:
     point, listener = Point(), Listener()
     async with Runs() as runs:
-        run = runs.start(waiting(point), HELLO, on("t"))
+        run = await runs.start(waiting(point), HELLO, on("t"))
         reading = asyncio.create_task(listener.hear(run.attach(listener.reader)))
         await point.reached.wait()
         await turns()

@@ -113,8 +113,8 @@ async def test_a_queued_run_happens_though_nobody_reads_any_more() -> None:
         await second.leave()
         point.open.set()
         await first.task
-        await until(lambda: (going := source.runs.active(source.graph, "t")) is not None and going.run_id == "second")
-        going = source.runs.active(source.graph, "t")
+        await until(lambda: (going := source.runs.run_on(source.key("t"))) is not None and going.run_id == "second")
+        going = source.runs.run_on(source.key("t"))
         assert going is not None
         assert await going.wait() == "finished"
 
@@ -127,7 +127,7 @@ async def test_a_queued_run_is_given_up_with_its_reader_if_the_owner_says_so() -
         point.open.set()
         await first.task
         await turns(20)
-        assert (source.runs.active(source.graph, "t"), await said(source.graph)) == (None, ["hello", WORDS])
+        assert (source.runs.run_on(source.key("t")), await said(source.graph)) == (None, ["hello", WORDS])
 
 
 async def test_a_run_may_take_the_others_place() -> None:
@@ -166,9 +166,9 @@ async def test_an_agents_queued_runs_end_with_its_runs() -> None:
             Asker(each, asked("again", f"{each.agent}-2", thread=f"{each.agent}"), Intake(busy="queue"))
             for each in (source, other)
         ]
-        await until(lambda: len(runs.owned) == 2)
-        await runs.stop("a", source.place)
-        assert (runs.running, len(runs.owned)) == (1, 1)
+        await until(lambda: len(runs._queued) == 2)
+        await runs.stop("a", source.key("t").namespace)
+        assert (runs.running, len(runs._queued)) == (1, 1)
         point.open.set()
         await asyncio.gather(*(each.task for each in (*running, *queued)))
         assert [each.events[-1].get("code") for each in queued] == ["shutdown", None]
@@ -181,13 +181,13 @@ async def test_what_a_queued_input_fails_in_is_logged_and_its_readers_are_told(
 ) -> None:
     async with held_up() as (source, point, first):
         second = Asker(source, asked("again", "second"), Intake(busy="queue"))
-        await until(lambda: len(source.runs.owned) == 1)
+        await until(lambda: len(source.runs._queued) == 1)
         if not reads:
             await second.leave()
         monkeypatch.setattr(submit, "planned", AsyncMock(side_effect=error))
         point.open.set()
         await first.task
-        await until(lambda: not source.runs.owned)
+        await until(lambda: not source.runs._queued)
         await turns()
         codes = [event.get("code") for event in second.events]
         assert codes == ([code_of(error)] if reads else [])
@@ -222,7 +222,7 @@ async def test_what_a_message_fails_in_that_came_with_an_answer_is_logged_and_to
 async def test_a_run_goes_on_without_its_reader() -> None:
     async with held_up() as (source, point, first):
         await first.leave()
-        going = source.runs.active(source.graph, "t")
+        going = source.runs.run_on(source.key("t"))
         assert going is not None
         point.open.set()
         assert await going.wait() == "finished"
@@ -234,7 +234,7 @@ async def test_a_run_ends_with_its_last_reader_if_the_owner_says_so() -> None:
         source = Local(speaking(point, InMemorySaver(), WORDS), runs=runs)
         asker = Asker(source, asked("hello", "first"), Intake(on_disconnect="cancel"))
         await point.reached.wait()
-        going = source.runs.active(source.graph, "t")
+        going = source.runs.run_on(source.key("t"))
         assert going is not None
         await asker.leave()
         assert await going.wait() == "cancelled"

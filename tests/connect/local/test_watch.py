@@ -54,7 +54,7 @@ async def test_runs_are_told_one_after_the_other(runs: Runs, agui_client: AguiCl
     graph = quick(InMemorySaver())
     async with watching(Local(graph, runs=runs), "t", poll=POLL) as watchers:
         for number in range(3):
-            runs.start(graph, HELLO, on("t"), run_id=f"r{number}")
+            await runs.start(graph, HELLO, on("t"), run_id=f"r{number}")
             await watchers.told(f"r{number}")
         assert watchers.first.ended == ["r0", "r1", "r2"]
         await holds(watchers, agui_client, graph)
@@ -64,10 +64,10 @@ async def test_a_run_that_left_a_new_thread_without_a_checkpoint_is_told_to_who_
     runs: Runs, agui_client: AguiClient
 ) -> None:
     graph = quick(InMemorySaver())
-    await runs.start(graph, HELLO, on("t"), run_id="r").cancel()
+    await (await runs.start(graph, HELLO, on("t"), run_id="r")).cancel()
     async with watching(Local(graph, runs=runs), "t", poll=POLL) as watchers:
         assert ending(await watchers.told("r")) == "cancelled"
-        runs.start(graph, HELLO, on("t"), run_id="next")
+        await runs.start(graph, HELLO, on("t"), run_id="next")
         await watchers.told("next")
         assert watchers.first.ended == ["r", "next"]
         await holds(watchers, agui_client, graph)
@@ -76,7 +76,7 @@ async def test_a_run_that_left_a_new_thread_without_a_checkpoint_is_told_to_who_
 async def test_a_run_is_told_while_it_goes_on(runs: Runs, agui_client: AguiClient) -> None:
     graph = speaking(point := Point(), InMemorySaver())
     async with watching(Local(graph, runs=runs), "t", poll=POLL) as watchers:
-        runs.start(graph, HELLO, on("t"), run_id="r")
+        await runs.start(graph, HELLO, on("t"), run_id="r")
         await watchers.says("one two ")
         point.open.set()
         assert streamed(await watchers.told("r")) == "one two three four"
@@ -87,14 +87,14 @@ async def test_a_run_that_was_going_on_and_those_that_start_while_others_are_rea
     runs: Runs, agui_client: AguiClient
 ) -> None:
     graph = speaking(point := Point(), InMemorySaver())
-    first = runs.start(graph, HELLO, on("t"), run_id="r0")
+    first = await runs.start(graph, HELLO, on("t"), run_id="r0")
     await point.reached.wait()
     async with watching(Local(graph, runs=runs), "t", poll=POLL) as watchers:
         await watchers.started("r0")
         point.open.set()
         await first.wait()
         for number in (1, 2, 3):  # nobody gets a turn between an end and the next start but the run itself
-            await runs.start(graph, HELLO, on("t"), run_id=f"r{number}").wait()
+            await (await runs.start(graph, HELLO, on("t"), run_id=f"r{number}")).wait()
         await watchers.told("r3")
         assert watchers.first.ended == ["r0", "r1", "r2", "r3"]
         await holds(watchers, agui_client, graph)
@@ -103,21 +103,21 @@ async def test_a_run_that_was_going_on_and_those_that_start_while_others_are_rea
 async def test_an_interrupt_a_failure_and_a_cancel_are_told_as_they_are(runs: Runs, agui_client: AguiClient) -> None:
     graph = asking(point := Point(), InMemorySaver())
     async with watching(Local(graph, runs=runs), "t", poll=POLL) as watchers:
-        runs.start(graph, HELLO, on("t"), run_id="asks")
+        await runs.start(graph, HELLO, on("t"), run_id="asks")
         assert ending(await watchers.told("asks")) == "interrupt"
         point.open.set()
-        runs.start(graph, Command(resume="fail"), on("t"), run_id="fails")
+        await runs.start(graph, Command(resume="fail"), on("t"), run_id="fails")
         assert ending(await watchers.told("fails")) == "ValueError"
-        runs.start(graph, HELLO, on("t"), run_id="asks again")
+        await runs.start(graph, HELLO, on("t"), run_id="asks again")
         await watchers.told("asks again")
         point.open.clear()
         point.reached.clear()
-        cancelled = runs.start(graph, Command(resume="yes"), on("t"), run_id="cancelled")
+        cancelled = await runs.start(graph, Command(resume="yes"), on("t"), run_id="cancelled")
         await point.reached.wait()
         await cancelled.cancel()
         assert ending(await watchers.told("cancelled")) == "cancelled"
         point.open.set()
-        runs.start(graph, None, on("t"), run_id="ends")
+        await runs.start(graph, None, on("t"), run_id="ends")
         await watchers.told("ends")
         assert watchers.first.ended == ["asks", "fails", "asks again", "cancelled", "ends"]
         await holds(watchers, agui_client, graph)
@@ -125,11 +125,11 @@ async def test_an_interrupt_a_failure_and_a_cancel_are_told_as_they_are(runs: Ru
 
 async def test_without_a_checkpointer_runs_are_told(runs: Runs) -> None:
     graph = quick()
-    await runs.start(graph, HELLO, on("t"), run_id="r0").wait()
+    await (await runs.start(graph, HELLO, on("t"), run_id="r0")).wait()
     async with watching(Local(graph, runs=runs), "t", poll=POLL) as watchers:
         await watchers.told("r0")
         for number in (1, 2):
-            runs.start(graph, HELLO, on("t"), run_id=f"r{number}")
+            await runs.start(graph, HELLO, on("t"), run_id=f"r{number}")
             await watchers.told(f"r{number}")
         assert watchers.first.ended == ["r0", "r1", "r2"]
 
@@ -138,7 +138,7 @@ async def test_the_end_of_the_registry_is_the_end_of_the_watch() -> None:
     graph = quick(InMemorySaver())
     runs = Runs()
     async with watching(Local(graph, runs=runs), "t", poll=POLL) as watchers:
-        runs.start(graph, HELLO, on("t"), run_id="r")
+        await runs.start(graph, HELLO, on("t"), run_id="r")
         await watchers.told("r")
         await runs.aclose()
         await watchers.over()
@@ -163,12 +163,12 @@ async def test_a_write_to_the_state_is_told_as_a_run_named_for_its_checkpoint(
 ) -> None:
     graph = quick(InMemorySaver())
     async with watching(Local(graph, runs=runs), "t", poll=POLL) as watchers:
-        runs.start(graph, HELLO, on("t"), run_id="r")
+        await runs.start(graph, HELLO, on("t"), run_id="r")
         await watchers.told("r")
         written = await graph.aupdate_state(on("t"), {"messages": [AIMessage("written", id="w")]})  # type: ignore[arg-type]
         run_id = f"checkpoint-{written['configurable']['checkpoint_id']}"
         assert ending(await watchers.told(run_id)) == "success"
-        runs.start(graph, HELLO, on("t"), run_id="after")
+        await runs.start(graph, HELLO, on("t"), run_id="after")
         await watchers.told("after")
         assert watchers.first.ended == ["r", run_id, "after"]
         await holds(watchers, agui_client, graph)
@@ -300,10 +300,10 @@ async def test_what_a_sibling_writes_beside_an_interrupt_is_told(runs: Runs, agu
 
 async def test_what_was_there_is_told_first_and_once(runs: Runs, agui_client: AguiClient) -> None:
     graph = quick(InMemorySaver())
-    await runs.start(graph, HELLO, on("t"), run_id="before").wait()
+    await (await runs.start(graph, HELLO, on("t"), run_id="before")).wait()
     async with watching(Local(graph, runs=runs), "t", poll=POLL) as watchers:
         await watchers.told("before")
-        runs.start(graph, HELLO, on("t"), run_id="after")
+        await runs.start(graph, HELLO, on("t"), run_id="after")
         await watchers.told("after")
         assert watchers.first.ended == ["before", "after"]
         await holds(watchers, agui_client, graph)
@@ -332,7 +332,7 @@ async def test_between_runs_there_are_heartbeats(runs: Runs) -> None:
     graph = quick(InMemorySaver())
     async with aclosing(watch_sse(Local(graph, runs=runs), "t", poll=POLL, heartbeat=0.01)) as frames:
         assert [await anext(frames) for _ in range(3)] == [b": heartbeat\n\n"] * 3
-        runs.start(graph, HELLO, on("t"), run_id="r")
+        await runs.start(graph, HELLO, on("t"), run_id="r")
         while b"RUN_FINISHED" not in await anext(frames):
             pass
         assert await anext(frames) == b": heartbeat\n\n"
@@ -341,7 +341,7 @@ async def test_between_runs_there_are_heartbeats(runs: Runs) -> None:
 async def test_a_checkpointer_that_fails_now_and_then_is_asked_again(runs: Runs) -> None:
     graph = quick(saver := Closing())
     async with watching(Local(graph, runs=runs), "t", poll=POLL) as watchers:
-        runs.start(graph, HELLO, on("t"), run_id="r")
+        await runs.start(graph, HELLO, on("t"), run_id="r")
         await watchers.told("r")
         saver.failing = 5
         await graph.ainvoke(HELLO, on("t", run_id="theirs"))  # type: ignore[call-overload]
@@ -357,7 +357,7 @@ async def test_a_checkpointer_that_goes_on_failing_is_an_error_and_the_end(
         saver.failing = 10_000
     async with watching(Local(graph, runs=runs), "t", poll=POLL) as watchers:
         if when == "later":
-            runs.start(graph, HELLO, on("t"), run_id="r")
+            await runs.start(graph, HELLO, on("t"), run_id="r")
             await watchers.told("r")
             saver.failing = 10_000
         await watchers.over()
@@ -368,7 +368,7 @@ async def test_a_checkpointer_that_goes_on_failing_is_an_error_and_the_end(
 
 async def test_a_reader_that_goes_away_stops_no_run(runs: Runs) -> None:
     graph = speaking(point := Point(), InMemorySaver())
-    run = runs.start(graph, HELLO, on("t"), run_id="r")
+    run = await runs.start(graph, HELLO, on("t"), run_id="r")
     async with watching(Local(graph, runs=runs), "t", poll=POLL) as watchers:
         await watchers.started("r")
     assert (run.status, run.readers) == ("running", 0)

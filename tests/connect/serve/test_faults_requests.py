@@ -127,7 +127,7 @@ async def test_a_body_that_breaks_off_starts_nothing(house: Counted) -> None:
         writer.write_eof()
         await reader.read()
     await house.is_empty()
-    assert house.runs.last("chat", "t") is None
+    assert await house.runs.store.last(house.app.state.service.agents["chat"].backend.key("t")) is None
 
 
 async def test_requests_that_come_at_once_are_answered_in_their_order(house: Counted) -> None:

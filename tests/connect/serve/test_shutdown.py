@@ -18,6 +18,7 @@ from starlette.applications import Starlette
 from fixtures.gated import GATED
 from tests.agui_client import AguiClient
 from tests.gates import Gates
+from tests.locally import live_run
 from tests.serving import WITHIN, app_process, events_of, kinds_of, posted, served, told, until
 
 
@@ -123,7 +124,7 @@ async def test_what_is_queued_does_not_run_once_the_end_has_begun(gate: Gates) -
                         pass  # this one has left
                     closing_of(app).begin()
                     assert [event.get("code") for event in events_of(await waits.aread())] == ["shutdown"]
-                    assert not runs.owned
+                    assert runs.busy == runs.running
                 gate.open("first 3")
                 assert kinds_of(await runs_now.aread())[-1] == "RUN_FINISHED"
             assert runs.running == 0
@@ -172,11 +173,11 @@ async def test_the_runs_of_an_app_end_with_it_and_no_others(gate: Gates) -> None
     gate.hold("first 3", "other first 0")
     async with Runs() as runs:
         app = app_of(gate, runs, grace=0)
-        other = runs.start(GATED["gated_chat"](InMemorySaver()), {"messages": []}, gate.config("t", run="other"))
+        other = await runs.start(GATED["gated_chat"](InMemorySaver()), {"messages": []}, gate.config("t", run="other"))
         async with served(app) as server, server.client() as client:
             async with client.stream("POST", "/", json=posted("t", "hi")):
                 await gate.reached("first 3")
-            run = runs.find("graph", "t")
+            run = live_run(runs, "graph", "t")
             assert run is not None
         assert run.status == "cancelled"
         assert other.status == "running"

@@ -19,6 +19,7 @@ from starlette.applications import Starlette
 from fixtures.gated import GATED
 from tests.gates import Gates
 from tests.listening import until as comes_to
+from tests.locally import live_run
 from tests.serving import WITHIN, Served, events_of, kinds_of, posted, served, told, until
 
 BUFFER = 8_192
@@ -33,7 +34,7 @@ def app_of(name: str, runs: Runs, gate: Gates | None = None, heartbeat: float = 
 
 
 def going(runs: Runs, thread_id: str = "t") -> Run:
-    run = runs.find("graph", thread_id)
+    run = live_run(runs, "graph", thread_id)
     assert run is not None
     return run
 
@@ -140,7 +141,7 @@ async def test_a_client_that_leaves_while_its_run_is_planned_loses_and_leaves_no
             await plans.wait()
         await comes_to(lambda: server.connections == 0)
         leaves.set()
-        await comes_to(lambda: runs.find("graph", "t") is not None)
+        await comes_to(lambda: live_run(runs, "graph", "t") is not None)
         run = going(runs)
         gate.open("second 0")
         assert await asyncio.wait_for(run.wait(), WITHIN) == ends

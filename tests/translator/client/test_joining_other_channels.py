@@ -11,7 +11,7 @@ from langchain_core.messages import BaseMessage, HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph, add_messages
 from langgraph_agui.connect.local.backend import Local
-from langgraph_agui.connect.local.run_store import Runs
+from langgraph_agui.connect.local.runs import Runs
 from langgraph_agui.translator import Options
 from typing_extensions import TypedDict
 
@@ -80,7 +80,7 @@ async def test_at_every_cut_texts_come_from_their_beginning(name: str, version: 
     graph = _graph(channel, how, joins)
     async with Runs() as runs:
         source = Local(graph, runs=runs)
-        run = runs.start(graph, {"topic": "tea"}, on("t"), options=options)
+        run = await runs.start(graph, {"topic": "tea"}, on("t"), options=options)
         assert await run.wait() == "finished"
         listeners = await asyncio.gather(*joined)
     assert len(listeners) == sum(map(len, SCRIPTS.values()))

@@ -10,8 +10,9 @@ from uuid import UUID
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph_agui.connect import Local
+from langgraph_agui.connect.local.active_run import ThreadKey
 from langgraph_agui.connect.local.run import Run
-from langgraph_agui.connect.local.run_store import Runs
+from langgraph_agui.connect.local.runs import Runs
 from langgraph_agui.translator import Cancelled, ClientView, Failed, Options, Translator
 
 from fixtures import FIXTURES
@@ -31,7 +32,7 @@ async def listened(run: Run, view: ClientView | None = None) -> Listener:
 
 async def test_a_run_goes_on_without_readers() -> None:
     async with Runs() as runs:
-        run = runs.start(quick(), HELLO, on("t"))
+        run = await runs.start(quick(), HELLO, on("t"))
         assert await run.wait() == "finished"
         assert [message["role"] for message in run.view.messages] == ["user", "assistant"]
 
@@ -39,7 +40,7 @@ async def test_a_run_goes_on_without_readers() -> None:
 async def test_a_run_goes_on_when_its_reader_goes_away() -> None:
     point = Point()
     async with Runs() as runs:
-        run = runs.start(speaking(point), HELLO, on("t"))
+        run = await runs.start(speaking(point), HELLO, on("t"))
         async with aclosing(run.attach(Listener().reader)) as told:
             await anext(told)
         point.open.set()
@@ -49,7 +50,7 @@ async def test_a_run_goes_on_when_its_reader_goes_away() -> None:
 async def test_a_run_is_cancelled_when_its_last_reader_goes_away_if_that_was_asked_for() -> None:
     point = Point()
     async with Runs() as runs:
-        run = runs.start(speaking(point), HELLO, on("t"), on_disconnect="cancel")
+        run = await runs.start(speaking(point), HELLO, on("t"), on_disconnect="cancel")
         async with aclosing(run.attach(Listener().reader)) as first, aclosing(run.attach(Listener().reader)) as second:
             await anext(first)
             await anext(second)
@@ -63,7 +64,7 @@ async def test_a_run_is_cancelled_when_its_last_reader_goes_away_if_that_was_ask
 
 async def test_a_run_is_told_as_started_before_it_had_a_turn() -> None:
     async with Runs() as runs:
-        run = runs.start(quick(), HELLO, on("t"), run_id="r")
+        run = await runs.start(quick(), HELLO, on("t"), run_id="r")
         assert run.view.catch_up() == [
             {"type": "RUN_STARTED", "threadId": "t", "runId": "r", "protocolVersion": "1.0"},
         ]
@@ -72,7 +73,7 @@ async def test_a_run_is_told_as_started_before_it_had_a_turn() -> None:
 async def test_a_reader_that_comes_in_mid_sentence_holds_it_whole_in_the_end(agui_client: AguiClient) -> None:
     point = Point()
     async with Runs() as runs:
-        run = runs.start(speaking(point), HELLO, on("t"))
+        run = await runs.start(speaking(point), HELLO, on("t"))
         await point.reached.wait()
         await turns()
         listener = Listener()
@@ -89,7 +90,7 @@ async def test_a_reader_that_comes_in_mid_sentence_holds_it_whole_in_the_end(agu
 async def test_half_said_text_of_a_graph_without_messages_is_told_to_who_comes_late() -> None:
     point = Point()
     async with Runs() as runs:
-        run = runs.start(without_messages(point), {"topic": "x", "notes": []}, on("t"))
+        run = await runs.start(without_messages(point), {"topic": "x", "notes": []}, on("t"))
         await point.reached.wait()
         await turns()
         listener = Listener()
@@ -101,7 +102,7 @@ async def test_half_said_text_of_a_graph_without_messages_is_told_to_who_comes_l
 async def test_the_client_that_asked_is_told_only_what_it_lacks() -> None:
     view = ClientView(messages=[{"id": "user-1", "role": "user", "content": "hello"}], state={})
     async with Runs() as runs:
-        run = runs.start(quick(), HELLO, on("t"), view=view)
+        run = await runs.start(quick(), HELLO, on("t"), view=view)
         listener = await listened(run, view)
         assert "MESSAGES_SNAPSHOT" not in listener.kinds
         assert view.messages == [{"id": "user-1", "role": "user", "content": "hello"}]
@@ -109,7 +110,7 @@ async def test_the_client_that_asked_is_told_only_what_it_lacks() -> None:
 
 async def test_readers_of_many_things_said_at_once_keep_up() -> None:
     async with Runs() as runs:
-        run = runs.start(fast(1_500), {"messages": []}, on("t"))
+        run = await runs.start(fast(1_500), {"messages": []}, on("t"))
         listener = await listened(run)
         said = [event["value"] for event in listener.events if event["type"] == "CUSTOM"]
         assert said == list(range(1_500))
@@ -119,7 +120,7 @@ async def test_readers_of_many_things_said_at_once_keep_up() -> None:
 async def test_the_protocol_version_is_each_readers(version: str | None) -> None:
     point = Point()
     async with Runs() as runs:
-        run = runs.start(speaking(point), HELLO, on("t"), options=Options(protocol_version=None))
+        run = await runs.start(speaking(point), HELLO, on("t"), options=Options(protocol_version=None))
         await run.cancel()
         listener = await listened(run)
         last = listener.batches[-1][-1].model(version)
@@ -146,7 +147,7 @@ async def test_a_run_ends_as_its_graph_does(fixture: str, status: str, agui_clie
     made = FIXTURES[fixture]
     async with Runs() as runs:
         config = {**made.config, **on("t")}
-        run = runs.start(made.build(InMemorySaver()), made.turns[0].input, config)
+        run = await runs.start(made.build(InMemorySaver()), made.turns[0].input, config)
         listener = await listened(run)
         assert run.status == status
         answer = agui_client.play(listener.events, mode="connect")
@@ -155,7 +156,7 @@ async def test_a_run_ends_as_its_graph_does(fixture: str, status: str, agui_clie
 
 async def test_what_a_graph_raises_is_the_runs_end_and_nobodys_exception() -> None:
     async with Runs() as runs:
-        run = runs.start(FIXTURES["node_raises"].build(None), HELLO, on("t"))
+        run = await runs.start(FIXTURES["node_raises"].build(None), HELLO, on("t"))
         listener = await listened(run)
         assert isinstance(run.ending, Failed)
         assert listener.events[-1] == {"type": "RUN_ERROR", "message": "nothing here", "code": "LookupError"}
@@ -179,14 +180,14 @@ async def test_whatever_raises_at_the_end_of_a_run_frees_its_thread(
             elif what == "the log":
                 patch.setattr(log, "filters", [_Raises()])
             else:
-                patch.setattr(Runs, "_remember", Mock(side_effect=ValueError("no memory")))
-            run = runs.start(raising, HELLO, on("t"), run_id="first", agent="chat")
+                patch.setattr(Run, "as_last", Mock(side_effect=ValueError("no memory")))
+            run = await runs.start(raising, HELLO, on("t"), run_id="first", agent="chat")
             listener = await listened(run)
             assert await run.wait() == "failed"
         assert runs.running == 0
         assert (listener.kinds[-1], agui_client.play(listener.events, mode="connect").warnings) == ("RUN_ERROR", [])
         assert what == "the log" or "agent 'chat', thread 't', run 'first'" in caplog.messages[-1]
-        assert await runs.start(quick(InMemorySaver()), HELLO, on("t"), agent="chat").wait() == "finished"
+        assert await (await runs.start(quick(InMemorySaver()), HELLO, on("t"), agent="chat")).wait() == "finished"
 
 
 @pytest.mark.parametrize("on_disconnect", ["continue", "cancel"])
@@ -197,7 +198,7 @@ async def test_a_graph_runs_on_when_translating_it_raises(
     graph = waiting(point, InMemorySaver())
     monkeypatch.setattr(Translator, "feed", Mock(side_effect=ValueError("no event")))
     async with asyncio.timeout(20), Runs() as runs:
-        run = runs.start(graph, HELLO, on("t"), run_id="r", agent="chat", on_disconnect=on_disconnect)
+        run = await runs.start(graph, HELLO, on("t"), run_id="r", agent="chat", on_disconnect=on_disconnect)
         listener = await listened(run)  # its stream ends while the graph is still running
         assert run.status == "running"
         point.open.set()
@@ -218,21 +219,21 @@ async def test_a_breakpoint_is_shown_after_translating_its_run_raised(monkeypatc
         graph.interrupt_before_nodes = ["wait"]
         with monkeypatch.context() as patch:
             patch.setattr(Translator, "feed", Mock(side_effect=ValueError("no event")))
-            assert await runs.start(graph, HELLO, on("t"), agent="chat").wait() == "failed"
+            assert await (await runs.start(graph, HELLO, on("t"), agent="chat")).wait() == "failed"
         listener = await connected(Local(graph, runs=runs, agent="chat"))
         assert [item["reason"] for item in (listener.view.outcome or {})["interrupts"]] == ["langgraph:breakpoint"]
 
 
 async def test_an_input_no_graph_takes_is_the_runs_end() -> None:
     async with Runs() as runs:
-        run = runs.start(quick(), None, on("t"))
+        run = await runs.start(quick(), None, on("t"))
         assert await run.wait() == "failed"
 
 
 async def test_cancelling_stops_the_graph_and_closes_what_is_open(agui_client: AguiClient) -> None:
     point = Point()
     async with Runs() as runs:
-        run = runs.start(speaking(point), HELLO, on("t"))
+        run = await runs.start(speaking(point), HELLO, on("t"))
         listener = Listener()
         hearing = asyncio.create_task(listener.hear(run.attach(listener.reader)))
         await point.reached.wait()
@@ -248,7 +249,7 @@ async def test_cancelling_stops_the_graph_and_closes_what_is_open(agui_client: A
 async def test_cancelling_twice_is_cancelling_once() -> None:
     point = Point()
     async with Runs() as runs:
-        run = runs.start(speaking(point), HELLO, on("t"))
+        run = await runs.start(speaking(point), HELLO, on("t"))
         await point.reached.wait()
         await asyncio.gather(run.cancel(), run.cancel())
         await run.cancel()
@@ -257,7 +258,7 @@ async def test_cancelling_twice_is_cancelling_once() -> None:
 
 async def test_a_run_that_is_cancelled_before_it_had_a_turn_is_told_as_cancelled() -> None:
     async with Runs() as runs:
-        run = runs.start(quick(), HELLO, on("t"))
+        run = await runs.start(quick(), HELLO, on("t"))
         await run.cancel()
         listener = await listened(run)
         assert listener.kinds == ["RUN_STARTED", "RUN_FINISHED"]
@@ -266,7 +267,7 @@ async def test_a_run_that_is_cancelled_before_it_had_a_turn_is_told_as_cancelled
 
 async def test_cancelling_a_run_that_has_ended_changes_nothing() -> None:
     async with Runs() as runs:
-        run = runs.start(quick(), HELLO, on("t"))
+        run = await runs.start(quick(), HELLO, on("t"))
         await run.wait()
         await run.cancel()
         assert run.status == "finished"
@@ -275,7 +276,7 @@ async def test_cancelling_a_run_that_has_ended_changes_nothing() -> None:
 async def test_whoever_stops_waiting_for_a_run_stops_no_run() -> None:
     point = Point()
     async with Runs() as runs:
-        run = runs.start(speaking(point), HELLO, on("t"))
+        run = await runs.start(speaking(point), HELLO, on("t"))
         waiting_for_it = asyncio.create_task(run.wait())
         await point.reached.wait()
         waiting_for_it.cancel()
@@ -289,7 +290,7 @@ async def test_whoever_stops_waiting_for_a_run_stops_no_run() -> None:
 async def test_checkpoints_carry_the_run_id() -> None:
     graph = quick(InMemorySaver())
     async with Runs() as runs:
-        await runs.start(graph, HELLO, on("t"), run_id="r").wait()
+        await (await runs.start(graph, HELLO, on("t"), run_id="r")).wait()
         state = await graph.aget_state(on("t"))  # type: ignore[arg-type]
         assert (state.metadata or {})["run_id"] == "r"
 
@@ -304,18 +305,18 @@ async def test_checkpoints_carry_the_run_id() -> None:
 )
 async def test_the_run_id_is_the_one_that_was_given(config: Any, run_id: str | None, expected: str) -> None:
     async with Runs() as runs:
-        assert runs.start(quick(), HELLO, config, run_id=run_id).run_id == expected
+        assert (await runs.start(quick(), HELLO, config, run_id=run_id)).run_id == expected
 
 
 async def test_a_run_without_an_id_gets_one_of_its_own() -> None:
     async with Runs() as runs:
-        first, second = (runs.start(quick(), HELLO, on(thread_id)) for thread_id in "ab")
+        first, second = [await runs.start(quick(), HELLO, on(thread_id)) for thread_id in "ab"]
         assert UUID(first.run_id) != UUID(second.run_id)
 
 
 async def test_a_graph_without_a_checkpointer_needs_no_thread_id() -> None:
     async with Runs() as runs:
-        run = runs.start(quick(), HELLO)
+        run = await runs.start(quick(), HELLO)
         assert await run.wait() == "finished"
         assert UUID(run.thread_id)
 
@@ -323,26 +324,26 @@ async def test_a_graph_without_a_checkpointer_needs_no_thread_id() -> None:
 async def test_a_graph_with_a_checkpointer_needs_a_thread_id() -> None:
     async with Runs() as runs:
         with pytest.raises(ValueError, match="thread_id"):
-            runs.start(quick(InMemorySaver()), HELLO, {})
+            await runs.start(quick(InMemorySaver()), HELLO, {})
 
 
 async def test_what_is_no_compiled_graph_is_refused() -> None:
     async with Runs() as runs:
         with pytest.raises(TypeError, match="compiled graph, got str"):
-            runs.start("graph", HELLO)  # type: ignore[arg-type]
+            await runs.start("graph", HELLO)  # type: ignore[arg-type]
 
 
 async def test_an_unknown_choice_of_what_a_disconnect_does_is_refused() -> None:
     async with Runs() as runs:
         with pytest.raises(ValueError, match="'continue' or 'cancel'"):
-            runs.start(quick(), HELLO, on_disconnect="stop")  # type: ignore[arg-type]
+            await runs.start(quick(), HELLO, on_disconnect="stop")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("thread_id", ["a/b", ".", "t"])
 @pytest.mark.parametrize("run_id", ["r/1", "..", "r"])
 async def test_ids_of_this_process_need_not_fit_in_a_url(thread_id: str, run_id: str) -> None:
     async with Runs() as runs:
-        run = runs.start(quick(), HELLO, on(thread_id), run_id=run_id)
+        run = await runs.start(quick(), HELLO, on(thread_id), run_id=run_id)
         await run.wait()
         assert (run.thread_id, run.run_id) == (thread_id, run_id)
 
@@ -358,7 +359,7 @@ async def test_stopping_an_agent_waits_for_its_queued_inputs_also_where_none_of_
             ended.append("queued")
 
     async with Runs() as runs:
-        runs.own(queued(), agent="agent", place="place", thread_id="t", run_id="r")
+        runs.own(queued(), agent="agent", thread=ThreadKey("place", "t"), run_id="r")
         await asyncio.sleep(0)
         await runs.stop("agent", "elsewhere")
         assert (ended, runs.busy) == ([], 1)
@@ -369,6 +370,6 @@ async def test_stopping_an_agent_waits_for_its_queued_inputs_also_where_none_of_
 async def test_leaving_the_registry_cancels_what_runs_and_waits_for_its_end() -> None:
     point = Point()
     async with Runs() as runs:
-        run = runs.start(waiting(point, InMemorySaver()), HELLO, on("t"), run_id="r")
+        run = await runs.start(waiting(point, InMemorySaver()), HELLO, on("t"), run_id="r")
         await point.reached.wait()
     assert (run.status, point.left, runs.running) == ("cancelled", True, 0)

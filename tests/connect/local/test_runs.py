@@ -11,13 +11,21 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command
 from langgraph_agui.connect import InvalidRunIdError, InvalidThreadIdError
 from langgraph_agui.connect.errors import RunConflictError
+from langgraph_agui.connect.local.memory_store import MemoryRunStore
 from langgraph_agui.connect.local.run import Run
-from langgraph_agui.connect.local.run_store import Runs, default_runs, start
+from langgraph_agui.connect.local.runs import Runs, default_runs, start
 from langgraph_agui.translator import ClientView, Failed
 
 from fixtures import FIXTURES
 from tests.listening import Listener, held, turns
 from tests.paced import HELLO, Graph, Point, asking, on, quick, speaking, waiting
+
+
+async def run_of(runs: Runs, graph: Graph, thread_id: str, agent: str | None = None) -> object:
+    """The run that is active on a thread, or an ended one that is kept."""
+    thread = runs.store.key(graph, agent, thread_id)
+    last = await runs.store.last(thread)
+    return await runs.store.active(thread) or (None if last is None else last.run)
 
 
 async def listened(run: Run, view: ClientView | None = None) -> Listener:
@@ -49,35 +57,37 @@ class Cleaning:
 async def test_a_second_run_on_a_thread_is_refused_while_one_is_running() -> None:
     graph = speaking(Point())
     async with Runs() as runs:
-        runs.start(graph, HELLO, on("t"), run_id="first")
+        await runs.start(graph, HELLO, on("t"), run_id="first")
         with pytest.raises(RunConflictError, match=r"'t'.*'first'"):
-            runs.start(graph, HELLO, on("t"))
+            await runs.start(graph, HELLO, on("t"))
 
 
 async def test_runs_of_other_threads_and_agents_do_not_get_in_the_way() -> None:
     graph, other = speaking(Point()), speaking(Point())
     async with Runs() as runs:
         found = [
-            runs.start(graph, HELLO, on("t")),
-            runs.start(graph, HELLO, on("u")),
-            runs.start(other, HELLO, on("t")),
-            runs.start(other, HELLO, on("t"), agent="named"),
+            await runs.start(graph, HELLO, on("t")),
+            await runs.start(graph, HELLO, on("u")),
+            await runs.start(other, HELLO, on("t")),
+            await runs.start(other, HELLO, on("t"), agent="named"),
         ]
-        assert [runs.find(*key) for key in ((graph, "t"), (graph, "u"), (other, "t"), ("named", "t"))] == found
+        assert [
+            await run_of(runs, *key) for key in ((graph, "t"), (graph, "u"), (other, "t"), (other, "t", "named"))
+        ] == found
 
 
 async def test_a_run_is_found_by_its_agents_name_whichever_object_the_graph_is() -> None:
     async with Runs() as runs:
-        run = runs.start(speaking(Point()), HELLO, on("t"), agent="chat")
-        assert runs.find("chat", "t") is run
+        run = await runs.start(speaking(Point()), HELLO, on("t"), agent="chat")
+        assert await run_of(runs, quick(), "t", "chat") is run
 
 
 async def test_an_ended_run_of_a_graph_without_a_checkpointer_can_still_be_read() -> None:
     graph = quick()
     async with Runs() as runs:
-        run = runs.start(graph, HELLO, on("t"))
+        run = await runs.start(graph, HELLO, on("t"))
         await run.wait()
-        found = runs.find(graph, "t")
+        found = await run_of(runs, graph, "t")
         assert found is run
         listener = await listened(run)
         assert held(listener.view) == held(run.view)
@@ -85,58 +95,62 @@ async def test_an_ended_run_of_a_graph_without_a_checkpointer_can_still_be_read(
 
 async def test_an_ended_run_lingers_for_its_time_only() -> None:
     graph = quick()
-    async with Runs(linger=0.0) as runs:
-        await runs.start(graph, HELLO, on("t")).wait()
+    async with Runs(MemoryRunStore(linger=0.0)) as runs:
+        await (await runs.start(graph, HELLO, on("t"))).wait()
         await turns(2)
-        assert runs.find(graph, "t") is None
+        assert await run_of(runs, graph, "t") is None
 
 
 async def test_only_so_many_ended_runs_linger() -> None:
     graph = quick()
-    async with Runs(lingering=2) as runs:
+    async with Runs(MemoryRunStore(lingering=2)) as runs:
         for thread_id in "abc":
-            await runs.start(graph, HELLO, on(thread_id)).wait()
-        assert [runs.find(graph, thread_id) is not None for thread_id in "abc"] == [False, True, True]
+            await (await runs.start(graph, HELLO, on(thread_id))).wait()
+        assert [await run_of(runs, graph, thread_id) is not None for thread_id in "abc"] == [False, True, True]
 
 
 async def test_the_next_run_on_a_thread_takes_the_place_of_one_that_lingers() -> None:
     graph = quick()
     async with Runs() as runs:
-        await runs.start(graph, HELLO, on("t")).wait()
-        second = runs.start(graph, HELLO, on("t"))
+        await (await runs.start(graph, HELLO, on("t"))).wait()
+        second = await runs.start(graph, HELLO, on("t"))
         await second.wait()
-        assert runs.find(graph, "t") is second
+        assert await run_of(runs, graph, "t") is second
 
 
 async def test_of_an_ended_run_with_a_checkpointer_only_its_end_is_remembered() -> None:
     graph = quick(InMemorySaver())
     async with Runs() as runs:
-        run = runs.start(graph, HELLO, on("t"), run_id="r")
+        run = await runs.start(graph, HELLO, on("t"), run_id="r")
         await run.wait()
         gone = weakref.ref(run)
         del run
         await turns()
         gc.collect()
         assert gone() is None
-        last = runs.last(graph, "t")
+        last = await runs.store.last(runs.store.key(graph, None, "t"))
         assert last is not None
         assert last.run_id == "r"
 
 
 async def test_only_so_many_ends_are_remembered() -> None:
     graph = quick(InMemorySaver())
-    async with Runs(remembered=2) as runs:
+    async with Runs(MemoryRunStore(remembered=2)) as runs:
         for thread_id in "abc":
-            await runs.start(graph, HELLO, on(thread_id)).wait()
-        assert [runs.last(graph, thread_id) is not None for thread_id in "abc"] == [False, True, True]
+            await (await runs.start(graph, HELLO, on(thread_id))).wait()
+        assert [await runs.store.last(runs.store.key(graph, None, thread_id)) is not None for thread_id in "abc"] == [
+            False,
+            True,
+            True,
+        ]
 
 
 async def test_what_is_remembered_keeps_no_graph_and_no_exception_alive(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.CRITICAL)  # the log keeps what was raised
     graph = FIXTURES["node_raises"].build(InMemorySaver())
     async with Runs() as runs:
-        await runs.start(graph, HELLO, on("t")).wait()
-        last = runs.last(graph, "t")
+        await (await runs.start(graph, HELLO, on("t"))).wait()
+        last = await runs.store.last(runs.store.key(graph, None, "t"))
         assert last is not None
         assert last.ending == Failed({"error": "LookupError", "message": "nothing here"})
         gone = weakref.ref(graph)
@@ -151,24 +165,24 @@ async def test_an_interrupted_run_can_be_followed_by_its_answer() -> None:
     point.open.set()
     graph = asking(point, InMemorySaver())
     async with Runs() as runs:
-        assert await runs.start(graph, HELLO, on("t")).wait() == "interrupted"
-        assert await runs.start(graph, Command(resume="yes"), on("t")).wait() == "finished"
+        assert await (await runs.start(graph, HELLO, on("t"))).wait() == "interrupted"
+        assert await (await runs.start(graph, Command(resume="yes"), on("t"))).wait() == "finished"
 
 
 async def test_closing_the_registry_cancels_what_runs() -> None:
     point = Point()
     async with Runs() as runs:
-        run = runs.start(waiting(point), HELLO, on("t"))
+        run = await runs.start(waiting(point), HELLO, on("t"))
         await point.reached.wait()
     assert run.status == "cancelled"
-    assert runs.find(run.agent, "t") is None
+    assert runs.run_on(run.thread) is None
 
 
 async def test_start_uses_the_default_registry_where_none_is_given() -> None:
     graph = quick()
-    run = start(graph, HELLO, on("t"))
+    run = await start(graph, HELLO, on("t"))
     try:
-        assert default_runs().find(graph, "t") is run
+        assert await run_of(default_runs(), graph, "t") is run
     finally:
         await default_runs().aclose()
 
@@ -176,7 +190,7 @@ async def test_start_uses_the_default_registry_where_none_is_given() -> None:
 def test_an_event_loop_that_ends_with_a_run_in_it_ends_the_run() -> None:
     async def leave() -> Run:
         point = Point()
-        run = Runs().start(speaking(point), HELLO, on("t"))
+        run = await Runs().start(speaking(point), HELLO, on("t"))
         await point.reached.wait()
         return run
 
@@ -189,32 +203,32 @@ def test_an_event_loop_that_ends_with_a_run_in_it_ends_the_run() -> None:
 async def test_a_watcher_is_told_of_each_run_that_starts() -> None:
     graph = quick()
     async with Runs() as runs:
-        feed = runs.feed(graph, "t")
+        feed = runs.feed(runs.store.key(graph, None, "t"))
         coming = asyncio.create_task(anext(feed))
         await turns()
-        first = runs.start(graph, HELLO, on("t"))
+        first = await runs.start(graph, HELLO, on("t"))
         assert await coming is first
         await first.wait()
-        second = runs.start(graph, HELLO, on("t"))
+        second = await runs.start(graph, HELLO, on("t"))
         assert await anext(feed) is second
 
 
 async def test_a_watcher_is_not_told_of_runs_of_other_threads() -> None:
     graph = quick()
     async with Runs() as runs:
-        feed = runs.feed(graph, "t")
-        runs.start(graph, HELLO, on("other"))
-        mine = runs.start(graph, HELLO, on("t"))
+        feed = runs.feed(runs.store.key(graph, None, "t"))
+        await runs.start(graph, HELLO, on("other"))
+        mine = await runs.start(graph, HELLO, on("t"))
         assert await anext(feed) is mine
 
 
 async def test_a_watcher_that_was_not_waiting_misses_no_run() -> None:
     graph = quick(InMemorySaver())
     async with Runs() as runs:
-        feed = runs.feed(graph, "t")
+        feed = runs.feed(runs.store.key(graph, None, "t"))
         started = []
         for _ in range(2):
-            started.append(runs.start(graph, HELLO, on("t")))
+            started.append(await runs.start(graph, HELLO, on("t")))
             await started[-1].wait()
         assert [await anext(feed), await anext(feed)] == started
 
@@ -222,7 +236,7 @@ async def test_a_watcher_that_was_not_waiting_misses_no_run() -> None:
 async def test_a_watcher_that_has_gone_away_is_forgotten() -> None:
     graph = quick()
     async with Runs() as runs:
-        feed = runs.feed(graph, "t")
+        feed = runs.feed(runs.store.key(graph, None, "t"))
         gone = weakref.ref(feed)
         waiting_for_one = asyncio.create_task(anext(feed))
         await turns()
@@ -235,7 +249,7 @@ async def test_a_watcher_that_has_gone_away_is_forgotten() -> None:
 
 async def test_watching_ends_with_the_registry() -> None:
     runs = Runs()
-    feed = runs.feed(quick(), "t")
+    feed = runs.feed(runs.store.key(quick(), None, "t"))
     coming = asyncio.create_task(anext(feed, None))
     await turns()
     await runs.aclose()
@@ -254,7 +268,7 @@ def test_an_event_loop_that_has_ended_is_not_kept_by_what_lingers_in_its_registr
     graph = quick()
 
     async def ran() -> weakref.ref[asyncio.AbstractEventLoop]:
-        await start(graph, HELLO, on("t")).wait()
+        await (await start(graph, HELLO, on("t"))).wait()
         return weakref.ref(asyncio.get_running_loop())
 
     ended = [asyncio.run(ran()) for _ in range(2)]
@@ -266,7 +280,7 @@ async def test_closing_the_registry_stops_all_runs_at_once() -> None:
     points = [Cleaning(), Cleaning()]
     runs = Runs()
     for name, point in zip("tu", points, strict=True):
-        runs.start(point.graph(), HELLO, on(name))
+        await runs.start(point.graph(), HELLO, on(name))
         await point.reached.wait()
     closing = asyncio.create_task(runs.aclose())
     for point in points:
@@ -279,11 +293,11 @@ async def test_closing_the_registry_stops_all_runs_at_once() -> None:
 async def test_a_run_that_starts_while_the_registry_closes_is_stopped_too() -> None:
     point, late = Cleaning(), speaking(Point())
     runs = Runs()
-    runs.start(point.graph(), HELLO, on("t"))
+    await runs.start(point.graph(), HELLO, on("t"))
     await point.reached.wait()
     closing = asyncio.create_task(runs.aclose())
     await point.stopping.wait()
-    run = runs.start(late, HELLO, on("t"))
+    run = await runs.start(late, HELLO, on("t"))
     point.cleaned.set()
     await closing
     assert run.status == "cancelled"
@@ -301,9 +315,9 @@ async def test_an_id_that_connect_would_refuse_is_refused_by_start(
     ids: dict[str, str], error: type[ValueError]
 ) -> None:
     with pytest.raises(error):
-        start(quick(), HELLO, {"configurable": ids})
+        await start(quick(), HELLO, {"configurable": ids})
 
 
 async def test_a_run_id_that_is_empty_is_none_to_connect_to_and_is_refused() -> None:
     with pytest.raises(InvalidRunIdError):
-        start(quick(), HELLO, on("t"), run_id="")
+        await start(quick(), HELLO, on("t"), run_id="")
