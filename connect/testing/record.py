@@ -12,7 +12,7 @@ from ag_ui.core import RunAgentInput
 
 from ...translator import ClientView, Options
 from ..api import connect_sse, run_sse
-from ..local.run_store import Graph, start
+from ..local.runs import Graph, start
 
 
 async def record(
@@ -45,7 +45,7 @@ async def record(
         config = dict(config or {})
         config["configurable"] = {"thread_id": str(uuid4()), **config.get("configurable", {})}
         view = ClientView([], {}) if before is None else before
-        run = start(graph, given, config, options=options, view=view, context=context, on_disconnect="cancel")
+        run = await start(graph, given, config, options=options, view=view, context=context, on_disconnect="cancel")
         frames = connect_sse(graph, run.thread_id, run_id=run.run_id, view=view, heartbeat=None)
     async with aclosing(frames):
         data = b"".join([frame async for frame in frames])
