@@ -27,7 +27,7 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -37,7 +37,7 @@ from langgraph.types import Overwrite
 
 from ...translator import CLIENT_CHANNELS, Options, same_json, to_json
 from ..errors import InvalidInputError
-from .intake import Intake
+from .intake import ALL, Intake
 from .messages import as_json
 
 OVERWRITE: Final = "__overwrite__"
@@ -78,6 +78,8 @@ def input_channels_of_schemas(schemas: Mapping[str, Any] | None, messages_key: s
 
 def check(places: InputChannels, intake: Intake) -> None:
     """Raises `ValueError` for channels in `Intake.state` that are none, or the conversation's."""
+    if intake.state == ALL:
+        return
     if places.messages_key in intake.state:
         raise ValueError(f"Intake.state: {places.messages_key!r} is the conversation, which is no state")
     missing = sorted(set(intake.state) - places.channels) if places.channels is not None else []
@@ -108,7 +110,7 @@ def without_place(
     """
     channels, fields_of = places.channels or frozenset(), places.context
     state = given.state if isinstance(given.state, Mapping) else {}
-    unnamed = state.keys() - intake.state - CLIENT_CHANNELS - {options.messages_key}
+    unnamed = state.keys() - _writable(places, intake) - CLIENT_CHANNELS - {options.messages_key}
     lost = {
         "tools": given.tools and channels.isdisjoint(_CHANNELS) and fields_of.isdisjoint(TOOLS),
         "context": given.context and channels.isdisjoint(_CHANNELS[1:]) and fields_of.isdisjoint(_FIELDS[1:]),
@@ -148,15 +150,24 @@ def _as_json(value: Any) -> Any:
 def _state(places: InputChannels, given: RunAgentInput, intake: Intake) -> dict[str, Any]:
     """What of the client's state may be written."""
     check(places, intake)
-    if not intake.state or given.state is None:
+    names = _writable(places, intake)
+    if not names or given.state is None:
         return {}
     if not isinstance(given.state, Mapping):
         raise InvalidInputError(f"state: expected an object, got {type(given.state).__name__}")
-    found = {name: given.state[name] for name in intake.state if name in given.state}
+    found = {name: given.state[name] for name in names if name in given.state}
     for name, value in found.items():
         if isinstance(value, Mapping) and (OVERWRITE in value or value.get("type") == OVERWRITE):
             raise InvalidInputError(f"state: {name!r} has a value that only LangGraph may write")
     return found
+
+
+def _writable(places: InputChannels, intake: Intake) -> Set[str]:
+    """The channels that the client's state is written to."""
+    if intake.state != ALL:
+        return frozenset(intake.state)
+    named = {name for name in places.channels or () if not name.startswith("_")}
+    return named - {places.messages_key, *_CHANNELS}
 
 
 def _conventions(places: InputChannels, given: RunAgentInput, values: Mapping[str, Any]) -> dict[str, Any]:

@@ -37,6 +37,8 @@ class Prepared:
     values: Mapping[str, Any] = field(default_factory=dict)
 
 
+ALL: Final = "all"
+
 Prepare = Callable[[RunAgentInput], Prepared | Awaitable[Prepared]]
 
 
@@ -45,6 +47,8 @@ class Intake:
     """What is accepted from a client, and how its runs are started. Raises `ValueError` for an unknown choice.
 
     `state`: Names of the channels that the client's state is written to: replaced, not reduced. Never the messages.
+        `"all"`: each channel of the graph's input, but the messages, those for a front end's tools, and names that
+        begin with `_`; for graphs that trust their clients.
     `replaced`: On a platform, names of the channels with a reducer among those that a client writes (`state`; `tools`,
         `copilotkit`, `ag-ui`): no platform says which have one. Their values are replaced by LangGraph's `Overwrite`. A
         channel with a reducer that is not named gets the client's value through it; one without must not be named.
@@ -72,7 +76,7 @@ class Intake:
         this process; not on a platform.
     """
 
-    state: Collection[str] = frozenset()
+    state: Collection[str] | Literal["all"] = frozenset()
     replaced: Collection[str] = frozenset()
     roles: Collection[str] = ROLES
     prepare: Prepare | None = None
@@ -91,7 +95,7 @@ class Intake:
         if unknown := sorted(set(self.roles) - ROLES):
             raise ValueError(f"roles: expected some of {', '.join(sorted(ROLES))}, got {', '.join(map(repr, unknown))}")
         for name in ("state", "replaced"):
-            if isinstance(channels := getattr(self, name), str):
+            if isinstance(channels := getattr(self, name), str) and (name, channels) != ("state", ALL):
                 raise ValueError(f"{name}: expected a collection of channels, got the text {channels!r}")
         if "messages" in self.state:
             raise ValueError("state: 'messages' is the conversation, which is no state")

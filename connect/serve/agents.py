@@ -7,6 +7,7 @@ import logging
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
+from typing import get_args
 
 from ag_ui.core import AgentCapabilities
 from starlette.requests import Request
@@ -19,6 +20,7 @@ from ..local.checkpointers import has_checkpointer
 from ..local.source import names_of_agents
 from ..platform.forwarded_headers import checked_names
 from ..platform.retry import RetryPolicy
+from .compatible import CompatibleWith, compatible_intake, compatible_options
 from .users import user_of
 
 RESERVED = ("health", "info", "ready", "watch")
@@ -56,6 +58,8 @@ class Agent:
         threads have no owner.
     `headers`: Names of request headers that are forwarded to the platform; no other is. The platform's client sends
         none of these names by itself then, also where a request has none.
+    `compatible_with`: The library whose pages it serves, `ag-ui-langgraph`; the module `compatible` says what changes.
+        None: none.
     """
 
     source: Source
@@ -68,11 +72,14 @@ class Agent:
     retry: RetryPolicy | None = None
     shares_threads_with: Iterable[str] = frozenset()
     headers: tuple[str, ...] = ()
+    compatible_with: CompatibleWith | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "source", backend_of(self.source, self.retry))
         object.__setattr__(self, "shares_threads_with", names_of_agents(self.shares_threads_with))
         object.__setattr__(self, "headers", checked_names(self.headers))
+        if self.compatible_with not in (None, *get_args(CompatibleWith)):
+            raise ValueError(f"compatible_with: expected 'ag-ui-langgraph' or None, got {self.compatible_with!r}")
         if self.headers and self.backend.graph is not None:
             raise ValueError("headers: expected none for a graph of this process: they are sent on to a platform")
         if not (isinstance(self.intake, Intake) or callable(self.intake)):
@@ -96,23 +103,30 @@ class Agent:
 
     async def intake_for(self, request: Request) -> Intake:
         """The intake for this request."""
-        if isinstance(self.intake, Intake):
-            return self.intake
-        made = self.intake(request)
-        return await made if inspect.isawaitable(made) else made
+        intake = self.intake if isinstance(self.intake, Intake) else self.intake(request)
+        if inspect.isawaitable(intake):
+            intake = await intake
+        if self.compatible_with is None:
+            return intake
+        return compatible_intake(intake, is_local=self.backend.graph is not None)
 
     async def options_for(self, source: Backend, version: str | None) -> Options:
         """The options for a client of this protocol version. Raises as `Platform.options`."""
-        options = self.options or replace(await source.options(), error_detail="code")
+        options = self.adjusted(self.options or replace(await source.options(), error_detail="code"))
         return replace(options, protocol_version=version)
+
+    def adjusted(self, options: Options) -> Options:
+        """These options, for the pages that it serves."""
+        return options if self.compatible_with is None else compatible_options(options)
 
 
 Agents = Mapping[str, Agent | Source] | Agent | Source
 """Agents by their names in the URL, or a single one."""
 
 
-def agents_of(given: Agents) -> dict[str, Agent]:
-    """The agents by name: those of a mapping, or a single one as `default`. Raises `TypeError`, `ValueError`."""
+def agents_of(given: Agents, compatible_with: CompatibleWith | None = None) -> dict[str, Agent]:
+    """The agents by name: those of a mapping, or a single one as `default`. `compatible_with`: of those that do not say
+    it themselves. Raises `TypeError`, `ValueError`."""
     named = given if isinstance(given, Mapping) else {DEFAULT: given}
     if not named:
         raise ValueError("agents: expected at least one")
@@ -126,6 +140,7 @@ def agents_of(given: Agents) -> dict[str, Agent]:
             agent = each if isinstance(each, Agent) else Agent(each)
         except TypeError as error:
             raise TypeError(f"agents: {name!r}: {error}") from None
+        agent = replace(agent, compatible_with=agent.compatible_with or compatible_with)
         found[name] = agent = agent.named(name)
         if agent.backend.graph is not None and not has_checkpointer(agent.backend.graph):
             _log.warning("The graph of agent %r has no checkpointer: its threads are forgotten after each run.", name)

@@ -15,6 +15,7 @@ from starlette.responses import Response
 
 from ..api import HEARTBEAT
 from .agents import Agents
+from .compatible import CompatibleWith
 from .errors import Refusal, refused
 from .hosts import Hosts
 from .limits import Limits
@@ -33,6 +34,7 @@ def agui_app(
     hosts: Sequence[str] = (),
     heartbeat: float | None = HEARTBEAT,
     grace: float = 5.0,
+    compatible_with: CompatibleWith | None = None,
 ) -> Starlette:
     """A Starlette app that serves graphs to AG-UI clients: run it with a server, or mount it into another app.
 
@@ -61,6 +63,7 @@ def agui_app(
         limits=limits,
         heartbeat=heartbeat,
         grace=grace,
+        compatible_with=compatible_with,
     )
     service = routes.service
     app = Starlette(

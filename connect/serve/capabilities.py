@@ -53,7 +53,7 @@ def capabilities(agent: Agent) -> dict[str, Any]:
     """The agent's own capabilities as JSON, or else what can be seen of it."""
     declared = agent.capabilities
     if declared is None:
-        options = agent.options or Options()
+        options = agent.adjusted(agent.options or Options())
         graph = agent.backend.graph
         seen = _of_any(options, keeps=graph is None or has_checkpointer(graph))
         if graph is not None:

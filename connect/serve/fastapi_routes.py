@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..api import HEARTBEAT
 from .agents import Agents
+from .compatible import CompatibleWith
 from .limits import Limits
 from .routes import AguiRoutes, agui_routes
 from .routing import MethodRouter
@@ -32,6 +33,7 @@ def add_agui_routes(
     limits: Limits | None = None,
     heartbeat: float | None = HEARTBEAT,
     grace: float = 5.0,
+    compatible_with: CompatibleWith | None = None,
 ) -> AguiRoutes:
     """Adds the routes of agents to a FastAPI app, or to a router that it includes afterwards.
 
@@ -63,6 +65,7 @@ def add_agui_routes(
         limits=limits,
         heartbeat=heartbeat,
         grace=grace,
+        compatible_with=compatible_with,
     )
     for route in made:
         _add(router, route, dependencies)

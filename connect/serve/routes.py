@@ -19,6 +19,7 @@ from ..api import HEARTBEAT
 from .agent_routes import AgentRoutes
 from .agents import Agents, agents_of
 from .body import read
+from .compatible import CompatibleWith
 from .copilotkit import CopilotKit, is_envelope
 from .errors import Refusal
 from .limits import Limits
@@ -63,6 +64,7 @@ def agui_routes(
     limits: Limits | None = None,
     heartbeat: float | None = HEARTBEAT,
     grace: float = 5.0,
+    compatible_with: CompatibleWith | None = None,
 ) -> AguiRoutes:
     """The routes of agents, for a Starlette app that has other routes too. For FastAPI see `add_agui_routes`.
 
@@ -84,7 +86,8 @@ def agui_routes(
         raise ValueError(f"heartbeat: expected more than 0 seconds, got {heartbeat!r}")
     if not grace >= 0:
         raise ValueError(f"grace: expected 0 seconds or more, got {grace!r}")
-    service = Service(agents_of(agents), Users(authenticate, authorize), limits or Limits(), heartbeat, Closing(grace))
+    made = agents_of(agents, compatible_with)
+    service = Service(made, Users(authenticate, authorize), limits or Limits(), heartbeat, Closing(grace))
     below = [*_root(service), *CopilotKit(service).routes(), *AgentRoutes(service).routes()]
     return AguiRoutes((Route(each, route.endpoint) for route in below for each in _paths(path, route)), service)
 

@@ -1,0 +1,177 @@
+"""`compatible_with="ag-ui-langgraph"`: what pages do that were written for it, with the real client, by one setting.
+
+The graphs are the kinds that its documentation shows: a chat with tools of the page, state that page and agent share,
+a question to the user, a surface that a tool's arguments make, and a document that is seen while it is written.
+"""
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from langchain_core.callbacks import adispatch_custom_event
+from langchain_core.messages import AIMessage, ToolMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.types import Command, interrupt
+from langgraph_agui.connect import Intake
+from langgraph_agui.connect.serve import Agent, agui_app
+from langgraph_agui.translator import Options
+
+from fixtures.models import ScriptedModel
+from fixtures.scripts import call, end, text
+from tests.agui_client import VERSIONS
+from tests.chats import Graph
+from tests.live_client import LiveClients
+from tests.serving import served
+
+PAINT = {
+    "name": "paint",
+    "description": "Paints the page.",
+    "parameters": {"type": "object", "properties": {"colour": {"type": "string"}}},
+}
+CHOICE = {"name": "write", "description": "Writes."}
+
+
+class WithTools(MessagesState):
+    tools: list[Any]
+
+
+class Cooking(MessagesState):
+    recipe: dict[str, Any]
+    steps: list[str]
+
+
+class Writing(MessagesState):
+    document: str
+
+
+def painting() -> Graph:
+    """A chat that calls a tool of the page, and speaks when it has the result."""
+    model = ScriptedModel(turns=[text("Painting. ") + call("paint", {"colour": "red"}, "call_1") + end(), text("Red.")])
+
+    async def chat(state: WithTools) -> dict[str, Any]:
+        assert [tool["name"] for tool in state["tools"]] == ["paint"]
+        return {"messages": [await model.bind_tools(state["tools"]).ainvoke(state["messages"])]}
+
+    return StateGraph(WithTools).add_node("chat", chat).add_edge(START, "chat").compile(InMemorySaver())
+
+
+def cooking() -> Graph:
+    """Adds salt to the recipe that the page shows, and emits what it does on the way."""
+
+    async def cook(state: Cooking) -> dict[str, Any]:
+        await adispatch_custom_event("manually_emit_state", {"steps": ["salting"]})
+        recipe = {**state["recipe"], "salt": state["recipe"].get("salt", 0) + 1}
+        return {"messages": [AIMessage(f"Salted {recipe['name']}.")], "recipe": recipe, "steps": ["salted"]}
+
+    return StateGraph(Cooking).add_node("cook", cook).add_edge(START, "cook").compile(InMemorySaver())
+
+
+def asking() -> Graph:
+    """Asks which steps to take."""
+
+    def ask(state: MessagesState) -> dict[str, Any]:
+        answer = interrupt({"steps": ["boil", "bake"]})
+        return {"messages": [AIMessage(f"Doing {answer}.")]}
+
+    return StateGraph(MessagesState).add_node("ask", ask).add_edge(START, "ask").compile(InMemorySaver())
+
+
+def writing() -> Graph:
+    """Writes a document by a tool call, whose argument is state while it grows."""
+    script = call("write", {"document": "Once upon a time."}, "call_w", pieces=6) + end()
+    model = ScriptedModel(turns=[script, text("There.")])
+
+    async def draft(state: Writing, config: RunnableConfig) -> Command[Any]:
+        predicts = [{"state_key": "document", "tool": "write", "tool_argument": "document"}]
+        marked: RunnableConfig = {**config, "metadata": {**config["metadata"], "predict_state": predicts}}
+        answer = await model.bind_tools([CHOICE]).ainvoke(state["messages"], marked)
+        if not answer.tool_calls:
+            return Command(goto=END, update={"messages": [answer]})
+        found = answer.tool_calls[0]
+        result = ToolMessage("Written.", tool_call_id=found["id"])
+        return Command(goto="draft", update={"messages": [answer, result], "document": found["args"]["document"]})
+
+    return StateGraph(Writing).add_node("draft", draft).add_edge(START, "draft").compile(InMemorySaver())
+
+
+@asynccontextmanager
+async def serving(graph: Graph) -> AsyncIterator[str]:
+    app = agui_app({"it": graph}, compatible_with="ag-ui-langgraph")
+    async with served(app) as server:
+        yield f"{server.url}/it"
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+async def test_a_tool_of_the_page_is_called_and_answered(live: LiveClients, version: str) -> None:
+    async with serving(painting()) as url:
+        page = await live.agent(url, version=version)
+        ended = await page.says("Paint it.", tools=[PAINT])
+        (asked,) = [each for message in ended.messages for each in message.get("toolCalls", ())]
+        assert (asked["function"]["name"], json.loads(asked["function"]["arguments"])) == ("paint", {"colour": "red"})
+        ended = await page.runs(
+            {"id": "result-1", "role": "tool", "toolCallId": asked["id"], "content": "done"}, tools=[PAINT]
+        )
+        assert [message["role"] for message in ended.messages] == ["user", "assistant", "tool", "assistant"]
+        assert ended.texts[-1] == "Red."
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+async def test_page_and_agent_share_their_state(live: LiveClients, version: str) -> None:
+    async with serving(cooking()) as url:
+        page = await live.agent(url, version=version, state={"recipe": {"name": "soup"}})
+        ended = await page.says("Salt it.")
+        assert ended.state == {"recipe": {"name": "soup", "salt": 1}, "steps": ["salted"]}
+        states = [event for event in ended.events if event["type"].startswith("STATE")]
+        assert states[0]["type"] == "STATE_SNAPSHOT"
+        assert [event["name"] for event in ended.events if event["type"] == "CUSTOM"] == ["manually_emit_state"]
+        assert ended.texts[-1] == "Salted soup."
+        changed = {"recipe": {"name": "stew", "salt": 7}, "steps": []}
+        other = await live.agent(url, version=version, state=changed, messages=ended.messages)
+        ended = await other.says("More.")
+        assert (ended.texts[-1], ended.state["recipe"]["salt"]) == ("Salted stew.", 8)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+async def test_a_question_is_a_custom_event_and_its_answer_a_command(live: LiveClients, version: str) -> None:
+    async with serving(asking()) as url:
+        page = await live.agent(url, version=version)
+        ended = await page.says("Cook.")
+        (question,) = [event for event in ended.events if event["type"] == "CUSTOM"]
+        assert (question["name"], json.loads(question["value"])) == ("on_interrupt", {"steps": ["boil", "bake"]})
+        assert ended.last.get("outcome") is None
+        assert ended.interrupts == []
+        ended = await page.runs(forwardedProps={"command": {"resume": "boil", "interruptEvent": question["value"]}})
+        assert ended.texts == ["Cook.", "Doing boil."]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+async def test_a_document_is_seen_while_it_is_written(live: LiveClients, version: str) -> None:
+    async with serving(writing()) as url:
+        page = await live.agent(url, version=version)
+        ended = await page.says("Write.")
+        (predicted,) = [event for event in ended.events if event["type"] == "CUSTOM"]
+        assert predicted["name"] == "PredictState"
+        kinds = ended.kinds
+        grown = [place for place, kind in enumerate(kinds) if kind == "STATE_DELTA"]
+        assert len([place for place in grown if place < kinds.index("TOOL_CALL_END")]) > 1
+        assert ended.state == {"document": "Once upon a time."}
+        assert ended.texts[-1] == "There."
+
+
+async def test_what_an_owner_chose_stays() -> None:
+    graph = cooking()
+    chosen = Options(interrupts="both", subagents="hidden", error_detail="none")
+    agent = Agent(graph, options=chosen, intake=Intake(state={"recipe"}), compatible_with="ag-ui-langgraph")
+    assert await agent.options_for(agent.backend, "1.0") == chosen
+    request: Any = None
+    assert await agent.intake_for(request) == Intake(state={"recipe"}, dispatched_events=True)
+    app = agui_app({"new": Agent(graph), "old": agent}, compatible_with="ag-ui-langgraph")
+    served_agents = app.state.service.agents
+    assert served_agents["new"].adjusted(Options()) == Options(interrupts="legacy", subagents="inline")
+    assert await served_agents["new"].intake_for(request) == Intake(state="all", dispatched_events=True)
+    with pytest.raises(ValueError, match="compatible_with"):
+        Agent(graph, compatible_with="another")  # type: ignore[arg-type]
