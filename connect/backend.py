@@ -41,6 +41,7 @@ from .platform.source import type_of as type_of_client
 from .platform.watch import POLL
 from .readers import Reader, direct_options
 from .run_outcome import CancelResult, PastErrors
+from .tracing import Span, begun, traced
 
 _ACCEPTED = (
     "expected a compiled graph, a RemoteGraph, an asynchronous client of langgraph_sdk (get_client()), "
@@ -185,8 +186,9 @@ async def open_thread(
     errors are `RUN_ERROR`."""
     thread_id, run_id = checked_ids(backend, thread_id, run_id)
     reader = Reader(direct_options(options or Options()), view)
-    batches = await backend.attach(thread_id, reader, options, run_id=run_id, past_errors=past_errors)
-    return _guarded(batches, reader, options, log_context(backend.name, thread_id, run_id))
+    span = Span("connect", backend.name, thread_id, run_id)
+    attached = backend.attach(thread_id, reader, options, run_id=run_id, past_errors=past_errors)
+    return _guarded(await begun(attached, span), reader, options, log_context(backend.name, thread_id, run_id))
 
 
 async def connect_batches(
@@ -233,7 +235,8 @@ def watch_batches(
         except InvalidIdError as error:
             return _once(error, options, place)
         batches = backend.watch(thread, reader, options, past_errors=past_errors, poll=poll)
-    return _guarded(batches, reader, options, place, watches=True)
+    span = Span("watch", assistant_id or backend.name, thread_id)
+    return _guarded(traced(batches, span), reader, options, place, watches=True)
 
 
 def checked_ids(backend: Backend, thread_id: str | None, run_id: str | None) -> tuple[str, str | None]:

@@ -30,8 +30,12 @@ RUNTIME = {
 }
 PROVIDED = {name.replace("-", "_") for name in RUNTIME} - {"ag_ui_protocol"} | {"ag_ui"}
 """What may be imported for it."""
-EXTRA = {"connect/serve": {"starlette", "fastapi"}, "connect/cli": {"typer", "rich", "uvicorn", "dotenv"}}
-"""What may be imported in one folder alone: the extra `serve` brings it, but FastAPI, which is imported
+EXTRA = {
+    "connect": {"opentelemetry"},
+    "connect/serve": {"starlette", "fastapi"},
+    "connect/cli": {"typer", "rich", "uvicorn", "dotenv"},
+}
+"""What may be imported in one folder alone: the extras `serve` and `otel` bring it, but FastAPI, which is imported
 for types alone: the app is given."""
 FOLDERS = sorted(
     path.parent.relative_to(ROOT).as_posix() for house in HOUSES for path in (ROOT / house).rglob("__init__.py")
@@ -144,7 +148,10 @@ def test_every_folder_of_modules_is_a_package_that_is_shipped() -> None:
 
 
 def test_every_floor_is_what_the_oldest_run_installs(project: dict[str, Any]) -> None:
-    required = [*project["dependencies"], *project["optional-dependencies"]["serve"]]
+    required = [
+        *project["dependencies"],
+        *(each for name in ("serve", "otel") for each in project["optional-dependencies"][name]),
+    ]
     floors = dict(requirement.split(">=") for requirement in required)
     assert floors == {name: version for name, version in pinned().items() if name in floors}
 

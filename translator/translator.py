@@ -108,11 +108,12 @@ class Translator:
         self._is_platform = False
         """Whether parts came as a platform's stream has them."""
 
-    def start(self) -> list[Event]:
-        """`RUN_STARTED`. Raises `TranslatorMisuseError` if it was called before."""
+    def start(self, trace_id: str | None = None) -> list[Event]:
+        """`RUN_STARTED`. `trace_id`: the trace of the run, if there is one; its metadata names it (`traceId`). Raises
+        `TranslatorMisuseError` if it was called before."""
         self._expect("new")
         self._phase = "live"
-        started = events.run_started(self._thread_id, self._run_id, PROTOCOL_VERSION, self._parent_run_id)
+        started = events.run_started(self._thread_id, self._run_id, PROTOCOL_VERSION, self._parent_run_id, trace_id)
         return self._applied([started], "The start")
 
     def feed(self, part: Any) -> list[Event]:

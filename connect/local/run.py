@@ -46,6 +46,7 @@ from ..inputs.intake import OnDisconnect
 from ..readers import Offset, Reader
 from ..run_outcome import Subgraph
 from ..streams import models
+from ..tracing import Span
 from .active_run import LastRun, RunStatus, ThreadKey
 from .event_log import EventLog
 from .functions import context_for, running_functions
@@ -98,7 +99,9 @@ class Run:
         self._translator = translator
         self._on_end = on_end
         self._is_over = asyncio.Event()
-        self._events = len(translator.start())
+        self._span = Span("run", agent)
+        self._events = len(translator.start(self._span.trace_id))
+        self._span.identify(self.thread_id, self.run_id)
         for subgraph in waiting:
             self._events += len(translator.apply_checkpoint(subgraph.values, subgraph.ns))
         on_last_reader_left = self._cancel if on_disconnect == "cancel" else None
@@ -117,7 +120,8 @@ class Run:
         loop = asyncio.get_running_loop()
         if timeout is not None:
             self._timer = loop.call_later(timeout, self._exceed, timeout)
-        self._task = loop.create_task(self._drain(parts), name=f"run {self.run_id}", context=context_for(self._mark))
+        context = self._span.within(context_for(self._mark))
+        self._task = loop.create_task(self._drain(parts), name=f"run {self.run_id}", context=context)
         self._task.add_done_callback(self._stopped)
         _log.info("Run started (%s).", self.label)
 
@@ -335,17 +339,19 @@ class Run:
         with ExitStack() as released:
             released.callback(self._is_over.set)
             released.callback(self._on_end, self)
-            self._log_end()
+            self._report_end()
 
-    def _log_end(self) -> None:
+    def _report_end(self) -> None:
+        """The end in the log, and in the run's span."""
         found = self.summary
+        tokens = {"input_tokens": found.tokens("inputTokens"), "output_tokens": found.tokens("outputTokens")}
+        self._span.end(found.outcome, events=found.events, code=found.code, tokens=tokens)
         _log.info(
             "Run %s after %.3f s: %d events, %d input tokens, %d output tokens (%s).",
             found.outcome,
             found.seconds,
             found.events,
-            found.tokens("inputTokens"),
-            found.tokens("outputTokens"),
+            *tokens.values(),
             self.label,
         )
 

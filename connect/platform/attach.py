@@ -32,6 +32,7 @@ from ..idle import end_events
 from ..readers import Reader
 from ..run_outcome import RunOutcome, Subgraph
 from ..timed_iterator import TimedIterator, TimedOut
+from ..tracing import active_trace_id
 from .history import with_replaced
 from .http import Received
 from .outcome import is_of
@@ -134,7 +135,7 @@ class Attachment:
         notices = TimedIterator(run_events(self._thread, self._run_id, replays=self._replays))
         try:
             if self._from_start is not None:
-                yield to_batch(self._from_start.start())
+                yield to_batch(self._from_start.start(active_trace_id()))
                 for subgraph in self._waiting:
                     self._from_start.apply_checkpoint(subgraph.values, subgraph.ns)
             try:

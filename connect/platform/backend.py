@@ -19,6 +19,7 @@ from ..errors import ConnectionLost, PlatformError, checked_run_id, checked_thre
 from ..inputs import Intake
 from ..readers import Reader
 from ..run_outcome import CancelResult, PastErrors
+from ..tracing import Span, begun
 from .attach import outcome_of_error
 from .connect import ThreadFollower
 from .forwarded_headers import forwarded
@@ -87,7 +88,8 @@ class Platform(PlatformSource):
         queue: int | None = None,
     ) -> Batches:
         """See `Backend`. A platform has a queue of its own."""
-        return await begin_platform(self, given, options, intake, past_errors)
+        span = Span("submit", self.name, given.thread_id, given.run_id)
+        return await begun(begin_platform(self, given, options, intake, past_errors), span)
 
     async def attach(
         self,

@@ -14,7 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent.parent / "connect"
 LAYERS = (
     ("access", "errors", "encoded", "readers", "run_outcome", "default_options", "timed_iterator"),
-    ("inputs",),
+    ("inputs", "tracing"),
     ("idle", "streams", "replaced_messages"),
     ("local", "platform"),
     ("backend",),

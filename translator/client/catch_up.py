@@ -38,7 +38,7 @@ def catch_up(view: ClientContents, known: ClientContents) -> list[Event]:
     if reader.run_id != run_id:
         if reader.run_id is not None:
             emitted += [*reader.closings(), events.run_error(NOT_SEEN, LOST)]
-        emitted.append(events.run_started(thread_id, run_id, view.version, view.parent_run_id))
+        emitted.append(events.run_started(thread_id, run_id, view.version, view.parent_run_id, view.trace_id))
         reader = OpenItems(run_id)
     missing, snapshots = missing_messages(view, known, reader, now)
     for event in missing:

@@ -44,6 +44,7 @@ class ClientContents:
         "thread_id": "The thread of the last run; `None` before any.",
         "run_id": "The last run, live or ended; `None` before any.",
         "parent_run_id": "The run from which the last run was started; `None` if it named none.",
+        "trace_id": "The trace of the last run, as the metadata of its `RUN_STARTED` has it; `None` if it names none.",
         "run_has_snapshot": "Whether a `STATE_SNAPSHOT` came since the last `RUN_STARTED`.",
         "store": "The messages with their indexes; only events change them.",
         "state": "The state, plain JSON. Must not be changed; later events leave this value as it is.",
@@ -77,6 +78,7 @@ class ClientContents:
         self.thread_id: str | None = None
         self.run_id: str | None = None
         self.parent_run_id: str | None = None
+        self.trace_id: str | None = None
         self.run_has_snapshot = False
 
     def apply(self, event: Event | BaseEvent) -> None:
@@ -111,6 +113,8 @@ class ClientContents:
                 event["runId"],
                 event.get("parentRunId"),
             )
+            trace_id = (event.get("metadata") or {}).get("traceId")
+            self.trace_id = trace_id if isinstance(trace_id, str) else None
             self.terminal = None
             self.run_has_snapshot = False
         elif kind in ("RUN_FINISHED", "RUN_ERROR"):

@@ -18,12 +18,15 @@ def _filled(event: Event, **optional: Any) -> Event:
     return event
 
 
-def run_started(thread_id: str, run_id: str, version: str | None, parent_run_id: str | None = None) -> Event:
+def run_started(
+    thread_id: str, run_id: str, version: str | None, parent_run_id: str | None = None, trace_id: str | None = None
+) -> Event:
     """`RUN_STARTED`; `version` is the protocol's as this producer speaks it (AG-UI 1.0, version negotiation)."""
     return _filled(
         {"type": "RUN_STARTED", "threadId": thread_id, "runId": run_id},
         protocolVersion=version,
         parentRunId=parent_run_id,
+        metadata=None if trace_id is None else {"traceId": trace_id},
     )
 
 
