@@ -1,0 +1,369 @@
+"""What every run store does: two scopes of runs stand for two processes that share one store."""
+
+import asyncio
+import gc
+import weakref
+from collections.abc import AsyncIterator, Callable
+from contextlib import aclosing
+from functools import partial
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph_agui.connect import Intake, Local, RunNotFoundError, cancel, run
+from langgraph_agui.connect.errors import RunConflictError
+from langgraph_agui.connect.local.active_run import LastRun, ThreadKey
+from langgraph_agui.connect.local.memory_store import MemoryRunStore
+from langgraph_agui.connect.local.run_store import RunStore
+from langgraph_agui.connect.local.runs import Runs
+from langgraph_agui.connect.readers import Offset
+from langgraph_agui.translator import Cancelled, Failed, Finished
+
+from fixtures import FIXTURES
+from tests.listening import Listener, held, turns, until
+from tests.paced import HELLO, Graph, Point, asking, on, quick, speaking, waiting
+from tests.serving import posted
+
+STORES: dict[str, Callable[[], RunStore]] = {"memory": MemoryRunStore}
+
+
+class Processes:
+    """Two processes with one store: what `one` runs, `other` reads, stops and waits for."""
+
+    def __init__(self, store: RunStore) -> None:
+        self.store = store
+        self.one, self.other = Runs(store), Runs(store)
+
+    def local(self, runs: Runs, graph: Graph) -> Local:
+        return Local(graph, agent="chat", runs=runs)
+
+    def thread(self, graph: Graph, thread_id: str = "t") -> ThreadKey:
+        return self.store.key(graph, "chat", thread_id)
+
+    async def start(self, graph: Graph, given: Any = HELLO, run_id: str = "r", **more: Any) -> Any:
+        return await self.one.start(graph, given, on("t"), run_id=run_id, agent="chat", **more)
+
+    async def ended(self, graph: Graph) -> LastRun:
+        """How the last run ended, when the thread is free."""
+        if (active := await self.store.active(self.thread(graph))) is not None:
+            await active.wait()
+        assert await self.store.active(self.thread(graph)) is None
+        last = await self.store.last(self.thread(graph))
+        assert last is not None
+        return last
+
+
+@pytest.fixture(params=STORES)
+async def processes(request: pytest.FixtureRequest) -> AsyncIterator[Processes]:
+    store = STORES[request.param]()
+    processes = Processes(store)
+    async with processes.one, processes.other:
+        yield processes
+    await store.aclose()
+
+
+@pytest.fixture
+def saver() -> InMemorySaver:
+    return InMemorySaver()
+
+
+# --- claims -----------------------------------------------------------------------------------------------------------
+
+
+async def test_of_all_that_claim_a_thread_at_once_one_gets_it(processes: Processes, saver: InMemorySaver) -> None:
+    graph = speaking(Point(), saver)
+    starts = [runs.start(graph, HELLO, on("t"), agent="chat") for runs in (processes.one, processes.other) * 3]
+    started = await asyncio.gather(*starts, return_exceptions=True)
+    runs = [each for each in started if not isinstance(each, BaseException)]
+    assert len(runs) == 1
+    assert {type(each) for each in started if isinstance(each, BaseException)} == {RunConflictError}
+    assert all(runs[0].run_id in str(each) for each in started if isinstance(each, BaseException))
+    assert processes.one.running + processes.other.running == 1
+
+
+async def test_agents_of_one_checkpointer_share_its_threads_and_no_others(
+    processes: Processes, saver: InMemorySaver
+) -> None:
+    graph, same, apart, bare = quick(saver), quick(saver), quick(InMemorySaver()), quick()
+    key = processes.store.key
+    assert key(graph, "a", "t") == key(same, "b", "t") == key(graph, None, "t")
+    assert len({key(graph, "a", "t"), key(graph, "a", "u"), key(apart, "a", "t"), key(bare, "a", "t")}) == 4
+    assert key(bare, "a", "t") == key(quick(), "a", "t") != key(bare, "b", "t")
+    assert key(bare, None, "t") != key(quick(), None, "t")
+
+
+async def test_a_key_does_not_keep_its_checkpointer_and_is_never_anothers(processes: Processes) -> None:
+    graphs = [quick(InMemorySaver()) for _ in range(50)]
+    keys = {processes.store.key(graph, "a", "t") for graph in graphs}
+    gone = weakref.ref(graphs[0].checkpointer)
+    del graphs
+    gc.collect()
+    assert gone() is None
+    assert keys.isdisjoint(processes.store.key(quick(InMemorySaver()), "a", "t") for _ in range(50))
+
+
+async def test_numbers_of_runs_rise(processes: Processes, saver: InMemorySaver) -> None:
+    numbers = []
+    for name in "abc":
+        started = await processes.start(quick(saver), run_id=name)
+        await started.wait()
+        numbers.append(started.number)
+    assert numbers == sorted(set(numbers))
+    assert numbers[0] > 0
+
+
+async def test_a_run_that_is_cancelled_before_it_had_a_turn_frees_its_thread(
+    processes: Processes, saver: InMemorySaver
+) -> None:
+    graph = speaking(Point(), saver)
+    started = await processes.start(graph)
+    started._task.cancel()
+    assert isinstance((await processes.ended(graph)).ending, Cancelled)
+
+
+async def test_the_same_request_that_comes_again_elsewhere_gets_the_active_run(
+    processes: Processes, saver: InMemorySaver
+) -> None:
+    point = Point()
+    local = processes.local(processes.other, speaking(point, saver))
+    await processes.start(local.graph, run_id="run-1")
+    await point.reached.wait()
+    events = run(local, posted("t", "hello", run_id="run-1"))
+    first = await anext(events)
+    point.open.set()
+    kinds = [first.type.value, *[event.type.value async for event in events]]
+    assert (kinds[0], kinds[-1], processes.other.running) == ("RUN_STARTED", "RUN_FINISHED", 0)
+
+
+# --- readers ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("joins", range(12))
+async def test_a_reader_elsewhere_ends_with_the_runs_view_whenever_it_joins(
+    processes: Processes, saver: InMemorySaver, joins: int
+) -> None:
+    graph, point = speaking(Point(), saver), Point()
+    point.open.set()
+    await processes.start(speaking(point, saver))
+    for _ in range(joins):
+        await asyncio.sleep(0)
+    active = await processes.store.active(processes.thread(graph))
+    if active is None:
+        pytest.fail("the run ended before the reader joined: join earlier")
+    reader = Listener()
+    await reader.hear(active.attach(reader.reader))
+    assert reader.kinds[0] == "RUN_STARTED"
+    assert reader.kinds[-1] == "RUN_FINISHED"
+    assert reader.view.messages[-1]["content"] == "one two three four"
+
+
+async def test_a_reader_that_does_not_read_delays_neither_the_run_nor_other_readers(
+    processes: Processes, saver: InMemorySaver
+) -> None:
+    point = Point()
+    graph = speaking(point, saver)
+    started = await processes.start(graph)
+    active = await processes.store.active(processes.thread(graph))
+    assert active is not None
+    slow, quick_one = Listener(), Listener()
+    async with aclosing(active.attach(slow.reader)) as slowly:
+        slow.take(await anext(slowly))
+        point.open.set()
+        await quick_one.hear(active.attach(quick_one.reader))
+        assert await started.wait() == "finished"
+        await slow.hear(slowly)
+    assert held(slow.view) == held(quick_one.view)
+
+
+@pytest.mark.parametrize("has_another_reader", [True, False])
+async def test_a_reader_that_comes_back_with_its_offset_gets_every_event_once(
+    processes: Processes, saver: InMemorySaver, has_another_reader: bool
+) -> None:
+    point = Point()
+    graph = speaking(point, saver)
+    await processes.start(graph)
+    await point.reached.wait()
+    active = await processes.store.active(processes.thread(graph))
+    assert active is not None
+    first, whole = Listener(), Listener()
+    async with aclosing(active.attach(whole.reader)) as others:
+        if has_another_reader:
+            whole.take(await anext(others))
+        async with aclosing(active.attach(first.reader)) as batches:
+            first.take(await anext(batches))
+        offset = first.reader.offset
+        assert offset == Offset(active.number, offset.event if offset else -1)
+        point.open.set()
+        await active.wait()
+        back = Listener()
+        await back.hear(active.attach(back.reader, Offset.parse(str(offset))))
+        if has_another_reader:
+            await whole.hear(others)
+    if has_another_reader:
+        assert "RUN_STARTED" not in back.kinds
+        assert [*first.events, *back.events] == whole.events
+    else:  # nothing was kept meanwhile: the reader is caught up instead
+        assert back.kinds[0] == "RUN_STARTED"
+        assert back.view.messages[-1]["content"] == "one two three four"
+
+
+@pytest.mark.parametrize("other", [Offset(0, 1), Offset(2**60, 1)])
+async def test_an_offset_of_another_run_is_caught_up(processes: Processes, saver: InMemorySaver, other: Offset) -> None:
+    point = Point()
+    point.open.set()
+    started = await processes.start(speaking(point, saver))
+    reader = Listener()
+    await reader.hear(started.attach(reader.reader, other))
+    assert reader.kinds[0] == "RUN_STARTED"
+
+
+@pytest.mark.parametrize("text", ["", "7", "7-", "-7", "7-8-9", "a-b", "7-8 ", "٣-٤", "1-" + "9" * 19])
+def test_what_is_no_offset_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="expected two numbers"):
+        Offset.parse(text)
+
+
+def test_offsets_are_in_the_order_of_events() -> None:
+    assert Offset.parse("7-42") == Offset(7, 42)
+    assert sorted([Offset(8, 0), Offset(7, 10), Offset(7, 9)]) == [Offset(7, 9), Offset(7, 10), Offset(8, 0)]
+
+
+# --- stops, turns, starts ---------------------------------------------------------------------------------------------
+
+
+async def test_a_run_is_stopped_from_elsewhere_and_the_thread_is_free_then(
+    processes: Processes, saver: InMemorySaver
+) -> None:
+    point = Point()
+    local = processes.local(processes.other, waiting(point, saver))
+    started = await processes.start(local.graph)
+    await point.reached.wait()
+    with pytest.raises(RunNotFoundError):
+        await cancel(local, "t", "another")
+    assert await cancel(local, "t", "r") == "stopped"
+    assert started.status == "cancelled"
+    assert isinstance((await processes.ended(local.graph)).ending, Cancelled)
+    with pytest.raises(RunNotFoundError):
+        await cancel(local, "t")
+
+
+async def test_inputs_of_all_processes_take_turns_in_the_order_in_which_they_came(
+    processes: Processes, saver: InMemorySaver
+) -> None:
+    point = Point()
+    graph = speaking(point, saver)
+    await processes.start(graph)
+    await point.reached.wait()
+    ended: list[str] = []
+
+    async def posts(runs: Runs, name: str) -> None:
+        local = processes.local(runs, quick(saver))
+        given = posted("t", "hello", name, run_id=name)
+        kinds = [event.type.value async for event in run(local, given, intake=Intake(busy="queue"))]
+        assert kinds[-1] == "RUN_FINISHED"
+        ended.append(name)
+
+    async with asyncio.TaskGroup() as group:
+        for number, runs in enumerate([processes.one, processes.other, processes.other, processes.one]):
+            group.create_task(posts(runs, f"queued-{number}"))
+            await until(partial(_are_queued, processes, graph, number + 1))
+        point.open.set()
+    assert ended == [f"queued-{number}" for number in range(4)]
+
+
+def _are_queued(processes: Processes, graph: Graph, count: int) -> bool:
+    thread = processes.thread(graph)
+    return processes.one.queued(thread) + processes.other.queued(thread) == count
+
+
+async def test_a_turn_that_is_given_up_holds_nobody_up(processes: Processes) -> None:
+    turn, order = processes.store.turn(ThreadKey("n", "t")), []
+
+    async def takes(name: str) -> None:
+        async with turn.taken():
+            order.append(name)
+
+    async with turn.taken():
+        assert turn.is_taken
+        tasks = [asyncio.create_task(takes(name)) for name in "abc"]
+        await turns()
+        tasks[1].cancel()
+        await turns()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    assert (order, turn.is_taken) == (["a", "c"], False)
+
+
+async def test_who_follows_a_thread_gets_each_run_that_starts_once_and_can_read_it_to_its_end(
+    processes: Processes, saver: InMemorySaver
+) -> None:
+    graph = quick(saver)
+    feed, others = processes.other.feed(processes.thread(graph)), processes.other.feed(processes.thread(graph, "u"))
+    for name in "ab":
+        await (await processes.start(graph, run_id=name)).wait()
+    followed = []
+    for _ in range(2):
+        started = await anext(feed)
+        assert started is not None
+        reader = Listener()
+        await reader.hear(started.attach(reader.reader))
+        followed.append((started.run_id, reader.kinds[-1]))
+    assert followed == [("a", "RUN_FINISHED"), ("b", "RUN_FINISHED")]
+    await processes.other.aclose()
+    for ended in (feed, others):
+        with pytest.raises(StopAsyncIteration):
+            await anext(ended)
+
+
+# --- what is kept of a run that has ended -----------------------------------------------------------------------------
+
+
+async def test_how_the_last_run_ended_is_the_same_for_all_processes(processes: Processes) -> None:
+    async def last_of(graph: Graph) -> LastRun:
+        await processes.start(graph)
+        return await processes.ended(graph)
+
+    finished = await last_of(quick(InMemorySaver()))
+    assert (type(finished.ending), finished.is_interrupted, finished.run_id) == (Finished, False, "r")
+    failed = await last_of(FIXTURES["node_raises"].build(InMemorySaver()))
+    assert failed.ending == Failed({"error": "LookupError", "message": "nothing here"})
+    waits = await last_of(asking(Point(), InMemorySaver()))
+    assert (waits.is_interrupted, waits.is_at_breakpoint) == (True, False)
+    assert finished.run is failed.run is waits.run is None
+
+
+async def test_the_last_end_is_kept_until_the_next_run_has_ended(processes: Processes, saver: InMemorySaver) -> None:
+    point = Point()
+    await (await processes.start(quick(saver), run_id="first")).wait()
+    graph = speaking(point, saver)
+    second = await processes.start(graph, run_id="second")
+    await point.reached.wait()
+    last = await processes.store.last(processes.thread(graph))
+    assert last is not None
+    assert last.run_id == "first"
+    point.open.set()
+    await second.wait()
+    assert (await processes.ended(graph)).run_id == "second"
+
+
+async def test_a_run_without_a_checkpointer_can_be_read_after_its_end_from_elsewhere(processes: Processes) -> None:
+    graph = quick()
+    started = await processes.start(graph)
+    await started.wait()
+    last = await processes.ended(graph)
+    assert last.run is not None
+    reader = Listener()
+    await reader.hear(last.run.attach(reader.reader))
+    assert held(reader.view) == held(started.view)
+
+
+async def test_an_ended_run_that_is_released_again_does_not_free_the_next_ones_thread(
+    processes: Processes, saver: InMemorySaver
+) -> None:
+    first = await processes.start(quick(saver), run_id="first")
+    await first.wait()
+    graph = speaking(Point(), saver)
+    await processes.start(graph, run_id="second")
+    processes.store.release(first.thread, first, None)
+    active = await processes.store.active(processes.thread(graph))
+    assert active is not None
+    assert active.run_id == "second"
