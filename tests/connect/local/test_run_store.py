@@ -182,7 +182,6 @@ async def test_a_reader_that_comes_back_with_its_offset_gets_every_event_once(
     point = Point()
     graph = speaking(point, saver)
     await processes.start(graph)
-    await point.reached.wait()
     active = await processes.store.active(processes.thread(graph))
     assert active is not None
     first, whole = Listener(), Listener()
@@ -190,6 +189,9 @@ async def test_a_reader_that_comes_back_with_its_offset_gets_every_event_once(
         if has_another_reader:
             whole.take(await anext(others))
         async with aclosing(active.attach(first.reader)) as batches:
+            first.take(await anext(batches))
+            await point.reached.wait()
+            await turns()
             first.take(await anext(batches))
         offset = first.reader.offset
         assert offset == Offset(active.number, offset.event if offset else -1)
