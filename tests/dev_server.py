@@ -97,7 +97,7 @@ def _dev_server(
 
 def _project_server(folder: Path, environment: Mapping[str, str], *, may_block: bool = True) -> ServerProcess:
     port, config = free_port(), folder / "langgraph.json"
-    command = [sys.executable, "-m", "langgraph_cli", "dev", "--config", str(config), "--port", str(port)]
+    command = [sys.executable, "-m", "tests.dev_command", "dev", "--config", str(config), "--port", str(port)]
     options = ["--no-browser", "--no-reload", "--n-jobs-per-worker", "20", *(["--allow-blocking"] if may_block else [])]
     quiet = {"LANGSMITH_TRACING": "false", "LANGGRAPH_CLI_NO_ANALYTICS": "1", "CRON_SCHEDULER_SLEEP_TIME": "1"}
     return ServerProcess([*command, *options], folder, {**quiet, **environment}, port, "/ok")

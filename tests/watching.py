@@ -4,15 +4,19 @@ Here: `watching`, a pair of them (one for each client version) on one thread or 
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager
 from itertools import pairwise
 from typing import Any
 
+import httpx
 from ag_ui.core import BaseEvent
 from langgraph_agui.connect import watch
 from langgraph_agui.connect.testing.expected import comparable, expected
 from langgraph_agui.translator import Options
+from langgraph_sdk.client import LangGraphClient
+from langgraph_sdk.errors import NotFoundError
 
 from .agui_client import VERSIONS, AguiClient, protocol
 
@@ -142,12 +146,16 @@ class Watchers:
 
 @asynccontextmanager
 async def watching(source: Any, *thread_id: str, **how: Any) -> AsyncIterator[Watchers]:
-    """Watchers of this source, for as long as the block lasts; then they go away, and leave no task."""
+    """Watchers of this source, for as long as the block lasts; then they go away, and leave no task.
+
+    Of a platform's thread on which nothing runs: the block begins when they have the thread's stream and state.
+    """
     watchers = Watchers()
     tasks = []
-    for watcher in watchers.each:
-        told = watch(source, *thread_id, **{"options": Options(protocol_version=protocol(watcher.version)), **how})
-        tasks.append(asyncio.create_task(watcher.hear(told)))
+    async with _looked(source, *thread_id, times=len(watchers.each)):
+        for watcher in watchers.each:
+            told = watch(source, *thread_id, **{"options": Options(protocol_version=protocol(watcher.version)), **how})
+            tasks.append(asyncio.create_task(watcher.hear(told)))
     try:
         yield watchers
     finally:
@@ -156,6 +164,39 @@ async def watching(source: Any, *thread_id: str, **how: Any) -> AsyncIterator[Wa
         said = await asyncio.gather(*tasks, return_exceptions=True)
     assert not [error for error in said if isinstance(error, Exception)], said
     assert not [task for task in asyncio.all_tasks() if _is_ours(task)]
+
+
+@asynccontextmanager
+async def _looked(source: Any, *thread_id: str, times: int) -> AsyncIterator[None]:
+    """At its end waits for the answers of so many first looks at an idle thread: a run that is started then is on the
+    stream from its first event on."""
+    if not (isinstance(source, LangGraphClient) and thread_id and await _is_idle(source, *thread_id)):
+        yield
+        return
+    place = f"/threads/{thread_id[0]}"
+    answers: Counter[str] = Counter()
+    has_come = asyncio.Event()
+
+    async def count(answer: httpx.Response) -> None:
+        answers[answer.request.url.path] += 1
+        if all(answers[place + rest] >= times for rest in ("/stream", "/runs", "/state")):
+            has_come.set()
+
+    hooks = source.http.client.event_hooks
+    source.http.client.event_hooks = {**hooks, "response": [*hooks["response"], count]}
+    try:
+        yield
+        async with asyncio.timeout(WITHIN):
+            await has_come.wait()
+    finally:
+        source.http.client.event_hooks = hooks
+
+
+async def _is_idle(client: LangGraphClient, thread_id: str) -> bool:
+    try:
+        return (await client.threads.get(thread_id))["status"] != "busy"
+    except NotFoundError:
+        return False
 
 
 def _is_ours(task: "asyncio.Task[Any]") -> bool:
