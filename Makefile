@@ -9,7 +9,8 @@
 #   make test-browser    the pages of examples/copilotkit in Chromium, against a real server; each leaves a picture in
 #                        test-artefacts
 #   make bench           the benchmark, the peer beside it (ARGS='--only replay': a part of it)
-#   make test-all        make test, test-services, fuzz, mutants and test-versions: some hours
+#   make test-all        make test, test-services, sweep, fuzz, mutants and test-versions: some hours
+#   make sweep           what make test tests on some cases, on all: every cut of every recording, every form
 #   make fuzz            the property tests, long and each time with other examples
 #   make test-versions   pytest on the oldest versions pyproject.toml admits, on some between, and on the newest
 #   make mutants         undoes each repair and makes 60 seeded mutations, and says which tests notice; an hour or so
@@ -52,7 +53,7 @@ AEGRA_PYTHON := $(shell for name in python3.12 python3.13 python3.14 python3 \
 POSTGRES := $(or $(shell command -v initdb),$(wildcard /usr/lib/postgresql/*/bin/initdb))
 AEGRA := $(if $(and $(AEGRA_PYTHON),$(POSTGRES)),.venv-aegra/.ready)
 
-.PHONY: demo test test-services test-all lint types unit services client test-browser chromium aegra bench fuzz mutants golden \
+.PHONY: demo test test-services test-all lint types unit services client test-browser chromium aegra bench sweep fuzz mutants golden \
 	test-versions test-oldest test-middle test-newest run-bench node clean FORCE
 .NOTPARALLEL:
 .DEFAULT_GOAL := test
@@ -64,7 +65,7 @@ test: lint types unit client
 
 test-services: services test-browser
 
-test-all: test test-services fuzz mutants test-versions
+test-all: test test-services sweep fuzz mutants test-versions
 
 lint: $(VENV)/.dev
 	$(RUN) -m ruff check .
@@ -76,11 +77,14 @@ types: $(VENV)/.dev
 
 # test-versions replaces the choice of tests by its own.
 unit: $(VENV)/.dev $(NODE_MODULES)
-	$(PYTEST) --numprocesses $(WORKERS) --dist loadfile -m 'not services' $(PYTEST_ARGS)
+	$(PYTEST) --numprocesses $(WORKERS) --dist loadfile -m 'not services and not sweep' $(PYTEST_ARGS)
 
 services: $(VENV)/.dev $(NODE_MODULES) $(AEGRA)
 	$(if $(AEGRA),,@echo 'no Python >= 3.12 or no PostgreSQL here: the live tests leave Aegra out')
 	$(PYTEST) --numprocesses $(WORKERS) --dist loadfile -m services $(PYTEST_ARGS)
+
+sweep: $(VENV)/.dev $(NODE_MODULES)
+	$(PYTEST) --numprocesses $(WORKERS) --dist loadfile -m sweep --timeout 600 $(PYTEST_ARGS)
 
 fuzz: $(VENV)/.dev $(NODE_MODULES)
 	$(PYTEST) --hypothesis-profile long --timeout 7200 $(PYTEST_ARGS) $(shell grep -rl --include='test_*.py' hypothesis tests)
@@ -123,11 +127,11 @@ test-versions: test-oldest test-middle test-newest
 
 test-oldest:
 	$(MAKE) unit VENV=.venv-oldest INSTALL_FLAGS='--constraint tests/versions/oldest.txt' \
-		PYTEST_ARGS='-p tests.oldest -m "not newest" $(PYTEST_ARGS)'
+		PYTEST_ARGS='-p tests.oldest -m "not newest and not sweep" $(PYTEST_ARGS)'
 
 test-middle:
 	$(MAKE) unit VENV=.venv-middle INSTALL_FLAGS='--constraint tests/versions/middle.txt' \
-		PYTEST_ARGS='-p tests.middle -m "not newest" $(PYTEST_ARGS)'
+		PYTEST_ARGS='-p tests.middle -m "not newest and not sweep" $(PYTEST_ARGS)'
 
 # Brought up to date each time: what was the newest need not be so now.
 test-newest:

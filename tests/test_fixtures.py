@@ -1,19 +1,11 @@
 """Every fixture runs here and ends as it says."""
 
 import pytest
-from _pytest.mark import ParameterSet
 
-from fixtures import FIXTURES, Fixture
+from fixtures import FIXTURES
 from fixtures.fixture import Ends, Turn
 from fixtures.run import Ran, Version, local_parts
-
-
-def _params(*, nested: bool = False) -> list[ParameterSet]:
-    return [
-        pytest.param(fixture, id=name, marks=[pytest.mark.newest] if fixture.newest else [])
-        for name, fixture in FIXTURES.items()
-        if fixture.nested or not nested
-    ]
+from tests.sweeps import one_each
 
 
 def _ends(ran: list[Ran]) -> list[tuple[Ends, str]]:
@@ -24,15 +16,14 @@ def _wanted(turns: tuple[Turn, ...]) -> list[tuple[Ends, str]]:
     return [(turn.ends, turn.error) for turn in turns]
 
 
-@pytest.mark.parametrize("fixture", _params())
-@pytest.mark.parametrize("version", ["v1", "v2"])
-async def test_a_fixture_ends_each_turn_as_it_says(fixture: Fixture, version: Version) -> None:
-    assert _ends(await local_parts(fixture, version)) == _wanted(fixture.turns)
+@pytest.mark.parametrize(("name", "version"), one_each(FIXTURES, ["v1", "v2"]))
+async def test_a_fixture_ends_each_turn_as_it_says(name: str, version: Version) -> None:
+    assert _ends(await local_parts(FIXTURES[name], version)) == _wanted(FIXTURES[name].turns)
 
 
-@pytest.mark.parametrize("fixture", _params(nested=True))
-async def test_a_nested_fixture_ends_the_same_without_subgraphs(fixture: Fixture) -> None:
-    assert _ends(await local_parts(fixture, subgraphs=False)) == _wanted(fixture.turns)
+@pytest.mark.parametrize("name", [name for name, fixture in FIXTURES.items() if fixture.nested])
+async def test_a_nested_fixture_ends_the_same_without_subgraphs(name: str) -> None:
+    assert _ends(await local_parts(FIXTURES[name], subgraphs=False)) == _wanted(FIXTURES[name].turns)
 
 
 async def test_a_fixture_can_be_run_again() -> None:

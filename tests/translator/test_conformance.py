@@ -3,7 +3,7 @@
 One run of the graph feeds a translator per reader: a client version and what its view is known to be.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import pytest
@@ -14,6 +14,7 @@ from fixtures.fixture import Ends
 from fixtures.run import MODES, Conversation, Version, ended
 from tests.agui_client import VERSIONS, AguiClient
 from tests.readers import KNOWN, Reader, Verdicts, judge
+from tests.sweeps import one_each
 
 
 class Form(NamedTuple):
@@ -86,15 +87,14 @@ async def run(
     return raised, ended(seen, raised)
 
 
-def _runs() -> Iterator[tuple[str, str]]:
-    """Each fixture in each form; composed ones in two, because other fixtures run each of their parts in all."""
-    for form in FORMS:
-        for name, fixture in FIXTURES.items():
-            if not fixture.composed or form in ("v1", "more-modes"):
-                yield name, form
+RUNS = [
+    *one_each([name for name, fixture in FIXTURES.items() if not fixture.composed], [*FORMS], always=["v1"]),
+    # other fixtures run each of their parts in all forms
+    *one_each([name for name, fixture in FIXTURES.items() if fixture.composed], ["v1", "more-modes"]),
+]
 
 
-@pytest.mark.parametrize(("name", "form"), [pytest.param(*run, id="-".join(run)) for run in _runs()])
+@pytest.mark.parametrize(("name", "form"), RUNS)
 async def test_clients_end_with_the_checkpoint_and_accept_all(name: str, form: str, agui_client: AguiClient) -> None:
     # the other forms make do with two readers: they differ in nothing the rest differ in
     known = KNOWN if form == "v1" else KNOWN[:2]

@@ -10,6 +10,7 @@ import pytest
 from fixtures import FIXTURES, Turn
 from tests.agui_client import AguiClient
 from tests.readers import STALE, Verdicts
+from tests.sweeps import one_each
 from tests.translator.test_conformance import FORMS, follow
 
 ASKED_AGAIN = [
@@ -29,8 +30,9 @@ def once_more(turn: Turn) -> Turn:
     return replace(turn, input=given)
 
 
-@pytest.mark.parametrize("name", ASKED_AGAIN)
-async def test_stale_clients_end_with_the_checkpoint_and_accept_all(name: str, agui_client: AguiClient) -> None:
+@pytest.mark.parametrize(("name", "known"), one_each(ASKED_AGAIN, [*STALE, "empty", "unknown"]))
+async def test_stale_clients_end_with_the_checkpoint_and_accept_all(
+    name: str, known: str, agui_client: AguiClient
+) -> None:
     turns = FIXTURES[name].turns
-    known = [*STALE, "empty", "unknown"]
-    assert await follow(name, FORMS["v1"], known, agui_client, [*turns, once_more(turns[0])]) == Verdicts()
+    assert await follow(name, FORMS["v1"], [known], agui_client, [*turns, once_more(turns[0])]) == Verdicts()

@@ -7,6 +7,7 @@ import pytest
 from fixtures.recordings import Recording
 from tests.agui_client import VERSIONS, AguiClient
 from tests.readers import KNOWN, Reader, Verdicts, judge
+from tests.sweeps import in_turn
 from tests.translated import BOUNDED, ending
 
 KEPT_BACK = {"question", "secret", "hitl_edited_tool_calls"}
@@ -48,6 +49,12 @@ def follow(turns: list[Recording], client: AguiClient) -> Verdicts:
     return found
 
 
-@pytest.mark.parametrize("thread", BOUNDED)
-def test_clients_end_with_the_checkpoint_and_accept_all(thread: str, agui_client: AguiClient) -> None:
-    assert follow(BOUNDED[thread], agui_client) == Verdicts()
+SOURCES: dict[str, list[str]] = {}
+"""The sources of each fixture's recordings."""
+for thread in BOUNDED:
+    SOURCES.setdefault(thread.split("/")[1], []).append(thread.split("/")[0])
+
+
+@pytest.mark.parametrize(("fixture", "source"), in_turn(SOURCES, always=["platform"]))
+def test_clients_end_with_the_checkpoint_and_accept_all(fixture: str, source: str, agui_client: AguiClient) -> None:
+    assert follow(BOUNDED[f"{source}/{fixture}"], agui_client) == Verdicts()

@@ -5,7 +5,7 @@ One server has them all, each as often as it is run: some of their models rememb
 
 import copy
 import json
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import Any
 
@@ -19,6 +19,7 @@ from fixtures import FIXTURES, Fixture
 from tests.agui_client import VERSIONS
 from tests.live_client import LiveClients
 from tests.serving import Served, served
+from tests.sweeps import one_each
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 LATER = "later"
@@ -49,12 +50,6 @@ UNSAVED = {"interrupt_after_speech": ["Shall I really do it?"]}
 that an interrupt finds displayed; no checkpoint has it until the node returns, so a later client cannot have it."""
 
 
-def each(fixtures: Iterable[Fixture]) -> pytest.MarkDecorator:
-    """A test for each of these fixtures."""
-    marked = [pytest.param(each, id=each.name, marks=[pytest.mark.newest] * each.newest) for each in fixtures]
-    return pytest.mark.parametrize("fixture", marked)
-
-
 def agent_of(fixture: Fixture) -> Agent:
     """The fixture's graph, as an agent."""
     graph = fixture.build(InMemorySaver() if fixture.checkpointed else None)
@@ -81,30 +76,30 @@ def kept(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def server(request: pytest.FixtureRequest) -> AsyncIterator[Served]:
     """A server with all that are asked here: some need newer libraries than are at hand."""
-    given = [item.callspec.params.get("fixture") for item in request.session.items if hasattr(item, "callspec")]
-    asked = {fixture.name for fixture in given if isinstance(fixture, Fixture)}
+    asked = {item.callspec.params.get("name") for item in request.session.items if hasattr(item, "callspec")}
     fixtures = [fixture for fixture in ASKED if fixture.name in asked]
     agents = {f"{fixture.name}-{each}": agent_of(fixture) for fixture in fixtures for each in (*VERSIONS, LATER)}
     async with served(agui_app(agents)) as server:
         yield server
 
 
-@pytest.mark.parametrize("version", VERSIONS)
-@each(fixture for fixture in ASKED if not fixture.composed)
-async def test_a_graph_is_run_without_a_word(server: Served, live: LiveClients, version: str, fixture: Fixture) -> None:
-    agent = await live.agent(f"{server.url}/{fixture.name}-{version}", version=version)
+@pytest.mark.parametrize(("name", "version"), one_each([each.name for each in ASKED if not each.composed], VERSIONS))
+async def test_a_graph_is_run_without_a_word(server: Served, live: LiveClients, name: str, version: str) -> None:
+    fixture = FIXTURES[name]
+    agent = await live.agent(f"{server.url}/{name}-{version}", version=version)
     ended = [(await agent.says(question)) for question in questions(fixture)]
     expected = ["RUN_ERROR" if turn.ends == "error" else "RUN_FINISHED" for turn in fixture.turns][: len(ended)]
     assert [(each.error, each.kinds[-1]) for each in ended] == [(None, kind) for kind in expected]
 
 
-@each(SAVED)
-async def test_who_comes_later_holds_the_same(server: Served, live: LiveClients, fixture: Fixture) -> None:
-    url = f"{server.url}/{fixture.name}-{LATER}"
+@pytest.mark.parametrize("name", [each.name for each in SAVED])
+async def test_who_comes_later_holds_the_same(server: Served, live: LiveClients, name: str) -> None:
+    fixture = FIXTURES[name]
+    url = f"{server.url}/{name}-{LATER}"
     agent = await live.agent(url)
     ended = [(await agent.says(question)) for question in questions(fixture)][-1]
     later = await (await live.agent(url)).connects()
-    watched, unsaved = kept(ended.messages), UNSAVED.get(fixture.name, [])
+    watched, unsaved = kept(ended.messages), UNSAVED.get(name, [])
     assert [each["content"] for each in watched if each["content"] in unsaved] == unsaved
     saved = [each for each in watched if each["content"] not in unsaved]
     assert (kept(later.messages), later.state) == (saved, ended.state)

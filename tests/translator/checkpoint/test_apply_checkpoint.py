@@ -3,7 +3,7 @@
 The end is what the stream alone leads to, and no text on the way is cut or doubled.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -22,6 +22,7 @@ from fixtures.recordings import Recording, as_json
 from tests.agui_client import VERSIONS, AguiClient
 from tests.examples import examples
 from tests.random_streams import Scenario, scenarios
+from tests.sweeps import CHOSEN, Choice, one_each
 from tests.translated import ending
 from tests.translator.client.test_joining import TURNS
 from tests.translator_runs import Event, TranslatorRun, options_for, view_for
@@ -329,7 +330,7 @@ def compared(telling: TranslatorRun, key: str | None) -> tuple[list[Any], Any]:
 
 
 def check(
-    parts: list[Any], cuts: list[int], version: str, key: str | None, last: Any, *, is_ambiguous: bool = False
+    parts: list[Any], cuts: Sequence[int], version: str, key: str | None, last: Any, *, is_ambiguous: bool = False
 ) -> list[TranslatorRun]:
     """`is_ambiguous`: which chunk is whose may not be known before the messages are stored."""
     every = root_values(parts)
@@ -352,20 +353,20 @@ def check(
     return found
 
 
-def some_cuts(count: int) -> list[int]:
-    return sorted({*range(0, count, max(1, count // 12)), count})
-
-
-def told_turn(recording: Recording, version: str) -> list[TranslatorRun]:
+def of_recorded_turn(recording: Recording, version: str, chosen: Choice) -> list[TranslatorRun]:
     parts = list(recording.parts)
-    return check(parts, some_cuts(len(parts)), version, recording.about["messages_key"], ending(recording))
+    cuts = chosen(range(len(parts) + 1), f"{recording.name} {version}")
+    return check(parts, cuts, version, recording.about["messages_key"], ending(recording))
 
 
-@pytest.mark.parametrize("version", VERSIONS)
-@pytest.mark.parametrize("thread", [name for name, turns in TURNS.items() if not FIXTURES[turns[0].fixture].composed])
-def test_recorded_runs_lead_to_the_same_end(thread: str, version: str, agui_client: AguiClient) -> None:
+NOT_COMPOSED = [name for name, turns in TURNS.items() if not FIXTURES[turns[0].fixture].composed]
+
+
+@CHOSEN
+@pytest.mark.parametrize(("thread", "version"), one_each(NOT_COMPOSED, VERSIONS))
+def test_recorded_runs_lead_to_the_same_end(thread: str, version: str, chosen: Choice, agui_client: AguiClient) -> None:
     for recording in TURNS[thread]:
-        tellings = told_turn(recording, version)
+        tellings = of_recorded_turn(recording, version, chosen)
         for telling in tellings[:: max(1, len(tellings) // 3)]:
             answer = agui_client.play(telling.events, version=version)
             assert (answer.error, answer.warnings) == (None, [])

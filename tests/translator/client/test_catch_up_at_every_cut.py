@@ -17,6 +17,7 @@ from tests.agui_client import VERSIONS, AguiClient, Answer, protocol
 from tests.event_streams import streams
 from tests.event_values import messages
 from tests.examples import examples
+from tests.sweeps import CHOSEN, Choice
 from tests.translator.client.test_catch_up_of_a_fresh_client_at_every_cut import assert_same, by_id, viewed
 from tests.translator.client.test_joining import EVERY, Run, anew, earlier, runs, view_after
 from tests.translator.client.test_view_equals_client import canonical
@@ -220,7 +221,7 @@ def test_an_up_to_date_reader_on_a_new_stream_gets_what_is_open(version: str, ev
 
 
 def recorded_runs_lead_to_the_same_end(run: Run, version: str) -> None:
-    for number, cut in enumerate(run.cuts):
+    for number, cut in run.chosen:
         for read in [*earlier(run.cuts, number), cut]:
             for present in (read.view, anew(read.view, version=version)):
                 caught = view_after(present, cut.view.catch_up(present))
@@ -247,9 +248,10 @@ def the_real_client_is_caught_up_with_recorded_runs(run: Run, version: str, agui
             assert (run.name, at, answer.state) == (run.name, at, run.end.state)
 
 
+@CHOSEN
 @EVERY
-def test_readers_of_recorded_runs_are_caught_up(thread: str, agui_client: AguiClient) -> None:
+def test_readers_of_recorded_runs_are_caught_up(thread: str, chosen: Choice, agui_client: AguiClient) -> None:
     for version in VERSIONS:
-        for run in runs(thread, version):
+        for run in runs(thread, version, chosen):
             recorded_runs_lead_to_the_same_end(run, version)
             the_real_client_is_caught_up_with_recorded_runs(run, version, agui_client)

@@ -1,10 +1,10 @@
 """A reader that joins a translated recording at any cut, or falls behind there, ends with what the whole stream leaves.
 
 `ClientView` stands for the client at every cut (that it is the client is proven elsewhere), the real clients are asked
-at three. Cuts after a part without events are the cut before.
+at three. Cuts after a part without events are the cut before. Which cuts are looked at: see `tests/sweeps.py`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ import pytest
 from langgraph_agui.translator import ClientView
 
 from tests.agui_client import VERSIONS, AguiClient, Answer
+from tests.sweeps import CHOSEN, Choice
 from tests.translated import BOUNDED, translated
 from tests.translator_runs import Event, TranslatorRun, view_for
 
@@ -36,13 +37,17 @@ class Run:
     events: list[Event]
     cuts: list[Cut]
     end: ClientView
+    chosen: Sequence[tuple[int, Cut]]
+    """The cuts that are looked at, with their places."""
 
 
-def runs(thread: str, version: str, *, known: bool = True) -> Iterator[Run]:
+def runs(thread: str, version: str, chosen: Choice, *, known: bool = True) -> Iterator[Run]:
     """The turns of a thread, one after the other, for one client, whose view is known or not."""
     for turn in translated(thread, version, known=known):
-        telling = turn.telling
-        yield Run(turn.recording.name, turn.begun, telling.events, list(cuts(telling, turn.views[:-1])), telling.view)
+        telling, name = turn.telling, turn.recording.name
+        found = list(cuts(telling, turn.views[:-1]))
+        looked_at = chosen(list(enumerate(found)), f"{name} {version}")
+        yield Run(name, turn.begun, telling.events, found, telling.view, looked_at)
 
 
 def cuts(telling: TranslatorRun, views: list[ClientView]) -> Iterator[Cut]:
@@ -84,41 +89,39 @@ EVERY = pytest.mark.parametrize("thread", TURNS)
 
 
 def an_empty_client_that_joins_at_any_cut(run: Run, version: str) -> None:
-    for number, cut in enumerate(run.cuts):
+    for number, cut in run.chosen:
         joined = view_after(view_for(version, [], {}), cut.view.catch_up(), cut.after)
         assert (run.name, number, joined.messages) == (run.name, number, run.end.messages)
         assert (run.name, number, joined.state) == (run.name, number, run.end.state)
 
 
 def an_up_to_date_client_that_joins_at_any_cut(run: Run, version: str) -> None:
-    for number, cut in enumerate(run.cuts):
+    for number, cut in run.chosen:
         joined = view_after(anew(cut.view, version=version), cut.view.catch_up(), cut.after)
         assert (run.name, number, joined.messages) == (run.name, number, run.end.messages)
         assert (run.name, number, joined.state) == (run.name, number, run.end.state)
 
 
 def a_stale_client_that_joins_at_any_later_cut(run: Run, version: str) -> None:
-    for number, cut in enumerate(run.cuts):
+    for number, cut in run.chosen:
         for known in earlier(run.cuts, number):
             joined = view_after(anew(known.view, version=version), cut.view.catch_up(), cut.after)
             assert (run.name, number, contents(joined)) == (run.name, number, contents(run.end))
 
 
 def a_reader_whose_backlog_is_dropped_before_any_cut(run: Run, version: str) -> None:
-    for number, cut in enumerate(run.cuts):
+    for number, cut in run.chosen:
         for read in earlier(run.cuts, number):
             joined = view_after(read.view, cut.view.catch_up(read.view.open), cut.after)
             assert (run.name, number, contents(joined)) == (run.name, number, contents(run.end))
             assert not joined.live
 
 
-@EVERY
-def test_an_empty_client_that_joins_a_run_of_an_unknown_reader(thread: str) -> None:
-    for run in runs(thread, "1.0.0", known=False):
-        is_complete = run.end.outcome is not None and run.end.knows_messages and run.end.knows_state
-        for number, cut in enumerate(run.cuts if is_complete else ()):
-            joined = view_after(view_for("1.0.0", [], {}), cut.view.catch_up(), cut.after)
-            assert (run.name, number, contents(joined)) == (run.name, number, contents(anew(run.end, version="1.0.0")))
+def an_empty_client_that_joins_a_run_of_an_unknown_reader(run: Run, version: str) -> None:
+    is_complete = run.end.outcome is not None and run.end.knows_messages and run.end.knows_state
+    for number, cut in run.chosen if is_complete else ():
+        joined = view_after(view_for(version, [], {}), cut.view.catch_up(), cut.after)
+        assert (run.name, number, contents(joined)) == (run.name, number, contents(anew(run.end, version=version)))
 
 
 def streams(run: Run, version: str, at: int) -> Iterator[tuple[str, list[Event], ClientView]]:
@@ -139,12 +142,15 @@ def the_real_client_joins_as_its_view_does(run: Run, version: str, client: AguiC
             assert (where, contents(answer)) == (where, contents(run.end))
 
 
+@CHOSEN
 @EVERY
-def test_clients_that_join_at_any_cut(thread: str, agui_client: AguiClient) -> None:
+def test_clients_that_join_at_any_cut(thread: str, chosen: Choice, agui_client: AguiClient) -> None:
     for version in VERSIONS:
-        for run in runs(thread, version):
+        for run in runs(thread, version, chosen):
             an_empty_client_that_joins_at_any_cut(run, version)
             an_up_to_date_client_that_joins_at_any_cut(run, version)
             a_stale_client_that_joins_at_any_later_cut(run, version)
             a_reader_whose_backlog_is_dropped_before_any_cut(run, version)
             the_real_client_joins_as_its_view_does(run, version, agui_client)
+    for run in runs(thread, VERSIONS[0], chosen, known=False):
+        an_empty_client_that_joins_a_run_of_an_unknown_reader(run, VERSIONS[0])
