@@ -11,6 +11,8 @@ from ag_ui.core import RunAgentInput
 
 OnDisconnect = Literal["continue", "cancel"]
 """What becomes of a run when its last reader leaves."""
+OnCancel = Literal["discard", "save"]
+"""What becomes of the text that a run has emitted and not stored when it is stopped."""
 Busy = Literal["reject", "queue", "cancel"]
 """What becomes of a run that is to start on a thread on which one is running: it is refused, it waits, or it takes the
 other's place. On a platform the multitask strategies `reject`, `enqueue` and `interrupt`."""
@@ -42,6 +44,14 @@ ALL: Final = "all"
 Prepare = Callable[[RunAgentInput], Prepared | Awaitable[Prepared]]
 
 
+_CHOICES: Final = (
+    ("busy", Busy),
+    ("shortened", Shortened),
+    ("on_disconnect", OnDisconnect),
+    ("on_cancel", OnCancel),
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Intake:
     """What is accepted from a client, and how its runs are started. Raises `ValueError` for an unknown choice.
@@ -70,6 +80,9 @@ class Intake:
     `on_disconnect`: What happens to a run when its last reader leaves, and to a queued input when its client does.
         `continue`: both stay, and the input runs when its turn comes. `cancel`: the run is cancelled, and the input
         leaves the queue.
+    `on_cancel`: What happens to the text that a run has emitted and not stored when it is stopped. `discard`: the
+        client has it until it loads the thread again, or runs it. `save`: it is written to the thread, as the node that
+        was running, so that the next run has it too. For a graph of this process; not on a platform.
     `dispatched_events`: Whether what nodes and tools send with LangChain's `adispatch_custom_event` is emitted: as
         `CUSTOM`, and messages, tool calls and state that they send under the names of `ag-ui-langgraph` or CopilotKit
         (`manually_emit_message`, ...) as such. A callback handler is added to the config of each run. For a graph of
@@ -86,10 +99,11 @@ class Intake:
     shortened: Shortened = "continue"
     on_cancelled: Callable[[Any], Any] | None = None
     on_disconnect: OnDisconnect = "continue"
+    on_cancel: OnCancel = "discard"
     dispatched_events: bool = False
 
     def __post_init__(self) -> None:
-        for name, kind in (("busy", Busy), ("shortened", Shortened), ("on_disconnect", OnDisconnect)):
+        for name, kind in _CHOICES:
             if getattr(self, name) not in get_args(kind):
                 raise ValueError(f"{name}: expected one of {get_args(kind)}, got {getattr(self, name)!r}")
         if unknown := sorted(set(self.roles) - ROLES):

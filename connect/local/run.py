@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Hashable, Iterable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Hashable, Iterable
 from concurrent.futures import Future
 from contextlib import ExitStack, aclosing, suppress
 from datetime import UTC, datetime
@@ -57,6 +57,9 @@ CANCEL_WAIT: Final = 10.0
 
 _PARTS_PER_TURN: Final = 64
 """Parts after which readers get a turn of the event loop."""
+
+Save = Callable[[ClientView], Awaitable[None]]
+"""Saves what was emitted of a run that was cancelled."""
 
 _log = logging.getLogger(__name__)
 
@@ -111,11 +114,16 @@ class Run:
         self._seconds: float | None = None
         self._mark = object()
         self._returning: asyncio.Task[None] | None = None
+        self._save: Save | None = None
         self._timer: asyncio.TimerHandle | None = None
 
-    def begin(self, parts: AsyncIterator[Any], number: int, timeout: float | None = None) -> None:
+    def begin(
+        self, parts: AsyncIterator[Any], number: int, timeout: float | None = None, save: Save | None = None
+    ) -> None:
         """Begins the run, whose thread is claimed. `parts`: the graph's stream. `number`: see `number`. `timeout`:
-        seconds after which the run is stopped and fails."""
+        seconds after which the run is stopped and fails. `save`: called when it was cancelled and its graph has
+        stopped, before the thread is free."""
+        self._save = save
         self._event_log.run = number
         loop = asyncio.get_running_loop()
         if timeout is not None:
@@ -319,18 +327,25 @@ class Run:
     def _free(self) -> None:
         """Frees the thread, when the last synchronous function has returned."""
         running = [] if isinstance(self.ending, Finished) else running_functions(self._mark)
-        if not running:
+        saves = self._save if isinstance(self.ending, Cancelled) else None
+        if not running and saves is None:
             self._end()
             return
-        _log.warning("The run has ended, and %d synchronous functions still run (%s).", len(running), self.label)
-        self._returning = asyncio.get_running_loop().create_task(self._returned(running))
+        if running:
+            _log.warning("The run has ended, and %d synchronous functions still run (%s).", len(running), self.label)
+        self._returning = asyncio.get_running_loop().create_task(self._returned(running, saves))
         self._returning.add_done_callback(lambda _: self._end())
 
-    async def _returned(self, functions: list[Future[Any]]) -> None:
+    async def _returned(self, functions: list[Future[Any]], save: Save | None) -> None:
         waiting = [asyncio.wrap_future(function) for function in functions]
         for result in await asyncio.gather(*waiting, return_exceptions=True):
             if isinstance(result, BaseException):
                 _log.warning("A synchronous function raised after its run (%s).", self.label, exc_info=result)
+        try:
+            if save is not None:
+                await save(self.view)
+        except Exception:  # whatever the checkpointer raises, or an edge of the graph
+            _log.exception("What the run had emitted could not be saved (%s).", self.label)
 
     def _end(self) -> None:
         self._seconds = self._now() - self._started

@@ -12,6 +12,7 @@ import logging
 import weakref
 from collections.abc import Callable, Coroutine, Hashable, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from types import TracebackType
 from typing import Any, Final, NamedTuple, TypeVar, get_args
 
@@ -28,7 +29,7 @@ from ..errors import (
     ThreadNotFoundError,
     log_context,
 )
-from ..inputs.intake import OnDisconnect
+from ..inputs.intake import OnCancel, OnDisconnect
 from ..run_outcome import Subgraph
 from .active_run import ThreadKey
 from .checkpointers import check_saver, has_checkpointer
@@ -37,6 +38,7 @@ from .dispatched import with_dispatched, with_handler
 from .feed import Feed
 from .memory_store import MemoryRunStore
 from .owners import Owners
+from .partial_messages import save_partial_messages
 from .poller import Pollers
 from .run import CANCEL_WAIT, Run
 from .run_store import RunStore
@@ -116,10 +118,11 @@ class Runs:
         waiting: Iterable[Subgraph] = (),
         stamp: Mapping[str, Any] | None = None,
         dispatched_events: bool = False,
+        on_cancel: OnCancel = "discard",
     ) -> Run:
         """Starts a run that does not depend on its readers; see `start`. `parent_run_id`: as in `RUN_STARTED`.
         `waiting`: the subgraphs in which it continues. `stamp`: the metadata of a thread that it creates; None: its
-        agent's. `dispatched_events`: see `Intake`."""
+        agent's. `dispatched_events`, `on_cancel`: see `Intake`."""
         if not isinstance(graph, Pregel):
             raise TypeError(f"start: expected a compiled graph, got {type(graph).__name__}")
         check_saver(graph)
@@ -148,7 +151,11 @@ class Runs:
         if dispatched_events:
             configured = with_handler(configured)
         parts = graph.astream(input, configured, context=context, stream_mode=_STREAM_MODES, subgraphs=True)
-        run.begin(with_dispatched(parts) if dispatched_events else parts, number, timeout)
+        save = None
+        if on_cancel == "save":
+            before = frozenset(message["id"] for message in (view.messages if view else ()))
+            save = partial(save_partial_messages, graph, configured, options.messages_key, before)
+        run.begin(with_dispatched(parts) if dispatched_events else parts, number, timeout, save)
         return run
 
     def feed(self, thread: ThreadKey) -> Feed:

@@ -227,6 +227,7 @@ class _Submission:
             agent=self._source.agent,
             on_disconnect=self._intake.on_disconnect,
             dispatched_events=self._intake.dispatched_events,
+            on_cancel=self._intake.on_cancel,
             timeout=self._source.timeout,
             context=goes_in.context,
             parent_run_id=self._given.parent_run_id,

@@ -75,8 +75,9 @@ class Platform(PlatformSource):
 
     def check_intake(self, intake: Intake, options: Options | None) -> None:
         """See `Backend`. A platform's graph is requested when an input comes."""
-        if intake.dispatched_events:
-            raise ValueError("dispatched_events: only a run of this process has them, and not one of a platform")
+        if intake.dispatched_events or intake.on_cancel == "save":
+            name = "dispatched_events" if intake.dispatched_events else "on_cancel='save'"
+            raise ValueError(f"{name}: only a run of this process has that, and not one of a platform")
 
     async def submit(
         self,

@@ -11,6 +11,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode
 from langgraph_agui.connect import Intake, Local, Platform, run
+from langgraph_agui.connect.serve import Agent
 from langgraph_sdk import get_client
 
 from tests.agui_client import AguiClient
@@ -123,3 +124,5 @@ async def test_dispatched_events_are_asked_for() -> None:
     assert "CUSTOM" not in [event.type.value async for event in events]
     with pytest.raises(ValueError, match="dispatched_events: only a run of this process"):
         run(Platform(get_client(url="http://localhost:1"), "a"), {**given, "forwardedProps": {}}, intake=SENDS)
+    with pytest.raises(ValueError, match="on_cancel='save': only a run of this process"):
+        Agent(get_client(url="http://localhost:1"), intake=Intake(on_cancel="save"))

@@ -1,0 +1,116 @@
+"""`Intake(on_cancel="save")`: the text that a stopped run had emitted is in its thread, after a reload and for the next
+run."""
+
+import logging
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessage
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph_agui.connect import Intake, Local, Runs, cancel, connect
+
+from fixtures.graphs.speech import speaker
+from fixtures.models import ScriptedModel
+from fixtures.scripts import call, end, text
+from tests.connect.local.test_submit_busy import Asker, asked
+from tests.listening import turns
+from tests.locally import state_of
+from tests.paced import Graph, PacedModel, Point, speaking
+
+SAVES = Intake(on_cancel="save")
+
+
+async def stopped(graph: Graph, point: Point, runs: Runs, intake: Intake = SAVES) -> Asker:
+    """A client that stopped its run at the point."""
+    asker = Asker(Local(graph, runs=runs), asked("hello", "r"), intake)
+    await point.reached.wait()
+    await turns()
+    assert await cancel(Local(graph, runs=runs), "t") == "stopped"
+    await asker.task
+    return asker
+
+
+async def contents(graph: Graph) -> list[str]:
+    return [str(message.content) for message in (await state_of(graph)).values["messages"]]
+
+
+async def reloaded(graph: Graph, runs: Runs) -> tuple[list[str], Any]:
+    """What a client gets that connects: the texts, and the end of the last run."""
+    events = [event.model_dump(by_alias=True) async for event in connect(Local(graph, runs=runs), "t")]
+    snapshot = next(event for event in events if event["type"] == "MESSAGES_SNAPSHOT")
+    return [message["content"] for message in snapshot["messages"]], events[-1]["outcome"]["type"]
+
+
+async def test_the_partial_message_of_a_stopped_run_is_saved_and_the_next_run_has_it() -> None:
+    point = Point()
+    graph = speaking(point, InMemorySaver())
+    async with Runs() as runs:
+        asker = await stopped(graph, point, runs)
+        emitted = next(event["messageId"] for event in asker.events if event["type"] == "TEXT_MESSAGE_START")
+        partial = (await state_of(graph)).values["messages"][-1]
+        assert (partial.id, partial.content, partial.tool_calls) == (emitted, "one two ", [])
+        assert await reloaded(graph, runs) == (["hello", "one two "], "cancelled")
+        point.open.set()
+        again = Asker(Local(graph, runs=runs), asked("go on", "r2"), SAVES)
+        await again.task
+    assert await contents(graph) == ["hello", "one two ", "go on", "one two three four"]
+    point = Point()
+    discarding = speaking(point, InMemorySaver())
+    async with Runs() as runs:
+        await stopped(discarding, point, runs, Intake())
+        assert await contents(discarding) == ["hello"]
+
+
+async def test_half_a_tool_call_is_not_saved() -> None:
+    for script, saved in (
+        (text("Let me ") + call("look", {"city": "Paris"}, "c1"), ["hello", "Let me "]),
+        (call("look", {"city": "Paris"}, "c1"), ["hello"]),
+    ):
+        point = Point()
+        model = PacedModel(turns=[script + end()], point=point, half=4)
+        graph = StateGraph(MessagesState).add_node("speak", speaker(model)).add_edge(START, "speak")
+        async with Runs() as runs:
+            compiled = graph.compile(InMemorySaver())
+            asker = await stopped(compiled, point, runs)
+            assert "TOOL_CALL_ARGS" in asker.kinds
+            assert await contents(compiled) == saved
+
+
+async def test_what_finished_beside_it_is_kept_and_the_graph_continues_behind_the_node() -> None:
+    point = Point()
+
+    def note(state: MessagesState) -> dict[str, Any]:
+        return {"messages": [AIMessage("Noted.", id="noted")]}
+
+    below = StateGraph(MessagesState).add_node(
+        "inner", speaker(PacedModel(turns=[text("one two three four") + end()], point=point))
+    )
+    graph = StateGraph(MessagesState).add_node("note", note).add_node("speak", below.add_edge(START, "inner").compile())
+    graph.add_node("after", speaker(ScriptedModel(turns=[text("After.") + end()])))
+    compiled = (
+        graph.add_edge(START, "note").add_edge(START, "speak").add_edge("speak", "after").compile(InMemorySaver())
+    )
+    async with Runs() as runs:
+        await stopped(compiled, point, runs)
+        state = await state_of(compiled)
+    assert sorted(await contents(compiled)) == ["Noted.", "hello", "one two "]
+    assert state.next == ("after",)
+
+
+async def test_a_graph_that_cannot_take_it_is_free_all_the_same(caplog: pytest.LogCaptureFixture) -> None:
+    point = Point()
+    model = PacedModel(turns=[text("one two three four") + end()], point=point)
+
+    def route(state: MessagesState) -> str:
+        raise ValueError("no such way")
+
+    graph = StateGraph(MessagesState).add_node("speak", speaker(model)).add_edge(START, "speak")
+    compiled = graph.add_conditional_edges("speak", route, ["speak"]).compile(InMemorySaver())
+    caplog.set_level(logging.ERROR)
+    async with Runs() as runs:
+        await stopped(compiled, point, runs)
+        assert runs.running == 0
+    assert "What the run had emitted could not be saved" in caplog.text
+    assert "thread 't', run 'r'" in caplog.text
+    assert await contents(compiled) == ["hello"]
