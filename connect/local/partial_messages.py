@@ -40,11 +40,11 @@ async def save_partial_messages(
         await graph.aupdate_state(at, None, as_node=END)
         state = await graph.aget_state(at)
     known = {*before, *message_ids(state.values.get(messages_key) or ())}
-    if node is not None and (unsaved := _unsaved(view, known)):
-        await graph.aupdate_state(at, {messages_key: unsaved}, as_node=node)
+    if node is not None and (missing := _not_stored(view, known)):
+        await graph.aupdate_state(at, {messages_key: missing}, as_node=node)
 
 
-def _unsaved(view: ClientView, known: Collection[str]) -> list[AIMessage]:
+def _not_stored(view: ClientView, known: Collection[str]) -> list[AIMessage]:
     found = [message for message in view.messages if message["role"] == "assistant" and message["id"] not in known]
     own = [each for each in found if "subagentRunId" not in each and "parentToolCallId" not in each.get("metadata", {})]
     return [AIMessage(each["content"], id=each["id"], name=each.get("name")) for each in own if each.get("content")]
