@@ -108,7 +108,7 @@ chromium:
 
 aegra: $(VENV)/.created
 	@echo 'installing Aegra into $(VENV)'
-	@$(INSTALL) --group aegra
+	@$(INSTALL) --group aegra --editable .
 
 # In an environment of its own, for nothing else may depend on the peer.
 bench:

@@ -12,10 +12,8 @@ from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, Human
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
+from langgraph_agui.connect.testing import ScriptedChatModel, tool_call, usage
 from langgraph_agui.translator import STREAM_MODES
-
-from fixtures.models import ScriptedModel
-from fixtures.scripts import call, usage
 
 ASKED = {"messages": [{"role": "user", "content": "Tell me something.", "id": "asked"}]}
 
@@ -42,7 +40,7 @@ def said(tokens: int) -> list[AIMessageChunk]:
 
 def answering(tokens: int) -> Any:
     """One node that asks the model once, with a channel beside the conversation that is only carried along."""
-    model = ScriptedModel(turns=[said(tokens)])
+    model = ScriptedChatModel(turns=[said(tokens)])
 
     async def answer(state: _Laden) -> dict[str, Any]:
         return {"messages": [await model.ainvoke(state["messages"][-1:])]}
@@ -54,8 +52,8 @@ def answering(tokens: int) -> Any:
 def agent(tokens: int) -> Any:
     """`create_agent` with a tool, in two turns: half of the tokens, a call, its result, the other half."""
     half = tokens // 2
-    first = said(half)[:-1] + call("look_up", {"query": "the answer"}, "call-1", pieces=8) + usage(10, half)
-    return create_agent(ScriptedModel(turns=[first, said(half)]), [look_up], checkpointer=InMemorySaver())
+    first = said(half)[:-1] + tool_call("look_up", {"query": "the answer"}, "call-1", fragments=8) + usage(10, half)
+    return create_agent(ScriptedChatModel(turns=[first, said(half)]), [look_up], checkpointer=InMemorySaver())
 
 
 def counting(nodes: int) -> Any:

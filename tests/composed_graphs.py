@@ -20,12 +20,14 @@ from langchain_core.tools import BaseTool, InjectedToolCallId, StructuredTool, t
 from langgraph.config import get_stream_writer
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command, Send, interrupt
+from langgraph_agui.connect.testing import ScriptedChatModel, text, tool_call
+from langgraph_agui.connect.testing.scripts import Script
 from pydantic import BaseModel
 
 from fixtures.fixture import Checkpointer, Graph, user
 from fixtures.graphs.toolbox import add
-from fixtures.models import Script, ScriptedModel, by_answers_of
-from fixtures.scripts import call, end, interleaved, text
+from fixtures.models import by_answers_of
+from fixtures.scripts import end, interleaved
 
 
 @dataclass(frozen=True)
@@ -177,7 +179,7 @@ class Finding(BaseModel):
     found: str
 
 
-class Cycling(ScriptedModel):
+class Cycling(ScriptedChatModel):
     """A model that begins its turns anew when they are over; the ids of its calls are those of `numbered`."""
 
     makes: Callable[[int, str], Script]
@@ -310,12 +312,12 @@ class _Builder:
             ids = (f"call_{at}" if self.plan.numbers_anew else f"{name}-{asked}-{turn}-{at}" for at in count())
             if place < len(rounds):
                 calls = [
-                    call(one, _ARGS.get(one, {"question": f"{name} asks?"}), next(ids), index=at)
+                    tool_call(one, _ARGS.get(one, {"question": f"{name} asks?"}), next(ids), index=at)
                     for at, one in enumerate(rounds[place])
                 ]
                 return text(f"{name} in round {place}. ") + interleaved(*calls) + end("tool_calls")
             if answer == "tool":
-                return call("Finding", {"found": name}, next(ids)) + end("tool_calls")
+                return tool_call("Finding", {"found": name}, next(ids)) + end("tool_calls")
             return text(f'{{"found": "{name}"}}' if answer == "provider" else f"{name} has its answer.") + end()
 
         return Cycling(turns=[], turn_of=by_answers_of(name), makes=makes)
@@ -396,8 +398,8 @@ def _sends(name: str, topics: int) -> Callable[[State], list[Send]]:
     return spread
 
 
-def _said(content: str) -> ScriptedModel:
-    return ScriptedModel(turns=[text(content) + end()], turn_of=lambda messages: 0)
+def _said(content: str) -> ScriptedChatModel:
+    return ScriptedChatModel(turns=[text(content) + end()], turn_of=lambda messages: 0)
 
 
 def _speaking(content: str, *, kept: bool) -> Any:

@@ -4,7 +4,7 @@ Here: `Point`, and small graphs made of it. Never here: anything of ours that is
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Annotated, Any, TypedDict
 
 from langchain_core.messages import AIMessage
@@ -13,10 +13,10 @@ from langgraph.config import get_stream_writer
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.pregel import Pregel
 from langgraph.types import interrupt
+from langgraph_agui.connect.testing import ScriptedChatModel, text
 
 from fixtures.graphs.speech import said, speaker
-from fixtures.models import ScriptedModel
-from fixtures.scripts import end, text
+from fixtures.scripts import end
 
 Graph = Pregel[Any, Any, Any, Any]
 Checkpointer = BaseCheckpointSaver[Any] | None
@@ -42,22 +42,15 @@ class Point:
             raise
 
 
-class PacedModel(ScriptedModel):
-    """A model that waits in the middle of what it says: `half` of its chunks are out when the point is reached."""
-
-    point: Any
-    half: int = 2
-
-    async def before(self, messages: Sequence[Any], place: int) -> None:
-        """The point, before the chunk in the middle."""
-        if place == self.half:
-            await self.point.passing()
+def half_said(point: Point, words: str = "one two three four") -> ScriptedChatModel:
+    """A model that waits at the point when its first two words are out."""
+    return ScriptedChatModel(turns=[[*text(words)[:2], point.passing, *text(words)[2:], *end()]])
 
 
 def speaking(point: Point, checkpointer: Checkpointer = None, words: str = "one two three four") -> Graph:
     """A graph that says a few words, and waits after the second."""
-    model = PacedModel(turns=[text(words) + end()], point=point)
-    return StateGraph(MessagesState).add_node("speak", speaker(model)).add_edge(START, "speak").compile(checkpointer)
+    node = speaker(half_said(point, words))
+    return StateGraph(MessagesState).add_node("speak", node).add_edge(START, "speak").compile(checkpointer)
 
 
 def waiting(point: Point, checkpointer: Checkpointer = None) -> Graph:
@@ -97,7 +90,7 @@ class _Topic(TypedDict):
 
 def without_messages(point: Point) -> Graph:
     """A graph that has no messages, whose model speaks all the same; it waits in mid-sentence."""
-    model = PacedModel(turns=[text("one two three four") + end()], point=point)
+    model = half_said(point)
 
     async def write(state: _Topic) -> Mapping[str, Any]:
         answer = await model.ainvoke(state["topic"])

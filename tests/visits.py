@@ -8,10 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from langgraph_agui.connect.testing import tool_call
+from langgraph_agui.connect.testing.scripts import tokens
 from langgraph_agui.translator import ClientView
 
 from fixtures.gated import ARGS, CALL_ID, FIRST, INSIDE, LEFT, RIGHT, SECOND
-from fixtures.scripts import call, tokens
 
 from .agui_client import VERSIONS
 from .backend import Backend
@@ -97,7 +98,7 @@ def _is_called(place: int, view: ClientView) -> bool:
     if place == 0:
         return view.knows_messages
     said = any(each.get("content") == "Looking." for each in view.messages)
-    pieces = call("look_up", ARGS, CALL_ID, pieces=6)[: place - 1]
+    pieces = tool_call("look_up", ARGS, CALL_ID, fragments=6)[: place - 1]
     wanted = "".join(piece.tool_call_chunks[0]["args"] or "" for piece in pieces)
     calls = [each for message in view.messages for each in message.get("toolCalls") or ()]
     return said and ([each["function"]["arguments"] for each in calls] == [wanted] if pieces else not calls)

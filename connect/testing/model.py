@@ -17,7 +17,7 @@ from langchain_core.language_models.chat_models import agenerate_from_stream, ge
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 
-from .scripts import Step, steps
+from .scripts import Script, steps
 
 
 def by_answers(messages: Sequence[BaseMessage]) -> int:
@@ -52,7 +52,7 @@ class ScriptedChatModel(BaseChatModel):
         """Itself: the turns have their calls already."""
         return self
 
-    def script(self, messages: Sequence[BaseMessage]) -> Sequence[Step]:
+    def script(self, messages: Sequence[BaseMessage]) -> Script:
         """The steps of the turn that answers these messages."""
         return list(steps(self.turns[min(self.turn_of(messages), len(self.turns) - 1)]))
 

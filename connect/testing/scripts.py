@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from typing import Any, Literal
 
 from langchain_core.messages import AIMessageChunk
@@ -18,6 +18,8 @@ from langchain_core.messages.tool import tool_call_chunk
 Chunks = list[AIMessageChunk]
 Step = AIMessageChunk | Exception | Callable[[], Awaitable[object]]
 """One step of a turn: a chunk, an exception that is raised, or what is called and awaited (a `Pause`)."""
+Script = Sequence[Step]
+"""The steps of a turn, in order."""
 Turn = str | Step | Iterable["Turn"]
 """What a model answers with."""
 

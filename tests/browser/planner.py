@@ -15,20 +15,21 @@ from typing import Annotated, Any, Literal
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.types import interrupt
+from langgraph_agui.connect.testing import text, tool_call
 
 from fixtures.fixture import Checkpointer, Graph
 from fixtures.gated import GatedModel
-from fixtures.scripts import call, end, text
+from fixtures.scripts import end
 
 STOPS = {"Belém Tower": {"at": "09:30", "cost": 10}, "Ribeira Market": {"at": "12:15", "cost": 25}}
 _BROKEN = ValueError("the booking office is closed")
 
 _TURNS: dict[str, list[Any]] = {
     "talk": [*text("One two three four five six seven eight."), *end()],
-    "plan": [*text("Let me see. "), *call("add_stop", {"name": "Belém Tower"}, "call-stop"), *end("tool_calls")],
-    "more": [*text("And then? "), *call("add_stop", {"name": "Ribeira Market"}, "call-more"), *end("tool_calls")],
+    "plan": [*text("Let me see. "), *tool_call("add_stop", {"name": "Belém Tower"}, "call-stop"), *end("tool_calls")],
+    "more": [*text("And then? "), *tool_call("add_stop", {"name": "Ribeira Market"}, "call-more"), *end("tool_calls")],
     "planned": [*text("It is in the plan."), *end()],
-    "map": [*text("Look here. "), *call("show_on_map", {"place": "Belém Tower"}, "call-map"), *end("tool_calls")],
+    "map": [*text("Look here. "), *tool_call("show_on_map", {"place": "Belém Tower"}, "call-map"), *end("tool_calls")],
     "mapped": [*text("You can see it on the map."), *end()],
     "booked": [*text("It is booked for you now."), *end()],
     "refused": [*text("It is not booked."), *end()],

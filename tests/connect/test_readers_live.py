@@ -15,13 +15,13 @@ from langgraph_agui.connect.local.active_run import ThreadKey
 from langgraph_agui.connect.local.event_log import MOST, MOST_BYTES
 from langgraph_agui.connect.local.run import Run
 from langgraph_agui.connect.local.runs import Runs
+from langgraph_agui.connect.testing import ScriptedChatModel, text
 from langgraph_agui.translator import ClientView, Options, Translator
 
 from fixtures import FIXTURES, Fixture
 from fixtures.graphs.speech import speaker
-from fixtures.models import ScriptedModel
 from fixtures.run import Conversation
-from fixtures.scripts import end, text
+from fixtures.scripts import end
 from tests.agui_client import VERSIONS, AguiClient, protocol
 from tests.listening import Listener, held, turns
 from tests.paced import HELLO, Graph, on
@@ -91,7 +91,7 @@ LENGTH = 6_000
 def _fast() -> Graph:
     """A graph that says 6,000 things as fast as it can."""
     words = " ".join(f"word-{number}" for number in range(CHUNKS))
-    answer = speaker(ScriptedModel(turns=[text(words) + end()]))
+    answer = speaker(ScriptedChatModel(turns=[text(words) + end()]))
 
     async def tell(state: MessagesState) -> dict[str, Any]:
         write = get_stream_writer()

@@ -10,10 +10,10 @@ from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph_agui.connect import Intake, Local, RunConflictError, Runs, RunSummary, cancel, run, start
+from langgraph_agui.connect.testing import ScriptedChatModel, text
 
 from fixtures.graphs.speech import speaker
-from fixtures.models import ScriptedModel
-from fixtures.scripts import end, text
+from fixtures.scripts import end
 from tests.connect.local.test_runs import Cleaning
 from tests.connect.local.test_submit_busy import asked
 from tests.listening import Listener, turns, until
@@ -53,7 +53,7 @@ async def test_a_runs_start_readers_and_end_are_in_the_log_and_its_end_in_the_ho
 ) -> None:
     caplog.set_level(logging.INFO, LOGGER)
     summaries: list[RunSummary] = []
-    model = ScriptedModel(turns=[text("At once.") + end(spent=7, said=3)])
+    model = ScriptedChatModel(turns=[text("At once.") + end(input_tokens=7, output_tokens=3)])
     graph = StateGraph(MessagesState).add_node("speak", speaker(model)).add_edge(START, "speak").compile()
     async with Runs(on_run_end=summaries.append) as runs:
         first = await runs.start(graph, HELLO, on("t"), run_id="r", agent="a")

@@ -14,10 +14,10 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import interrupt
 from langgraph_agui.connect import Local, Runs, cancel
+from langgraph_agui.connect.testing import ScriptedChatModel, text, tool_call
 from langgraph_agui.translator import Options
 
-from fixtures.models import ScriptedModel
-from fixtures.scripts import call, end, text
+from fixtures.scripts import end
 from tests import paced
 from tests.agui_client import VERSIONS, AguiClient
 from tests.chats import ON, Graph, asking, asking_then_failing_once, said, stopping
@@ -78,9 +78,11 @@ def approving(*allowed: DecisionType, calls: int = 1, **how: Any) -> tuple[Graph
         return "deleted"
 
     asked = [
-        each for place in range(calls) for each in call("delete", {"name": f"n{place}"}, f"call-{place}", index=place)
+        each
+        for place in range(calls)
+        for each in tool_call("delete", {"name": f"n{place}"}, f"call-{place}", index=place)
     ]
-    model = ScriptedModel(turns=[[*asked, *end("tool_calls")], [*text("Left."), *end()]])
+    model = ScriptedChatModel(turns=[[*asked, *end("tool_calls")], [*text("Left."), *end()]])
     approval = HumanInTheLoopMiddleware(interrupt_on={"delete": {"allowed_decisions": [*allowed]}}, **how)
     graph: Any = create_agent(model, [delete], middleware=[approval], checkpointer=InMemorySaver())
     return graph, called

@@ -11,11 +11,11 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 from langgraph_agui.connect.serve import Agent
 from langgraph_agui.connect.serve.capabilities import capabilities, described
+from langgraph_agui.connect.testing import ScriptedChatModel
 from langgraph_agui.translator import Options
 from langgraph_sdk import get_client
 
 from fixtures.gated import GATED, look_up
-from fixtures.models import ScriptedModel
 
 KEPT = InMemorySaver()
 
@@ -25,7 +25,7 @@ class FrontEnd(AgentState[Any]):
 
 
 def agent(**how: Any) -> Any:
-    return create_agent(ScriptedModel(turns=[[]]), **{"checkpointer": KEPT, **how})
+    return create_agent(ScriptedChatModel(turns=[[]]), **{"checkpointer": KEPT, **how})
 
 
 def seen(source: Any, *path: str, **how: Any) -> Any:
@@ -96,7 +96,7 @@ def test_deep_agents_delegate() -> None:
         warnings.simplefilter("ignore")
         from deepagents import create_deep_agent
 
-        graph = create_deep_agent(model=ScriptedModel(turns=[[]]), checkpointer=KEPT)
+        graph = create_deep_agent(model=ScriptedChatModel(turns=[[]]), checkpointer=KEPT)
     assert seen(graph, "multiAgent") == {"supported": True, "delegation": True}
     assert seen(agent(tools=[look_up]), "multiAgent") is None
 

@@ -12,12 +12,12 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph_agui.connect import Intake
 from langgraph_agui.connect.serve import Agent, Limits, agui_app
+from langgraph_agui.connect.testing import ScriptedChatModel, text
 from starlette.applications import Starlette
 from starlette.routing import Mount
 
 from fixtures.gated import ARGS, CALL_ID, FIRST, FOUND, GATED, SECOND
-from fixtures.models import ScriptedModel
-from fixtures.scripts import end, text
+from fixtures.scripts import end
 from tests.agui_client import VERSIONS
 from tests.chats import Graph, calling, counting, failing_once
 from tests.gates import Gates
@@ -43,7 +43,7 @@ def thinking() -> Graph:
     thoughts = [
         AIMessageChunk(content="", additional_kwargs={"reasoning_content": each}) for each in ("Let ", "me ", "see.")
     ]
-    model = ScriptedModel(turns=[[*thoughts, *text("Seen it all."), *end()]])
+    model = ScriptedChatModel(turns=[[*thoughts, *text("Seen it all."), *end()]])
 
     async def think(state: MessagesState) -> dict[str, Any]:
         return {"messages": [await model.ainvoke(state["messages"])]}

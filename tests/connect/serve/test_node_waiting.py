@@ -8,10 +8,10 @@ from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph_agui.connect.serve import Agent, agui_app
+from langgraph_agui.connect.testing import ScriptedChatModel, text, tool_call
 from langgraph_agui.translator import Options
 
-from fixtures.models import ScriptedModel
-from fixtures.scripts import call, end, text
+from fixtures.scripts import end
 from tests.agui_client import VERSIONS
 from tests.chats import Graph, asking, asking_then_failing_once, stopping
 from tests.live_client import LiveClients
@@ -31,9 +31,9 @@ def approving() -> tuple[Graph, list[str]]:
         called.append(name)
         return "deleted"
 
-    asks, says = [*call("delete", {"name": "all"}, "call-1"), *end("tool_calls")], [*text("That is it."), *end()]
+    asks, says = [*tool_call("delete", {"name": "all"}, "call-1"), *end("tool_calls")], [*text("That is it."), *end()]
     approval = HumanInTheLoopMiddleware(interrupt_on={"delete": True})
-    model = ScriptedModel(turns=[asks, says])
+    model = ScriptedChatModel(turns=[asks, says])
     graph: Any = create_agent(model, [delete], middleware=[approval], checkpointer=InMemorySaver())
     return graph, called
 

@@ -13,14 +13,15 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command, Send, StateSnapshot, interrupt
 from langgraph_agui.connect import Local
 from langgraph_agui.connect.platform.partial_messages import PartialMessageFilter
+from langgraph_agui.connect.testing import ScriptedChatModel, text, tool_call
 from langgraph_agui.connect.testing.expected import comparable, expected
 from langgraph_agui.translator import STREAM_MODES, ClientView, Translator
 from langgraph_agui.translator.parts.part import read_part
 
 from fixtures.graphs.speech import said, speaker
 from fixtures.graphs.toolbox import add
-from fixtures.models import ScriptedModel, by_tool_results
-from fixtures.scripts import call, end, text
+from fixtures.models import by_tool_results
+from fixtures.scripts import end
 from tests.agui_client import AguiClient
 from tests.chats import ON, Graph
 from tests.chatting import Chat, Event
@@ -31,8 +32,11 @@ APPROVE = {"decisions": [{"type": "approve"}]}
 
 def alice(a: int = 1, name: str = "alice") -> Graph:
     """An agent whose only call needs an approval."""
-    turns = text(f"{name} adds. ") + call("add", {"a": a, "b": 2}, f"call_{name}") + end("tool_calls"), text("Done.")
-    model = ScriptedModel(turns=[turns[0], turns[1] + end()], turn_of=by_tool_results)
+    turns = (
+        text(f"{name} adds. ") + tool_call("add", {"a": a, "b": 2}, f"call_{name}") + end("tool_calls"),
+        text("Done."),
+    )
+    model = ScriptedChatModel(turns=[turns[0], turns[1] + end()], turn_of=by_tool_results)
     graph: Graph = create_agent(model, [add], middleware=[HumanInTheLoopMiddleware({"add": True})], name=name)
     return graph
 

@@ -3,42 +3,34 @@ gets texts from their beginning."""
 
 import asyncio
 import operator
-from collections.abc import Sequence
+from functools import partial
 from typing import Annotated, Any
 
 import pytest
-from langchain_core.messages import BaseMessage, HumanMessage
+from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph, add_messages
 from langgraph_agui.connect.local.backend import Local
 from langgraph_agui.connect.local.runs import Runs
+from langgraph_agui.connect.testing import ScriptedChatModel, text
+from langgraph_agui.connect.testing.scripts import tokens
 from langgraph_agui.translator import Options
 from typing_extensions import TypedDict
 
-from fixtures.models import ScriptedModel
-from fixtures.scripts import end, text, tokens
+from fixtures.scripts import end
 from tests.agui_client import VERSIONS, AguiClient, protocol
 from tests.listening import Listener, until
 from tests.locally import played
 from tests.paced import on
 
 FIRST, SECOND = "One two three four.", "Five six seven."
-SCRIPTS = {sofar: [*text(sofar), *end()] for sofar in (FIRST, SECOND)}
-
-
-class Joined(ScriptedModel):
-    """A model that waits before each chunk until a reader has joined there."""
-
-    joins: Any
-    says: str
-
-    async def before(self, messages: Sequence[BaseMessage], place: int) -> None:
-        """A reader joins, which sees what streamed before this chunk."""
-        await self.joins("".join(tokens(self.says)[:place]))
 
 
 def _says(sofar: str, channel: str, joins: Any) -> Any:
-    model = Joined(turns=[SCRIPTS[sofar]], turn_of=lambda _: 0, joins=joins, says=sofar)
+    """A node whose model waits before each chunk until a reader has joined there, which sees what came before."""
+    words, steps = tokens(sofar), [*text(sofar), *end()]
+    script = [each for at, step in enumerate(steps) for each in (partial(joins, "".join(words[:at])), step)]
+    model = ScriptedChatModel(turns=[script])
 
     async def node(state: Any) -> dict[str, Any]:
         answer = await model.ainvoke([HumanMessage("hi")])
@@ -83,7 +75,7 @@ async def test_at_every_cut_texts_come_from_their_beginning(name: str, version: 
         run = await runs.start(graph, {"topic": "tea"}, on("t"), options=options)
         assert await run.wait() == "finished"
         listeners = await asyncio.gather(*joined)
-    assert len(listeners) == sum(map(len, SCRIPTS.values()))
+    assert len(listeners) == sum(len([*text(each), *end()]) for each in (FIRST, SECOND))
     for listener in listeners:
         answer = played(agui_client, listener, version)
         assert answer.accepted

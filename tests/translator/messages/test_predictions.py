@@ -11,6 +11,7 @@ from langchain.tools import ToolRuntime
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import tool
 from langgraph.types import Command
+from langgraph_agui.connect.testing import ScriptedChatModel, tool_call
 from langgraph_agui.translator import (
     STREAM_MODES,
     Cancelled,
@@ -26,8 +27,6 @@ from langgraph_agui.translator.endings import Ending
 from langgraph_agui.translator.jsonable.partial_json import read_partial
 
 from fixtures.graphs.speech import said
-from fixtures.models import ScriptedModel
-from fixtures.scripts import call
 from fixtures.scripts import end as ends
 from tests.agui_client import AguiClient
 from tests.event_lines import run_fixture
@@ -254,8 +253,8 @@ async def test_a_document_only_grows_until_its_tool_has_written_it() -> None:
             return {"passes": 1}
 
     text = "Once upon a time there was a tree. " * 8
-    model = ScriptedModel(turns=[call("write_document", {"document": text}, "call_1", pieces=12) + ends("tool_calls"),
-                                 said("There it is.").turns[0]])  # fmt: skip
+    writes = tool_call("write_document", {"document": text}, "call_1", fragments=12) + ends("tool_calls")
+    model = ScriptedChatModel(turns=[writes, said("There it is.").turns[0]])
     graph: Any = create_agent(model, [write_document], middleware=[Passing()], state_schema=State)
     run = TranslatorRun(Options(predict_state=(_DOCUMENT,)), ClientView([], {}))
     lengths = []

@@ -13,15 +13,15 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.prebuilt import InjectedState, ToolNode
 from langgraph.types import Command, Send
+from langgraph_agui.connect.testing import ScriptedChatModel, text, tool_call
 from pydantic import BaseModel
 
 from fixtures.fixture import Checkpointer, Graph, user
 from fixtures.graphs.speech import said, speaker
 from fixtures.graphs.subagents import deep, task
 from fixtures.graphs.toolbox import add
-from fixtures.models import ScriptedModel
 from fixtures.run import MODES
-from fixtures.scripts import call, end, text
+from fixtures.scripts import end
 from tests.translator_runs import Event, TranslatorRun, run_parts
 
 SIX = "One two three four five six."
@@ -36,11 +36,11 @@ class Plan(BaseModel):
     steps: int
 
 
-_PLAN = text("I plan this now. ") + call("Plan", {"steps": 3}, "call_plan") + end("tool_calls")
+_PLAN = text("I plan this now. ") + tool_call("Plan", {"steps": 3}, "call_plan") + end("tool_calls")
 
 
 def _calls(name: str, call_id: str, **args: Any) -> Any:
-    return text("I call it now. ") + call(name, args, call_id) + end("tool_calls")
+    return text("I call it now. ") + tool_call(name, args, call_id) + end("tool_calls")
 
 
 def _made(state: MessagesState) -> list[Any]:
@@ -51,14 +51,14 @@ def _made(state: MessagesState) -> list[Any]:
 
 def _planning(*turns: Any) -> Any:
     """An agent whose node `model` returns a tool result: that of structured output."""
-    return create_agent(ScriptedModel(turns=list(turns)), [], response_format=ToolStrategy(Plan))
+    return create_agent(ScriptedChatModel(turns=list(turns)), [], response_format=ToolStrategy(Plan))
 
 
 @tool
 async def ask_planner(question: str) -> str:
     """Asks an agent, which plans by structured output and is asked twice."""
     agent: Any = create_agent(
-        ScriptedModel(turns=[_PRIVATE[:-1] + call("Plan", {"steps": 1}, "call_inner") + end("tool_calls")]),
+        ScriptedChatModel(turns=[_PRIVATE[:-1] + tool_call("Plan", {"steps": 1}, "call_inner") + end("tool_calls")]),
         [],
         response_format=ToolStrategy(Plan),
     )
@@ -70,7 +70,7 @@ async def ask_planner(question: str) -> str:
 @tool
 async def ask_expert(question: str) -> str:
     """Asks another model, which streams."""
-    await ScriptedModel(turns=[_PRIVATE]).ainvoke([user(question)])
+    await ScriptedChatModel(turns=[_PRIVATE]).ainvoke([user(question)])
     return "Asked."
 
 
@@ -82,31 +82,31 @@ def _planner_and_writer(saver: Checkpointer) -> Graph:
 
 
 def _planner_twice(saver: Checkpointer) -> Graph:
-    second = text("I plan once more. ") + call("Plan", {"steps": 4}, "call_plan_2") + end("tool_calls")
+    second = text("I plan once more. ") + tool_call("Plan", {"steps": 4}, "call_plan_2") + end("tool_calls")
     graph = StateGraph(MessagesState)
     graph.add_node("planner", _planning(_PLAN)).add_node("writer", _planning(_PLAN, second))
     graph.add_edge(START, "planner").add_edge("planner", "writer").add_edge("writer", END)
     return graph.compile(checkpointer=saver)
 
 
-def _one(turn: Any) -> ScriptedModel:
-    return ScriptedModel(turns=[turn])
+def _one(turn: Any) -> ScriptedChatModel:
+    return ScriptedChatModel(turns=[turn])
 
 
 def _agent(*turns: Any, tools: Any) -> Callable[[Checkpointer], Graph]:
-    return lambda saver: create_agent(ScriptedModel(turns=list(turns)), tools, checkpointer=saver)
+    return lambda saver: create_agent(ScriptedChatModel(turns=list(turns)), tools, checkpointer=saver)
 
 
 def _retry(saver: Checkpointer) -> Graph:
     """The first plan does not fit its schema: `model` answers its own call with an error and speaks again."""
-    wrong = text("I plan this badly. ") + call("Plan", {"steps": "many"}, "call_wrong") + end("tool_calls")
-    model = ScriptedModel(turns=[wrong, _PLAN])
+    wrong = text("I plan this badly. ") + tool_call("Plan", {"steps": "many"}, "call_wrong") + end("tool_calls")
+    model = ScriptedChatModel(turns=[wrong, _PLAN])
     return create_agent(model, [add], response_format=ToolStrategy(Plan), checkpointer=saver)
 
 
 def _hand_off(saver: Checkpointer) -> Graph:
     """A supervisor answers its own call, hands over by `Command`, and has the last word."""
-    model = ScriptedModel(turns=[_calls("to_writer", "call_to"), _SIX, _SIX])
+    model = ScriptedChatModel(turns=[_calls("to_writer", "call_to"), _SIX, _SIX])
 
     async def supervisor(state: MessagesState) -> Command[Any]:
         answer = await model.ainvoke(state["messages"])
@@ -130,13 +130,13 @@ def _swarm(saver: Checkpointer) -> Graph:
 
     graph = StateGraph(MessagesState)
     graph.add_node("lead", create_agent(_one(_calls("to_writer", "call_to")), [to_writer]))
-    graph.add_node("writer", create_agent(ScriptedModel(turns=[_SIX]), [add]))
+    graph.add_node("writer", create_agent(ScriptedChatModel(turns=[_SIX]), [add]))
     return graph.add_edge(START, "lead").compile(checkpointer=saver)
 
 
 def _loop(saver: Checkpointer) -> Graph:
     """One node that calls its model, and runs the tools of its calls when it comes round again."""
-    model = ScriptedModel(turns=[_calls("add", "call_1", a=1, b=2), _calls("add", "call_2", a=1, b=2), _SIX])
+    model = ScriptedChatModel(turns=[_calls("add", "call_1", a=1, b=2), _calls("add", "call_2", a=1, b=2), _SIX])
 
     async def work(state: MessagesState) -> dict[str, Any]:
         calls = _made(state)
@@ -153,7 +153,7 @@ def _loop(saver: Checkpointer) -> Graph:
 
 def _answering_worker(saver: Checkpointer) -> Graph:
     """A node answers another node's call and returns what its model says, round after round."""
-    lead = ScriptedModel(turns=[_calls("ask", "call_1"), _SIX, _calls("ask", "call_2"), _SIX])
+    lead = ScriptedChatModel(turns=[_calls("ask", "call_1"), _SIX, _calls("ask", "call_2"), _SIX])
     worker = said("The worker says this here.")
 
     async def work(state: MessagesState) -> dict[str, Any]:
@@ -181,7 +181,7 @@ def _own_tool_node(saver: Checkpointer) -> Graph:
     """An agent made by hand, whose tool node has a name of its own and is run twice, a task for each call."""
     turns = [_calls("ask_expert", "call_1", question="?"), _calls("ask_expert", "call_2", question="?"), _SIX]
     tools: list[BaseTool] = [ask_expert]
-    graph = StateGraph(MessagesState).add_node("think", speaker(ScriptedModel(turns=turns)))
+    graph = StateGraph(MessagesState).add_node("think", speaker(ScriptedChatModel(turns=turns)))
     graph.add_node("act", ToolNode(tools)).add_edge(START, "think").add_edge("act", "think")
 
     def ahead(state: MessagesState) -> Any:
@@ -208,7 +208,7 @@ GRAPHS: dict[str, Callable[[Checkpointer], Graph]] = {
                 "name": "researcher",
                 "description": "A researcher.",
                 "system_prompt": "Work.",
-                "model": ScriptedModel(turns=[_PLAN]),
+                "model": ScriptedChatModel(turns=[_PLAN]),
                 "tools": [],
                 "response_format": ToolStrategy(Plan),
             }

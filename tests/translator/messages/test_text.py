@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 from langgraph.graph import START, MessagesState, StateGraph
+from langgraph_agui.connect.testing import ScriptedChatModel, text, tool_call
 from langgraph_agui.translator import Options
 
 from fixtures import Fixture
 from fixtures.fixture import says
 from fixtures.graphs.speech import one_node, said, speaker
-from fixtures.models import ScriptedModel
-from fixtures.scripts import call, end, text
+from fixtures.scripts import end
 from tests.event_lines import Translated, run_turn
 
 ONE_MESSAGE = {
@@ -117,8 +117,10 @@ async def test_a_graph_that_ends_closes_nothing_of_the_one_called_beside_it() ->
 
 
 async def _short_beside_long(state: Any) -> Any:
-    turn = text("This goes on for a while. ") + call("look", {"at": "the tree in the garden"}, "call_x", pieces=9)
-    children = [_child(said("Short.")), _child(ScriptedModel(turns=[turn + end("tool_calls")]))]
+    turn = text("This goes on for a while. ") + tool_call(
+        "look", {"at": "the tree in the garden"}, "call_x", fragments=9
+    )
+    children = [_child(said("Short.")), _child(ScriptedChatModel(turns=[turn + end("tool_calls")]))]
     states = await asyncio.gather(*(child.ainvoke({"messages": state["messages"]}) for child in children))
     return {"messages": [one["messages"][-1] for one in states]}
 

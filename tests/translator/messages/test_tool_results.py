@@ -6,6 +6,7 @@ import orjson
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.tools import tool
+from langgraph_agui.connect.testing import text, tool_call
 from langgraph_agui.translator import ClientView, Options, encode
 from langgraph_agui.translator.wire.older_clients import for_client_version
 
@@ -14,7 +15,7 @@ from fixtures.fixture import says
 from fixtures.graphs.history import chain
 from fixtures.graphs.speech import said, speaker
 from fixtures.graphs.toolbox import agent
-from fixtures.scripts import call, end, text
+from fixtures.scripts import end
 from tests.event_lines import Event, Translated, run_fixture, run_made, run_turn
 
 WITH_RESULTS = [
@@ -133,7 +134,11 @@ async def dump() -> str:
 
 
 def dumping(*more: Any) -> Fixture:
-    turns = [call("dump", {}, "c1") + end("tool_calls"), call("dump", {}, "c2") + end("tool_calls"), text("Done.")]
+    turns = [
+        tool_call("dump", {}, "c1") + end("tool_calls"),
+        tool_call("dump", {}, "c2") + end("tool_calls"),
+        text("Done."),
+    ]
     return Fixture("dumping", agent([dump], *turns), (says("dump"),))
 
 

@@ -8,13 +8,14 @@ import pytest
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command, interrupt
+from langgraph_agui.connect.testing import ScriptedChatModel, text, tool_call
 from langgraph_agui.connect.testing.expected import comparable, expected, unattributed
+from langgraph_agui.connect.testing.scripts import tokens
 from langgraph_agui.translator import STREAM_MODES, ClientView, Options, Translator
 
 from fixtures.fixture import Graph
 from fixtures.graphs.subagents import DONE, deep, specialist, task
-from fixtures.models import ScriptedModel
-from fixtures.scripts import call, end, text, tokens
+from fixtures.scripts import end
 from tests.agui_client import VERSIONS, AguiClient, protocol
 
 Event = dict[str, Any]
@@ -24,7 +25,7 @@ CONFIG: Any = {"configurable": {"thread_id": "thread"}}
 
 
 async def spoken() -> str:
-    model = ScriptedModel(turns=[text(SPOKEN) + end()])
+    model = ScriptedChatModel(turns=[text(SPOKEN) + end()])
     answer = await model.ainvoke("draw", {"metadata": {"agui_visibility": "tool"}})
     return answer.text.upper()
 
@@ -42,8 +43,8 @@ async def draw_and_ask(topic: str) -> str:
     return f"{drawn}: {interrupt('Is that right?')}"
 
 
-DRAWING = text("I draw. ") + call("draw", {"topic": "bird"}, "call_draw") + end("tool_calls")
-ASKING = text("I draw. ") + call("draw_and_ask", {"topic": "bird"}, "call_draw") + end("tool_calls")
+DRAWING = text("I draw. ") + tool_call("draw", {"topic": "bird"}, "call_draw") + end("tool_calls")
+ASKING = text("I draw. ") + tool_call("draw_and_ask", {"topic": "bird"}, "call_draw") + end("tool_calls")
 DRAWN = text("Drawn.") + end()
 ONE = text("I delegate. ") + task("artist", "draw a bird", "call_task") + end("tool_calls")
 TWO = task("artist", "draw a bird", "call_a") + task("artist", "draw a fish", "call_b", 1) + end("tool_calls")

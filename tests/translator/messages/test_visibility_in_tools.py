@@ -10,11 +10,12 @@ from langchain_core.messages import AIMessage, AIMessageChunk
 from langchain_core.messages.tool import tool_call_chunk
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool, tool
+from langgraph_agui.connect.testing import ScriptedChatModel, text, tool_call
+from langgraph_agui.connect.testing.scripts import tokens
 from langgraph_agui.translator import STREAM_MODES, Cancelled, ClientView, Failed, Options, Translator, Visibility
 
 from fixtures.graphs.toolbox import agent
-from fixtures.models import ScriptedModel
-from fixtures.scripts import call, end, text, tokens
+from fixtures.scripts import end
 from tests.agui_client import VERSIONS, AguiClient, protocol
 from tests.event_lines import run_made
 from tests.translator_runs import Event, left_open
@@ -49,7 +50,7 @@ async def silent(topic: str) -> str:
 
 
 async def drawn(topic: str, **metadata: Any) -> str:
-    model = ScriptedModel(turns=[text(f"{topic}: The surface grows.") + end()])
+    model = ScriptedChatModel(turns=[text(f"{topic}: The surface grows.") + end()])
     config: RunnableConfig = {"metadata": metadata}
     answer = await model.ainvoke("draw", config)
     return answer.text.upper()
@@ -61,7 +62,7 @@ async def run(
     """The events of an agent that calls each of these tools once, in one message, and ends with a text."""
     turn: Any = []
     for place, name in enumerate(calls):
-        turn = turn + call(name, {"topic": str(place)}, f"call-{place}", index=place)
+        turn = turn + tool_call(name, {"topic": str(place)}, f"call-{place}", index=place)
     graph: Any = agent(tools, turn + end("tool_calls"), text("Done.") + end())(None)
     options = options or Options()
     translator = Translator("thread", "run", options, ClientView([], {}, options.protocol_version))

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessageChunk, BaseMessageChunk
 from langchain_core.messages.utils import message_chunk_to_message
+from langgraph_agui.connect.testing import text, tool_call
 from langgraph_agui.connect.testing.expected import comparable, expected, unattributed
 from langgraph_agui.translator import ClientView
 from langgraph_sdk.schema import StreamPart
@@ -65,18 +66,18 @@ def _args(text: str) -> AIMessageChunk:
 
 
 STREAMED: dict[str, list[AIMessageChunk]] = {
-    "text": scripts.text("Hello there, how are you?"),
+    "text": text("Hello there, how are you?"),
     "text in blocks": scripts.text_blocks("Hello there, how are you?"),
     "two blocks of text": scripts.text_blocks("First. ", 0) + scripts.text_blocks("Second.", 1),
-    "a tool call": scripts.call("add", {"a": 1, "b": 2}, "call-1"),
-    "two calls": scripts.call("add", {"a": 1}, "call-1") + scripts.call("look", {"at": "me"}, "call-2", index=1),
+    "a tool call": tool_call("add", {"a": 1, "b": 2}, "call-1"),
+    "two calls": tool_call("add", {"a": 1}, "call-1") + tool_call("look", {"at": "me"}, "call-2", index=1),
     "two calls at once": scripts.interleaved(
-        scripts.call("add", {"a": 1}, "call-1"), scripts.call("look", {"at": "me"}, "call-2", index=1)
+        tool_call("add", {"a": 1}, "call-1"), tool_call("look", {"at": "me"}, "call-2", index=1)
     ),
-    "text and a call": scripts.text("Let me see. ") + scripts.call("add", {"a": 1}, "call-1"),
+    "text and a call": text("Let me see. ") + tool_call("add", {"a": 1}, "call-1"),
     "thinking and text": _thinking("Let me ", "think.") + scripts.text_blocks("The answer.", 1),
     "a summary and text": _summary("Thought ", "hard.") + scripts.text_blocks("The answer.", 1),
-    "text and its usage": scripts.text("Hello.") + scripts.end(),
+    "text and its usage": text("Hello.") + scripts.end(),
 }
 
 
@@ -107,7 +108,7 @@ def test_a_token_is_emitted_for_the_part_that_brought_it() -> None:
     run = _opened([])
     deltas = [
         [event["delta"] for event in run.feed(part) if event["type"] == "TEXT_MESSAGE_CONTENT"]
-        for part in _accumulated(scripts.text("one two three"), "1")
+        for part in _accumulated(text("one two three"), "1")
     ]
     assert deltas == [[], ["one "], ["two "], ["three"]]
 
@@ -115,7 +116,7 @@ def test_a_token_is_emitted_for_the_part_that_brought_it() -> None:
 def test_arguments_are_emitted_as_far_as_they_cannot_change() -> None:
     """The server adds up parsed arguments, not their text: what closes them may still move."""
     city = ['{"city": "O', "slo", '", "days": 1', "2}"]
-    chunks = [scripts.call("weather", {}, "call-1")[0], *(_args(text) for text in city)]
+    chunks = [tool_call("weather", {}, "call-1")[0], *(_args(text) for text in city)]
     run = _opened([])
     deltas = [
         "".join(event["delta"] for event in run.feed(part) if event["type"] == "TOOL_CALL_ARGS")
@@ -133,8 +134,8 @@ def test_a_call_that_was_added_up_costs_no_snapshot(what: str) -> None:
 
 
 def test_two_messages_that_grow_at_once_are_kept_apart() -> None:
-    left = list(_accumulated(scripts.text("Left side speaking."), "1"))
-    right = list(_accumulated(scripts.text("Right side too."), "2", {**_TASK, "langgraph_checkpoint_ns": "other:2"}))
+    left = list(_accumulated(text("Left side speaking."), "1"))
+    right = list(_accumulated(text("Right side too."), "2", {**_TASK, "langgraph_checkpoint_ns": "other:2"}))
     run = _opened([part for pair in zip(left, right, strict=True) for part in pair])
     assert [message["content"] for message in run.view.messages] == ["Left side speaking.", "Right side too."]
 
@@ -146,7 +147,7 @@ def test_a_message_that_came_whole_is_emitted_once() -> None:
 
 
 def test_a_tool_result_that_came_whole_is_told() -> None:
-    calling = _tuples(scripts.call("add", {"a": 1}, "call-1"), "1")
+    calling = _tuples(tool_call("add", {"a": 1}, "call-1"), "1")
     result = {"type": "tool", "id": "r-1", "tool_call_id": "call-1", "content": "2"}
     run = _opened([*calling, StreamPart("messages/complete", [result])])  # type: ignore[arg-type]
     assert [message["role"] for message in run.view.messages] == ["assistant", "tool"]
@@ -162,7 +163,7 @@ def test_a_text_that_was_taken_back_is_mended_by_the_values() -> None:
 
 
 def test_a_message_without_metadata_is_told() -> None:
-    run = _opened(list(_accumulated(scripts.text("Hello."), "1"))[1:])
+    run = _opened(list(_accumulated(text("Hello."), "1"))[1:])
     assert [message["content"] for message in run.view.messages] == ["Hello."]
 
 

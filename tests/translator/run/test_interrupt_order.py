@@ -9,14 +9,14 @@ import pytest
 from langchain_core.tools import tool
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Send, StateSnapshot, interrupt
+from langgraph_agui.connect.testing import ScriptedChatModel, text, tool_call
 from langgraph_agui.translator import ClientView, Finished, Options
 
 from fixtures import Fixture
 from fixtures.fixture import says
 from fixtures.graphs.subagents import deep, task
-from fixtures.models import ScriptedModel
 from fixtures.run import Conversation
-from fixtures.scripts import call, end, text
+from fixtures.scripts import end
 from tests.translator_runs import Event, TranslatorRun
 
 NAMES = ("a", "b", "c")
@@ -92,9 +92,9 @@ def _subagents(order: Sequence[str], checkpointer: Any) -> Any:
             """Adds one."""
             return number + 1
 
-        first = [call("add", {"number": at}, f"{name}-{at}", index=at) for at in range(position)]
-        turn = [*first, call("ask", asked, f"{name}-ask", index=position), end("tool_calls")]
-        model = ScriptedModel(turns=[[chunk for chunks in turn for chunk in chunks]])
+        first = [tool_call("add", {"number": at}, f"{name}-{at}", index=at) for at in range(position)]
+        turn = [*first, tool_call("ask", asked, f"{name}-ask", index=position), end("tool_calls")]
+        model = ScriptedChatModel(turns=[[chunk for chunks in turn for chunk in chunks]])
         return {"name": name, "description": name, "system_prompt": "", "model": model, "tools": [ask, add]}
 
     tasks = [task(name, f"for {name}", f"call_{name}", at) for at, name in enumerate(NAMES)]
@@ -157,10 +157,10 @@ async def test_reviews_come_in_the_order_of_their_calls() -> None:
 
         from fixtures.graphs.toolbox import add
 
-        calls = [call("add", {"a": at, "b": 0}, f"call-{9 - at}", index=at) for at in range(3)]
+        calls = [tool_call("add", {"a": at, "b": 0}, f"call-{9 - at}", index=at) for at in range(3)]
         turn = [chunk for chunks in calls for chunk in chunks] + end("tool_calls")
         review: Any = HumanInTheLoopMiddleware({"add": True}, interrupt_mode="per_call")
-        return create_agent(ScriptedModel(turns=[turn]), [add], middleware=[review], checkpointer=checkpointer)
+        return create_agent(ScriptedChatModel(turns=[turn]), [add], middleware=[review], checkpointer=checkpointer)
 
     options = Options(interrupts="both")
     run, state = await _both(Fixture("reviews", build, (says("go", "interrupt"),)), options)

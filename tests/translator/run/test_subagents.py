@@ -8,15 +8,15 @@ import pytest
 from langchain.agents.middleware import AgentMiddleware
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langgraph.graph import START, MessagesState, StateGraph
+from langgraph_agui.connect.testing import ScriptedChatModel, text, tool_call
 from langgraph_agui.translator import ClientView, Options
 
 from fixtures import FIXTURES, Fixture
 from fixtures.fixture import answers, answers_each, says
 from fixtures.graphs.subagents import ask_person, deep, task
 from fixtures.graphs.toolbox import refuse
-from fixtures.models import ScriptedModel
 from fixtures.run import Conversation
-from fixtures.scripts import call, end, text
+from fixtures.scripts import end
 from tests.agui_client import AguiClient
 from tests.event_lines import Event, Translated, is_subsequence, run_fixture, run_turn
 from tests.translator_runs import TranslatorRun
@@ -162,7 +162,7 @@ def _handled(*turns: Any, tools: Any = ()) -> Fixture:
 FAILING = {
     "its model fails": lambda: _handled([*text("I break in the "), ConnectionError("gone")]),
     "its tool fails": lambda: _handled(
-        call("refuse", {"reason": "rain"}, "call_2") + end("tool_calls"), tools=[refuse]
+        tool_call("refuse", {"reason": "rain"}, "call_2") + end("tool_calls"), tools=[refuse]
     ),
 }
 REASONS = {"its model fails": "gone", "its tool fails": "refused: rain"}
@@ -210,7 +210,7 @@ def _side_by_side(checkpointer: Any) -> Any:
 
 
 def _helper(*turns: Any) -> dict[str, Any]:
-    model = ScriptedModel(turns=list(turns))
+    model = ScriptedChatModel(turns=list(turns))
     return {"name": "helper", "description": "A helper.", "system_prompt": "Help.", "model": model, "tools": []}
 
 
@@ -276,7 +276,7 @@ async def test_a_subagent_of_a_stream_that_was_joined_later_has_a_call_of_the_ch
 
 
 async def test_a_subagent_of_a_subagent_that_asks_continues_with_its_callers() -> None:
-    asking = call("ask_person", {"question": "Which?"}, "call_ask") + end("tool_calls")
+    asking = tool_call("ask_person", {"question": "Which?"}, "call_ask") + end("tool_calls")
     worker = {**_helper(asking, text("Done.") + end()), "tools": [ask_person]}
     lead_turns = task("helper", "do it", "call_inner") + end("tool_calls"), text("Done.") + end()
     lead = {"name": "lead", "description": "A lead.", "runnable": deep(*lead_turns, subagents=[worker])(None)}
@@ -317,7 +317,7 @@ async def test_a_subagent_continues_under_its_id_when_it_is_answered() -> None:
 @pytest.mark.parametrize("described", ["find birds", "birds"])
 async def test_a_subagent_that_resumes_is_not_that_of_a_finished_sibling(described: str) -> None:
     """The stream does not say which task runs which call, and the sibling was asked for the same, or nearly."""
-    asking = call("ask_person", {"question": "Which?"}, "call_ask") + end("tool_calls")
+    asking = tool_call("ask_person", {"question": "Which?"}, "call_ask") + end("tool_calls")
     asker = {**_helper(asking, text("Done.") + end()), "name": "asker", "tools": [ask_person]}
     both = task("helper", described, "call_helper") + task("asker", "find birds", "call_asker", 1) + end("tool_calls")
     build = deep(both, text("Done.") + end(), subagents=[_helper(text("Found.") + end()), asker])
@@ -374,9 +374,9 @@ TWO_ASK = Fixture(
                 "name": "asker",
                 "description": "An asker.",
                 "system_prompt": "Ask.",
-                "model": ScriptedModel(
+                "model": ScriptedChatModel(
                     turns=[
-                        call("ask_person", {"question": "Which?"}, "call_ask") + end("tool_calls"),
+                        tool_call("ask_person", {"question": "Which?"}, "call_ask") + end("tool_calls"),
                         text("Found.") + end(),
                     ]
                 ),
