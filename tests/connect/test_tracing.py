@@ -11,6 +11,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph_agui.connect import Local, Platform, RetryPolicy, Runs, connect, run, watch
 from langgraph_agui.connect.serve import agui_app
+from langgraph_agui.connect.testing import ScriptedChatModel, text
 from langgraph_agui.translator import ClientView, Translator
 from langgraph_sdk import get_client
 from opentelemetry import trace
@@ -19,8 +20,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from fixtures.graphs.speech import speaker
-from fixtures.models import ScriptedModel
-from fixtures.scripts import end, text
+from fixtures.scripts import end
 from tests.backend import Backend
 from tests.paced import HELLO, Point, on, quick, speaking
 from tests.server_process import free_port
@@ -82,7 +82,7 @@ async def test_a_run_and_its_readers_are_spans_below_their_requests(spans: Spans
         with trace.get_tracer("model").start_as_current_span("inside"):
             seen.append(trace.format_trace_id(trace.get_current_span().get_span_context().trace_id))
 
-    model = ScriptedModel(turns=[text("At once.") + end(spent=7, said=3)])
+    model = ScriptedChatModel(turns=[text("At once.") + end(input_tokens=7, output_tokens=3)])
     graph = StateGraph(MessagesState).add_node("look", look).add_node("speak", speaker(model))
     graph.add_edge(START, "look").add_edge("look", "speak")
     app = Traced(agui_app({"a": graph.compile(InMemorySaver())}))

@@ -18,10 +18,10 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.types import Command, interrupt
 from langgraph_agui.connect import Intake
 from langgraph_agui.connect.serve import Agent, agui_app
+from langgraph_agui.connect.testing import ScriptedChatModel, text, tool_call
 from langgraph_agui.translator import Options
 
-from fixtures.models import ScriptedModel
-from fixtures.scripts import call, end, text
+from fixtures.scripts import end
 from tests.agui_client import VERSIONS
 from tests.chats import Graph
 from tests.live_client import LiveClients
@@ -50,7 +50,9 @@ class Writing(MessagesState):
 
 def painting() -> Graph:
     """A chat that calls a tool of the page, and speaks when it has the result."""
-    model = ScriptedModel(turns=[text("Painting. ") + call("paint", {"colour": "red"}, "call_1") + end(), text("Red.")])
+    model = ScriptedChatModel(
+        turns=[text("Painting. ") + tool_call("paint", {"colour": "red"}, "call_1") + end(), text("Red.")]
+    )
 
     async def chat(state: WithTools) -> dict[str, Any]:
         assert [tool["name"] for tool in state["tools"]] == ["paint"]
@@ -82,8 +84,8 @@ def asking() -> Graph:
 
 def writing() -> Graph:
     """Writes a document by a tool call, whose argument is state while it grows."""
-    script = call("write", {"document": "Once upon a time."}, "call_w", pieces=6) + end()
-    model = ScriptedModel(turns=[script, text("There.")])
+    script = tool_call("write", {"document": "Once upon a time."}, "call_w", fragments=6) + end()
+    model = ScriptedChatModel(turns=[script, text("There.")])
 
     async def draft(state: Writing, config: RunnableConfig) -> Command[Any]:
         predicts = [{"state_key": "document", "tool": "write", "tool_argument": "document"}]
