@@ -42,14 +42,14 @@ class Point:
             raise
 
 
-def half_said(point: Point, words: str = "one two three four") -> ScriptedChatModel:
+def pausing(point: Point, words: str = "one two three four") -> ScriptedChatModel:
     """A model that waits at the point when its first two words are out."""
     return ScriptedChatModel(turns=[[*text(words)[:2], point.passing, *text(words)[2:], *end()]])
 
 
 def speaking(point: Point, checkpointer: Checkpointer = None, words: str = "one two three four") -> Graph:
     """A graph that says a few words, and waits after the second."""
-    node = speaker(half_said(point, words))
+    node = speaker(pausing(point, words))
     return StateGraph(MessagesState).add_node("speak", node).add_edge(START, "speak").compile(checkpointer)
 
 
@@ -90,7 +90,7 @@ class _Topic(TypedDict):
 
 def without_messages(point: Point) -> Graph:
     """A graph that has no messages, whose model speaks all the same; it waits in mid-sentence."""
-    model = half_said(point)
+    model = pausing(point)
 
     async def write(state: _Topic) -> Mapping[str, Any]:
         answer = await model.ainvoke(state["topic"])

@@ -9,14 +9,14 @@ from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph_agui.connect import Intake, Local, Runs, cancel, connect
+from langgraph_agui.connect.testing import ScriptedChatModel, text, tool_call
 
 from fixtures.graphs.speech import speaker
-from fixtures.models import ScriptedModel
-from fixtures.scripts import call, end, text
+from fixtures.scripts import end
 from tests.connect.local.test_submit_busy import Asker, asked
 from tests.listening import turns
 from tests.locally import state_of
-from tests.paced import Graph, PacedModel, Point, speaking
+from tests.paced import Graph, Point, pausing, speaking
 
 SAVES = Intake(on_cancel="save")
 
@@ -64,11 +64,11 @@ async def test_the_partial_message_of_a_stopped_run_is_saved_and_the_next_run_ha
 
 async def test_half_a_tool_call_is_not_saved() -> None:
     for script, saved in (
-        (text("Let me ") + call("look", {"city": "Paris"}, "c1"), ["hello", "Let me "]),
-        (call("look", {"city": "Paris"}, "c1"), ["hello"]),
+        (text("Let me ") + tool_call("look", {"city": "Paris"}, "c1"), ["hello", "Let me "]),
+        (tool_call("look", {"city": "Paris"}, "c1"), ["hello"]),
     ):
         point = Point()
-        model = PacedModel(turns=[script + end()], point=point, half=4)
+        model = ScriptedChatModel(turns=[[*script[:4], point.passing, *script[4:], *end()]])
         graph = StateGraph(MessagesState).add_node("speak", speaker(model)).add_edge(START, "speak")
         async with Runs() as runs:
             compiled = graph.compile(InMemorySaver())
@@ -83,11 +83,9 @@ async def test_what_finished_beside_it_is_kept_and_the_graph_continues_behind_th
     def note(state: MessagesState) -> dict[str, Any]:
         return {"messages": [AIMessage("Noted.", id="noted")]}
 
-    below = StateGraph(MessagesState).add_node(
-        "inner", speaker(PacedModel(turns=[text("one two three four") + end()], point=point))
-    )
+    below = StateGraph(MessagesState).add_node("inner", speaker(pausing(point)))
     graph = StateGraph(MessagesState).add_node("note", note).add_node("speak", below.add_edge(START, "inner").compile())
-    graph.add_node("after", speaker(ScriptedModel(turns=[text("After.") + end()])))
+    graph.add_node("after", speaker(ScriptedChatModel(turns=[text("After.") + end()])))
     compiled = (
         graph.add_edge(START, "note").add_edge(START, "speak").add_edge("speak", "after").compile(InMemorySaver())
     )
@@ -100,7 +98,7 @@ async def test_what_finished_beside_it_is_kept_and_the_graph_continues_behind_th
 
 async def test_a_graph_that_cannot_take_it_is_free_all_the_same(caplog: pytest.LogCaptureFixture) -> None:
     point = Point()
-    model = PacedModel(turns=[text("one two three four") + end()], point=point)
+    model = pausing(point)
 
     def route(state: MessagesState) -> str:
         raise ValueError("no such way")
