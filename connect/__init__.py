@@ -5,7 +5,7 @@ run too. `start` starts a run of this process that outlives its readers, `cancel
 how a run ended, for `translate`. See each for its rules.
 """
 
-from .api import cancel, connect, connect_sse, run, run_sse, watch, watch_sse
+from .api import cancel, connect, connect_sse, run, run_sse, thread, threads, watch, watch_sse
 from .backend import Source
 from .default_options import options_for
 from .errors import (
@@ -14,11 +14,14 @@ from .errors import (
     InvalidInputError,
     InvalidRunIdError,
     InvalidThreadIdError,
+    NotSupportedError,
     PlatformError,
     RunConflictError,
     RunNotFoundError,
+    ThreadNotFoundError,
 )
 from .inputs import Intake, Prepared
+from .inputs.thread_state import ThreadState
 from .local.backend import Local
 from .local.memory_store import MemoryRunStore
 from .local.run import Run
@@ -27,9 +30,11 @@ from .local.summary import RunSummary
 from .platform.backend import Platform, outcome
 from .platform.retry import RetryPolicy
 from .run_outcome import PAST_ERROR, PastErrors
+from .thread_info import Checkpoint, ThreadInfo, ThreadPage, Threads
 
 __all__ = [
     "PAST_ERROR",
+    "Checkpoint",
     "ConnectionLost",
     "Intake",
     "InvalidIdError",
@@ -38,6 +43,7 @@ __all__ = [
     "InvalidThreadIdError",
     "Local",
     "MemoryRunStore",
+    "NotSupportedError",
     "PastErrors",
     "Platform",
     "PlatformError",
@@ -49,6 +55,11 @@ __all__ = [
     "RunSummary",
     "Runs",
     "Source",
+    "ThreadInfo",
+    "ThreadNotFoundError",
+    "ThreadPage",
+    "ThreadState",
+    "Threads",
     "cancel",
     "connect",
     "connect_sse",
@@ -57,6 +68,8 @@ __all__ = [
     "run",
     "run_sse",
     "start",
+    "thread",
+    "threads",
     "watch",
     "watch_sse",
 ]

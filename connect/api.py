@@ -1,4 +1,5 @@
-"""The public functions: `run`, `connect` and `watch`, each as `ag_ui.core` models or as SSE frames, and `cancel`.
+"""The public functions: `run`, `connect` and `watch`, each as `ag_ui.core` models or as SSE frames; `cancel`;
+`thread` and `threads`, which read threads without a stream.
 
 Arguments are validated here, when a function is called. What goes wrong later is an event of the stream: `RUN_ERROR`.
 Which events a stream has is decided by its backend.
@@ -29,12 +30,14 @@ from .errors import (
     log_failure,
 )
 from .inputs import Intake
+from .inputs.thread_state import ThreadState
 from .inputs.unknown import read_input
 from .local.run import CANCEL_WAIT
 from .platform.retry import RetryPolicy
 from .platform.watch import POLL
 from .run_outcome import CancelResult, PastErrors
 from .streams import frames, models
+from .thread_info import Threads
 
 HEARTBEAT: Final = 15.0
 """Seconds without an event after which an SSE comment is sent, so that no proxy closes the connection."""
@@ -245,6 +248,25 @@ async def cancel(source: Source, thread_id: str, run_id: str | None = None) -> C
     """
     backend = backend_of(source)
     return await backend.cancel(*checked_ids(backend, thread_id, run_id), wait=CANCEL_WAIT)
+
+
+async def thread(source: Source, thread_id: str, *, options: Options | None = None) -> ThreadState | None:
+    """A thread as it is now: its status, what waits for an answer, and what a client has that connects
+    (`view.messages`, `view.state`). None for an unknown thread.
+
+    `source`, `options`: as for `connect`. Raises `ValueError` for an invalid id, `UnreadableError` for what the
+    checkpointer raises, and `PlatformError` or `ConnectionLost` for what the platform answers.
+    """
+    backend = backend_of(source)
+    return await backend.thread(checked_ids(backend, thread_id, None)[0], options)
+
+
+def threads(source: Source, *, retry: RetryPolicy | None = None) -> Threads:
+    """The threads of a source, to list, change and delete them; see `Threads`. `source`, `retry`: as for `connect`.
+    Raises `TypeError` for arguments of another type."""
+    backend = backend_of(source, retry)
+    _check(retry=retry)
+    return backend.threads
 
 
 def _checked_run(

@@ -32,6 +32,7 @@ from .errors import (
     log_failure,
 )
 from .inputs import Intake
+from .inputs.thread_state import ThreadState
 from .local.backend import Local
 from .local.runs import Graph, Runs
 from .local.source import type_of
@@ -41,6 +42,7 @@ from .platform.source import type_of as type_of_client
 from .platform.watch import POLL
 from .readers import Reader, direct_options
 from .run_outcome import CancelResult, PastErrors
+from .thread_info import Threads
 from .tracing import Span, begun, traced
 
 _ACCEPTED = (
@@ -145,6 +147,15 @@ class Backend(Protocol):
     async def cancel(self, thread_id: str, run_id: str | None, *, wait: float) -> CancelResult:
         """Stops a run, or the active one, and waits up to `wait` seconds until its graph has stopped. Raises
         `RunNotFoundError` if there is no such run, and `PlatformError` and `ConnectionLost`."""
+
+    @property
+    def threads(self) -> Threads:
+        """Its threads, to list, change and delete them."""
+
+    async def thread(self, thread_id: str, options: Options | None = None) -> ThreadState | None:
+        """A thread as it is now, with the messages and the state that a client has that connects; None for an unknown
+        thread, or another agent's. `options`: as for `connect`; an active run of this process has its own. Raises
+        `UnreadableError`, `PlatformError` and `ConnectionLost`."""
 
     def stop_queued(self) -> list[asyncio.Task[Any]]:
         """Cancels the inputs that are queued in this process; their readers get a terminal event."""

@@ -7,6 +7,7 @@
 | `not_found` | the thread belongs to another agent; or the platform's 404 |
 | `unreadable_thread` | the thread's checkpointer raised |
 | `conflict` | a run is running on the thread; or the platform's 409 |
+| `not_supported` | the graph or the server can't do what was requested |
 | `queue_full` | as many inputs are queued on the thread as `Limits.queue` admits |
 | `unauthorized`, `forbidden`, `not_found`, `invalid` | the platform's 401, 403, 404, 400 and 422 |
 | `platform_error` | anything else it refused with |
@@ -115,6 +116,12 @@ class ThreadNotFoundError(LookupError):
         super().__init__("There is no such thread for this agent.")
 
 
+class NotSupportedError(RuntimeError):
+    """What was requested needs something that the graph or the server does not have; the message says what."""
+
+    code = "not_supported"
+
+
 class RunNotFoundError(LookupError):
     """There is no such run to stop; the message names the thread, and the run if one was named."""
 
@@ -153,7 +160,7 @@ def code_of(error: BaseException) -> str:
     match error:
         case PlatformError() | InvalidIdError() | InvalidInputError() | RunConflictError():
             return error.code
-        case UnreadableError() | ThreadNotFoundError():
+        case UnreadableError() | ThreadNotFoundError() | NotSupportedError():
             return error.code
         case ConnectionLost():
             return Lost.code

@@ -67,16 +67,26 @@ def idle_events(
     A reader that is in this very run gets no second start; one that is in another run gets that run's end as lost
     first.
     """
+    view, final = _past_run(thread_id, ended, options)
+    *events, end = reader.join(view)
+    events += [*(event for event in final if event["type"] == "CUSTOM"), end]
+    return _with_custom_error(events, thread_id, ended.run_id) if past_errors == "custom" else events
+
+
+def idle_view(thread_id: str, ended: RunOutcome, options: Options) -> ClientView:
+    """What a client has that gets `idle_events`."""
+    return _past_run(thread_id, ended, options)[0]
+
+
+def _past_run(thread_id: str, ended: RunOutcome, options: Options) -> tuple[ClientView, list[Event]]:
+    """The view after a run that has ended, and the events of its end."""
     run = Translator(thread_id, ended.run_id, options, ClientView(version=options.protocol_version))
     run.start()
     run.feed(("values", ended.values or {}))
     subgraph_events(run, ended.waiting)
     if ended.stopped and not run.interrupted:
         run.feed(("updates", {"__interrupt__": ()}))
-    *_, end = final = run.finish(ended.ending)
-    *events, end = reader.join(run.view)
-    events += [*(event for event in final if event["type"] == "CUSTOM"), end]
-    return _with_custom_error(events, thread_id, ended.run_id) if past_errors == "custom" else events
+    return run.view, run.finish(ended.ending)
 
 
 def _with_custom_error(events: list[Event], thread_id: str, run_id: str) -> list[Event]:

@@ -13,7 +13,7 @@ from itertools import takewhile
 from typing import Any, Final
 
 from ..translator import Options, message_ids
-from .inputs.forking import Checkpoint
+from .thread_info import Checkpoint
 
 MOST: Final = 256
 """How many checkpoints are read at most."""
@@ -39,12 +39,12 @@ class ReplacedMessages:
         self._fed += 1
         if self._newer is None or checkpoint.id == self._newer.parent_id:
             self._newer = checkpoint
-            ids = message_ids(checkpoint.messages)
-            by_id = dict(zip(ids, checkpoint.messages, strict=True))
+            messages = checkpoint.values.get(self._key) or ()
+            by_id = dict(zip(message_ids(messages), messages, strict=True))
             before = list(takewhile(lambda each: each not in self._known, by_id))
             self._known.update(before)
             self._found[:0] = [by_id[each] for each in before]
-            self.is_complete = not _has_summary(checkpoint.messages) or checkpoint.parent_id is None
+            self.is_complete = not _has_summary(messages) or checkpoint.parent_id is None
         self.is_complete = self.is_complete or self._fed == MOST
 
     @property

@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from ..translator import Ending
+from ..translator import Ending, Failed, Finished, Lost
+from .thread_info import ThreadStatus
 
 _EXCEPTION = re.compile(r"(\w+)\((.*)\)", re.DOTALL)
 
@@ -49,6 +50,13 @@ class RunOutcome:
     """Whether that is one a run began with: nothing of it is done yet."""
     waiting: Sequence[Subgraph] = ()
     """The subgraphs that wait for an answer, outer ones first."""
+
+    @property
+    def status(self) -> ThreadStatus:
+        """The status of the thread whose last run this is."""
+        if isinstance(self.ending, Failed | Lost):
+            return "failed"
+        return "waiting" if self.stopped or (isinstance(self.ending, Finished) and self.ending.interrupts) else "idle"
 
 
 def written_as(checkpoint_id: str) -> str:

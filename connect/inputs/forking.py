@@ -19,39 +19,33 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...translator import message_ids
+from ..thread_info import Checkpoint
 from .messages import same_content
 from .plan import Again, Fork
 from .thread_state import ThreadState
 
 
-@dataclass(frozen=True, slots=True)
-class Checkpoint:
-    """One checkpoint of a thread."""
+class ForkPoint(NamedTuple):
+    """A checkpoint at which a thread forks."""
 
-    id: str
-    parent_id: str | None
+    checkpoint: Checkpoint
     messages: Sequence[Any]
-    values: Mapping[str, Any]
-    is_unfinished: bool
-    """Whether a node is next."""
-    run_id: str | None = None
-    """The run that made it."""
+    """Its conversation."""
     brought: Sequence[Any] = ()
-    """Messages that a fork from it begins with."""
+    """Messages that the fork begins with."""
     is_replaced: bool = False
-    """Whether a fork from it replaces its conversation."""
+    """Whether the fork replaces its conversation."""
 
     @property
     def thread(self) -> ThreadState:
         """The state of the thread where it forks."""
         return ThreadState(
             messages=self.messages,
-            values=self.values,
-            is_unfinished=self.is_unfinished,
+            values=self.checkpoint.values,
+            is_unfinished=bool(self.checkpoint.next),
             brought=self.brought,
             is_replaced=self.is_replaced,
         )
@@ -60,61 +54,62 @@ class Checkpoint:
 class Search:
     """The search for the checkpoint that a plan forks at. Feed it until it `is_complete`, or nothing is left."""
 
-    def __init__(self, wanted: Fork | Again) -> None:
+    def __init__(self, wanted: Fork | Again, messages_key: str) -> None:
         self._wanted = wanted
-        self._found: Checkpoint | None = None
-        self._oldest: Checkpoint | None = None
+        self._messages_key = messages_key
+        self._found: ForkPoint | None = None
+        self._oldest: ForkPoint | None = None
         self.is_no_edit = False
-        """Whether the thread by_id the message once as it was sent."""
+        """Whether the thread had the message once as it was sent."""
         self.is_complete = False
         """Whether older checkpoints can change nothing any more."""
 
     @property
-    def found(self) -> Checkpoint | None:
+    def found(self) -> ForkPoint | None:
         """The checkpoint, when the search is complete or no checkpoint is left; None if there is none."""
         if self._found is None and self._oldest is not None and isinstance(self._wanted, Fork) and not self.is_no_edit:
             before = _before(self._wanted.before, self._oldest)
-            return replace(self._oldest, messages=(), brought=before, is_replaced=True)
+            return ForkPoint(self._oldest.checkpoint, (), before, is_replaced=True)
         return self._found
 
     def feed(self, checkpoint: Checkpoint) -> None:
         """Takes the next older checkpoint of the thread, of whatever branch."""
         newer = self._oldest
-        if self.is_complete or (newer is not None and checkpoint.id != newer.parent_id):
+        if self.is_complete or (newer is not None and checkpoint.id != newer.checkpoint.parent_id):
             return
-        self._oldest = checkpoint
-        by_id = _by_id(checkpoint)
+        self._oldest = point = ForkPoint(checkpoint, checkpoint.values.get(self._messages_key) or ())
+        by_id = _by_id(point)
         if isinstance(self._wanted, Fork):
-            self._fork(checkpoint, newer, by_id, self._wanted)
+            self._fork(point, newer, by_id, self._wanted)
         else:
-            self._again(checkpoint, by_id, self._wanted)
+            self._again(point, by_id, self._wanted)
         self.is_complete = self.is_complete or checkpoint.parent_id is None
 
-    def _fork(self, checkpoint: Checkpoint, newer: Checkpoint | None, by_id: Mapping[str, Any], fork: Fork) -> None:
+    def _fork(self, point: ForkPoint, newer: ForkPoint | None, by_id: Mapping[str, Any], fork: Fork) -> None:
         if fork.before not in by_id:
-            brought = () if newer is None else _brought(fork.before, checkpoint, newer)
-            self._found, self.is_complete = replace(checkpoint, brought=brought), True
+            brought = () if newer is None else _brought(fork.before, point, newer)
+            self._found, self.is_complete = point._replace(brought=brought), True
         elif fork.edited is not None and same_content(by_id[fork.before], fork.edited):
             self.is_no_edit = self.is_complete = True
 
-    def _again(self, checkpoint: Checkpoint, by_id: dict[str, Any], again: Again) -> None:
+    def _again(self, point: ForkPoint, by_id: dict[str, Any], again: Again) -> None:
         is_last = next(reversed(by_id), None) == again.after
-        if is_last and checkpoint.is_unfinished:
-            self._found = checkpoint
+        if is_last and point.checkpoint.next:
+            self._found = point
         self.is_complete = self._found is not None and not is_last
 
 
-def _by_id(checkpoint: Checkpoint) -> dict[str, Any]:
-    return dict(zip(message_ids(checkpoint.messages), checkpoint.messages, strict=True))
+def _by_id(point: ForkPoint) -> dict[str, Any]:
+    return dict(zip(message_ids(point.messages), point.messages, strict=True))
 
 
-def _before(message_id: str, checkpoint: Checkpoint) -> tuple[Any, ...]:
+def _before(message_id: str, point: ForkPoint) -> tuple[Any, ...]:
     """The messages that stand before this one."""
-    by_id = _by_id(checkpoint)
+    by_id = _by_id(point)
     return tuple(by_id.values())[: list(by_id).index(message_id)]
 
 
-def _brought(message_id: str, older: Checkpoint, newer: Checkpoint) -> tuple[Any, ...]:
+def _brought(message_id: str, older: ForkPoint, newer: ForkPoint) -> tuple[Any, ...]:
     """The messages before this one that came in one step with it."""
     there, by_id = _by_id(older), _by_id(newer)
     if not there.keys() <= by_id.keys():

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from ..errors import InvalidInputError
-from .forking import Checkpoint, Search
+from .forking import ForkPoint, Search
 from .plan import Again, Fork, Plan, plan
 from .request import RunRequest
 from .thread_state import ThreadState
@@ -15,7 +15,7 @@ Searched = Callable[[Fork | Again], Awaitable[Search]]
 """The search for the checkpoint that a plan forks at, done."""
 
 
-async def planned(request: RunRequest, now: ThreadState, searched: Searched) -> tuple[Plan, Checkpoint | None]:
+async def planned(request: RunRequest, now: ThreadState, searched: Searched) -> tuple[Plan, ForkPoint | None]:
     """What is to be done, and the earlier checkpoint at which; None is the newest, of which `now` is how it stands.
 
     Raises `InvalidInputError` where there is no checkpoint to run a message again from, and as `intake.plan.plan`.

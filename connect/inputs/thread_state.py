@@ -7,6 +7,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ...translator import ClientView
+from ..thread_info import ThreadStatus
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThreadState:
@@ -22,8 +25,8 @@ class ThreadState:
     """Whether it waits at a static breakpoint."""
     is_unfinished: bool = False
     """Whether its last run left work undone: it failed, was cancelled, or killed."""
-    has_failed: bool = False
-    """Whether its last run failed."""
+    status: ThreadStatus = "idle"
+    """Whether a run is active, and if not how the last one ended."""
     run_id: str | None = None
     """The id of its last run, as clients know it."""
     has_pending_writes: bool = False
@@ -33,8 +36,17 @@ class ThreadState:
     is_replaced: bool = False
     """Whether what goes in replaces its conversation: no checkpoint is old enough to fork at."""
 
+    view: ClientView = field(default_factory=ClientView)
+    """What a client has that connects now: `view.messages` and `view.state`. Only a thread that was read for clients
+    (`Backend.thread`) has it."""
+
     own_tools: Collection[str] = frozenset()
     """The tools that its graph runs itself, as far as that is known, if a call waits for its result."""
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether its last run failed."""
+        return self.status == "failed"
 
     @property
     def waits(self) -> bool:

@@ -3,29 +3,46 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
-from typing import Any, ClassVar
+from collections.abc import Iterable, Mapping
+from contextlib import aclosing
+from dataclasses import replace
+from typing import Any, ClassVar, Final
 
 from ag_ui.core import RunAgentInput
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
-from ...translator import Options
+from ...translator import ClientView, Options
 from ..default_options import options_for
 from ..encoded import Batches
+from ..errors import log_context
+from ..idle import idle_view
 from ..inputs import Intake
 from ..inputs.channels import check
-from ..readers import Reader
-from ..run_outcome import CancelResult, PastErrors
+from ..inputs.thread_state import ThreadState
+from ..readers import Reader, direct_options
+from ..run_outcome import CancelResult, PastErrors, RunOutcome
+from ..thread_info import ThreadStatus
 from .channels import input_channels_of
-from .connect import attach_local, cancel_local
+from .checkpointers import reading
+from .connect import attach_local, cancel_local, found
 from .runs import agent_of
 from .source import GraphSource
 from .submit import begin_local
+from .thread_state import read
+from .threads import LocalThreads
 from .watch import watched_local
 
 _PROBED: RunnableConfig = {"configurable": {"thread_id": "agui-ready", "checkpoint_ns": ""}}
 """A thread that nothing is written to: an empty answer will do."""
+
+_STATUSES: Final[Mapping[str, ThreadStatus]] = {
+    "running": "running",
+    "stopping": "running",
+    "interrupted": "waiting",
+    "failed": "failed",
+}
+"""The status of a thread by that of its run."""
 
 
 class Local(GraphSource):
@@ -106,6 +123,29 @@ class Local(GraphSource):
     async def cancel(self, thread_id: str, run_id: str | None, *, wait: float) -> CancelResult:
         """See `Backend`."""
         return "stopping" if await cancel_local(self, thread_id, run_id, wait=wait) == "stopping" else "stopped"
+
+    @property
+    def threads(self) -> LocalThreads:
+        """See `Backend`."""
+        return LocalThreads(self)
+
+    async def thread(self, thread_id: str, options: Options | None = None) -> ThreadState | None:
+        """See `Backend`."""
+        options, config = options or await self.options(), {"configurable": {"thread_id": thread_id}}
+        with reading(log_context(self.name, thread_id)):
+            now = await found(self, thread_id, options)
+            if now is None or not await self.may_use(thread_id):
+                return None
+            last = await self.runs.store.last(self.key(thread_id))
+            state = (await read(self.graph, config, last, options.messages_key)).thread
+        if isinstance(now, RunOutcome):
+            return replace(state, view=idle_view(thread_id, now, options), status=now.status)
+        view = ClientView(version=options.protocol_version)
+        async with aclosing(now.attach(Reader(direct_options(options)))) as batches:
+            for each in await anext(batches, []):  # they bring a reader to where the run is
+                view.apply(each.event)
+        status, messages = _STATUSES.get(now.status, "idle"), state.messages
+        return ThreadState(messages=messages, values=state.values, view=view, run_id=now.run_id, status=status)
 
     def stop_queued(self) -> list[asyncio.Task[Any]]:
         """See `Backend`."""

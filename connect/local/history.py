@@ -15,22 +15,23 @@ from typing import Any, TypeVar, cast
 from langgraph.types import StateSnapshot
 
 from ...translator import Options
-from ..inputs.forking import Checkpoint, Search
+from ..inputs.forking import Search
 from ..replaced_messages import ReplacedMessages
 from ..run_outcome import RunOutcome
+from ..thread_info import Checkpoint
 from .runs import Graph
 
 _FIRST_PAGE, _LARGEST_PAGE = 8, 64
 _Search = TypeVar("_Search", Search, ReplacedMessages)
 
 
-async def searched(graph: Graph, config: Any, search: _Search, messages_key: str) -> _Search:
+async def searched(graph: Graph, config: Any, search: _Search) -> _Search:
     """The search, done. Raises what the checkpointer raises."""
     if search.is_complete:
         return search
-    async with aclosing(_history(graph, config)) as history:
-        async for state in history:
-            search.feed(_checkpoint(state, messages_key))
+    async with aclosing(history(graph, config)) as checkpoints:
+        async for checkpoint in checkpoints:
+            search.feed(checkpoint)
             if search.is_complete:
                 break
     return search
@@ -39,34 +40,33 @@ async def searched(graph: Graph, config: Any, search: _Search, messages_key: str
 async def with_replaced(graph: Graph, thread_id: str, outcome: RunOutcome, options: Options) -> RunOutcome:
     """The outcome with the messages that summaries replaced, where `options` keep them."""
     search, config = ReplacedMessages(options, outcome.values), {"configurable": {"thread_id": thread_id}}
-    return replace(outcome, values=(await searched(graph, config, search, options.messages_key)).values)
+    return replace(outcome, values=(await searched(graph, config, search)).values)
 
 
-async def _history(graph: Graph, config: Any) -> AsyncGenerator[StateSnapshot, None]:
-    """The states of a thread, the newest first."""
-    page, before = _FIRST_PAGE, None
+async def history(graph: Graph, config: Any, before: str | None = None) -> AsyncGenerator[Checkpoint, None]:
+    """The checkpoints of a thread, the newest first; `before`: only those older than this one, by its id."""
+    page, newer = _FIRST_PAGE, before
     while True:
+        older: Any = None if newer is None else {"configurable": {"checkpoint_id": newer}}
         count = 0
-        found = cast("AsyncGenerator[StateSnapshot, None]", graph.aget_state_history(config, before=before, limit=page))
+        found = cast("AsyncGenerator[StateSnapshot, None]", graph.aget_state_history(config, before=older, limit=page))
         async with aclosing(found) as states:
             async for state in states:
-                count, before = count + 1, state.config
-                yield state
+                count, newer = count + 1, str(state.config["configurable"]["checkpoint_id"])
+                yield _checkpoint(state, newer)
         if count < page:
             return
         page = min(2 * page, _LARGEST_PAGE)
 
 
-def _checkpoint(state: StateSnapshot, messages_key: str) -> Checkpoint:
-    values = values_of(state)
-    parent = (state.parent_config or {}).get("configurable", {}).get("checkpoint_id")
+def _checkpoint(state: StateSnapshot, checkpoint_id: str) -> Checkpoint:
     return Checkpoint(
-        id=str(state.config["configurable"]["checkpoint_id"]),
-        parent_id=parent,
-        messages=values.get(messages_key) or (),
-        values=values,
-        is_unfinished=bool(state.next),
-        run_id=(state.metadata or {}).get("run_id"),
+        id=checkpoint_id,
+        parent_id=(state.parent_config or {}).get("configurable", {}).get("checkpoint_id"),
+        created_at=state.created_at,
+        values=values_of(state),
+        next=state.next,
+        metadata=state.metadata or {},
     )
 
 

@@ -93,6 +93,10 @@ class MemoryRunStore:
         """How the last run on a thread ended, as long as that is kept."""
         return self._lingering[thread][0] if thread in self._lingering else self._remembered.get(thread)
 
+    async def forget(self, thread: ThreadKey) -> None:
+        """Forgets how the last run on a thread ended."""
+        self._remembered.pop(thread, None)
+
     def turn(self, thread: ThreadKey) -> Turn:
         """The turn on a thread."""
         return self._turns.of(thread)

@@ -44,6 +44,9 @@ class RunStore(Protocol):
     async def last(self, thread: ThreadKey) -> LastRun | None:
         """How the last run on a thread ended, as long as that is kept."""
 
+    async def forget(self, thread: ThreadKey) -> None:
+        """Forgets how the last run on a thread ended: the thread was deleted."""
+
     def turn(self, thread: ThreadKey) -> Turn:
         """The turn on a thread."""
 

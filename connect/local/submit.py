@@ -192,7 +192,7 @@ class _Submission:
 
     async def _searched(self, wanted: Fork | Again) -> Search:
         with reading(self._place):
-            return await searched(self._graph, self._config, Search(wanted), self._options.messages_key)
+            return await searched(self._graph, self._config, Search(wanted, self._options.messages_key))
 
     async def _reconciled(self) -> Read:
         """The thread, when what its last run has done is in it, and what that left undone has been given up."""

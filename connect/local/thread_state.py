@@ -11,8 +11,8 @@ from langgraph.prebuilt import ToolNode
 from langgraph.pregel import Pregel
 from langgraph.types import StateSnapshot
 
-from ...translator import Failed, unanswered_calls
-from ..inputs.forking import Checkpoint
+from ...translator import unanswered_calls
+from ..inputs.forking import ForkPoint
 from ..inputs.thread_state import ThreadState
 from ..run_outcome import RunOutcome
 from .active_run import LastRun
@@ -37,9 +37,9 @@ class Read(NamedTuple):
     checkpoint_id: str | None = None
     """The checkpoint to start from; None is the newest."""
 
-    def at(self, found: Checkpoint) -> Read:
+    def at(self, found: ForkPoint) -> Read:
         """The thread as it was at an earlier checkpoint."""
-        return Read(found.thread, found.run_id, self.ended, found.id)
+        return Read(found.thread, found.checkpoint.run_id, self.ended, found.checkpoint.id)
 
 
 async def read(graph: Graph, config: Any, last: LastRun | None, messages_key: str) -> Read:
@@ -59,7 +59,7 @@ async def read(graph: Graph, config: Any, last: LastRun | None, messages_key: st
         interrupts=pending(state),
         is_stopped=ended.stopped,
         is_unfinished=bool(state.next),
-        has_failed=isinstance(ended.ending, Failed),
+        status=ended.status,
         run_id=ended.run_id,
         has_pending_writes=len(state.next) < len(state.tasks),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, ClassVar
 
@@ -12,22 +13,27 @@ from ag_ui.core import RunAgentInput
 from langgraph.pregel.remote import RemoteGraph
 from langgraph_sdk.client import LangGraphClient
 
-from ...translator import Ending, Options
+from ...translator import Ending, Finished, Options
 from ..access import Metadata
 from ..encoded import Batches
 from ..errors import ConnectionLost, PlatformError, checked_run_id, checked_thread_id
+from ..idle import idle_view
 from ..inputs import Intake
+from ..inputs.thread_state import ThreadState
 from ..readers import Reader
-from ..run_outcome import CancelResult, PastErrors
+from ..run_outcome import CancelResult, PastErrors, RunOutcome
 from ..tracing import Span, begun
 from .attach import outcome_of_error
 from .connect import ThreadFollower
 from .forwarded_headers import forwarded
+from .history import with_replaced
 from .outcome import ACTIVE
 from .retry import Retries, RetryPolicy
 from .source import PlatformSource, type_of
 from .submit import begin_platform
-from .thread import PlatformThread
+from .thread import PlatformThread, client_run_id
+from .thread_state import last_of, thread_state_of
+from .threads import PlatformThreads
 from .watch import watch_thread
 from .watch_assistant import watch_assistant
 
@@ -123,6 +129,25 @@ class Platform(PlatformSource):
     async def cancel(self, thread_id: str, run_id: str | None, *, wait: float) -> CancelResult:
         """See `Backend`. Queued runs are stopped too, where no run is named."""
         return "stopped" if await self.thread_at(thread_id).cancel(run_id, wait) else "stopping"
+
+    @property
+    def threads(self) -> PlatformThreads:
+        """See `Backend`."""
+        return PlatformThreads(self)
+
+    async def thread(self, thread_id: str, options: Options | None = None) -> ThreadState | None:
+        """See `Backend`."""
+        look = await self.thread_at(thread_id).look()
+        if look is None:
+            return None
+        options = options or await self.options((look.active or look.last or {}).get("assistant_id"))
+        state, ended = thread_state_of(look, options.messages_key), last_of(look)
+        if look.active is not None:
+            ended = RunOutcome(client_run_id(look.active), state.values, Finished())
+        elif ended.values is not None:
+            values = await with_replaced(self.thread_at(thread_id), ended.values, options)
+            ended = replace(ended, values=values)
+        return replace(state, run_id=ended.run_id, view=idle_view(thread_id, ended, options))
 
     def stop_queued(self) -> list[asyncio.Task[Any]]:
         """See `Backend`. A platform's runs do not end with this process."""

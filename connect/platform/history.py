@@ -15,13 +15,13 @@ from .thread_state import checkpoint_of
 _Search = TypeVar("_Search", Search, ReplacedMessages)
 
 
-async def searched(thread: PlatformThread, search: _Search, messages_key: str) -> _Search:
+async def searched(thread: PlatformThread, search: _Search) -> _Search:
     """The search, done. Raises as the thread's methods do."""
     if search.is_complete:
         return search
     async with aclosing(thread.history()) as states:
         async for state in states:
-            search.feed(checkpoint_of(state, messages_key))
+            search.feed(checkpoint_of(state))
             if search.is_complete:
                 break
     return search
@@ -29,4 +29,4 @@ async def searched(thread: PlatformThread, search: _Search, messages_key: str) -
 
 async def with_replaced(thread: PlatformThread, values: Any, options: Options) -> Any:
     """The thread's newest values with the messages that summaries replaced, where `options` keep them."""
-    return (await searched(thread, ReplacedMessages(options, values), options.messages_key)).values
+    return (await searched(thread, ReplacedMessages(options, values))).values

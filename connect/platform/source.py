@@ -23,11 +23,12 @@ from ..errors import PlatformError
 from ..inputs.channels import InputChannels, input_channels_of_schemas
 from .calls import retried
 from .retry import RetryPolicy
-from .thread import NOT_FOUND, PlatformThread
+from .thread import NOT_FOUND, UNFIT, PlatformThread
 
 _HAS_NONE = (NOT_FOUND, 405, 501)
 """The statuses of a server that does not have what was requested."""
-
+_FIELDS: Final = ("thread_id", "status", "updated_at", "metadata", "interrupts")
+"""What of threads is searched for."""
 
 Schemas = Mapping[str, Any]
 
@@ -110,6 +111,21 @@ class PlatformSource:
             schemas = {}
         return input_channels_of_schemas(schemas, messages_key)
 
+    async def search_threads(
+        self, metadata: Mapping[str, str], limit: int, offset: int = 0, status: str | None = None
+    ) -> list[Any]:
+        """The threads with these metadata, those first that changed last; without their values, which may be large,
+        where the server can leave them out (Aegra can't). Raises `PlatformError` and `ConnectionLost`."""
+        order = {"sort_by": "updated_at", "sort_order": "desc"}
+        which: dict[str, Any] = {"metadata": metadata, "limit": limit, "offset": offset, "status": status, **order}
+        search = self.client.threads.search
+        try:
+            return list(await retried(lambda: search(**which, select=[*_FIELDS]), self.policy))
+        except PlatformError as error:
+            if error.status != UNFIT:
+                raise
+        return list(await retried(lambda: search(**which), self.policy))
+
     async def _has_assistants(self) -> bool:
         """Whether the server has assistants: then it has their schemas, but not those of one that is unknown."""
         try:
@@ -133,6 +149,11 @@ def type_of(given: object) -> str:
     """The type of a value that is no asynchronous client, and how to get one."""
     name = type(given).__name__
     return f"{name}, which is synchronous: use get_client()" if isinstance(given, SyncLangGraphClient) else name
+
+
+def which_assistant(name: str | None) -> dict[str, str]:
+    """What the metadata of an assistant's threads have, by the assistant's id or the name of its graph."""
+    return {} if name is None else {"assistant_id" if is_assistant_id(name) else "graph_id": name}
 
 
 def is_assistant_id(name: str | None) -> bool:

@@ -134,7 +134,7 @@ class _Beginning:
     async def _begin(self, look: Look | None) -> Batches:
         now = thread_state_of(look, self._options.messages_key)
         wanted, found = await planned(self._request, now, self._searched)
-        at, checkpoint_id = (now, None) if found is None else (found.thread, found.id)
+        at, checkpoint_id = (now, None) if found is None else (found.thread, found.checkpoint.id)
         if isinstance(wanted, Drop) or (isinstance(wanted, Begin) and at.has_pending_writes):
             await self._thread.drop()
         if isinstance(wanted, Drop):
@@ -152,7 +152,7 @@ class _Beginning:
         return self._started_run(run, [] if look is None else subgraphs(look.state), more=wanted.more)
 
     async def _searched(self, wanted: Fork | Again) -> Search:
-        return await searched(self._thread, Search(wanted), self._options.messages_key)
+        return await searched(self._thread, Search(wanted, self._options.messages_key))
 
     async def _started(
         self,

@@ -27,7 +27,7 @@ Answered = Mapping[str, Any]
 
 NOT_FOUND: Final = 404
 _CONFLICT: Final = 409
-_UNFIT: Final = 422
+UNFIT: Final = 422
 RUN_ID: Final = "agui_run_id"
 """The key of a run's metadata that has the id its client asked for: platforms make run ids of their own."""
 CANCEL_TIMEOUT: Final = 10.0
@@ -151,10 +151,10 @@ class PlatformThread:
             state = await self._found(self.state)
             if state is None or is_of(state, str(last["run_id"])):
                 return None if state is None else Look(runs, state, {})
-            thread = await self._found(self._thread)
+            thread = await self._found(self.metadata)
         else:
             async with at_once() as calls:
-                state_call, thread_call = (calls.create_task(self._found(call)) for call in (self.state, self._thread))
+                state_call, thread_call = (calls.create_task(self._found(call)) for call in (self.state, self.metadata))
             state, thread = state_call.result(), thread_call.result()
         return None if thread is None or state is None else Look(runs, state, thread)
 
@@ -179,16 +179,19 @@ class PlatformThread:
         runs = await self._listed(_FEW) or ()
         return next((str(run["run_id"]) for run in runs if client_run_id(run) == wanted), wanted)
 
-    async def history(self) -> AsyncGenerator[Answered, None]:
-        """The thread's states, of all branches, the newest first."""
-        before: Any = None
+    async def history(self, page: int = _FEW, before: str | None = None) -> AsyncGenerator[Answered, None]:
+        """The thread's states, of all branches, the newest first; `page`: how many are requested at a time. `before`:
+        those older than this checkpoint, by its id. It is sent in both forms that servers read: as a checkpoint, and
+        as the config of one, without which `langgraph dev` fails."""
         while True:
-            found = await self._states(_FEW, before=before)
+            place = {"checkpoint_id": before, "checkpoint_ns": ""}
+            older = {} if before is None else {"before": {**place, "configurable": place}}
+            found = await self._states(page, **older)
             for state in found:
                 yield state
-            if len(found) < _FEW:
+            if len(found) < page:
                 return
-            before = found[-1]["checkpoint"]
+            before = str(found[-1]["checkpoint"]["checkpoint_id"])
 
     async def drop(self) -> None:
         """Ends what the thread's last run left undone."""
@@ -272,7 +275,7 @@ class PlatformThread:
             except ConnectionLost as lost:
                 await retries.pause(lost)
             except PlatformError as error:
-                if error.status in (NOT_FOUND, _UNFIT):
+                if error.status in (NOT_FOUND, UNFIT):
                     return False
                 raise
 
@@ -296,7 +299,8 @@ class PlatformThread:
         """States of the thread, the newest first."""
         return list(await self._retried(lambda: self.client.threads.get_history(self.id, limit=limit, **which)))
 
-    async def _thread(self) -> Answered:
+    async def metadata(self) -> Answered:
+        """What the server says of the thread itself."""
         thread: Answered = await self._retried(lambda: self.client.threads.get(self.id))
         return thread
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from ...translator import Failed
 from ..inputs.channels import json_of
-from ..inputs.forking import Checkpoint
 from ..inputs.graph_input import GraphInput
 from ..inputs.plan import Begin, Fork, Plan, Resume
 from ..inputs.thread_state import ThreadState
 from ..run_outcome import RunOutcome
+from ..thread_info import Checkpoint
 from .outcome import interrupts_of, run_outcome
 from .thread import Answered, Look, client_run_id
 
@@ -26,7 +25,7 @@ def thread_state_of(look: Look | None, messages_key: str) -> ThreadState:
     values = look.state.get("values") or {}
     messages = values.get(messages_key) or ()
     if look.active is not None:
-        return ThreadState(messages=messages, values=values)
+        return ThreadState(messages=messages, values=values, status="running")
     now, interrupts = last_of(look), interrupts_of(look.state)
     return ThreadState(
         messages=messages,
@@ -34,7 +33,7 @@ def thread_state_of(look: Look | None, messages_key: str) -> ThreadState:
         interrupts=interrupts,
         is_stopped=now.stopped and not interrupts,
         is_unfinished=bool(look.state.get("next")),
-        has_failed=isinstance(now.ending, Failed),
+        status=now.status,
         run_id=now.run_id or None,
         has_pending_writes=len(look.state.get("next") or ()) < len(look.state.get("tasks") or ()),
     )
@@ -51,17 +50,15 @@ def last_of(look: Look) -> RunOutcome:
     return replace(found, run_id=client_run_id(run), values=look.state.get("values") or {})
 
 
-def checkpoint_of(state: Answered, messages_key: str) -> Checkpoint:
+def checkpoint_of(state: Answered) -> Checkpoint:
     """A state of a thread's history."""
-    values = state.get("values") or {}
-    parent = state.get("parent_checkpoint") or {}
     return Checkpoint(
         id=str(state["checkpoint"]["checkpoint_id"]),
-        parent_id=parent.get("checkpoint_id"),
-        messages=values.get(messages_key) or (),
-        values=values,
-        is_unfinished=bool(state.get("next")),
-        run_id=(state.get("metadata") or {}).get("run_id"),
+        parent_id=(state.get("parent_checkpoint") or {}).get("checkpoint_id"),
+        created_at=state.get("created_at"),
+        values=state.get("values") or {},
+        next=state.get("next") or (),
+        metadata=state.get("metadata") or {},
     )
 
 

@@ -16,9 +16,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ..encoded import Batches
-from .calls import retried
 from .connect import ThreadFollower, is_due
-from .source import PlatformSource, is_assistant_id
+from .source import PlatformSource, which_assistant
 
 _THREADS = 100
 """Threads that are looked through each time, those first that changed last."""
@@ -37,7 +36,7 @@ async def watch_assistant(
     `assistant_id`: its id, or the name of its graph. `follower_of`: a follower of a thread, for runs made
     since a time. Raises `PlatformError` and `ConnectionLost`.
     """
-    threads = await _threads(platform, assistant_id)
+    threads = await platform.search_threads(which_assistant(assistant_id), _THREADS)
     begun = max((_changed(thread) for thread in threads), default=datetime.min.replace(tzinfo=UTC))
     seen = OrderedDict((str(thread["thread_id"]), _Seen(_changed(thread))) for thread in reversed(threads))
     while True:
@@ -56,7 +55,7 @@ async def watch_assistant(
         while len(seen) > _REMEMBERED:
             seen.popitem(last=False)
         await asyncio.sleep(poll)
-        threads = await _threads(platform, assistant_id)
+        threads = await platform.search_threads(which_assistant(assistant_id), _THREADS)
 
 
 class _Seen:
@@ -66,22 +65,6 @@ class _Seen:
         self.changed = changed
         """When it had changed. By the server's clock, as are all times here."""
         self.follower: ThreadFollower | None = None
-
-
-async def _threads(platform: PlatformSource, assistant_id: str) -> list[Any]:
-    """The assistant's threads, those first that changed last."""
-    which = {"assistant_id" if is_assistant_id(assistant_id) else "graph_id": assistant_id}
-    threads = platform.client.threads
-    return await retried(
-        lambda: threads.search(
-            metadata=which,
-            limit=_THREADS,
-            sort_by="updated_at",
-            sort_order="desc",
-            select=["thread_id", "status", "updated_at"],
-        ),
-        platform.policy,
-    )
 
 
 def _changed(thread: Any) -> datetime:

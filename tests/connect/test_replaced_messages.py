@@ -7,8 +7,7 @@ from uuid import uuid4
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph_agui.connect import Local, Platform, Runs, connect_sse, watch_sse
-from langgraph_agui.connect.inputs.forking import Checkpoint
+from langgraph_agui.connect import Checkpoint, Local, Platform, Runs, connect_sse, watch_sse
 from langgraph_agui.connect.replaced_messages import MOST, ReplacedMessages
 from langgraph_agui.translator import Options
 from langgraph_sdk import get_client
@@ -80,7 +79,8 @@ def test_the_search_follows_one_branch_and_has_an_end(as_json: bool) -> None:
 
     def checkpoint(number: int, *names: str, parent: int | None = None) -> Checkpoint:
         parent_id = None if number == 0 else str(number - 1 if parent is None else parent)
-        return Checkpoint(str(number), parent_id, [message(name) for name in names], {}, is_unfinished=False)
+        values = {"messages": [message(name) for name in names]}
+        return Checkpoint(id=str(number), parent_id=parent_id, values=values, metadata={})
 
     def found(search: ReplacedMessages) -> list[str]:
         return [each["id"] if as_json else each.id for each in search.values["messages"]]
