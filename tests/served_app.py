@@ -6,6 +6,8 @@ Nothing but a server imports this module.
 A run is held at the gates that its request names: the header `x-gate` has their port.
 """
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 from fastapi import FastAPI
@@ -29,8 +31,18 @@ def _agents() -> dict[str, Agent]:
 
 app = agui_app(_agents(), grace=1.0)
 
-mounted = FastAPI()
-mounted.mount("/agui", agui_app(_agents(), grace=1.0))
+_inner = agui_app(_agents(), grace=1.0)
+
+
+@asynccontextmanager
+async def _lifespan(outer: FastAPI) -> AsyncIterator[None]:
+    """Of a mounted app no server runs the lifespan."""
+    async with _inner.router.lifespan_context(_inner):
+        yield
+
+
+mounted = FastAPI(lifespan=_lifespan)
+mounted.mount("/agui", _inner)
 
 
 embedded = FastAPI()

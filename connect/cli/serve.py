@@ -79,7 +79,12 @@ async def serve_until_stopped(asked: Served) -> None:
             url = address(asked.host, listening.getsockname()[1])
             lines = welcome(url, list(agents), origins=asked.origins, threads=_threads(asked, server_url))
             output = [*filter(None, [open_door(asked.host)]), *lines]
-            await _Server(_config(app, asked), lambda: _say(output), app.state.closing.begin).serve([listening])
+
+            def end() -> None:
+                _say([f"Stopping: open streams have {asked.grace:g} seconds to end. Ctrl-C again ends them at once."])
+                app.state.closing.begin()
+
+            await _Server(_config(app, asked), lambda: _say(output), end).serve([listening])
 
 
 def _server_of(asked: Served) -> str | None:

@@ -48,9 +48,11 @@ def agui_app(
 
     The end of the app's lifespan stops its runs. A mounted app's own lifespan is not run: enter it in the outer app's,
     `async with mounted.router.lifespan_context(mounted): yield`, or take `agui_routes` or `add_agui_routes`.
-    A signal that ends the process ends the streams first; where a server ends otherwise, await
-    `app.state.closing.aclose()` before it waits for its connections. A reader that does not read gets no last event,
-    and only the server can drop it: uvicorn does with `--timeout-graceful-shutdown`.
+    The app handles no signals, and a server waits for open streams before it ends a lifespan: run uvicorn with
+    `--timeout-graceful-shutdown SECONDS`, after which it ends each stream (`RUN_ERROR`, code `shutdown`; where the
+    lifespan is not entered the connection may break instead), or await
+    `app.state.closing.aclose()` before the server waits. The command `serve` does that. A reader that does not read
+    gets no last event.
 
     Raises `TypeError` and `ValueError` for what can't be served.
     """

@@ -1,11 +1,11 @@
 """The end of a server: `Closing`, which ends all that is open in time. Never which events a stream ends with.
 
-    open --a signal, aclose()--> closing: nothing new is let in; streams between two runs end at once
+    open --begin(), aclose()--> closing: nothing new is let in; streams between two runs end at once
          --grace seconds, or nothing is open any more--> closed: what is still open is interrupted
 
-A server waits for its connections, without a limit, before it ends an app's lifespan. So the signals themselves are
-watched for as long as something is open; a server that ends otherwise calls `aclose()` first.
-Where an app is mounted its lifespan is never run; nothing here needs it.
+No signal is handled here: a server waits for its connections before it ends an app's lifespan, so the command `serve`
+begins the end itself. Under another server open streams last until that server cancels them (uvicorn, after
+`--timeout-graceful-shutdown`), or `aclose()` is awaited before it waits.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 
 from .errors import shutting_down
-from .signals import SignalHook
 
 
 class StreamInterrupted(Exception):  # noqa: N818 - nothing went wrong
@@ -48,8 +47,6 @@ class Closing:
     def __init__(self, grace: float) -> None:
         self._grace = grace
         self._open: set[Opened] = set()
-        self._signals = SignalHook(self._on_signal)
-        self._loop: asyncio.AbstractEventLoop | None = None
         self._ending: asyncio.Task[None] | None = None
         self._gone: asyncio.Event | None = None
         self.at_begin: Callable[[], None] = lambda: None
@@ -72,7 +69,7 @@ class Closing:
         try:
             async with asyncio.timeout(None) as timeout:
                 opened = Opened(timeout, is_idle)
-                self._add(opened)
+                self._open.add(opened)
                 if self._ending is not None and self._ending.done():
                     opened.end(by_server=True)
                 try:
@@ -118,19 +115,7 @@ class Closing:
             self._gone.clear()
             await self._gone.wait()
 
-    def _add(self, opened: Opened) -> None:
-        if not self._open:
-            self._loop = asyncio.get_running_loop()
-            self._signals.listen()
-        self._open.add(opened)
-
     def _remove(self, opened: Opened) -> None:
         self._open.discard(opened)
-        if not self._open:
-            self._signals.stop()
-            if self._gone is not None:
-                self._gone.set()
-
-    def _on_signal(self) -> None:
-        if self._loop is not None and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self.begin)
+        if not self._open and self._gone is not None:
+            self._gone.set()

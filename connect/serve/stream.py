@@ -9,6 +9,8 @@ ends.
   the stream. A run of this process ends with the server; a platform's continues. After a run's end nothing is sent.
 - A reader that does not take what it is sent within `send_timeout` is dropped, and its place is free; its run
   continues.
+- A server that does not begin the end (see `shutdown`) cancels the request at some time: that ends the stream in the
+  same way, with other words.
 - A reader that does not read when the server ends gets no last event: its connection is closed.
 """
 
@@ -38,6 +40,7 @@ HEADERS = {
 
 _log = logging.getLogger(__name__)
 
+_CANCELLED = "The server has ended this stream. Connect to the thread again."
 _GOODBYE = 1.0
 """Seconds in which a reader has to take the last event."""
 
@@ -126,7 +129,8 @@ class EventStream(Response):
         self._agent = agent
         self._thread_id = thread_id
         self._stays = stays
-        self._is_sending = False
+        self._is_sending = True
+        """Whether the server has not taken what it was given last, or nothing was sent: then no last event can be."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Sends all events, until the stream or the server ends or the reader leaves."""
@@ -144,8 +148,11 @@ class EventStream(Response):
                     )
                     await _drop(receive)
                 except StreamInterrupted as ended:
-                    if ended.by_server and not self._is_sending:
-                        await self._say_goodbye(send)
+                    if ended.by_server:
+                        await self._end_early(send, self._message)
+                except asyncio.CancelledError:
+                    await self._end_early(send, _CANCELLED)
+                    raise
 
     def _place_of_log(self) -> str:
         return log_context(self._agent, self._thread_id, self._batches.run_id)
@@ -155,6 +162,7 @@ class EventStream(Response):
 
     async def _stream(self, scope: Scope, send: Send) -> None:
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        self._is_sending = False
         if scope["method"] != "HEAD":
             async with aclosing(frames(self._batches, self._version, self._heartbeat, self._place_of_log)) as chunks:
                 async for chunk in chunks:
@@ -172,10 +180,12 @@ class EventStream(Response):
             raise _NotReadError from None
         self._is_sending = False
 
-    async def _say_goodbye(self, send: Send) -> None:
+    async def _end_early(self, send: Send, message: str) -> None:
+        if self._is_sending:
+            return
         last = b""
         if not self._batches.is_between or not (self._stays or self._batches.last):
-            last = b"".join(each.frame(self._version) for each in self._batches.farewell(self._message))
+            last = b"".join(each.frame(self._version) for each in self._batches.farewell(message))
         with suppress(TimeoutError):
             async with asyncio.timeout(_GOODBYE):
                 await send({"type": "http.response.body", "body": last, "more_body": False})

@@ -138,8 +138,11 @@ def test_a_signal_stops_it_and_that_is_no_failure(folder: Path, number: signal.S
     context = "from contextlib import asynccontextmanager\n@asynccontextmanager\nasync def made():\n    from planner"
     body = " import graph\n    yield graph\n    open('left', 'w').close()\n"
     (folder / "made.py").write_text(context + body)
-    with serving("made:made", cwd=folder) as server:
+    with serving("made:made", "--grace", "7", cwd=folder) as server:
         server.process.send_signal(number)
+        assert server.process.stderr is not None
+        line = next(line for line in server.process.stderr if line.startswith("Stop"))
+        assert line == "Stopping: open streams have 7 seconds to end. Ctrl-C again ends them at once.\n"
         server.process.wait(30)
         assert (server.process.returncode, (folder / "left").exists()) == (0, True)
 

@@ -197,10 +197,13 @@ def test_a_grace_is_no_less_than_nothing() -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 @pytest.mark.parametrize(("target", "path"), [("app", ""), ("mounted", "/agui"), ("embedded", "/agui")])
-async def test_a_signal_ends_every_stream_in_time(gate: Gates, number: signal.Signals, target: str, path: str) -> None:
+async def test_a_server_that_cancels_its_streams_ends_them_properly(
+    gate: Gates, agui_client: AguiClient, number: signal.Signals, target: str, path: str
+) -> None:
+    """The app handles no signals: uvicorn waits for its streams as long as it is told, and cancels them."""
     gate.hold("first 3")
     headers = {"x-gate": str(gate.port)}
-    with app_process(f"tests.served_app:{target}") as process:
+    with app_process(f"tests.served_app:{target}", "--timeout-graceful-shutdown", "1") as process:
         async with (
             httpx.AsyncClient(base_url=process.url + path, timeout=WITHIN, trust_env=False, headers=headers) as client,
             client.stream("POST", "/gated_chat", json=posted("t", "hi")) as run,
@@ -209,8 +212,20 @@ async def test_a_signal_ends_every_stream_in_time(gate: Gates, number: signal.Si
             await gate.reached("first 3")
             process.send(number)
             assert await watch.aread() == b""
-            assert events_of(await run.aread())[-1]["code"] == "shutdown"
+            events = events_of(await run.aread())
+        assert (events[-2]["type"], events[-1]["code"]) == ("STEP_FINISHED", "shutdown")
+        assert not agui_client.play(events, version="1.0.0").warnings
         assert await asyncio.to_thread(process.wait, WITHIN) in (0, -number)
+
+
+async def test_an_app_leaves_the_handlers_of_signals_as_they_are(gate: Gates) -> None:
+    gate.hold("first 3")
+    app = app_of(gate, grace=0)
+    async with served(app) as server, server.client() as client:
+        before = [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)]
+        async with client.stream("POST", "/", json=posted("t", "hi")):
+            await gate.reached("first 3")
+            assert [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)] == before
 
 
 async def test_a_reader_that_never_reads_holds_up_the_end_no_longer_than_the_server_waits(gate: Gates) -> None:
