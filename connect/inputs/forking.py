@@ -13,19 +13,23 @@ Rules:
 5. Messages that came in one superstep with the one that is replaced, and before it, go in again with a fork; unless
    that superstep removed others too, which they may replace.
 6. A thread may keep no checkpoint that is old enough: it was begun by `update_state`, its runs were saved at their end
-   only, old ones were deleted. Then the oldest is forked at, and its conversation is replaced.
+   only, old ones were deleted; or it is too far back (`MOST`). Then the oldest is forked at, and its conversation is
+   replaced.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from ...translator import message_ids
 from ..thread_info import Checkpoint
 from .messages import same_content
 from .plan import Again, Fork
 from .thread_state import ThreadState
+
+MOST: Final = 1_000
+"""How many checkpoints are read at most."""
 
 
 class ForkPoint(NamedTuple):
@@ -54,8 +58,12 @@ class ForkPoint(NamedTuple):
 class Search:
     """The search for the checkpoint that a plan forks at. Feed it until it `is_complete`, or nothing is left."""
 
-    def __init__(self, wanted: Fork | Again, messages_key: str) -> None:
+    def __init__(self, wanted: Fork | Again, messages_key: str, most: int = MOST) -> None:
+        """`most`: how many checkpoints it reads."""
         self._wanted = wanted
+        self._most = most
+        self.read = 0
+        """How many it has read."""
         self._messages_key = messages_key
         self._found: ForkPoint | None = None
         self._oldest: ForkPoint | None = None
@@ -74,6 +82,11 @@ class Search:
 
     def feed(self, checkpoint: Checkpoint) -> None:
         """Takes the next older checkpoint of the thread, of whatever branch."""
+        self._feed(checkpoint)
+        self.read += 1
+        self.is_complete = self.is_complete or self.read >= self._most
+
+    def _feed(self, checkpoint: Checkpoint) -> None:
         newer = self._oldest
         if self.is_complete or (newer is not None and checkpoint.id != newer.checkpoint.parent_id):
             return

@@ -1,36 +1,89 @@
 """The plan of an input, and where it is carried out: `planned`. Plan, search and plan again, the same here and on a
-platform; never how a thread's checkpoints are read, or a run is started."""
+platform; never how a thread's checkpoints are read, or a run is started.
+
+What it costs is bounded, whatever a client sends and how often:
+
+- Searches of one input read `MOST` checkpoints in all, and there are `_ROUNDS` of them. Then what else the input has
+  with other content counts as no edit.
+- That a message is no edit is remembered for the checkpoint that the thread stands at, so that it is not searched for
+  again until a run has changed that.
+- Long conversations are compared in a thread: the event loop continues.
+"""
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable
+from typing import Final
+
+from ag_ui.core import Message, RunAgentInput
 
 from ..errors import InvalidInputError
-from .forking import ForkPoint, Search
+from .forking import MOST, ForkPoint, Search
+from .off_loop import off_loop
 from .plan import Again, Fork, Plan, plan
 from .request import RunRequest
 from .thread_state import ThreadState
 
-Searched = Callable[[Fork | Again], Awaitable[Search]]
-"""The search for the checkpoint that a plan forks at, done."""
+Searched = Callable[[Search], Awaitable[Search]]
+"""Does a search in the thread's history."""
+
+_ROUNDS: Final = 8
+_REMEMBERED: Final = 1_000
+"""Checkpoints of which it is remembered what is no edit."""
 
 
-async def planned(request: RunRequest, now: ThreadState, searched: Searched) -> tuple[Plan, ForkPoint | None]:
+class NoEdits:
+    """Messages that differ from those of a thread and are no edits: it had them so once. By the checkpoint that the
+    thread stands at."""
+
+    def __init__(self) -> None:
+        self._found: OrderedDict[str, dict[str, int]] = OrderedDict()
+
+    def of(self, given: RunAgentInput, checkpoint_id: str | None) -> set[str]:
+        """The ids of those of an input."""
+        known = self._found.get(checkpoint_id or "", {})
+        return {each.id for each in given.messages if each.id in known and known[each.id] == _content(each)}
+
+    def add(self, message: Message, checkpoint_id: str | None) -> None:
+        """A message was found to be none."""
+        if checkpoint_id is not None:
+            self._found.setdefault(checkpoint_id, {})[message.id] = _content(message)
+            self._found.move_to_end(checkpoint_id)
+            if len(self._found) > _REMEMBERED:
+                self._found.popitem(last=False)
+
+
+async def planned(
+    request: RunRequest, now: ThreadState, searched: Searched, no_edits: NoEdits
+) -> tuple[Plan, ForkPoint | None]:
     """What is to be done, and the earlier checkpoint at which; None is the newest, of which `now` is how it stands.
 
-    Raises `InvalidInputError` where there is no checkpoint to run a message again from, and as `intake.plan.plan`.
+    Raises `InvalidInputError` where there is no checkpoint to run a message again from, and as `inputs.plan.plan`.
     """
-    unedited: list[str] = []
-    while True:
-        wanted = plan(request.given, now, request.intake, unedited=unedited, follows=request.follows)
+    given, key = request.given, request.options.messages_key
+    unedited, left = no_edits.of(given, now.checkpoint_id), MOST
+    for number in range(_ROUNDS + 1):
+        if number == _ROUNDS or left <= 0:
+            unedited = {message.id for message in given.messages}
+        wanted = await off_loop(
+            plan, len(given.messages), given, now, request.intake, unedited=unedited, follows=request.follows
+        )
         if not isinstance(wanted, Fork | Again):
             return wanted, None
-        search = await searched(wanted)
+        search = await searched(Search(wanted, key, max(left, 1)))
+        left -= search.read
         if search.found is None and isinstance(wanted, Again):
-            wanted = wanted.asked(request.given)
-            search = await searched(wanted)
+            wanted = wanted.asked(given)
+            search = await searched(Search(wanted, key))
         if search.found is not None:
             return wanted, search.found
-        if not (search.is_no_edit and isinstance(wanted, Fork)):
-            raise InvalidInputError("the thread keeps no checkpoint to run the message again from")
-        unedited.append(wanted.before)
+        if not (search.is_no_edit and isinstance(wanted, Fork) and wanted.edited is not None):
+            break
+        no_edits.add(wanted.edited, now.checkpoint_id)
+        unedited.add(wanted.before)
+    raise InvalidInputError("the thread keeps no checkpoint to run the message again from")
+
+
+def _content(message: Message) -> int:
+    return hash(message.model_dump_json())

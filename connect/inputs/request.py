@@ -11,6 +11,7 @@ from ...translator import ClientView, Options
 from ..run_outcome import PastErrors
 from . import Intake
 from .intake import Prepared, prepared
+from .off_loop import off_loop
 from .resume import without_answers
 
 
@@ -38,7 +39,7 @@ class RunRequest:
             intake=intake,
             added=await prepared(intake, given),
             past_errors=past_errors,
-            view=ClientView(given.messages, given.state, given.protocol_version),
+            view=await off_loop(ClientView, len(given.messages), given.messages, given.state, given.protocol_version),
         )
 
     def without_answers(self, view: ClientView) -> RunRequest:

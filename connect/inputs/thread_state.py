@@ -29,6 +29,8 @@ class ThreadState:
     """Whether a run is active, and if not how the last one ended."""
     run_id: str | None = None
     """The id of its last run, as clients know it."""
+    checkpoint_id: str | None = None
+    """Its newest checkpoint."""
     has_pending_writes: bool = False
     """Whether nodes of a superstep that did not end have written: a new turn would forget what they wrote."""
     brought: Sequence[Any] = ()

@@ -30,6 +30,7 @@ from ..errors import (
     log_context,
 )
 from ..inputs.intake import OnCancel, OnDisconnect
+from ..inputs.planning import NoEdits
 from ..run_outcome import Subgraph
 from .active_run import ThreadKey
 from .checkpointers import check_saver, has_checkpointer
@@ -94,6 +95,8 @@ class Runs:
         """Who reads the threads that are watched."""
         self.owners = Owners()
         """Which agent owns a thread."""
+        self.no_edits = NoEdits()
+        """What inputs were found not to edit."""
 
     async def __aenter__(self) -> Runs:
         return self

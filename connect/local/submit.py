@@ -182,7 +182,7 @@ class _Submission:
     async def _planned(self) -> tuple[Read, Plan]:
         """What is to be done, and the thread where it is done: now, or at an earlier checkpoint."""
         now = await self._read()
-        wanted, found = await planned(self._asking, now.thread, self._searched)
+        wanted, found = await planned(self._asking, now.thread, self._searched, self._runs.no_edits)
         return (now if found is None else now.at(found)), wanted
 
     async def _read(self) -> Read:
@@ -190,9 +190,9 @@ class _Submission:
         with reading(self._place):
             return await read(self._graph, self._config, last, self._options.messages_key)
 
-    async def _searched(self, wanted: Fork | Again) -> Search:
+    async def _searched(self, search: Search) -> Search:
         with reading(self._place):
-            return await searched(self._graph, self._config, Search(wanted, self._options.messages_key))
+            return await searched(self._graph, self._config, search)
 
     async def _reconciled(self) -> Read:
         """The thread, when what its last run has done is in it, and what that left undone has been given up."""

@@ -61,6 +61,7 @@ async def read(graph: Graph, config: Any, last: LastRun | None, messages_key: st
         is_unfinished=bool(state.next),
         status=ended.status,
         run_id=ended.run_id,
+        checkpoint_id=ended.checkpoint_id,
         has_pending_writes=len(state.next) < len(state.tasks),
     )
     return Read(thread, (state.metadata or {}).get("run_id"), ended)

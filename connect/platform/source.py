@@ -21,6 +21,7 @@ from ...translator import Options
 from ..default_options import options_for_schemas
 from ..errors import PlatformError
 from ..inputs.channels import InputChannels, input_channels_of_schemas
+from ..inputs.planning import NoEdits
 from .calls import retried
 from .retry import RetryPolicy
 from .thread import NOT_FOUND, UNFIT, PlatformThread
@@ -50,6 +51,8 @@ class PlatformSource:
         self._schemas = SchemaCache()
         self.unused: set[str] = set()
         """The kinds of what clients have sent and the assistant has no field for."""
+        self.no_edits = NoEdits()
+        """What inputs were found not to edit."""
 
     def thread_at(self, thread_id: str) -> PlatformThread:
         """The requests about one of its threads."""

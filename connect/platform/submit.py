@@ -133,7 +133,7 @@ class _Beginning:
 
     async def _begin(self, look: Look | None) -> Batches:
         now = thread_state_of(look, self._options.messages_key)
-        wanted, found = await planned(self._request, now, self._searched)
+        wanted, found = await planned(self._request, now, self._searched, self._source.no_edits)
         at, checkpoint_id = (now, None) if found is None else (found.thread, found.checkpoint.id)
         if isinstance(wanted, Drop) or (isinstance(wanted, Begin) and at.has_pending_writes):
             await self._thread.drop()
@@ -151,8 +151,8 @@ class _Beginning:
             return self._started_run(run, [], more=False)
         return self._started_run(run, [] if look is None else subgraphs(look.state), more=wanted.more)
 
-    async def _searched(self, wanted: Fork | Again) -> Search:
-        return await searched(self._thread, Search(wanted, self._options.messages_key))
+    async def _searched(self, search: Search) -> Search:
+        return await searched(self._thread, search)
 
     async def _started(
         self,

@@ -35,6 +35,7 @@ def thread_state_of(look: Look | None, messages_key: str) -> ThreadState:
         is_unfinished=bool(look.state.get("next")),
         status=now.status,
         run_id=now.run_id or None,
+        checkpoint_id=look.checkpoint_id,
         has_pending_writes=len(look.state.get("next") or ()) < len(look.state.get("tasks") or ()),
     )
 

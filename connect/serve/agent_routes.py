@@ -46,7 +46,7 @@ class AgentRoutes:
 
     async def run(self, request: Request, name: str, found: object) -> Response:
         """Starts the run that a body asks for."""
-        given = checked_input(found, self._service.limits, name)
+        given = await checked_input(found, self._service.limits, name)
         ends = partial(readable, given=given) if answers(given) else None
         return await self._service.run(request, name, given, adapt=ends)
 
@@ -60,7 +60,7 @@ class AgentRoutes:
         """Connect to a thread: its messages and state, and what runs on it, to its end."""
         name = _agent(request)
         self._service.agent(name)
-        given = checked_input(await self._body(request), self._service.limits, name, is_run=False)
+        given = await checked_input(await self._body(request), self._service.limits, name, is_run=False)
         version = given.protocol_version
         view = ClientView(given.messages, given.state, version)
         return await self._service.connect(request, name, given.thread_id, view=view, version=version)

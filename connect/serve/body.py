@@ -14,6 +14,7 @@ from ag_ui.core import RunAgentInput
 from pydantic import ValidationError
 from starlette.requests import Request
 
+from ..inputs.off_loop import off_loop
 from ..inputs.unknown import read_input
 from .bodies import Bodies
 from .errors import Refusal
@@ -49,13 +50,15 @@ async def read(request: Request, bodies: Bodies) -> Any:
     return found
 
 
-def checked_input(found: Any, limits: Limits, agent: str, *, is_run: bool = True) -> RunAgentInput:
+async def checked_input(found: Any, limits: Limits, agent: str, *, is_run: bool = True) -> RunAgentInput:
     """The input that a body is, read as in `inputs.unknown`; raises `Refusal`, which names the field that is none, and
     what it should be. `agent`: for the log. `is_run`: whether it is to be run."""
-    if isinstance(found, dict) and isinstance(found.get("messages"), list) and len(found["messages"]) > limits.messages:
-        raise _invalid(f"messages: expected {limits.messages} at most, got {len(found['messages'])}.")
+    messages = found.get("messages") if isinstance(found, dict) else None
+    size = len(messages) if isinstance(messages, list) else 0
+    if size > limits.messages:
+        raise _invalid(f"messages: expected {limits.messages} at most, got {size}.")
     try:
-        given = read_input(found, agent, is_run=is_run)
+        given = await off_loop(read_input, size, found, agent, is_run=is_run)
     except ValidationError as error:
         wrong = error.errors(include_url=False, include_context=True, include_input=False)
         errors = [f"{_path(each)}: {_expected(each)}" for each in wrong[:_MOST_NAMED]]

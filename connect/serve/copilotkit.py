@@ -112,7 +112,7 @@ class CopilotKit:
 
     async def _started(self, request: Request, asked: str, body: Any) -> Response:
         name = self._named(asked)
-        given = checked_input(body, self._service.limits, name)
+        given = await checked_input(body, self._service.limits, name)
         if _is_suggestion(given):
             await self._service.admit(request, "run", name, given.thread_id)
             return _over(given)
@@ -137,7 +137,7 @@ class CopilotKit:
 
     async def _connected(self, request: Request, asked: str, body: Any) -> Response:
         name = self._named(asked)
-        given = checked_input(body, self._service.limits, name, is_run=False)
+        given = await checked_input(body, self._service.limits, name, is_run=False)
         ends = partial(readable, given=given)
         version = given.protocol_version
         return await self._service.connect(
