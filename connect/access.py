@@ -14,8 +14,8 @@ A thread that does not exist yet may be used, and the run that creates it stamps
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 MARK: Final = "agui_agent"
@@ -65,6 +65,17 @@ class Access:
             found[key] = [value] if operator == "$contains" and not isinstance(value, list) else value
         return found
 
+    @property
+    def equal(self) -> dict[str, Any]:
+        """The values that the metadata of every thread have which matches the filter."""
+        conditions = {key: _condition(given) for key, given in self.where.items()}
+        return {key: value for key, (operator, value) in conditions.items() if operator == "$eq"}
+
+    def check_written(self, metadata: Metadata) -> None:
+        """Raises `ValueError` for metadata that decide who may use a thread: they are not to be changed by its user."""
+        if frozen := sorted({MARK, *self.where} & metadata.keys()):
+            raise ValueError(f"metadata: {frozen[0]} can't be written")
+
     def allows(self, metadata: Metadata | None) -> bool:
         """Whether a thread of these metadata may be used; None: it does not exist yet."""
         if metadata is None:
@@ -74,9 +85,16 @@ class Access:
             return False
         return all(key in metadata and _matches(metadata[key], given) for key, given in self.where.items())
 
-    def limited_to(self, where: Metadata) -> Access:
-        """The same for one user. Raises `ValueError` for a filter that is none."""
-        return replace(self, where=where)
+    def named(self, agent: str, shares_threads_with: Iterable[str]) -> Access:
+        """The same for an agent without a name of its own, which may use the threads of these agents too."""
+        return Access(self.agent or agent, self.shares_threads_with.union(shares_threads_with), self.where)
+
+
+def names_of_agents(given: Iterable[str]) -> frozenset[str]:
+    """Names of agents; raises `ValueError` for a text, whose letters would be taken for names."""
+    if isinstance(given, str):
+        raise ValueError(f"shares_threads_with: expected names of agents, got the text {given!r}")
+    return frozenset(given)
 
 
 def owner_of(metadata: Metadata | None) -> str | None:

@@ -12,7 +12,7 @@ from langgraph.graph.state import StateGraph
 from langgraph.pregel import Pregel
 
 from ...translator import Options
-from ..access import Access, Metadata
+from ..access import Access, Metadata, names_of_agents
 from ..default_options import options_for
 from .active_run import ThreadKey
 from .checkpointers import check_saver
@@ -99,13 +99,6 @@ class GraphSource:
     async def options(self) -> Options:
         """The options when none are given: the channels of the graph's output schema."""
         return options_for(self.graph)
-
-
-def names_of_agents(given: Iterable[str]) -> frozenset[str]:
-    """Names of agents; raises `ValueError` for a text, whose letters would be taken for names."""
-    if isinstance(given, str):
-        raise ValueError(f"shares_threads_with: expected names of agents, got the text {given!r}")
-    return frozenset(given)
 
 
 def type_of(given: object) -> str:

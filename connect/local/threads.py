@@ -89,8 +89,7 @@ class LocalThreads:
 
     async def update(self, thread_id: str, metadata: Mapping[str, Any]) -> ThreadInfo:
         """See `thread_info.Threads`."""
-        if MARK in metadata:
-            raise ValueError(f"metadata: {MARK} can't be written")
+        self._source.access.check_written(metadata)
         await self._known(thread_id)
         if self._store is None:
             raise NotSupportedError("The graph has no store to keep the metadata of threads in.")

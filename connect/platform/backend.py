@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
+from copy import copy
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, ClassVar
@@ -14,7 +15,7 @@ from langgraph.pregel.remote import RemoteGraph
 from langgraph_sdk.client import LangGraphClient
 
 from ...translator import Ending, Finished, Options
-from ..access import Metadata
+from ..access import Access, Metadata
 from ..encoded import Batches
 from ..errors import ConnectionLost, PlatformError, checked_run_id, checked_thread_id
 from ..idle import idle_view
@@ -43,7 +44,9 @@ class Platform(PlatformSource):
 
     `client`: of `langgraph_sdk.get_client()`; its address, headers and transport are used, never closed.
     `assistant_id`: the assistant whose output schema has the channels that are visible; None: that of each run.
-    Raises `TypeError` for what is no asynchronous client.
+    `agent`: the name to which the threads belong that are created here (see `access`); None: they belong to no agent,
+    and threads of every agent may be used. `shares_threads_with`: the agents whose threads may be used beside.
+    Raises `TypeError` for what is no asynchronous client; `ValueError` for one text in place of names.
     """
 
     ids_in_url: ClassVar = True
@@ -68,12 +71,17 @@ class Platform(PlatformSource):
             raise ConnectionError(f"HTTP status {response.status_code}")
 
     def named(self, agent: str, shares_threads_with: Iterable[str]) -> Platform:
-        """See `Backend`. A platform's threads belong to no agent."""
-        return self
+        """See `Backend`."""
+        return self._with(self.access.named(agent, shares_threads_with))
 
     def for_user(self, user: Any, where: Metadata) -> Platform:
-        """See `Backend`. The server itself knows who requests something of it."""
-        return self
+        """See `Backend`. Graphs there know the users of the server's own authentication."""
+        return self._with(replace(self.access, where=where))
+
+    def _with(self, access: Access) -> Platform:
+        same = copy(self)
+        same.access = access
+        return same
 
     def with_headers(self, headers: Iterable[tuple[bytes, bytes]], names: Iterable[str]) -> Platform:
         """See `Backend`."""

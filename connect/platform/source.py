@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from hashlib import sha256
 from typing import Any, Final, Self
@@ -18,6 +18,7 @@ from uuid import UUID
 from langgraph_sdk.client import LangGraphClient, SyncLangGraphClient
 
 from ...translator import Options
+from ..access import Access, names_of_agents
 from ..default_options import options_for_schemas
 from ..errors import PlatformError
 from ..inputs.channels import InputChannels, input_channels_of_schemas
@@ -42,11 +43,19 @@ _MOST: Final = 256
 class PlatformSource:
     """A server, one of its assistants, and how a server that can't be reached is retried; see `Platform`."""
 
-    def __init__(self, client: LangGraphClient, assistant_id: str | None = None) -> None:
+    def __init__(
+        self,
+        client: LangGraphClient,
+        assistant_id: str | None = None,
+        *,
+        agent: str | None = None,
+        shares_threads_with: Iterable[str] = (),
+    ) -> None:
         if not isinstance(client, LangGraphClient):
             raise TypeError(f"Platform: expected an asynchronous client of langgraph_sdk, got {type_of(client)}")
         self.client = client
         self.assistant_id = assistant_id
+        self.access = Access(agent, names_of_agents(shares_threads_with))
         self.policy = RetryPolicy()
         self._schemas = SchemaCache()
         self.unused: set[str] = set()
@@ -56,7 +65,7 @@ class PlatformSource:
 
     def thread_at(self, thread_id: str) -> PlatformThread:
         """The requests about one of its threads."""
-        return PlatformThread(self.client, thread_id, self.policy)
+        return PlatformThread(self.client, thread_id, self.policy, self.access)
 
     def retrying(self, policy: RetryPolicy) -> Self:
         """The same, with another policy."""

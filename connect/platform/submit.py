@@ -29,11 +29,13 @@ from ag_ui.core import RunAgentInput
 
 from ...translator import PLATFORM_STREAM_MODES, Options, to_json
 from ...translator import events as agui
+from ..access import Metadata
 from ..encoded import Batches, to_batch
 from ..errors import (
     InvalidInputError,
     RunConflictError,
     RunNotFoundError,
+    ThreadNotFoundError,
     checked_run_id,
     checked_thread_id,
     log_context,
@@ -96,6 +98,8 @@ class _Beginning:
         attempts = 0
         while True:
             look = await self._thread.look()
+            if self._thread.is_hidden:
+                raise ThreadNotFoundError
             if look is None or look.active is None:
                 attempts += 1
                 try:
@@ -146,7 +150,7 @@ class _Beginning:
         if isinstance(wanted, Nothing):
             log_late(wanted, log_context(self._source.assistant_id, self._given.thread_id, self._given.run_id))
             return await self._unchanged(look)
-        run = await self._started(wanted, at, checkpoint_id, is_queued=look is not None and look.active is not None)
+        run = await self._started(wanted, at, checkpoint_id, look)
         if not isinstance(wanted, Resume | GoOn):
             return self._started_run(run, [], more=False)
         return self._started_run(run, [] if look is None else subgraphs(look.state), more=wanted.more)
@@ -159,11 +163,10 @@ class _Beginning:
         wanted: Begin | Resume | GoOn | Fork | Again,
         at: ThreadState,
         checkpoint_id: str | None,
-        *,
-        is_queued: bool,
+        look: Look | None,
     ) -> Answered:
         new = wanted.messages if isinstance(wanted, Begin | Fork) else None
-        if is_queued and checkpoint_id is None:
+        if look is not None and look.active is not None and checkpoint_id is None:
             at = replace(at, messages=())  # whether a call that waits now will wait then is not known
         places = await self._source.places(self._options.messages_key)
         places = replace(places, reducers=frozenset(self._intake.replaced))
@@ -171,11 +174,12 @@ class _Beginning:
         lost = without_place(places, self._given, self._intake, at.values, self._options)
         place = log_context(self._source.assistant_id, self._given.thread_id, self._given.run_id)
         note_unused(self._source.unused, lost, place)
+        metadata = {**await self._thread.claim(), RUN_ID: self._given.run_id}
         return await self._thread.start(
             str(self._source.assistant_id),
             **create_arguments(wanted, goes_in, checkpoint_id),
-            **self._configured(goes_in.context),
-            metadata={RUN_ID: self._given.run_id},
+            **self._configured(goes_in.context, metadata),
+            metadata=metadata,
             multitask_strategy=_STRATEGIES[self._intake.busy],
             if_not_exists="create",
             stream_mode=list(PLATFORM_STREAM_MODES),
@@ -183,9 +187,9 @@ class _Beginning:
             stream_resumable=True,
         )
 
-    def _configured(self, context: Any) -> dict[str, Any]:
+    def _configured(self, context: Any, metadata: Metadata) -> dict[str, Any]:
         config: dict[str, Any] = dict(merged(self._intake.config, self._request.added.config))
-        config["metadata"] = {**config["metadata"], RUN_ID: self._given.run_id}
+        config["metadata"] = {**config["metadata"], **metadata}
         context = to_json(context)
         if config["configurable"] and isinstance(context, Mapping):
             config["configurable"] = {**config["configurable"], **context}

@@ -16,7 +16,16 @@ from langgraph.constants import END
 from langgraph_sdk.client import LangGraphClient
 
 from ...translator import Cancelled, Finished
-from ..errors import ConnectionLost, PlatformError, RunConflictError, RunNotFoundError, log_context, log_failure
+from ..access import MARK, Access, Metadata, owner_of
+from ..errors import (
+    ConnectionLost,
+    PlatformError,
+    RunConflictError,
+    RunNotFoundError,
+    ThreadNotFoundError,
+    log_context,
+    log_failure,
+)
 from ..run_outcome import RunOutcome
 from .calls import at_once, retried, sdk_call
 from .outcome import ACTIVE, is_of, paused, run_outcome
@@ -45,15 +54,19 @@ def has_kwargs(run: Answered) -> bool:
     return isinstance(kwargs, Mapping) and bool(kwargs)
 
 
-def client_run_id(run: Answered) -> str:
-    """The id that a run is emitted under: its client's, or else the platform's. (Aegra shows no metadata of a run but
-    those of its config.)"""
-    for owner in (run, run.get("config")):
+def run_metadata(run: Answered) -> Metadata:
+    """What a run was started with. (Aegra shows no metadata of a run but those of its config.)"""
+    found: dict[str, Any] = {}
+    for owner in (run.get("config"), run):
         metadata = owner.get("metadata") if isinstance(owner, Mapping) else None
-        wanted = metadata.get(RUN_ID) if isinstance(metadata, Mapping) else None
-        if isinstance(wanted, str) and wanted:
-            return wanted
-    return str(run["run_id"])
+        found.update(metadata if isinstance(metadata, Mapping) else {})
+    return found
+
+
+def client_run_id(run: Answered) -> str:
+    """The id that a run is emitted under: its client's, or else the platform's."""
+    wanted = run_metadata(run).get(RUN_ID)
+    return wanted if isinstance(wanted, str) and wanted else str(run["run_id"])
 
 
 class Runs(NamedTuple):
@@ -106,24 +119,71 @@ class PlatformThread:
     """One thread of a platform. Its methods raise `PlatformError` for what the server refuses, and `ConnectionLost`
     when it can't be reached for as long as `policy` says.
 
-    `client`: of the SDK, never closed. `thread_id`: fit for a URL's path.
+    `client`: of the SDK, never closed. `thread_id`: fit for a URL's path. `access`: a thread that may not be used does
+    not exist. Its metadata on the server are the authority; that of its runs which name its owner are as good, since
+    an owner never changes, and they need no request of their own.
     """
 
-    def __init__(self, client: LangGraphClient, thread_id: str, policy: RetryPolicy) -> None:
+    def __init__(
+        self, client: LangGraphClient, thread_id: str, policy: RetryPolicy, access: Access | None = None
+    ) -> None:
         self.client = client
         self.id = thread_id
         self.policy = policy
+        self.is_hidden = False
+        """Whether it was found to exist for others alone."""
+        self._access = access or Access()
+        self._is_known = False
+        """Whether it was found to exist, and may be used."""
+        self._owner: str | None = None
+        """The agent that it belongs to, once it is known."""
+
+    async def exists(self, runs: Sequence[Answered] | None = None) -> bool:
+        """Whether there is such a thread, and it may be used; where every thread may be, its existence is not asked.
+        `runs`: its newest, if they are known."""
+        if self._is_known or not self._access.keys:
+            return True
+        if runs is None and (runs := await self._listed(_FEW)) is None:
+            return False
+        self._owner = next((owner for run in runs if (owner := owner_of(run_metadata(run)))), None)
+        metadata: Metadata | None = {MARK: self._owner}
+        if self._owner is None or self._access.where:
+            if (metadata := await self._own_metadata()) is None:
+                return False
+            self._owner = owner_of(metadata)
+        self._is_known = self._access.allows(metadata)
+        self.is_hidden = not self._is_known
+        return self._is_known
+
+    async def claim(self) -> dict[str, Any]:
+        """Makes the agent the owner of the thread, if it has none, before a run is started on it; the metadata that the
+        run is started with. A thread that does not exist is created first, so that of two who create it at once one has
+        it. Raises `ThreadNotFoundError` for the other."""
+        access, stamp, threads = self._access, self._access.stamp, self.client.threads
+        if access.keys and not self._is_known:
+            made = await self._retried(
+                lambda: threads.create(thread_id=self.id, metadata=stamp, if_exists="do_nothing")
+            )
+            if not access.allows(made.get("metadata") or {}):
+                raise ThreadNotFoundError
+            self._owner, self._is_known = owner_of(made.get("metadata")), True
+        if access.agent is not None:
+            if self._owner is None:
+                await self._retried(lambda: threads.update(self.id, metadata={MARK: access.agent}))
+            stamp[MARK] = self._owner = self._owner or access.agent
+        return {key: value for key, value in stamp.items() if not isinstance(value, list)}  # Aegra takes none in a run
 
     async def runs(self, run_id: str | None = None) -> Runs | None:
-        """The thread's runs; with `run_id`, as if this were its only one. None if there is no such thread.
+        """The thread's runs; with `run_id`, as if this were its only one. None if there is no such thread, or it may
+        not be used.
 
         Raises `PlatformError` (404) if the thread has no run of this id.
         """
         if run_id is not None:
             run = await self._retried(lambda: self.client.runs.get(self.id, run_id))
-            return Runs(run if run.get("status") in ACTIVE else None, [run])
+            return Runs(run if run.get("status") in ACTIVE else None, [run]) if await self.exists([run]) else None
         newest = await self._listed(_FEW)
-        if newest is None:
+        if newest is None or not await self.exists(newest):
             return None
         running, pending = ([run for run in newest if run.get("status") == status] for status in ("running", "pending"))
         if len(newest) == _FEW and not running:  # it may be older than all of these
@@ -236,9 +296,15 @@ class PlatformThread:
         """Stops this run, or every run that is running or queued; whether each has stopped within `timeout` seconds.
         One that has not (its node does not await) stops when its node returns, and that is logged.
 
-        `run_id`: the client's or the platform's. Raises `RunNotFoundError` if there is no such run.
+        `run_id`: the client's or the platform's. Raises `RunNotFoundError` if there is no such run, or the thread may
+        not be used.
         """
-        running, pending = await self._active() if run_id is None else ([{"run_id": await self.run_id_of(run_id)}], [])
+        if not await self.exists():
+            running, pending = [], []
+        elif run_id is None:
+            running, pending = await self._active()
+        else:
+            running, pending = [{"run_id": await self.run_id_of(run_id)}], []
         is_known, has_stopped = False, True
         for run in [*pending, *running]:  # one after the other: the next may not begin when this one has stopped
             try:
@@ -303,6 +369,18 @@ class PlatformThread:
         """What the server says of the thread itself."""
         thread: Answered = await self._retried(lambda: self.client.threads.get(self.id))
         return thread
+
+    async def _own_metadata(self) -> Metadata | None:
+        """The thread's metadata, without its values where the server can leave them out; None if there is no thread."""
+        try:
+            found = await self._retried(
+                lambda: self.client.threads.search(ids=[self.id], select=["thread_id", "metadata"], limit=1)
+            )
+        except PlatformError:  # Aegra can't
+            found = ()
+        thread = next((each for each in found if each.get("thread_id") == self.id), None)
+        thread = thread or await self._found(self.metadata)
+        return None if thread is None else thread.get("metadata") or {}
 
     async def _active(self) -> list[list[Any]]:
         """The runs that are running, and those that are queued."""

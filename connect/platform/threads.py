@@ -46,7 +46,8 @@ class PlatformThreads:
         after: str | None = None,
     ) -> ThreadPage:
         """See `thread_info.Threads`."""
-        which = {**(metadata or {}), **which_assistant(self._source.assistant_id)}
+        access = self._source.access
+        which = {**(metadata or {}), **access.equal, **which_assistant(self._source.assistant_id)}
         listed: list[ThreadInfo] = []
         start = offset = int(after or 0)
         checked_limit(limit)
@@ -56,6 +57,8 @@ class PlatformThreads:
                 if len(listed) == limit:
                     return ThreadPage(listed, str(offset))
                 offset += 1
+                if not access.allows(thread.get("metadata") or {}):
+                    continue
                 info = await self._info(thread)
                 if status in (None, info.status):
                     listed.append(info)
@@ -71,12 +74,11 @@ class PlatformThreads:
             if error.status != NOT_FOUND:
                 raise
             return None
-        return await self._info(thread)
+        return await self._info(thread) if self._source.access.allows(thread.get("metadata") or {}) else None
 
     async def update(self, thread_id: str, metadata: Mapping[str, Any]) -> ThreadInfo:
         """See `thread_info.Threads`."""
-        if MARK in metadata:
-            raise ValueError(f"metadata: {MARK} can't be written")
+        self._source.access.check_written(metadata)
         await self._known(thread_id)
         await retried(lambda: self._client.update(thread_id, metadata=metadata), self._source.policy)
         return await self._known(thread_id)

@@ -173,7 +173,7 @@ class _Following:
             self._run = before
             return self._fed(before, received)
         events = [] if before is None else await self._over(before)
-        if self._follower.has_emitted(run_id):
+        if self._follower.has_emitted(run_id) or not await self._follower.thread.exists():
             self._skipped = run_id
             return events
         self._run = _Followed(run_id, *await self._follower.translator_of(run_id))

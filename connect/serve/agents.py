@@ -13,11 +13,10 @@ from ag_ui.core import AgentCapabilities
 from starlette.requests import Request
 
 from ...translator import Options
-from ..access import Metadata
+from ..access import Metadata, names_of_agents
 from ..backend import Backend, Source, backend_of
 from ..inputs import Intake
 from ..local.checkpointers import has_checkpointer
-from ..local.source import names_of_agents
 from ..platform.forwarded_headers import checked_names
 from ..platform.retry import RetryPolicy
 from .compatible import CompatibleWith, compatible_intake, compatible_options
@@ -53,9 +52,8 @@ class Agent:
         depend on the user.
     `capabilities`: What clients are informed that it can do; None: what can be derived from the graph.
     `retry`: For how long a platform that can't be reached is retried; None: the default `RetryPolicy()`.
-    `shares_threads_with`: Names of other agents whose threads it may use. A thread of a checkpointer belongs to the
-        agent that ran on it first, and does not exist for any other. Without effect on a platform, whose
-        threads have no owner.
+    `shares_threads_with`: Names of other agents whose threads it may use. A thread belongs to the agent that ran on it
+        first, and does not exist for any other.
     `headers`: Names of request headers that are forwarded to the platform; no other is. The platform's client sends
         none of these names by itself then, also where a request has none.
     `compatible_with`: The library whose pages it serves, `ag-ui-langgraph`; the module `compatible` says what changes.

@@ -16,6 +16,7 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph_agui.connect import Intake, Local, Runs
 from langgraph_agui.connect.access import Access, identity_of
+from langgraph_agui.connect.errors import ThreadNotFoundError
 from langgraph_agui.connect.inputs import Prepared
 from langgraph_agui.connect.serve import Action, Agent, agui_app
 
@@ -106,6 +107,22 @@ async def test_a_thread_does_not_exist_for_another_user(saver: Saver) -> None:
             assert (await until(told(mine), "RUN_FINISHED"))["type"] == "RUN_FINISHED"
         again = await client.post("/chat", json=posted("t", "hello", "and", run_id="2"), headers=by("ada"))
         assert kinds_of(again.content)[-1] == "RUN_FINISHED"
+
+
+async def test_lists_have_a_users_own_threads_alone() -> None:
+    graph = quick(InMemorySaver())
+    async with client_of(graph) as client:
+        for user in ("ada", "bob"):
+            await client.post("/chat", json=posted(f"of-{user}", "hi"), headers=by(user))
+    async with Runs() as runs:
+        for user, other in (("ada", "bob"), ("bob", "ada")):
+            threads = Local(graph, agent="chat", runs=runs).for_user(None, {"owner": user}).threads
+            assert [each.thread_id for each in (await threads.search()).threads] == [f"of-{user}"]
+            assert await threads.get(f"of-{other}") is None
+            with pytest.raises(ThreadNotFoundError):
+                await threads.delete(f"of-{other}")
+            with pytest.raises(ValueError, match="owner can't be written"):
+                await threads.update(f"of-{user}", {"owner": other})
 
 
 async def test_what_a_thread_is_stamped_with_stays_over_restarts_and_foreign_writes(tmp_path: Path) -> None:
