@@ -130,6 +130,7 @@ async def found(source: GraphSource, thread_id: str, options: Options) -> Active
         if idle is not None:
             idle = await with_replaced(source.graph, thread_id, idle, options)
         if await store.active(key) is None and await store.last(key) == last:
+            source.runs.note_outcome(key, idle, source.agent or source.graph)
             return idle
 
 

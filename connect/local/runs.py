@@ -10,6 +10,7 @@ import asyncio
 import inspect
 import logging
 import weakref
+from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Hashable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -31,13 +32,14 @@ from ..errors import (
 )
 from ..inputs.intake import OnCancel, OnDisconnect
 from ..inputs.planning import NoEdits
-from ..run_outcome import Subgraph
+from ..run_outcome import RunOutcome, Subgraph
 from .active_run import ThreadKey
 from .checkpointers import check_saver, has_checkpointer
 from .configs import run_config
 from .dispatched import with_dispatched, with_handler
 from .feed import Feed
 from .memory_store import MemoryRunStore
+from .outcome import UNFINISHED
 from .owners import Owners
 from .partial_messages import save_partial_messages
 from .poller import Pollers
@@ -51,6 +53,8 @@ _Task = TypeVar("_Task", bound=asyncio.Future[Any])
 
 _STREAM_MODES: Final[list[StreamMode]] = [*STREAM_MODES, "tasks"]
 """With `tasks`, a step begins when its node does. In this process these parts are references to values, not copies."""
+
+_MOST_UNFINISHED: Final = 1_000
 
 _log = logging.getLogger(__name__)
 
@@ -93,6 +97,8 @@ class Runs:
         """Inputs that are to run when another run has ended."""
         self.pollers = Pollers()
         """Who reads the threads that are watched."""
+        self._unfinished: OrderedDict[tuple[ThreadKey, str], None] = OrderedDict()
+        """The runs without an end that were warned of."""
         self.owners = Owners()
         """Which agent owns a thread."""
         self.no_edits = NoEdits()
@@ -189,6 +195,19 @@ class Runs:
     def queued(self, thread: ThreadKey) -> int:
         """How many inputs of a thread wait for another run's end."""
         return sum(queued.thread == thread for queued in self._queued.values())
+
+    def note_outcome(self, thread: ThreadKey, outcome: RunOutcome | None, agent: object) -> None:
+        """Warns of a run that has no end, in the thread or here; once. `agent`: its name, or its graph."""
+        if outcome is None or outcome.ending is not UNFINISHED or (thread, outcome.run_id) in self._unfinished:
+            return
+        self._unfinished[thread, outcome.run_id] = None
+        if len(self._unfinished) > _MOST_UNFINISHED:
+            self._unfinished.popitem(last=False)
+        _log.warning(
+            "The thread's last run has no end: it ended with its process, or it runs in another one, which is known "
+            "only where the processes share a run store (%s).",
+            log_context(agent, thread.thread_id, outcome.run_id),
+        )
 
     async def stop(self, agent: Hashable, namespace: str) -> None:
         """Cancels the runs of one agent, and its queued inputs, and waits for their end. `namespace`: that of its

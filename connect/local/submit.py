@@ -188,7 +188,9 @@ class _Submission:
     async def _read(self) -> Read:
         last = await self._store.last(self._thread)
         with reading(self._place):
-            return await read(self._graph, self._config, last, self._options.messages_key)
+            found = await read(self._graph, self._config, last, self._options.messages_key)
+        self._runs.note_outcome(self._thread, found.ended, self._agent)
+        return found
 
     async def _searched(self, search: Search) -> Search:
         with reading(self._place):

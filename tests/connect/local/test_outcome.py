@@ -7,11 +7,13 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command
+from langgraph_agui.connect import run
 from langgraph_agui.connect.local.backend import Local
 from langgraph_agui.connect.local.runs import Runs
 
 from fixtures import FIXTURES
 from tests.agui_client import VERSIONS, AguiClient, protocol
+from tests.connect.local.test_submit_busy import asked
 from tests.locally import connected, failed, played, state_of
 from tests.paced import HELLO, Graph, Point, asking, on, quick, waiting
 
@@ -99,12 +101,21 @@ async def _killed(graph: Graph, point: Point, given: Any = HELLO) -> None:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_a_run_elsewhere_that_was_killed_is_unfinished(version: str, agui_client: AguiClient) -> None:
+async def test_a_run_elsewhere_that_was_killed_is_unfinished(
+    version: str, agui_client: AguiClient, caplog: pytest.LogCaptureFixture
+) -> None:
     point = Point()
     graph = waiting(point, InMemorySaver())
     await _killed(graph, point)
-    listener = await connected(Local(graph, runs=Runs()), version=version)
+    source = Local(graph, runs=Runs(), agent="a")
+    listener = await connected(source, version=version)
     assert listener.events[-1]["code"] == "unfinished"
+    await connected(source, version=version)
+    point.open.set()
+    assert [event async for event in run(source, asked("again", "r2"))]
+    [line] = [record.getMessage() for record in caplog.records if "no end" in record.getMessage()]  # once
+    assert "it ended with its process, or it runs in another one" in line
+    assert line.endswith(f"(agent 'a', thread 't', run '{listener.events[0]['runId']}').")
     answer = played(agui_client, listener, version)
     assert answer.accepted
     assert [message["content"] for message in answer.messages] == ["hello", "At once."]
