@@ -9,6 +9,7 @@ import tomllib
 import zipfile
 from email.message import Message
 from email.parser import Parser
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,8 @@ EXTRA = {
 }
 """What may be imported in one folder alone: the extras `serve` and `otel` bring it, but FastAPI, which is imported
 for types alone: the app is given."""
+PACKAGE = ROOT / "connect/_package"
+"""What is `langgraph_agui` itself."""
 FOLDERS = sorted(
     path.parent.relative_to(ROOT).as_posix() for house in HOUSES for path in (ROOT / house).rglob("__init__.py")
 )
@@ -106,7 +109,7 @@ def test_the_wheel_holds_one_import_package(wheel: zipfile.ZipFile) -> None:
 @pytest.mark.parametrize("house", HOUSES)
 def test_the_wheel_holds_every_module_and_the_typing_mark(wheel: zipfile.ZipFile, house: str) -> None:
     shipped = {name for name in wheel.namelist() if name.startswith(f"langgraph_agui/{house}/")}
-    modules = {path.relative_to(ROOT).as_posix() for path in (ROOT / house).rglob("*.py")}
+    modules = {path.relative_to(ROOT).as_posix() for path in (ROOT / house).rglob("*.py") if path.parent != PACKAGE}
     assert shipped == {f"langgraph_agui/{name}" for name in modules | {f"{house}/py.typed"}}
 
 
@@ -115,10 +118,14 @@ def test_the_wheel_imports_without_the_tree(wheel: zipfile.ZipFile, tmp_path: Pa
     script = (
         f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
         "import langgraph_agui.connect, langgraph_agui.translator as t\n"
-        "print(t.__file__, all(hasattr(t, name) for name in t.__all__))"
+        "print(t.__file__, all(hasattr(t, name) for name in t.__all__), langgraph_agui.__version__)"
     )
     ran = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert ran.stdout.split() == [str(tmp_path / "langgraph_agui/translator/__init__.py"), "True"], ran.stderr
+    assert ran.stdout.split() == [
+        str(tmp_path / "langgraph_agui/translator/__init__.py"),
+        "True",
+        version("langgraph-agui"),
+    ], ran.stderr
 
 
 def test_the_licence_is_named_and_shipped(wheel: zipfile.ZipFile, metadata: Message) -> None:
@@ -141,7 +148,8 @@ def test_these_distributions_are_required_and_no_other(metadata: Message) -> Non
 
 def test_every_folder_of_modules_is_a_package_that_is_shipped() -> None:
     shipped = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]
-    assert sorted(shipped) == ["langgraph_agui." + folder.replace("/", ".") for folder in FOLDERS]
+    named = {folder: "langgraph_agui." + folder.replace("/", ".") for folder in FOLDERS}
+    assert sorted(shipped) == sorted({**named, "connect/_package": "langgraph_agui"}.values())
     assert {path.parent.relative_to(ROOT).as_posix() for house in HOUSES for path in (ROOT / house).rglob("*.py")} == {
         *FOLDERS
     }

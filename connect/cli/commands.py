@@ -9,12 +9,12 @@ import sys
 import traceback
 from collections.abc import Coroutine
 from enum import StrEnum
-from importlib import metadata
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from ... import __version__
 from .errors import Refusal, brief
 
 _USAGE: type[Exception] = typer.BadParameter.__bases__[0]
@@ -56,7 +56,7 @@ app = typer.Typer(
 
 def _print_version(is_asked: bool) -> None:
     if is_asked:
-        typer.echo(f"langgraph-agui {metadata.version('langgraph-agui')}")
+        typer.echo(f"langgraph-agui {__version__}")
         raise typer.Exit
 
 

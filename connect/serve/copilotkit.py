@@ -26,7 +26,6 @@ from __future__ import annotations
 
 from functools import partial
 from http import HTTPStatus
-from importlib import metadata
 from typing import Any, Final
 
 from ag_ui.core import RunAgentInput
@@ -34,6 +33,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from ... import __version__
 from ...translator import encode
 from ...translator import events as agui
 from .agents import DEFAULT
@@ -107,7 +107,7 @@ class CopilotKit:
         only = self._service.only
         if only is not None:
             agents.setdefault(DEFAULT, agents[only])
-        info = {"version": metadata.version("langgraph-agui"), "mode": "sse", "agents": agents}
+        info = {"version": __version__, "mode": "sse", "agents": agents}
         return json_response({**info, "audioFileTranscriptionEnabled": False, "telemetryDisabled": True})
 
     async def _started(self, request: Request, asked: str, body: Any) -> Response:

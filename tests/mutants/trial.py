@@ -63,6 +63,7 @@ def copied() -> Iterator[Path]:
         package.mkdir(parents=True)
         for name in ("translator", "connect"):
             (package / name).symlink_to(tree / name)
+        (package / "__init__.py").symlink_to(tree / "connect/_package/__init__.py")
         yield tree
 
 
