@@ -154,7 +154,7 @@ class ClientContents:
     def share(self, message: Event) -> None:
         """Keeps this dict in place of the client's copy of the message, if both are the same JSON: one is enough."""
         entry = self.store.entries.get(message["id"])
-        if entry is not None and same_json(entry.read(), message):
+        if entry is not None and entry.message is not message and same_json(entry.read(), message):
             entry.message = message
 
     # --- the run --------------------------------------------------------------------------------------------------

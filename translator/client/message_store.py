@@ -161,7 +161,7 @@ class MessageStore:
 def _can_grow(call: Any) -> bool:
     """Whether a tool call has an id, a name and arguments: a client may have anything."""
     try:
-        fields = call["id"], call["function"]["name"], call["function"]["arguments"]
+        call_id, name, arguments = call["id"], call["function"]["name"], call["function"]["arguments"]
     except (TypeError, KeyError):
         return False
-    return all(isinstance(field, str) for field in fields)
+    return isinstance(call_id, str) and isinstance(name, str) and isinstance(arguments, str)

@@ -182,15 +182,18 @@ def _run_started(store: MessageStore, event: Event) -> None:
 
 def _messages_snapshot(store: MessageStore, event: Event) -> None:
     messages: list[Event] = event["messages"]
-    fresh = {message["id"]: StoredMessage(message, 0) for message in messages}
+    wires = {message["id"]: message for message in messages} if store.order else {}
     stays = staying(event, is_legacy=store.is_legacy)
     merged: list[StoredMessage] = []
+    fresh: dict[str, StoredMessage] = {}
     for entry in store.order:
-        replacement = fresh.get(entry.id)
-        if (replacement is None or store.is_legacy) and stays(entry.message):
+        wire = wires.get(entry.id)
+        if (wire is None or store.is_legacy) and stays(entry.message):
             merged.append(entry)
-        elif replacement is not None:
-            merged.append(replacement)
+        elif wire is not None:
+            if entry.id not in fresh:  # what the client has twice stays one object
+                fresh[entry.id] = StoredMessage(wire, 0)
+            merged.append(fresh[entry.id])
     known = {entry.id for entry in merged}
     added = [message for message in messages if message["id"] not in known]
     store.set_order(merged + [StoredMessage(message, 0) for message in added])

@@ -179,10 +179,12 @@ def _middleware(view: Mapping[str, Any]) -> str | None:
 def _assistant(
     view: Mapping[str, Any], message_id: str, role: str | None, options: Options, report: Report
 ) -> list[Event]:
-    answer = _Answer(message_id)
     if _is_text(view):
-        answer.text = view["content"]
-        return [_answer_message(answer, [], view, role)]
+        message: Event = {"id": message_id, "role": "assistant", "content": view["content"], **_name(view, role)}
+        if reason := finish_reason(view):
+            message["metadata"] = {"finishReason": reason}
+        return [message]
+    answer = _Answer(message_id)
     for block in read_content(view, whole=True, report=report):
         answer.add(block)
     hidden = {call["id"] for call in answer.calls if call["function"]["name"] in options.hidden_tools}
@@ -198,7 +200,7 @@ def _assistant(
 
 def _is_text(view: Mapping[str, Any]) -> bool:
     """Whether a message is a text and nothing else, as most are: these need not be read block by block."""
-    if any(view.get(name) for name in ("additional_kwargs", "tool_calls", "invalid_tool_calls")):
+    if view.get("additional_kwargs") or view.get("tool_calls") or view.get("invalid_tool_calls"):
         return False
     metadata = view.get("response_metadata")
     has_grounding = isinstance(metadata, Mapping) and "grounding_metadata" in metadata
@@ -215,8 +217,7 @@ def _answer_message(answer: _Answer, calls: list[Event], view: Mapping[str, Any]
     for call in calls:
         if call["id"] in answer.signatures:
             call["encryptedValue"] = answer.signatures[call["id"]]
-    if name := as_name(view.get("name")) or role:
-        message["name"] = name
+    message |= _name(view, role)
     if None in answer.signatures:
         message["encryptedValue"] = answer.signatures[None]
     metadata: Event = {"citations": answer.citations} if answer.citations else {}
@@ -225,6 +226,11 @@ def _answer_message(answer: _Answer, calls: list[Event], view: Mapping[str, Any]
     if metadata:
         message["metadata"] = metadata
     return message
+
+
+def _name(view: Mapping[str, Any], role: str | None) -> Event:
+    """An assistant message's name: its own, or that of its role."""
+    return {"name": name} if (name := as_name(view.get("name")) or role) else {}
 
 
 def _complete(message: Any, position: int) -> list[Event]:

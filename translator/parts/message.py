@@ -37,6 +37,10 @@ _TYPE_OF_CLASS: Final[Mapping[str, str]] = {
 }
 
 
+_ORDINARY: Final = frozenset({"human", "ai", "tool", "system"})
+"""The kinds that most messages are of."""
+
+
 def fields(message: Any) -> Mapping[str, Any]:
     """The fields of a message by LangChain's names (`type`, `content`, `id`, `tool_calls`, ...).
 
@@ -63,6 +67,8 @@ def kind_of(view: Mapping[str, Any]) -> str:
     kind = view.get("type")
     if not isinstance(kind, str):
         return ""
+    if kind in _ORDINARY:
+        return kind
     if kind.endswith("MessageChunk"):
         kind = kind[: -len("MessageChunk")].lower()
     return "system" if kind == "developer" else kind
