@@ -222,8 +222,8 @@ def a_message_starts_once(run: Run) -> Iterator[tuple[int, str]]:
 
 def a_step_is_open_while_its_node_runs(run: Run) -> Iterator[tuple[int, str]]:
     """From a task's start to its result, as the `tasks` mode has them, the step of its node is open. A task that a
-    resumed run does not run again starts, and has no result: the end of the superstep is its end. When a server runs a
-    superstep anew, what it ran before is over."""
+    resumed run does not run again starts, and has no result: its cached output is its end, or the end of the superstep.
+    When a server runs a superstep anew, what it ran before is over."""
     running: dict[Any, tuple[Namespace, list[str]]] = {}
     opened: list[tuple[str, Any]] = []
     subagents = False
@@ -237,6 +237,10 @@ def a_step_is_open_while_its_node_runs(run: Run) -> Iterator[tuple[int, str]]:
                 running[task] = part.ns, ["/".join([*nodes[at:], str(node)]) for at in range(len(nodes) + 1)]
         elif part is not None and part.mode == "metadata":
             running.clear()
+        elif part is not None and part.mode == "updates" and _is_cached(part.data):
+            for name in part.data:
+                task = next((each for each, (ns, paths) in running.items() if (ns, paths[-1]) == (part.ns, name)), None)
+                running.pop(task, None)
         elif part is not None and part.mode == "values" and not _interrupts(part):
             running = {task: known for task, known in running.items() if not is_within(known[0], part.ns)}
         for event in events:
@@ -383,6 +387,11 @@ def _interrupts(part: Part) -> bool:
     """Whether a part has an interrupt that waits for an answer; a breakpoint has none."""
     named = channels(part.data) if part.mode in ("values", "updates") else None
     return bool(part.interrupts or (named or {}).get("__interrupt__"))
+
+
+def _is_cached(updates: Any) -> bool:
+    """Whether updates are the output of a task that ran before this run."""
+    return isinstance(updates, Mapping) and bool((updates.get("__metadata__") or {}).get("cached"))
 
 
 def _said(part: Part | None) -> list[tuple[str, str]]:

@@ -182,6 +182,11 @@ GOOD: dict[str, Callable[[], Run]] = {
     "a step is open while its node runs": lambda: run(
         (task(input={}), [step("STARTED")]), (chunk(""), []), (task(result={}), [step("FINISHED")])
     ),
+    "a node that ran before has a step that ends with its cached output": lambda: run(
+        (task(input={}), [step("STARTED")]),
+        (("updates", {"n": {}, "__metadata__": {"cached": True}}), [step("FINISHED")]),
+        (chunk(""), []),
+    ),
     "an interrupt leaves what was said": lambda: run(*SAID, (("updates", INTERRUPT), []), end=ASKED),
     "an answered prediction is replaced": lambda: run(
         *PREDICTED, (("custom", 1), [result()]), (values(ai("", "m", "c"), plan=""), [state("")])
