@@ -16,8 +16,7 @@ from langchain_core.tools import BaseTool, InjectedToolCallId, tool
 from langgraph.graph import START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command
-
-from .scripted_model import ScriptedChatModel, calls, counts, says, thinks
+from langgraph_agui.connect.testing import ScriptedChatModel, reasoning, tool_call, usage
 
 QUESTION = "Plan me a day in Lisbon, for 40 euros."
 
@@ -54,7 +53,7 @@ def day_planner(pause: float = 0.025) -> CompiledStateGraph[Any, Any, Any, Any]:
 
     tools: list[BaseTool] = [look_up_weather, add_stop]
     agent = create_agent(
-        ScriptedChatModel(turns=[_LOOK, _PLAN, _ANSWER, _THATS_ALL], pause=pause),
+        ScriptedChatModel(turns=[_LOOK, _PLAN, _ANSWER, _THATS_ALL], delay=pause),
         tools,
         state_schema=Day,
         name="planner",
@@ -78,25 +77,26 @@ def _add_up(state: Day) -> dict[str, Any]:
 
 
 _LOOK = (
-    thinks("Whether to begin outdoors depends on the weather. Both parts of the day can be looked up at once.")
-    + says("I look at the weather first.")
-    + calls("call_1", "look_up_weather", 0, part_of_day="morning")
-    + calls("call_2", "look_up_weather", 1, part_of_day="afternoon")
-    + counts(61, 48)
+    reasoning("Whether to begin outdoors depends on the weather. Both parts of the day can be looked up at once."),
+    "I look at the weather first.",
+    tool_call("look_up_weather", {"part_of_day": "morning"}, "call_1"),
+    tool_call("look_up_weather", {"part_of_day": "afternoon"}, "call_2", index=1),
+    usage(61, 48),
 )
 _PLAN = (
-    thinks("Rain from four: the tower in the morning, the museum late. 10 + 4 + 12 euros is within 40.")
-    + says("Clear in the morning, rain later: outdoors first.")
-    + calls("call_3", "add_stop", 0, name="Belém Tower", at="09:30", cost=10)
-    + calls("call_4", "add_stop", 1, name="Tram 28", at="13:00", cost=4)
-    + calls("call_5", "add_stop", 2, name="Tile Museum", at="16:00", cost=12)
-    + counts(143, 87)
+    reasoning("Rain from four: the tower in the morning, the museum late. 10 + 4 + 12 euros is within 40."),
+    "Clear in the morning, rain later: outdoors first.",
+    tool_call("add_stop", {"name": "Belém Tower", "at": "09:30", "cost": 10}, "call_3", fragments=8),
+    tool_call("add_stop", {"name": "Tram 28", "at": "13:00", "cost": 4}, "call_4", index=1, fragments=8),
+    tool_call("add_stop", {"name": "Tile Museum", "at": "16:00", "cost": 12}, "call_5", index=2, fragments=8),
+    usage(143, 87),
 )
-_ANSWER = says(
+_ANSWER = (
     "Your day in Lisbon: Belém Tower at half past nine while the sky is clear, Tram 28 through Alfama after lunch, and "
-    "the Tile Museum when the rain comes. 26 of your 40 euros; the rest is for custard tarts."
-) + counts(236, 49)
-_THATS_ALL = says("That was the whole script; ask again in another thread.")
+    "the Tile Museum when the rain comes. 26 of your 40 euros; the rest is for custard tarts.",
+    usage(236, 49),
+)
+_THATS_ALL = "That was the whole script; ask again in another thread."
 
 graph = day_planner()
 """The graph as it is served: `langgraph-agui serve examples.agent:graph`."""

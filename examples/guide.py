@@ -16,8 +16,7 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 from langgraph.types import interrupt
-
-from .scripted_model import ScriptedChatModel, calls, says
+from langgraph_agui.connect.testing import ScriptedChatModel, tool_call
 
 Stops = dict[str, dict[str, Any]]
 
@@ -40,7 +39,7 @@ _BOOK = {"name": "book", "description": "Books a place.", "parameters": {"type":
 
 def city_guide(pause: float = 0.025) -> CompiledStateGraph[Any, Any, Any, Any]:
     """The graph; its model waits `pause` seconds between two tokens."""
-    model = ScriptedChatModel(turns=[_SHOW, _OFFER, _DONE], pause=pause)
+    model = ScriptedChatModel(turns=[_SHOW, _OFFER, _DONE], delay=pause)
 
     async def guide(state: Visit, runtime: Runtime[Page]) -> dict[str, Any]:
         tools = runtime.context.tools if runtime.context else []
@@ -67,9 +66,12 @@ def city_guide(pause: float = 0.025) -> CompiledStateGraph[Any, Any, Any, Any]:
     return graph.compile()
 
 
-_SHOW = says("This is the tower that I mean.") + calls("call_map", "show_on_map", place="Belém Tower")
-_OFFER = says("It has a ticket left for half past nine.") + calls("call_book", "book", place="Belém Tower", cost=10)
-_DONE = says("What else would you like to see?")
+_SHOW = "This is the tower that I mean.", tool_call("show_on_map", {"place": "Belém Tower"}, "call_map")
+_OFFER = (
+    "It has a ticket left for half past nine.",
+    tool_call("book", {"place": "Belém Tower", "cost": 10}, "call_book"),
+)
+_DONE = "What else would you like to see?"
 
 graph = city_guide()
 """The graph as it is served: `langgraph-agui serve examples.guide:graph --origin http://localhost:5173`."""

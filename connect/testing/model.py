@@ -41,6 +41,8 @@ class ScriptedChatModel(BaseChatModel):
     """The answers, in order (each a `Turn`, see `scripts.py`); the last one is repeated when there are no more."""
     turn_of: Callable[[Sequence[BaseMessage]], int] = by_answers
     """Which turn answers these messages, counted from 0: by default as many as they have AI messages."""
+    delay: float = 0
+    """Seconds before each chunk, for demonstrations: tests wait for a `Pause`."""
     model: str = "scripted-1"
     """The name of the model, as it is in the metadata of its calls."""
 
@@ -94,7 +96,7 @@ class ScriptedChatModel(BaseChatModel):
         **kwargs: Any,
     ) -> AsyncIterator[ChatGenerationChunk]:
         for step in self.script(messages):
-            await asyncio.sleep(0)
+            await asyncio.sleep(self.delay)
             if callable(step):
                 await step()
             else:

@@ -95,7 +95,7 @@ def tool_call(
     Example:
         model = ScriptedChatModel(turns=[["Let me see. ", tool_call("add", {"a": 1, "b": 2})], "It is 3."])
     """
-    json_text = args if isinstance(args, str) else json.dumps(args)
+    json_text = args if isinstance(args, str) else json.dumps(args, ensure_ascii=False)
     size = -(-len(json_text) // fragments) or 1
     parts = [json_text[start : start + size] for start in range(0, len(json_text), size)] or [""]
     first = parts.pop(0) if naming == "with_args" else ""
