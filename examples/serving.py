@@ -40,6 +40,7 @@ def serve_one_run() -> bool:
             events = _asked(url)
         finally:
             process.send_signal(signal.SIGINT)
+            process.communicate()  # it says that it stops
     ended = events[-1]["type"] if events else "nothing"
     print(f"A client asked for a run: {len(events)} events, the last is {ended}. The server was stopped.")
     return ended == "RUN_FINISHED" and process.returncode == 0
