@@ -18,13 +18,14 @@ from langgraph_agui.connect.local.runs import Runs
 from langgraph_agui.connect.testing import ScriptedChatModel, text
 from langgraph_agui.translator import ClientView, Options, Translator
 
-from fixtures import FIXTURES, Fixture
+from fixtures import FIXTURES
 from fixtures.graphs.speech import speaker
 from fixtures.run import Conversation
 from fixtures.scripts import end
 from tests.agui_client import VERSIONS, AguiClient, protocol
 from tests.listening import Listener, held, turns
 from tests.paced import HELLO, Graph, on
+from tests.sweeps import one_each
 
 # --- at every event ---------------------------------------------------------------------------------------------------
 
@@ -51,13 +52,13 @@ class Joining:
         self.joined.append((listener, told))
 
 
-@pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize(
-    "fixture", [each for each in FIXTURES.values() if not each.composed], ids=lambda fixture: fixture.name
+    ("name", "version"), one_each([name for name, each in FIXTURES.items() if not each.composed], VERSIONS)
 )
 async def test_who_joins_at_any_event_holds_in_the_end_what_the_first_reader_does(
-    fixture: Fixture, version: str, agui_client: AguiClient
+    name: str, version: str, agui_client: AguiClient
 ) -> None:
+    fixture = FIXTURES[name]
     conversation = Conversation(fixture)
     options = Options(messages_key=fixture.messages_key or "messages")
     for turn in fixture.turns:

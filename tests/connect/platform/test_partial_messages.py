@@ -9,6 +9,7 @@ from langgraph_agui.translator.parts.part import Part
 
 from fixtures.recordings import Source, recordings
 from tests.latecomers import Late, Told, cut, is_root_values
+from tests.sweeps import CHOSEN, Choice
 from tests.translator_runs import TranslatorRun
 
 INTERRUPT = {"__interrupt__": [{"value": "Really?", "id": "i-1"}]}
@@ -163,20 +164,21 @@ OUTLIVES_ITS_STEP = "removed_while_another_streams"
 PLATFORM: tuple[Source, ...] = ("platform", "platform-flat", "platform-messages", "platform-messages-flat")
 
 
-def joins(run: Told) -> list[Late]:
-    """Everybody who comes in the middle."""
-    return [cut(run, 0, place) for place in range(1, len(run.parts))]
+def joins(run: Told, chosen: Choice) -> list[Late]:
+    """Late joiners."""
+    return [cut(run, 0, place) for place in chosen(range(1, len(run.parts)), run.recording.name)]
 
 
-def ahead(run: Told) -> list[Late]:
-    """Those who come in the middle, and read a state that the stream has not come to yet; at every third place."""
-    return [cut(run, 0, place, run.newer(place)) for place in range(1, len(run.parts), 3)]
+def ahead(run: Told, chosen: Choice) -> list[Late]:
+    """Late joiners that read a state which the stream has not reached; at most at every third place."""
+    places = chosen(range(1, len(run.parts), 3), run.recording.name)
+    return [cut(run, 0, place, run.newer(place)) for place in places]
 
 
-def tears(run: Told) -> list[Late]:
-    """Those who were there from the start and lost some parts, at every third place."""
+def tears(run: Told, chosen: Choice) -> list[Late]:
+    """Readers that were there from the start and lost some parts; at most at every third place."""
     last = len(run.parts) - 1
-    places = range(1, last, 3)
+    places = chosen(range(1, last, 3), run.recording.name)
     return [cut(run, place, min(last, place + HOLES[place % len(HOLES)])) for place in places]
 
 
@@ -186,7 +188,7 @@ HOW = {"joins": joins, "ahead": ahead, "tears": tears}
 class Found:
     """What is wrong with what was told to latecomers of one source's runs."""
 
-    def __init__(self, source: Source, how: Any) -> None:
+    def __init__(self, source: Source, how: Any, chosen: Choice) -> None:
         self.told = 0
         self.wrong: list[str] = []
         self.unlike: list[str] = []
@@ -197,7 +199,7 @@ class Found:
             if recording.fixture == OUTLIVES_ITS_STEP:
                 continue
             run = Told(recording)
-            for late in how(run):
+            for late in how(run, chosen):
                 self.told += 1
                 self._judge(run, late)
             self._earlier.setdefault(recording.fixture, {}).update(run.texts)
@@ -223,27 +225,16 @@ class Found:
             self.unlike.append(f"{name}: {view.state}")
 
 
-_found: dict[tuple[Source, str], Found] = {}
-
-
-@pytest.fixture(params=[(source, how) for source in PLATFORM for how in HOW], ids="-".join)
-def found(request: pytest.FixtureRequest) -> Found:
-    source, how = request.param
-    if (source, how) not in _found:
-        _found[source, how] = Found(source, HOW[how])
-    return _found[source, how]
-
-
-def test_nothing_is_shown_but_beginnings_of_what_was_said(found: Found) -> None:
+@CHOSEN
+@pytest.mark.parametrize("how", HOW)
+@pytest.mark.parametrize("source", PLATFORM)
+def test_late_joiners_get_beginnings_of_texts_until_the_next_root_values_and_end_with_the_checkpoint(
+    source: Source, how: str, chosen: Choice
+) -> None:
+    found = Found(source, HOW[how], chosen)
     assert found.told
     assert found.wrong == []
-
-
-def test_in_the_end_the_client_holds_what_the_thread_does(found: Found) -> None:
     assert found.unlike == []
-
-
-def test_nothing_is_muted_after_the_next_root_values(found: Found) -> None:
     assert found.muted_late == []
 
 
