@@ -32,6 +32,8 @@ ARGS ?=
 
 NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
 BIN := $(abspath $(VENV))/bin
+# The processes that tests start compile nothing again, whatever the environment says.
+export PYTHONDONTWRITEBYTECODE :=
 RUN := PATH="$(BIN):$$PATH" $(BIN)/python
 LOG := $(VENV)/install.log
 # Quiet unless it fails: pip and setuptools warn about things nobody here can act on.
