@@ -1,9 +1,8 @@
 """Local graphs that go as far as a test lets them: nodes that say when they are reached, and wait.
 
-Here: `Point`, and small graphs made of it. Never here: anything of ours that is tested.
+Here: small graphs with a `Pause`. Never here: anything of ours that is tested.
 """
 
-import asyncio
 from collections.abc import Mapping
 from typing import Annotated, Any, TypedDict
 
@@ -13,7 +12,7 @@ from langgraph.config import get_stream_writer
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.pregel import Pregel
 from langgraph.types import interrupt
-from langgraph_agui.connect.testing import ScriptedChatModel, text
+from langgraph_agui.connect.testing import Pause, ScriptedChatModel, text
 
 from fixtures.graphs.speech import said, speaker
 from fixtures.scripts import end
@@ -24,52 +23,34 @@ Checkpointer = BaseCheckpointSaver[Any] | None
 HELLO = {"messages": [{"role": "user", "content": "hello", "id": "user-1"}]}
 
 
-class Point:
-    """Where a node waits: `reached` is set when it is there, and it goes on when `open` is."""
-
-    def __init__(self) -> None:
-        self.reached = asyncio.Event()
-        self.open = asyncio.Event()
-        self.left = False
-        """Whether whoever waited here was cancelled."""
-
-    async def passing(self) -> None:
-        self.reached.set()
-        try:
-            await self.open.wait()
-        except asyncio.CancelledError:
-            self.left = True
-            raise
-
-
-def pausing(point: Point, words: str = "one two three four") -> ScriptedChatModel:
+def pausing(point: Pause, words: str = "one two three four") -> ScriptedChatModel:
     """A model that waits at the point when its first two words are out."""
-    return ScriptedChatModel(turns=[[*text(words)[:2], point.passing, *text(words)[2:], *end()]])
+    return ScriptedChatModel(turns=[[*text(words)[:2], point, *text(words)[2:], *end()]])
 
 
-def speaking(point: Point, checkpointer: Checkpointer = None, words: str = "one two three four") -> Graph:
+def speaking(point: Pause, checkpointer: Checkpointer = None, words: str = "one two three four") -> Graph:
     """A graph that says a few words, and waits after the second."""
     node = speaker(pausing(point, words))
     return StateGraph(MessagesState).add_node("speak", node).add_edge(START, "speak").compile(checkpointer)
 
 
-def waiting(point: Point, checkpointer: Checkpointer = None) -> Graph:
+def waiting(point: Pause, checkpointer: Checkpointer = None) -> Graph:
     """A graph that says something and keeps it, then waits in its second node, then speaks again."""
 
     async def wait(state: MessagesState) -> dict[str, Any]:
-        await point.passing()
+        await point()
         return {"messages": [AIMessage("It is done.", id="done-1")]}
 
     graph = StateGraph(MessagesState).add_node("first", speaker(said("At once."))).add_node("wait", wait)
     return graph.add_edge(START, "first").add_edge("first", "wait").compile(checkpointer)
 
 
-def asking(point: Point, checkpointer: Checkpointer) -> Graph:
+def asking(point: Pause, checkpointer: Checkpointer) -> Graph:
     """A graph that asks, and waits when it has been answered; it fails if the answer is "fail"."""
 
     async def ask(state: MessagesState) -> dict[str, Any]:
         answer = interrupt("Shall I?")
-        await point.passing()
+        await point()
         if answer == "fail":
             raise ValueError("not like this")
         return {"messages": [AIMessage(f"You said {answer}.", id="said-1")]}
@@ -88,7 +69,7 @@ class _Topic(TypedDict):
     notes: Annotated[list[str], lambda before, more: before + more]
 
 
-def without_messages(point: Point) -> Graph:
+def without_messages(point: Pause) -> Graph:
     """A graph that has no messages, whose model speaks all the same; it waits in mid-sentence."""
     model = pausing(point)
 

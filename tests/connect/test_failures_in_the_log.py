@@ -13,13 +13,14 @@ from langgraph_agui.connect import Intake, Local, Platform, RetryPolicy, Runs, c
 from langgraph_agui.connect.cli.platforms import input_channels
 from langgraph_agui.connect.platform.thread import PlatformThread
 from langgraph_agui.connect.serve import Agent, agui_app
+from langgraph_agui.connect.testing import Pause
 from langgraph_sdk import get_client
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from tests.paced import HELLO, Point, on, quick, speaking
+from tests.paced import HELLO, on, quick, speaking
 from tests.server_process import free_port
 from tests.serving import posted, served, told, until
 
@@ -64,7 +65,7 @@ async def code_of(events: AsyncGenerator[Any, None]) -> str:
 
 async def test_the_streams_of_the_library(logged: Any) -> None:
     async with platforms() as away, Runs() as runs:
-        local = Local(speaking(Point(), InMemorySaver()), runs=runs, agent="here")
+        local = Local(speaking(Pause(), InMemorySaver()), runs=runs, agent="here")
         await runs.start(local.graph, HELLO, on(THREAD), run_id="active", agent="here")
         valid = posted(THREAD, "hi", run_id=RUN)
         place = f"(agent 'here', thread '{THREAD}', run '{RUN}')."
@@ -105,7 +106,7 @@ async def test_the_requests_of_an_app(logged: Any) -> None:
     async with platforms() as away, Runs() as runs:
         local = Local(quick(InMemorySaver()), runs=runs)
         agents = {name: Agent(source=source, retry=ONCE) for name, source in away.items()}
-        busy = Local(speaking(Point(), InMemorySaver()), runs=runs, agent="busy")
+        busy = Local(speaking(Pause(), InMemorySaver()), runs=runs, agent="busy")
         await runs.start(busy.graph, HELLO, on(THREAD), run_id="active", agent="busy")
         agents |= {
             "busy": Agent(source=busy),

@@ -11,7 +11,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph_agui.connect import Local, Platform, RetryPolicy, Runs, connect, run, watch
 from langgraph_agui.connect.serve import agui_app
-from langgraph_agui.connect.testing import ScriptedChatModel, text
+from langgraph_agui.connect.testing import Pause, ScriptedChatModel, text
 from langgraph_agui.translator import ClientView, Translator
 from langgraph_sdk import get_client
 from opentelemetry import trace
@@ -22,7 +22,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from fixtures.graphs.speech import speaker
 from fixtures.scripts import end
 from tests.backend import Backend
-from tests.paced import HELLO, Point, on, quick, speaking
+from tests.paced import HELLO, on, quick, speaking
 from tests.server_process import free_port
 from tests.serving import events_of, posted, served
 
@@ -116,7 +116,7 @@ async def test_a_run_and_its_readers_are_spans_below_their_requests(spans: Spans
 
 
 async def test_a_late_joiner_gets_the_trace_of_the_run_and_a_watcher_is_a_span(spans: Spans) -> None:
-    graph = speaking(point := Point(), InMemorySaver())
+    graph = speaking(point := Pause(), InMemorySaver())
     async with Runs() as runs:
         source = Local(graph, runs=runs, agent="a")
         started = await runs.start(graph, HELLO, on("t"), run_id="r", agent="a")

@@ -12,6 +12,7 @@ from langgraph.types import Command
 from langgraph_agui.connect.backend import connect_batches
 from langgraph_agui.connect.local.backend import Local
 from langgraph_agui.connect.local.runs import Runs
+from langgraph_agui.connect.testing import Pause
 from langgraph_agui.connect.testing.expected import comparable, expected
 
 from fixtures import FIXTURES, Fixture
@@ -19,7 +20,7 @@ from fixtures.run import Conversation
 from tests.agui_client import VERSIONS, AguiClient, protocol
 from tests.listening import Listener, held, turns
 from tests.locally import connected, inner_values, played, state_of
-from tests.paced import HELLO, Point, asking, on, quick, speaking, waiting
+from tests.paced import HELLO, asking, on, quick, speaking, waiting
 
 CHECKPOINTED = [
     fixture
@@ -109,7 +110,7 @@ async def test_a_thread_that_was_written_by_ainvoke_is_told_under_an_id_of_its_o
 
 @pytest.mark.parametrize("before", ["nothing", "waits", "cancelled"])
 async def test_a_thread_that_was_written_by_update_state_has_ended_well(before: str) -> None:
-    graph = asking(point := Point(), InMemorySaver())
+    graph = asking(point := Pause(), InMemorySaver())
     async with Runs() as runs:
         if before != "nothing":
             await (await runs.start(graph, HELLO, on("t"))).wait()
@@ -124,7 +125,7 @@ async def test_a_thread_that_was_written_by_update_state_has_ended_well(before: 
 
 
 async def test_a_state_that_was_written_in_mid_graph_has_ended_well() -> None:
-    graph = waiting(Point(), InMemorySaver())
+    graph = waiting(Pause(), InMemorySaver())
     await graph.aupdate_state(on("t"), HELLO, as_node="first")  # type: ignore[arg-type]
     assert (await state_of(graph)).next == ("wait",)
     listener = await connected(Local(graph))
@@ -149,7 +150,7 @@ async def test_who_comes_back_with_its_view_is_told_only_what_it_lacks() -> None
 async def test_a_running_run_is_followed_from_where_it_is_to_its_end(
     version: str, checkpointer: Callable[[], Any], agui_client: AguiClient
 ) -> None:
-    point = Point()
+    point = Pause()
     graph = speaking(point, checkpointer())
     async with Runs() as runs:
         run = await runs.start(graph, HELLO, on("t"), run_id="r")
@@ -167,7 +168,7 @@ async def test_a_running_run_is_followed_from_where_it_is_to_its_end(
 
 
 async def test_closing_the_stream_stops_no_run() -> None:
-    point = Point()
+    point = Pause()
     graph = speaking(point, InMemorySaver())
     async with Runs() as runs:
         run = await runs.start(graph, HELLO, on("t"))
@@ -233,7 +234,7 @@ async def test_a_run_that_starts_and_ends_while_the_thread_is_looked_at_is_the_l
 
 
 async def test_the_last_run_and_the_running_one_can_be_asked_for() -> None:
-    graph = waiting(point := Point(), InMemorySaver())
+    graph = waiting(point := Pause(), InMemorySaver())
     async with Runs() as runs:
         source = Local(graph, runs=runs)
         run = await runs.start(graph, HELLO, on("t"), run_id="r")
@@ -249,7 +250,7 @@ async def test_the_last_run_and_the_running_one_can_be_asked_for() -> None:
 async def test_a_run_that_is_not_there_is_an_error_with_a_code(
     thread: str, version: str, agui_client: AguiClient
 ) -> None:
-    graph = speaking(point := Point(), None if thread == "without a checkpointer" else InMemorySaver())
+    graph = speaking(point := Pause(), None if thread == "without a checkpointer" else InMemorySaver())
     async with Runs() as runs:
         if thread in ("idle", "running"):
             run = await runs.start(graph, HELLO, on("t"), run_id="r")

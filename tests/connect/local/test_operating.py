@@ -10,7 +10,7 @@ from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph_agui.connect import Intake, Local, RunConflictError, Runs, RunSummary, cancel, run, start
-from langgraph_agui.connect.testing import ScriptedChatModel, text
+from langgraph_agui.connect.testing import Pause, ScriptedChatModel, text
 
 from fixtures.graphs.speech import speaker
 from fixtures.scripts import end
@@ -18,7 +18,7 @@ from tests.connect.local.test_runs import Cleaning
 from tests.connect.local.test_submit_busy import asked
 from tests.listening import Listener, turns, until
 from tests.locally import connected
-from tests.paced import HELLO, Graph, Point, asking, on, quick, speaking
+from tests.paced import HELLO, Graph, asking, on, quick, speaking
 
 LOGGER = "langgraph_agui.connect.local.run"
 
@@ -82,7 +82,7 @@ async def test_each_outcome_is_in_the_summary_and_a_hook_may_be_asynchronous() -
         await asyncio.sleep(0)
         summaries.append((summary.run_id, summary.outcome, summary.code))
 
-    graph = asking(point := Point(), InMemorySaver())
+    graph = asking(point := Pause(), InMemorySaver())
     async with Runs(on_run_end=note) as runs:
         await (await runs.start(graph, HELLO, on("t"), run_id="asks")).wait()
         cancelled = await runs.start(speaking(point), HELLO, on("u"), run_id="cancelled")
@@ -114,7 +114,7 @@ async def test_a_hook_that_raises_is_logged_and_changes_nothing_else(
 
 
 async def test_a_run_that_exceeds_its_timeout_fails_and_its_thread_is_free(caplog: pytest.LogCaptureFixture) -> None:
-    graph = speaking(point := Point(), InMemorySaver())
+    graph = speaking(point := Pause(), InMemorySaver())
     async with Runs() as runs:
         source = Local(graph, runs=runs, agent="a", timeout=0.01)
         async with asyncio.timeout(60):
@@ -142,7 +142,7 @@ async def test_a_run_that_ends_within_its_timeout_is_not_stopped() -> None:
 
 
 async def test_a_run_can_be_iterated_from_where_it_is() -> None:
-    graph = speaking(point := Point())
+    graph = speaking(point := Pause())
     async with Runs() as runs:
         first = await runs.start(graph, HELLO, on("t"), run_id="r")
         await point.reached.wait()

@@ -10,12 +10,13 @@ from langgraph.types import Command
 from langgraph_agui.connect import run
 from langgraph_agui.connect.local.backend import Local
 from langgraph_agui.connect.local.runs import Runs
+from langgraph_agui.connect.testing import Pause
 
 from fixtures import FIXTURES
 from tests.agui_client import VERSIONS, AguiClient, protocol
 from tests.connect.local.test_submit_busy import asked
 from tests.locally import connected, failed, played, state_of
-from tests.paced import HELLO, Graph, Point, asking, on, quick, waiting
+from tests.paced import HELLO, Graph, asking, on, quick, waiting
 
 # --- how it ended, as far as it can be known --------------------------------------------------------------------------
 
@@ -64,7 +65,7 @@ async def test_a_breakpoint_inside_a_subgraph_is_known_by_the_subgraph(stops: An
 
 
 async def test_a_breakpoint_that_was_asked_for_with_the_run_is_not_known_elsewhere() -> None:
-    graph = waiting(Point(), InMemorySaver())
+    graph = waiting(Pause(), InMemorySaver())
     await graph.ainvoke(HELLO, on("t"), interrupt_before=["wait"])  # type: ignore[call-overload]
     listener = await connected(Local(graph, runs=Runs()))
     assert listener.events[-1]["code"] == "unfinished"
@@ -92,7 +93,7 @@ async def test_an_error_text_that_is_no_exceptions_is_told_as_it_is() -> None:
     assert (await connected(Local(graph, runs=Runs()))).events[-1] == {"type": "RUN_ERROR", "message": "it is odd"}
 
 
-async def _killed(graph: Graph, point: Point, given: Any = HELLO) -> None:
+async def _killed(graph: Graph, point: Pause, given: Any = HELLO) -> None:
     """A run of another process that is killed at the point."""
     invoking = asyncio.create_task(graph.ainvoke(given, on("t")))  # type: ignore[call-overload]
     await point.reached.wait()
@@ -104,7 +105,7 @@ async def _killed(graph: Graph, point: Point, given: Any = HELLO) -> None:
 async def test_a_run_elsewhere_that_was_killed_is_unfinished(
     version: str, agui_client: AguiClient, caplog: pytest.LogCaptureFixture
 ) -> None:
-    point = Point()
+    point = Pause()
     graph = waiting(point, InMemorySaver())
     await _killed(graph, point)
     source = Local(graph, runs=Runs(), agent="a")
@@ -124,7 +125,7 @@ async def test_a_run_elsewhere_that_was_killed_is_unfinished(
 @pytest.mark.parametrize("elsewhere", [False, True], ids=["here", "elsewhere"])
 @pytest.mark.parametrize("version", VERSIONS)
 async def test_a_cancelled_run_is_told_as_cancelled(version: str, elsewhere: bool, agui_client: AguiClient) -> None:
-    point = Point()
+    point = Pause()
     graph = waiting(point, InMemorySaver())
     async with Runs() as runs:
         run = await runs.start(graph, HELLO, on("t"), run_id="r")
@@ -141,7 +142,7 @@ async def test_a_cancelled_run_is_told_as_cancelled(version: str, elsewhere: boo
 
 @pytest.mark.parametrize("how", ["failed", "cancelled"])
 async def test_a_run_that_ended_before_it_wrote_a_checkpoint_is_the_last_one_all_the_same(how: str) -> None:
-    point = Point()
+    point = Pause()
     graph = asking(point, InMemorySaver())
     async with Runs() as runs:
         await (await runs.start(graph, HELLO, on("t"), run_id="first")).wait()
@@ -197,7 +198,7 @@ async def test_what_is_remembered_does_not_count_when_the_thread_went_on_elsewhe
 
 @pytest.mark.parametrize("how", ["failed", "cancelled"])
 async def test_a_past_failure_can_be_told_as_an_event_of_a_finished_run(how: str, agui_client: AguiClient) -> None:
-    point = Point()
+    point = Pause()
     graph = waiting(point, InMemorySaver()) if how == "cancelled" else FIXTURES["node_raises"].build(InMemorySaver())
     async with Runs() as runs:
         run = await runs.start(graph, HELLO, on("t"))

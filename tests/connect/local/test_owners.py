@@ -16,8 +16,9 @@ from langgraph_agui.connect.access import MARK, Access, owner_of
 from langgraph_agui.connect.local.active_run import ThreadKey
 from langgraph_agui.connect.local.owners import Owners
 from langgraph_agui.connect.serve import Action, Agent, agui_app
+from langgraph_agui.connect.testing import Pause
 
-from tests.paced import HELLO, Graph, Point, on, quick, speaking
+from tests.paced import HELLO, Graph, on, quick, speaking
 from tests.serving import WITHIN, events_of, kinds_of, posted, served, told, until
 
 Saver = BaseCheckpointSaver[Any]
@@ -96,7 +97,7 @@ async def test_a_thread_is_not_served_under_another_agent(saver: Saver) -> None:
 
 
 async def test_a_run_is_not_served_under_another_agent(saver: Saver) -> None:
-    point = Point()
+    point = Pause()
     async with (
         two(saver, speaking(point, saver), intake=Intake(busy="queue")) as client,
         client.stream("GET", "/watch/t?agent=public") as watches,
@@ -172,7 +173,7 @@ def test_one_name_in_place_of_names_of_agents_is_refused(kind: Any) -> None:
 
 
 async def test_two_agents_do_not_run_on_one_thread_at_once(saver: Saver) -> None:
-    point = Point()
+    point = Pause()
     async with (
         two(saver, speaking(point, saver), shares_threads_with=frozenset({"private"})) as client,
         client.stream("POST", "/private", json=posted("t", "hello")) as runs_now,
@@ -185,7 +186,7 @@ async def test_two_agents_do_not_run_on_one_thread_at_once(saver: Saver) -> None
 
 
 async def test_a_source_without_an_agents_name_reads_and_runs_on_any_thread(saver: Saver) -> None:
-    point = Point()
+    point = Pause()
     async with Runs() as runs:
         graph = speaking(point, saver)
         run = await runs.start(graph, HELLO, on("t"), agent="chat")

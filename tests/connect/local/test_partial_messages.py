@@ -9,19 +9,19 @@ from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph_agui.connect import Intake, Local, Runs, cancel, connect
-from langgraph_agui.connect.testing import ScriptedChatModel, text, tool_call
+from langgraph_agui.connect.testing import Pause, ScriptedChatModel, text, tool_call
 
 from fixtures.graphs.speech import speaker
 from fixtures.scripts import end
 from tests.connect.local.test_submit_busy import Asker, asked
 from tests.listening import turns
 from tests.locally import state_of
-from tests.paced import Graph, Point, pausing, speaking
+from tests.paced import Graph, pausing, speaking
 
 SAVES = Intake(on_cancel="save")
 
 
-async def stopped(graph: Graph, point: Point, runs: Runs, intake: Intake = SAVES) -> Asker:
+async def stopped(graph: Graph, point: Pause, runs: Runs, intake: Intake = SAVES) -> Asker:
     """A client that stopped its run at the point."""
     asker = Asker(Local(graph, runs=runs), asked("hello", "r"), intake)
     await point.reached.wait()
@@ -43,7 +43,7 @@ async def reloaded(graph: Graph, runs: Runs) -> tuple[list[str], Any]:
 
 
 async def test_the_partial_message_of_a_stopped_run_is_saved_and_the_next_run_has_it() -> None:
-    point = Point()
+    point = Pause()
     graph = speaking(point, InMemorySaver())
     async with Runs() as runs:
         asker = await stopped(graph, point, runs)
@@ -55,7 +55,7 @@ async def test_the_partial_message_of_a_stopped_run_is_saved_and_the_next_run_ha
         again = Asker(Local(graph, runs=runs), asked("go on", "r2"), SAVES)
         await again.task
     assert await contents(graph) == ["hello", "one two ", "go on", "one two three four"]
-    point = Point()
+    point = Pause()
     discarding = speaking(point, InMemorySaver())
     async with Runs() as runs:
         await stopped(discarding, point, runs, Intake())
@@ -67,8 +67,8 @@ async def test_half_a_tool_call_is_not_saved() -> None:
         (text("Let me ") + tool_call("look", {"city": "Paris"}, "c1"), ["hello", "Let me "]),
         (tool_call("look", {"city": "Paris"}, "c1"), ["hello"]),
     ):
-        point = Point()
-        model = ScriptedChatModel(turns=[[*script[:4], point.passing, *script[4:], *end()]])
+        point = Pause()
+        model = ScriptedChatModel(turns=[[*script[:4], point, *script[4:], *end()]])
         graph = StateGraph(MessagesState).add_node("speak", speaker(model)).add_edge(START, "speak")
         async with Runs() as runs:
             compiled = graph.compile(InMemorySaver())
@@ -78,7 +78,7 @@ async def test_half_a_tool_call_is_not_saved() -> None:
 
 
 async def test_what_finished_beside_it_is_kept_and_the_graph_continues_behind_the_node() -> None:
-    point = Point()
+    point = Pause()
 
     def note(state: MessagesState) -> dict[str, Any]:
         return {"messages": [AIMessage("Noted.", id="noted")]}
@@ -97,7 +97,7 @@ async def test_what_finished_beside_it_is_kept_and_the_graph_continues_behind_th
 
 
 async def test_a_graph_that_cannot_take_it_is_free_all_the_same(caplog: pytest.LogCaptureFixture) -> None:
-    point = Point()
+    point = Pause()
     model = pausing(point)
 
     def route(state: MessagesState) -> str:

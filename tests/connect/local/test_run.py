@@ -13,13 +13,14 @@ from langgraph_agui.connect import Local
 from langgraph_agui.connect.local.active_run import ThreadKey
 from langgraph_agui.connect.local.run import Run
 from langgraph_agui.connect.local.runs import Runs
+from langgraph_agui.connect.testing import Pause
 from langgraph_agui.translator import Cancelled, ClientView, Failed, Options, Translator
 
 from fixtures import FIXTURES
 from tests.agui_client import AguiClient
 from tests.listening import Listener, turns
 from tests.locally import connected, state_of
-from tests.paced import HELLO, Point, fast, on, quick, speaking, waiting, without_messages
+from tests.paced import HELLO, fast, on, quick, speaking, waiting, without_messages
 
 
 async def listened(run: Run, view: ClientView | None = None) -> Listener:
@@ -38,7 +39,7 @@ async def test_a_run_goes_on_without_readers() -> None:
 
 
 async def test_a_run_goes_on_when_its_reader_goes_away() -> None:
-    point = Point()
+    point = Pause()
     async with Runs() as runs:
         run = await runs.start(speaking(point), HELLO, on("t"))
         async with aclosing(run.attach(Listener().reader)) as told:
@@ -48,7 +49,7 @@ async def test_a_run_goes_on_when_its_reader_goes_away() -> None:
 
 
 async def test_a_run_is_cancelled_when_its_last_reader_goes_away_if_that_was_asked_for() -> None:
-    point = Point()
+    point = Pause()
     async with Runs() as runs:
         run = await runs.start(speaking(point), HELLO, on("t"), on_disconnect="cancel")
         async with aclosing(run.attach(Listener().reader)) as first, aclosing(run.attach(Listener().reader)) as second:
@@ -59,7 +60,7 @@ async def test_a_run_is_cancelled_when_its_last_reader_goes_away_if_that_was_ask
             await turns()
             assert run.status == "running"
         assert await run.wait() == "cancelled"
-        assert point.left
+        assert point.is_cancelled
 
 
 async def test_a_run_is_told_as_started_before_it_had_a_turn() -> None:
@@ -71,7 +72,7 @@ async def test_a_run_is_told_as_started_before_it_had_a_turn() -> None:
 
 
 async def test_a_reader_that_comes_in_mid_sentence_holds_it_whole_in_the_end(agui_client: AguiClient) -> None:
-    point = Point()
+    point = Pause()
     async with Runs() as runs:
         run = await runs.start(speaking(point), HELLO, on("t"))
         await point.reached.wait()
@@ -88,7 +89,7 @@ async def test_a_reader_that_comes_in_mid_sentence_holds_it_whole_in_the_end(agu
 
 
 async def test_half_said_text_of_a_graph_without_messages_is_told_to_who_comes_late() -> None:
-    point = Point()
+    point = Pause()
     async with Runs() as runs:
         run = await runs.start(without_messages(point), {"topic": "x", "notes": []}, on("t"))
         await point.reached.wait()
@@ -118,7 +119,7 @@ async def test_readers_of_many_things_said_at_once_keep_up() -> None:
 
 @pytest.mark.parametrize("version", ["1.0", None])
 async def test_the_protocol_version_is_each_readers(version: str | None) -> None:
-    point = Point()
+    point = Pause()
     async with Runs() as runs:
         run = await runs.start(speaking(point), HELLO, on("t"), options=Options(protocol_version=None))
         await run.cancel()
@@ -194,7 +195,7 @@ async def test_whatever_raises_at_the_end_of_a_run_frees_its_thread(
 async def test_a_graph_runs_on_when_translating_it_raises(
     on_disconnect: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, agui_client: AguiClient
 ) -> None:
-    point = Point()
+    point = Pause()
     graph = waiting(point, InMemorySaver())
     monkeypatch.setattr(Translator, "feed", Mock(side_effect=ValueError("no event")))
     async with asyncio.timeout(20), Runs() as runs:
@@ -215,7 +216,7 @@ async def test_a_graph_runs_on_when_translating_it_raises(
 
 async def test_a_breakpoint_is_shown_after_translating_its_run_raised(monkeypatch: pytest.MonkeyPatch) -> None:
     async with asyncio.timeout(20), Runs() as runs:
-        graph = waiting(Point(), InMemorySaver())
+        graph = waiting(Pause(), InMemorySaver())
         graph.interrupt_before_nodes = ["wait"]
         with monkeypatch.context() as patch:
             patch.setattr(Translator, "feed", Mock(side_effect=ValueError("no event")))
@@ -231,7 +232,7 @@ async def test_an_input_no_graph_takes_is_the_runs_end() -> None:
 
 
 async def test_cancelling_stops_the_graph_and_closes_what_is_open(agui_client: AguiClient) -> None:
-    point = Point()
+    point = Pause()
     async with Runs() as runs:
         run = await runs.start(speaking(point), HELLO, on("t"))
         listener = Listener()
@@ -240,14 +241,14 @@ async def test_cancelling_stops_the_graph_and_closes_what_is_open(agui_client: A
         await turns()
         await run.cancel()
         await hearing
-        assert point.left
+        assert point.is_cancelled
         assert isinstance(run.ending, Cancelled)
         assert listener.events[-1]["outcome"] == {"type": "cancelled"}
         assert agui_client.play(listener.events, mode="connect").accepted
 
 
 async def test_cancelling_twice_is_cancelling_once() -> None:
-    point = Point()
+    point = Pause()
     async with Runs() as runs:
         run = await runs.start(speaking(point), HELLO, on("t"))
         await point.reached.wait()
@@ -274,7 +275,7 @@ async def test_cancelling_a_run_that_has_ended_changes_nothing() -> None:
 
 
 async def test_whoever_stops_waiting_for_a_run_stops_no_run() -> None:
-    point = Point()
+    point = Pause()
     async with Runs() as runs:
         run = await runs.start(speaking(point), HELLO, on("t"))
         waiting_for_it = asyncio.create_task(run.wait())
@@ -368,8 +369,8 @@ async def test_stopping_an_agent_waits_for_its_queued_inputs_also_where_none_of_
 
 
 async def test_leaving_the_registry_cancels_what_runs_and_waits_for_its_end() -> None:
-    point = Point()
+    point = Pause()
     async with Runs() as runs:
         run = await runs.start(waiting(point, InMemorySaver()), HELLO, on("t"), run_id="r")
         await point.reached.wait()
-    assert (run.status, point.left, runs.running) == ("cancelled", True, 0)
+    assert (run.status, point.is_cancelled, runs.running) == ("cancelled", True, 0)

@@ -17,11 +17,12 @@ from langgraph_agui.connect.local.memory_store import MemoryRunStore
 from langgraph_agui.connect.local.run_store import RunStore
 from langgraph_agui.connect.local.runs import Runs
 from langgraph_agui.connect.readers import Offset
+from langgraph_agui.connect.testing import Pause
 from langgraph_agui.translator import Cancelled, Failed, Finished
 
 from fixtures import FIXTURES
 from tests.listening import Listener, held, turns, until
-from tests.paced import HELLO, Graph, Point, asking, on, quick, speaking, waiting
+from tests.paced import HELLO, Graph, asking, on, quick, speaking, waiting
 from tests.serving import posted
 
 STORES: dict[str, Callable[[], RunStore]] = {"memory": MemoryRunStore}
@@ -71,7 +72,7 @@ def saver() -> InMemorySaver:
 
 
 async def test_of_all_that_claim_a_thread_at_once_one_gets_it(processes: Processes, saver: InMemorySaver) -> None:
-    graph = speaking(Point(), saver)
+    graph = speaking(Pause(), saver)
     starts = [runs.start(graph, HELLO, on("t"), agent="chat") for runs in (processes.one, processes.other) * 3]
     started = await asyncio.gather(*starts, return_exceptions=True)
     runs = [each for each in started if not isinstance(each, BaseException)]
@@ -115,7 +116,7 @@ async def test_numbers_of_runs_rise(processes: Processes, saver: InMemorySaver) 
 async def test_a_run_that_is_cancelled_before_it_had_a_turn_frees_its_thread(
     processes: Processes, saver: InMemorySaver
 ) -> None:
-    graph = speaking(Point(), saver)
+    graph = speaking(Pause(), saver)
     started = await processes.start(graph)
     started._task.cancel()
     assert isinstance((await processes.ended(graph)).ending, Cancelled)
@@ -124,7 +125,7 @@ async def test_a_run_that_is_cancelled_before_it_had_a_turn_frees_its_thread(
 async def test_the_same_request_that_comes_again_elsewhere_gets_the_active_run(
     processes: Processes, saver: InMemorySaver
 ) -> None:
-    point = Point()
+    point = Pause()
     local = processes.local(processes.other, speaking(point, saver))
     await processes.start(local.graph, run_id="run-1")
     await point.reached.wait()
@@ -142,7 +143,7 @@ async def test_the_same_request_that_comes_again_elsewhere_gets_the_active_run(
 async def test_a_reader_elsewhere_ends_with_the_runs_view_whenever_it_joins(
     processes: Processes, saver: InMemorySaver, joins: int
 ) -> None:
-    graph, point = speaking(Point(), saver), Point()
+    graph, point = speaking(Pause(), saver), Pause()
     point.open.set()
     await processes.start(speaking(point, saver))
     for _ in range(joins):
@@ -160,7 +161,7 @@ async def test_a_reader_elsewhere_ends_with_the_runs_view_whenever_it_joins(
 async def test_a_reader_that_does_not_read_delays_neither_the_run_nor_other_readers(
     processes: Processes, saver: InMemorySaver
 ) -> None:
-    point = Point()
+    point = Pause()
     graph = speaking(point, saver)
     started = await processes.start(graph)
     active = await processes.store.active(processes.thread(graph))
@@ -179,7 +180,7 @@ async def test_a_reader_that_does_not_read_delays_neither_the_run_nor_other_read
 async def test_a_reader_that_comes_back_with_its_offset_gets_every_event_once(
     processes: Processes, saver: InMemorySaver, has_another_reader: bool
 ) -> None:
-    point = Point()
+    point = Pause()
     graph = speaking(point, saver)
     await processes.start(graph)
     active = await processes.store.active(processes.thread(graph))
@@ -211,7 +212,7 @@ async def test_a_reader_that_comes_back_with_its_offset_gets_every_event_once(
 
 @pytest.mark.parametrize("other", [Offset(0, 1), Offset(2**60, 1)])
 async def test_an_offset_of_another_run_is_caught_up(processes: Processes, saver: InMemorySaver, other: Offset) -> None:
-    point = Point()
+    point = Pause()
     point.open.set()
     started = await processes.start(speaking(point, saver))
     reader = Listener()
@@ -236,7 +237,7 @@ def test_offsets_are_in_the_order_of_events() -> None:
 async def test_a_run_is_stopped_from_elsewhere_and_the_thread_is_free_then(
     processes: Processes, saver: InMemorySaver
 ) -> None:
-    point = Point()
+    point = Pause()
     local = processes.local(processes.other, waiting(point, saver))
     started = await processes.start(local.graph)
     await point.reached.wait()
@@ -252,7 +253,7 @@ async def test_a_run_is_stopped_from_elsewhere_and_the_thread_is_free_then(
 async def test_inputs_of_all_processes_take_turns_in_the_order_in_which_they_came(
     processes: Processes, saver: InMemorySaver
 ) -> None:
-    point = Point()
+    point = Pause()
     graph = speaking(point, saver)
     await processes.start(graph)
     await point.reached.wait()
@@ -328,13 +329,13 @@ async def test_how_the_last_run_ended_is_the_same_for_all_processes(processes: P
     assert (type(finished.ending), finished.is_interrupted, finished.run_id) == (Finished, False, "r")
     failed = await last_of(FIXTURES["node_raises"].build(InMemorySaver()))
     assert failed.ending == Failed({"error": "LookupError", "message": "nothing here"})
-    waits = await last_of(asking(Point(), InMemorySaver()))
+    waits = await last_of(asking(Pause(), InMemorySaver()))
     assert (waits.is_interrupted, waits.is_at_breakpoint) == (True, False)
     assert finished.run is failed.run is waits.run is None
 
 
 async def test_the_last_end_is_kept_until_the_next_run_has_ended(processes: Processes, saver: InMemorySaver) -> None:
-    point = Point()
+    point = Pause()
     await (await processes.start(quick(saver), run_id="first")).wait()
     graph = speaking(point, saver)
     second = await processes.start(graph, run_id="second")
@@ -363,7 +364,7 @@ async def test_an_ended_run_that_is_released_again_does_not_free_the_next_ones_t
 ) -> None:
     first = await processes.start(quick(saver), run_id="first")
     await first.wait()
-    graph = speaking(Point(), saver)
+    graph = speaking(Pause(), saver)
     await processes.start(graph, run_id="second")
     processes.store.release(first.thread, first, None)
     active = await processes.store.active(processes.thread(graph))

@@ -14,11 +14,12 @@ from langgraph_agui.connect.errors import RunConflictError
 from langgraph_agui.connect.local.memory_store import MemoryRunStore
 from langgraph_agui.connect.local.run import Run
 from langgraph_agui.connect.local.runs import Runs, default_runs, start
+from langgraph_agui.connect.testing import Pause
 from langgraph_agui.translator import ClientView, Failed
 
 from fixtures import FIXTURES
 from tests.listening import Listener, held, turns
-from tests.paced import HELLO, Graph, Point, asking, on, quick, speaking, waiting
+from tests.paced import HELLO, Graph, asking, on, quick, speaking, waiting
 
 
 async def run_of(runs: Runs, graph: Graph, thread_id: str, agent: str | None = None) -> object:
@@ -55,7 +56,7 @@ class Cleaning:
 
 
 async def test_a_second_run_on_a_thread_is_refused_while_one_is_running() -> None:
-    graph = speaking(Point())
+    graph = speaking(Pause())
     async with Runs() as runs:
         await runs.start(graph, HELLO, on("t"), run_id="first")
         with pytest.raises(RunConflictError, match=r"'t'.*'first'"):
@@ -63,7 +64,7 @@ async def test_a_second_run_on_a_thread_is_refused_while_one_is_running() -> Non
 
 
 async def test_runs_of_other_threads_and_agents_do_not_get_in_the_way() -> None:
-    graph, other = speaking(Point()), speaking(Point())
+    graph, other = speaking(Pause()), speaking(Pause())
     async with Runs() as runs:
         found = [
             await runs.start(graph, HELLO, on("t")),
@@ -78,7 +79,7 @@ async def test_runs_of_other_threads_and_agents_do_not_get_in_the_way() -> None:
 
 async def test_a_run_is_found_by_its_agents_name_whichever_object_the_graph_is() -> None:
     async with Runs() as runs:
-        run = await runs.start(speaking(Point()), HELLO, on("t"), agent="chat")
+        run = await runs.start(speaking(Pause()), HELLO, on("t"), agent="chat")
         assert await run_of(runs, quick(), "t", "chat") is run
 
 
@@ -161,7 +162,7 @@ async def test_what_is_remembered_keeps_no_graph_and_no_exception_alive(caplog: 
 
 
 async def test_an_interrupted_run_can_be_followed_by_its_answer() -> None:
-    point = Point()
+    point = Pause()
     point.open.set()
     graph = asking(point, InMemorySaver())
     async with Runs() as runs:
@@ -170,7 +171,7 @@ async def test_an_interrupted_run_can_be_followed_by_its_answer() -> None:
 
 
 async def test_closing_the_registry_cancels_what_runs() -> None:
-    point = Point()
+    point = Pause()
     async with Runs() as runs:
         run = await runs.start(waiting(point), HELLO, on("t"))
         await point.reached.wait()
@@ -189,7 +190,7 @@ async def test_start_uses_the_default_registry_where_none_is_given() -> None:
 
 def test_an_event_loop_that_ends_with_a_run_in_it_ends_the_run() -> None:
     async def leave() -> Run:
-        point = Point()
+        point = Pause()
         run = await Runs().start(speaking(point), HELLO, on("t"))
         await point.reached.wait()
         return run
@@ -291,7 +292,7 @@ async def test_closing_the_registry_stops_all_runs_at_once() -> None:
 
 
 async def test_a_run_that_starts_while_the_registry_closes_is_stopped_too() -> None:
-    point, late = Cleaning(), speaking(Point())
+    point, late = Cleaning(), speaking(Pause())
     runs = Runs()
     await runs.start(point.graph(), HELLO, on("t"))
     await point.reached.wait()

@@ -4,9 +4,10 @@ import asyncio
 from typing import Any
 
 from langgraph_agui.connect.local.runs import Runs
+from langgraph_agui.connect.testing import Pause
 
 from tests.listening import Listener, turns
-from tests.paced import HELLO, Point, on, waiting
+from tests.paced import HELLO, on, waiting
 
 
 def steps(events: list[dict[str, Any]]) -> list[str]:
@@ -16,7 +17,7 @@ def steps(events: list[dict[str, Any]]) -> list[str]:
 
 
 async def test_a_step_is_open_while_its_node_runs() -> None:
-    point, listener = Point(), Listener()
+    point, listener = Pause(), Listener()
     async with Runs() as runs:
         run = await runs.start(waiting(point), HELLO, on("t"))
         reading = asyncio.create_task(listener.hear(run.attach(listener.reader)))

@@ -14,10 +14,11 @@ from langgraph_agui.connect.errors import code_of
 from langgraph_agui.connect.inputs.planning import planned
 from langgraph_agui.connect.inputs.request import RunRequest
 from langgraph_agui.connect.local import submit
+from langgraph_agui.connect.testing import Pause
 
 from tests.chats import said
 from tests.listening import turns, until
-from tests.paced import Point, asking, speaking
+from tests.paced import asking, speaking
 
 WORDS = "one two three four"
 
@@ -49,9 +50,9 @@ class Asker:
 
 
 @asynccontextmanager
-async def held_up() -> AsyncIterator[tuple[Local, Point, Asker]]:
+async def held_up() -> AsyncIterator[tuple[Local, Pause, Asker]]:
     """A run that waits in the middle of what it says, and who asked for it."""
-    point = Point()
+    point = Pause()
     async with Runs() as runs:
         source = Local(speaking(point, InMemorySaver(), WORDS), runs=runs)
         first = Asker(source, asked("hello", "first"))
@@ -78,7 +79,7 @@ async def test_the_same_request_that_comes_again_is_told_the_run() -> None:
 
 
 async def test_two_equal_requests_at_once_are_one_run() -> None:
-    point = Point()
+    point = Pause()
     point.open.set()
     async with Runs() as runs:
         source = Local(speaking(point, InMemorySaver(), WORDS), runs=runs)
@@ -144,7 +145,7 @@ async def test_a_run_may_take_the_others_place() -> None:
 
 
 async def test_a_queued_run_ends_with_its_registry() -> None:
-    point = Point()
+    point = Pause()
     async with Runs() as runs:
         source = Local(speaking(point, InMemorySaver(), WORDS), runs=runs)
         first = Asker(source, asked("hello", "first"))
@@ -156,7 +157,7 @@ async def test_a_queued_run_ends_with_its_registry() -> None:
 
 
 async def test_an_agents_queued_runs_end_with_its_runs() -> None:
-    point = Point()
+    point = Pause()
     async with Runs() as runs:
         graph = speaking(point, InMemorySaver(), WORDS)
         source, other = Local(graph, agent="a", runs=runs), Local(graph, agent="b", runs=runs)
@@ -203,7 +204,7 @@ async def test_what_a_message_fails_in_that_came_with_an_answer_is_logged_and_to
         return await planned(asking, *rest)
 
     monkeypatch.setattr(submit, "planned", failing)
-    point = Point()
+    point = Pause()
     point.open.set()
     async with Runs() as runs:
         source = Local(asking(point, InMemorySaver()), agent="chat", runs=runs)
@@ -229,7 +230,7 @@ async def test_a_run_goes_on_without_its_reader() -> None:
 
 
 async def test_a_run_ends_with_its_last_reader_if_the_owner_says_so() -> None:
-    point = Point()
+    point = Pause()
     async with Runs() as runs:
         source = Local(speaking(point, InMemorySaver(), WORDS), runs=runs)
         asker = Asker(source, asked("hello", "first"), Intake(on_disconnect="cancel"))

@@ -14,11 +14,10 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import interrupt
 from langgraph_agui.connect import Local, Runs, cancel
-from langgraph_agui.connect.testing import ScriptedChatModel, text, tool_call
+from langgraph_agui.connect.testing import Pause, ScriptedChatModel, text, tool_call
 from langgraph_agui.translator import Options
 
 from fixtures.scripts import end
-from tests import paced
 from tests.agui_client import VERSIONS, AguiClient
 from tests.chats import ON, Graph, asking, asking_then_failing_once, said, stopping
 from tests.chatting import Chat, types_of
@@ -377,14 +376,14 @@ async def test_after_a_cancelled_breakpoint_the_conversation_goes_on(agui_client
     assert await said(graph) == ["go", "again", "at last: again"]
 
 
-def asking_then_waiting(point: paced.Point) -> Graph:
+def asking_then_waiting(point: Pause) -> Graph:
     """Asks in one node, and waits in the next."""
 
     def ask(state: MessagesState) -> dict[str, Any]:
         return {"messages": [AIMessage(f"really? {interrupt('really?')}")]}
 
     async def wait(state: MessagesState) -> dict[str, Any]:
-        await point.passing()
+        await point()
         return {"messages": [AIMessage("waited")]}
 
     graph = StateGraph(MessagesState).add_node("ask", ask).add_node("wait", wait)
@@ -392,7 +391,7 @@ def asking_then_waiting(point: paced.Point) -> Graph:
 
 
 async def test_a_late_answer_does_not_start_what_was_stopped(agui_client: AguiClient) -> None:
-    point = paced.Point()
+    point = Pause()
     async with Runs() as runs:
         source = Local(asking_then_waiting(point), runs=runs)
         chat, other = Chat(agui_client, source), Chat(agui_client, source)

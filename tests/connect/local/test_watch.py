@@ -12,11 +12,12 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command, interrupt
 from langgraph_agui.connect import Local, Runs, watch_sse
+from langgraph_agui.connect.testing import Pause
 
 from fixtures.graphs.speech import said, speaker
 from tests.agui_client import AguiClient
 from tests.locally import state_of
-from tests.paced import HELLO, Graph, Point, asking, on, quick, speaking, waiting
+from tests.paced import HELLO, Graph, asking, on, quick, speaking, waiting
 from tests.watching import Watchers, ending, streamed, watching
 
 POLL = 0.001
@@ -74,7 +75,7 @@ async def test_a_run_that_left_a_new_thread_without_a_checkpoint_is_told_to_who_
 
 
 async def test_a_run_is_told_while_it_goes_on(runs: Runs, agui_client: AguiClient) -> None:
-    graph = speaking(point := Point(), InMemorySaver())
+    graph = speaking(point := Pause(), InMemorySaver())
     async with watching(Local(graph, runs=runs), "t", poll=POLL) as watchers:
         await runs.start(graph, HELLO, on("t"), run_id="r")
         await watchers.says("one two ")
@@ -86,7 +87,7 @@ async def test_a_run_is_told_while_it_goes_on(runs: Runs, agui_client: AguiClien
 async def test_a_run_that_was_going_on_and_those_that_start_while_others_are_read(
     runs: Runs, agui_client: AguiClient
 ) -> None:
-    graph = speaking(point := Point(), InMemorySaver())
+    graph = speaking(point := Pause(), InMemorySaver())
     first = await runs.start(graph, HELLO, on("t"), run_id="r0")
     await point.reached.wait()
     async with watching(Local(graph, runs=runs), "t", poll=POLL) as watchers:
@@ -101,7 +102,7 @@ async def test_a_run_that_was_going_on_and_those_that_start_while_others_are_rea
 
 
 async def test_an_interrupt_a_failure_and_a_cancel_are_told_as_they_are(runs: Runs, agui_client: AguiClient) -> None:
-    graph = asking(point := Point(), InMemorySaver())
+    graph = asking(point := Pause(), InMemorySaver())
     async with watching(Local(graph, runs=runs), "t", poll=POLL) as watchers:
         await runs.start(graph, HELLO, on("t"), run_id="asks")
         assert ending(await watchers.told("asks")) == "interrupt"
@@ -210,7 +211,7 @@ async def test_somebody_elses_run_that_ended_unseen_ends_well_when_the_next_is_s
     runs: Runs, agui_client: AguiClient
 ) -> None:
     """Between two looks one ends and another begins."""
-    graph = waiting(point := Point(), saver := Closing())
+    graph = waiting(point := Pause(), saver := Closing())
     async with watching(Local(graph, runs=runs), "t", poll=POLL) as watchers:
         theirs = asyncio.create_task(graph.ainvoke(HELLO, on("t", run_id="theirs")))  # type: ignore[call-overload]
         await watchers.started("theirs")
@@ -250,7 +251,7 @@ class Closing(InMemorySaver):
 async def test_an_interrupt_of_somebody_elses_run_is_its_end_and_the_answer_another(
     runs: Runs, agui_client: AguiClient
 ) -> None:
-    graph = asking(point := Point(), InMemorySaver())
+    graph = asking(point := Pause(), InMemorySaver())
     point.open.set()
     async with watching(Local(graph, runs=runs), "t", poll=POLL) as watchers:
         await graph.ainvoke(HELLO, on("t", run_id="asks"))  # type: ignore[call-overload]
@@ -261,7 +262,7 @@ async def test_an_interrupt_of_somebody_elses_run_is_its_end_and_the_answer_anot
 
 
 async def test_a_failure_of_somebody_elses_run_is_its_end(runs: Runs, agui_client: AguiClient) -> None:
-    graph = asking(point := Point(), InMemorySaver())
+    graph = asking(point := Pause(), InMemorySaver())
     point.open.set()
     async with watching(Local(graph, runs=runs), "t", poll=POLL) as watchers:
         await graph.ainvoke(HELLO, on("t", run_id="asks"))  # type: ignore[call-overload]
@@ -274,13 +275,13 @@ async def test_a_failure_of_somebody_elses_run_is_its_end(runs: Runs, agui_clien
 
 
 async def test_what_a_sibling_writes_beside_an_interrupt_is_told(runs: Runs, agui_client: AguiClient) -> None:
-    point = Point()
+    point = Pause()
 
     async def asks(state: MessagesState) -> dict[str, Any]:
         return {"messages": [AIMessage(f"So {interrupt('Really?')}.", id="asked")]}
 
     async def works(state: MessagesState) -> dict[str, Any]:
-        await point.passing()
+        await point()
         return {"messages": [AIMessage("Worked.", id="worked")]}
 
     built = StateGraph(MessagesState).add_node("asks", asks).add_node("works", works)
@@ -312,7 +313,7 @@ async def test_what_was_there_is_told_first_and_once(runs: Runs, agui_client: Ag
 async def test_what_was_left_unfinished_is_told_as_that_and_goes_on_as_a_run(
     runs: Runs, agui_client: AguiClient
 ) -> None:
-    graph = waiting(point := Point(), InMemorySaver())
+    graph = waiting(point := Pause(), InMemorySaver())
     theirs = asyncio.create_task(graph.ainvoke(HELLO, on("t")))  # type: ignore[call-overload]
     await point.reached.wait()
     async with watching(Local(graph, runs=runs), "t", poll=POLL) as watchers:
@@ -367,7 +368,7 @@ async def test_a_checkpointer_that_goes_on_failing_is_an_error_and_the_end(
 
 
 async def test_a_reader_that_goes_away_stops_no_run(runs: Runs) -> None:
-    graph = speaking(point := Point(), InMemorySaver())
+    graph = speaking(point := Pause(), InMemorySaver())
     run = await runs.start(graph, HELLO, on("t"), run_id="r")
     async with watching(Local(graph, runs=runs), "t", poll=POLL) as watchers:
         await watchers.started("r")

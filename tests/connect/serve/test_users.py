@@ -19,8 +19,9 @@ from langgraph_agui.connect.access import Access, identity_of
 from langgraph_agui.connect.errors import ThreadNotFoundError
 from langgraph_agui.connect.inputs import Prepared
 from langgraph_agui.connect.serve import Action, Agent, agui_app
+from langgraph_agui.connect.testing import Pause
 
-from tests.paced import HELLO, Graph, Point, on, quick, speaking
+from tests.paced import HELLO, Graph, on, quick, speaking
 from tests.serving import WITHIN, events_of, kinds_of, posted, served, told, until
 
 Saver = BaseCheckpointSaver[Any] | None
@@ -87,7 +88,7 @@ async def saver(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
 
 async def test_a_thread_does_not_exist_for_another_user(saver: Saver) -> None:
     """While its first run is running, when it has ended, and for one who has watched since before."""
-    point = Point()
+    point = Pause()
     async with (
         client_of(speaking(point, saver), intake=Intake(busy="queue")) as client,
         client.stream("GET", "/watch/t", headers=by("bob")) as watched,
