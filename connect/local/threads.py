@@ -22,7 +22,7 @@ from typing import Any, Final
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.checkpoint.memory import InMemorySaver
 
-from ..access import MARK
+from ..access import MARK, owner_of
 from ..errors import (
     NotSupportedError,
     RunConflictError,
@@ -63,7 +63,6 @@ class LocalThreads:
         after: str | None = None,
     ) -> ThreadPage:
         """See `thread_info.Threads`."""
-        wanted = (metadata or {}).items()
         listed: list[ThreadInfo] = []
         seen: set[str] = set()
         scanned, last = 0, after
@@ -77,8 +76,8 @@ class LocalThreads:
                     if thread_id is None or thread_id in seen:
                         continue
                     seen.add(thread_id)
-                    info = await self._info(thread_id, after, names=frozenset(metadata or ()))
-                    if info is not None and wanted <= info.metadata.items() and status in (None, info.status):
+                    info = await self._info(thread_id, after, metadata or {})
+                    if info is not None and status in (None, info.status):
                         listed.append(info)
         return ThreadPage(listed)
 
@@ -147,26 +146,26 @@ class LocalThreads:
                 return
 
     async def _info(
-        self, thread_id: str, after: str | None = None, names: frozenset[str] = frozenset()
+        self, thread_id: str, after: str | None = None, wanted: Mapping[str, Any] | None = None
     ) -> ThreadInfo | None:
-        """One thread; None if it is unknown, another agent's, or newer than this checkpoint: an earlier page has it.
-        `names`: the metadata that must not be missed."""
+        """One thread; None if it is unknown, another agent's or user's, without the wanted metadata, or newer than the
+        checkpoint `after`: an earlier page has it."""
         newest = None if self._saver is None else await self._saver.aget_tuple(_config(thread_id))
         if newest is None or (after is not None and newest.checkpoint["id"] >= after):
             return None
-        if not await self._source.may_use(thread_id):
-            return None
-        own = _metadata(newest)
-        if not names <= own.keys() or MARK not in own:
+        own, wanted = _metadata(newest), wanted or {}
+        if not {MARK, *wanted} <= own.keys():
             own = {**await self._first(thread_id), **own}
-        now = await found(self._source, thread_id, await self._source.options())
         metadata = {**await self._written(thread_id), **own}
+        if not wanted.items() <= metadata.items() or not await self._source.may_use(thread_id):
+            return None
+        now = await found(self._source, thread_id, await self._source.options())
         return ThreadInfo(
             thread_id=thread_id,
             updated_at=datetime.fromisoformat(newest.checkpoint["ts"]),
             status=now.status if isinstance(now, RunOutcome) else "running",
             metadata=metadata,
-            agent=metadata.get(MARK),
+            agent=owner_of(metadata),
         )
 
     async def _first(self, thread_id: str) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from contextlib import aclosing
 from datetime import datetime
 from typing import Any, Final
 
-from ..access import MARK
+from ..access import MARK, owner_of
 from ..errors import PlatformError, RunConflictError, ThreadNotFoundError, checked_thread_id
 from ..thread_info import LIMIT, MOST, Checkpoint, ThreadInfo, ThreadPage, ThreadStatus, checked_limit
 from .calls import retried
@@ -122,5 +122,5 @@ class PlatformThreads:
             updated_at=datetime.fromisoformat(str(thread["updated_at"])),
             status=status,
             metadata=metadata,
-            agent=metadata.get(MARK) or metadata.get("graph_id"),
+            agent=owner_of(metadata) or metadata.get("graph_id"),
         )

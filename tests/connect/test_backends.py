@@ -267,7 +267,9 @@ async def test_threads_of_a_checkpointer_are_listed_across_its_pages() -> None:
         for number in range(30):  # more than one page of checkpoints
             made.append(f"t{number}")
             source = others if number % 3 == 0 else mine
-            async for _ in run(source, {**_wire(made[-1]), "messages": [{"id": "u", "role": "user", "content": "a"}]}):
+            stamped = source.for_user("ann", {"user": "ann"}) if number == 2 else source
+            message = {"id": "u", "role": "user", "content": "a"}
+            async for _ in run(stamped, {**_wire(made[-1]), "messages": [message]}):
                 pass
         wanted = [each for number, each in enumerate(made) if number % 3][::-1]
         pages, after = [], None
@@ -277,11 +279,16 @@ async def test_threads_of_a_checkpointer_are_listed_across_its_pages() -> None:
             if (after := page.next) is None:
                 break
         assert pages == wanted
+        assert [each.thread_id for each in (await threads(mine).search(limit=30)).threads] == wanted
         assert {each.agent for each in page.threads} <= {"mine"}
         with pytest.raises(ThreadNotFoundError):
             await threads(mine).delete("t0")
         with pytest.raises(NotSupportedError):
             await threads(mine).update("t1", {"agui_title": "There is no store"})
+        for user, ids in (("ann", ["t2"]), ("bob", [])):
+            listed = await mine.for_user(user, {"user": user}).threads.search()
+            assert [each.thread_id for each in listed.threads] == ids
+        assert [each.thread_id for each in (await threads(mine).search(metadata={"user": "ann"})).threads] == ["t2"]
         await graph.aupdate_state({"configurable": {"thread_id": "t1"}}, {"notes": ["written"]})
         assert [each.thread_id for each in (await threads(mine).search(limit=1)).threads] == ["t1"]
 
