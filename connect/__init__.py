@@ -28,7 +28,7 @@ from .local.run import Run
 from .local.runs import Runs, start
 from .local.summary import RunSummary
 from .platform.backend import Platform, outcome
-from .platform.retry import RetryPolicy
+from .platform.calls import RetryPolicy
 from .run_outcome import PAST_ERROR, PastErrors
 from .thread_info import Checkpoint, ThreadInfo, ThreadPage, Threads
 

@@ -33,7 +33,7 @@ from .inputs import Intake
 from .inputs.thread_state import ThreadState
 from .inputs.unknown import read_input
 from .local.run import CANCEL_WAIT
-from .platform.retry import RetryPolicy
+from .platform.calls import RetryPolicy
 from .platform.watch import POLL
 from .run_outcome import CancelResult, PastErrors
 from .streams import frames, models

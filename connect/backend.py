@@ -37,7 +37,7 @@ from .local.backend import Local
 from .local.runs import Graph, Runs
 from .local.source import type_of
 from .platform.backend import Platform, platform_of
-from .platform.retry import RetryPolicy
+from .platform.calls import RetryPolicy
 from .platform.source import type_of as type_of_client
 from .platform.watch import POLL
 from .readers import Reader, direct_options

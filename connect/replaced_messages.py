@@ -8,15 +8,22 @@ to one without a summary, or `MOST` of them: of a longer history the newest mess
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from itertools import takewhile
 from typing import Any, Final
 
 from ..translator import Options, message_ids
+from .inputs.forking import searched
 from .thread_info import Checkpoint
 
 MOST: Final = 256
 """How many checkpoints are read at most."""
+
+
+async def with_replaced(values: Any, options: Options, checkpoints: AsyncGenerator[Checkpoint, None]) -> Any:
+    """A thread's newest values with the messages that summaries replaced, where `options` keep them. `checkpoints`: the
+    thread's, the newest first. Raises what they raise."""
+    return (await searched(ReplacedMessages(options, values), checkpoints)).values
 
 
 class ReplacedMessages:

@@ -12,8 +12,7 @@ from langgraph_sdk.client import LangGraphClient
 
 from ..errors import ConnectionLost, PlatformError, log_context, log_failure
 from ..platform.backend import Platform
-from ..platform.calls import retried
-from ..platform.retry import RetryPolicy
+from ..platform.calls import RetryPolicy, retried
 from .errors import Failure, Misuse, brief
 
 _SEARCHED = 100

@@ -16,7 +16,7 @@ from ..api import watch
 from ..backend import Source
 from ..local.backend import Local
 from ..platform.backend import Platform
-from ..platform.retry import RetryPolicy
+from ..platform.calls import RetryPolicy
 from .checkpointers import kept_threads
 from .errors import Failure, Misuse
 from .graphs import built, imported

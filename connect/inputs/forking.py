@@ -19,8 +19,9 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
+from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 from ...translator import message_ids
 from ..thread_info import Checkpoint
@@ -30,6 +31,23 @@ from .thread_state import ThreadState
 
 MOST: Final = 1_000
 """How many checkpoints are read at most."""
+
+
+class _Search(Protocol):
+    @property
+    def is_complete(self) -> bool: ...
+    def feed(self, checkpoint: Checkpoint) -> None: ...
+
+
+_Searching = TypeVar("_Searching", bound=_Search)
+
+
+async def searched(search: _Searching, checkpoints: AsyncGenerator[Checkpoint, None]) -> _Searching:
+    """A search, fed with a thread's checkpoints (the newest first) until it is complete. Raises what they raise."""
+    async with aclosing(checkpoints):
+        while not search.is_complete and (checkpoint := await anext(checkpoints, None)) is not None:
+            search.feed(checkpoint)
+    return search
 
 
 class ForkPoint(NamedTuple):

@@ -7,6 +7,7 @@ the events are those of one moment.
 from __future__ import annotations
 
 from contextlib import aclosing
+from dataclasses import replace
 from typing import Any
 
 from langgraph.pregel import Pregel
@@ -18,11 +19,12 @@ from ..encoded import Batch, Batches, to_batch
 from ..errors import RunNotFoundError, log_context
 from ..idle import idle_events
 from ..readers import Reader, direct_options
+from ..replaced_messages import with_replaced
 from ..run_outcome import PastErrors, RunOutcome
 from .active_run import ActiveRun, LastRun, RunStatus
 from .checkpointers import has_checkpointer, reading
 from .feed import Feed
-from .history import with_replaced
+from .history import history
 from .outcome import ended, needs_stops, outcome_without_checkpoint
 from .run import CANCEL_WAIT
 from .runs import agent_of
@@ -128,7 +130,8 @@ async def found(source: GraphSource, thread_id: str, options: Options) -> Active
             return None if last is None else last.run
         idle = await _idle(source.graph, thread_id, last)
         if idle is not None:
-            idle = await with_replaced(source.graph, thread_id, idle, options)
+            config = {"configurable": {"thread_id": thread_id}}
+            idle = replace(idle, values=await with_replaced(idle.values, options, history(source.graph, config)))
         if await store.active(key) is None and await store.last(key) == last:
             source.runs.note_outcome(key, idle, source.agent or source.graph)
             return idle

@@ -1,5 +1,4 @@
-"""The history of a thread of a compiled graph, read in pages: the checkpoint that a plan forks at (`searched`), and
-what summaries replaced (`with_replaced`).
+"""The history of a thread of a compiled graph, read in pages: `history`.
 
 The pages grow: LangGraph loads a whole listing before it gives its first state, and most of what is looked for is near
 the end.
@@ -9,38 +8,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
-from dataclasses import replace
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 from langgraph.types import StateSnapshot
 
-from ...translator import Options
-from ..inputs.forking import Search
-from ..replaced_messages import ReplacedMessages
-from ..run_outcome import RunOutcome
 from ..thread_info import Checkpoint
 from .runs import Graph
 
 _FIRST_PAGE, _LARGEST_PAGE = 8, 64
-_Search = TypeVar("_Search", Search, ReplacedMessages)
-
-
-async def searched(graph: Graph, config: Any, search: _Search) -> _Search:
-    """The search, done. Raises what the checkpointer raises."""
-    if search.is_complete:
-        return search
-    async with aclosing(history(graph, config)) as checkpoints:
-        async for checkpoint in checkpoints:
-            search.feed(checkpoint)
-            if search.is_complete:
-                break
-    return search
-
-
-async def with_replaced(graph: Graph, thread_id: str, outcome: RunOutcome, options: Options) -> RunOutcome:
-    """The outcome with the messages that summaries replaced, where `options` keep them."""
-    search, config = ReplacedMessages(options, outcome.values), {"configurable": {"thread_id": thread_id}}
-    return replace(outcome, values=(await searched(graph, config, search)).values)
 
 
 async def history(graph: Graph, config: Any, before: str | None = None) -> AsyncGenerator[Checkpoint, None]:

@@ -18,6 +18,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Coroutine
 from contextlib import aclosing
+from dataclasses import replace
 from typing import Any, Final, TypeVar
 
 from ag_ui.core import RunAgentInput
@@ -43,7 +44,7 @@ from ..idle import log_late, unchanged_events, waiting_events
 from ..inputs import Intake
 from ..inputs.channels import InputChannels, without_place
 from ..inputs.configs import merged
-from ..inputs.forking import Search
+from ..inputs.forking import Search, searched
 from ..inputs.graph_input import GraphInput, graph_input
 from ..inputs.plan import Again, Begin, Drop, Fork, GoOn, Nothing, Plan, Resume, Wait
 from ..inputs.planning import planned
@@ -51,12 +52,13 @@ from ..inputs.request import RunRequest
 from ..inputs.resume import LONGEST
 from ..inputs.unused import note_unused
 from ..readers import Reader
+from ..replaced_messages import with_replaced
 from ..run_outcome import PastErrors
 from .active_run import ActiveRun
 from .channels import input_channels_of
 from .checkpointers import reading
 from .configs import graph_config
-from .history import searched, with_replaced
+from .history import history
 from .run import Run
 from .runs import agent_of
 from .source import GraphSource
@@ -171,7 +173,8 @@ class _Submission:
             ended = read.ended
             if ended is not None:
                 with reading(self._place):
-                    ended = await with_replaced(self._graph, self._given.thread_id, ended, self._options)
+                    values = await with_replaced(ended.values, self._options, history(self._graph, self._config))
+                    ended = replace(ended, values=values)
             events = unchanged_events(self._given, ended, self._options, self._reader, self._asking.past_errors)
             return _once(*events)
         run = await self._start(wanted, read)
@@ -194,7 +197,7 @@ class _Submission:
 
     async def _searched(self, search: Search) -> Search:
         with reading(self._place):
-            return await searched(self._graph, self._config, search)
+            return await searched(search, history(self._graph, self._config))
 
     async def _reconciled(self) -> Read:
         """The thread, when what its last run has done is in it, and what that left undone has been given up."""

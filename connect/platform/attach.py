@@ -30,15 +30,16 @@ from ..encoded import Batches, to_batch
 from ..errors import ConnectionLost, PlatformError, log_context
 from ..idle import end_events
 from ..readers import Reader
+from ..replaced_messages import with_replaced
 from ..run_outcome import RunOutcome, Subgraph
 from ..timed_iterator import TimedIterator, TimedOut
 from ..tracing import active_trace_id
-from .history import with_replaced
 from .http import Received
+from .look import Answered, Look, client_run_id, has_kwargs
 from .outcome import is_of
 from .partial_messages import PartialMessageFilter
 from .run_stream import Connected, Ended, run_events
-from .thread import Answered, Look, PlatformThread, client_run_id, has_kwargs
+from .thread import PlatformThread
 
 Event = dict[str, Any]
 
@@ -186,7 +187,7 @@ class Attachment:
         state = await self._thread.state()
         values = state.get("values") or {}
         self._stored = _ids(values, self._options.messages_key)
-        self._values = await with_replaced(self._thread, values, self._options)
+        self._values = await with_replaced(values, self._options, self._thread.history())
         if notice.gap:
             self._partial.gap()
             self._may_be_behind = True

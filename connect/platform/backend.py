@@ -22,18 +22,18 @@ from ..idle import idle_view
 from ..inputs import Intake
 from ..inputs.thread_state import ThreadState
 from ..readers import Reader
+from ..replaced_messages import with_replaced
 from ..run_outcome import CancelResult, PastErrors, RunOutcome
 from ..tracing import Span, begun
 from .attach import outcome_of_error
+from .calls import Retries, RetryPolicy
 from .connect import ThreadFollower
 from .forwarded_headers import forwarded
-from .history import with_replaced
+from .look import client_run_id
 from .outcome import ACTIVE
-from .retry import Retries, RetryPolicy
 from .source import PlatformSource, type_of
 from .submit import begin_platform
-from .thread import PlatformThread, client_run_id
-from .thread_state import last_of, thread_state_of
+from .thread import PlatformThread
 from .threads import PlatformThreads
 from .watch import watch_thread
 from .watch_assistant import watch_assistant
@@ -149,11 +149,11 @@ class Platform(PlatformSource):
         if look is None:
             return None
         options = options or await self.options((look.active or look.last or {}).get("assistant_id"))
-        state, ended = thread_state_of(look, options.messages_key), last_of(look)
+        state, ended = look.thread_state(options.messages_key), look.outcome
         if look.active is not None:
             ended = RunOutcome(client_run_id(look.active), state.values, Finished())
         elif ended.values is not None:
-            values = await with_replaced(self.thread_at(thread_id), ended.values, options)
+            values = await with_replaced(ended.values, options, self.thread_at(thread_id).history())
             ended = replace(ended, values=values)
         return replace(state, run_id=ended.run_id, view=idle_view(thread_id, ended, options))
 

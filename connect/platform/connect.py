@@ -19,12 +19,12 @@ from ...translator import Cancelled, Lost, Options, Translator
 from ..encoded import Batches, to_batch
 from ..idle import idle_events
 from ..readers import Reader, direct_options
+from ..replaced_messages import with_replaced
 from ..run_outcome import PastErrors, RunOutcome, was_written, written_as
 from .attach import Attachment
-from .history import with_replaced
+from .look import Answered, Look, Runs, client_run_id
 from .outcome import ACTIVE, is_of, run_outcome
 from .source import PlatformSource
-from .thread import Answered, Look, Runs, client_run_id
 
 Event = dict[str, Any]
 
@@ -200,5 +200,5 @@ class ThreadFollower:
         return await self._idle(outcome, await self._options_of(look.last or _run_of_writer(look.thread)))
 
     async def _idle(self, outcome: RunOutcome, options: Options) -> list[Event]:
-        outcome = replace(outcome, values=await with_replaced(self.thread, outcome.values, options))
+        outcome = replace(outcome, values=await with_replaced(outcome.values, options, self.thread.history()))
         return idle_events(self.reader, self.thread.id, outcome, options, self._past_errors)

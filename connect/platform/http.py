@@ -25,7 +25,7 @@ import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing, asynccontextmanager, suppress
 from http import HTTPStatus
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import httpx
 import orjson
@@ -33,7 +33,9 @@ from httpx_sse import EventSource
 from langgraph_sdk.client import LangGraphClient
 
 from ..errors import ConnectionLost, PlatformError
-from .retry import READ_TIMEOUT
+
+READ_TIMEOUT: Final = 30.0
+"""Seconds without a byte after which a connection counts as lost: six heartbeats of a platform."""
 
 _HOPS = 5
 _MAX_BODY = 65_536

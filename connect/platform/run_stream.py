@@ -15,11 +15,12 @@ from collections.abc import AsyncGenerator
 from typing import NamedTuple
 
 from ..errors import ConnectionLost
+from .calls import Retries, RetryPolicy
 from .http import Received, event_stream
+from .look import Answered, Runs
 from .outcome import ACTIVE
 from .replayed import ReplayFilter
-from .retry import Retries, RetryPolicy
-from .thread import Answered, PlatformThread, Runs
+from .thread import PlatformThread
 
 _END = "end"
 """What Aegra sends last."""

@@ -23,8 +23,7 @@ from ..default_options import options_for_schemas
 from ..errors import PlatformError
 from ..inputs.channels import InputChannels, input_channels_of_schemas
 from ..inputs.planning import NoEdits
-from .calls import retried
-from .retry import RetryPolicy
+from .calls import RetryPolicy, retried
 from .thread import NOT_FOUND, UNFIT, PlatformThread
 
 _HAS_NONE = (NOT_FOUND, 405, 501)

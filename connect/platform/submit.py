@@ -42,30 +42,32 @@ from ..errors import (
 )
 from ..idle import log_late, unchanged_events, waiting_events
 from ..inputs import Intake
-from ..inputs.channels import without_place
+from ..inputs.channels import json_of, without_place
 from ..inputs.configs import merged
-from ..inputs.forking import Search
-from ..inputs.graph_input import graph_input
-from ..inputs.plan import Again, Begin, Drop, Fork, GoOn, Nothing, Resume, Wait
+from ..inputs.forking import Search, searched
+from ..inputs.graph_input import GraphInput, graph_input
+from ..inputs.plan import Again, Begin, Drop, Fork, GoOn, Nothing, Plan, Resume, Wait
 from ..inputs.planning import planned
 from ..inputs.request import RunRequest
 from ..inputs.thread_state import ThreadState
 from ..inputs.unused import note_unused
 from ..readers import Reader
+from ..replaced_messages import with_replaced
 from ..run_outcome import PastErrors, Subgraph
 from .attach import Attachment
-from .history import searched, with_replaced
+from .look import RUN_ID, Answered, Look, client_run_id, has_kwargs
 from .outcome import ACTIVE, subgraphs
 from .run_stream import run_events
 from .source import PlatformSource
-from .thread import RUN_ID, Answered, Look, PlatformThread, client_run_id, has_kwargs
-from .thread_state import create_arguments, last_of, thread_state_of
+from .thread import PlatformThread
 
 Event = dict[str, Any]
 
 _ATTEMPTS = 4
 """How often a thread is looked at again where a server answers that a run is in the way and lists none, or lists one
 that it can't stop."""
+_TOP: dict[str, Any] = {"checkpoint_ns": ""}
+"""The newest checkpoint of a thread's graph; with an id, that one."""
 _STRATEGIES = {"reject": "reject", "queue": "enqueue", "cancel": "interrupt"}
 
 
@@ -136,7 +138,7 @@ class _Beginning:
         return None
 
     async def _begin(self, look: Look | None) -> Batches:
-        now = thread_state_of(look, self._options.messages_key)
+        now = ThreadState() if look is None else look.thread_state(self._options.messages_key)
         wanted, found = await planned(self._request, now, self._searched, self._source.no_edits)
         at, checkpoint_id = (now, None) if found is None else (found.thread, found.checkpoint.id)
         if isinstance(wanted, Drop) or (isinstance(wanted, Begin) and at.has_pending_writes):
@@ -156,7 +158,7 @@ class _Beginning:
         return self._started_run(run, [] if look is None else subgraphs(look.state), more=wanted.more)
 
     async def _searched(self, search: Search) -> Search:
-        return await searched(self._thread, search)
+        return await searched(search, self._thread.history())
 
     async def _started(
         self,
@@ -254,11 +256,27 @@ class _Beginning:
     async def _unchanged(self, look: Look | None) -> Batches:
         if look is not None and look.active is not None:
             return self._attached(look.active)
-        last = None if look is None else last_of(look)
+        last = None if look is None else look.outcome
         if last is not None:
-            last = replace(last, values=await with_replaced(self._thread, last.values, self._options))
+            last = replace(last, values=await with_replaced(last.values, self._options, self._thread.history()))
         return _once(unchanged_events(self._given, last, self._options, self._reader, self._request.past_errors))
 
 
 async def _once(events: list[Event]) -> Batches:
     yield to_batch(events)
+
+
+def create_arguments(wanted: Plan, goes_in: GraphInput, checkpoint_id: str | None) -> dict[str, Any]:
+    """The arguments of `runs.create` for what is done, and where: at this checkpoint, or at the newest.
+
+    A run that continues and writes nothing is created by a checkpoint without an id: Aegra takes no request without
+    any of these.
+    """
+    at = {} if checkpoint_id is None else {"checkpoint": {**_TOP, "checkpoint_id": checkpoint_id}}
+    values = json_of(goes_in.values)
+    if isinstance(wanted, Begin | Fork):
+        return {"input": values, **at}
+    command: dict[str, Any] = {"resume": wanted.values} if isinstance(wanted, Resume) else {}
+    if values:
+        command["update"] = values
+    return {"command": command, **at} if command else at or {"checkpoint": _TOP}

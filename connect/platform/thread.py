@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, TypeVar
 
 from langgraph.constants import END
 from langgraph_sdk.client import LangGraphClient
@@ -27,92 +27,22 @@ from ..errors import (
     log_failure,
 )
 from ..run_outcome import RunOutcome
-from .calls import at_once, retried, sdk_call
+from ..thread_info import Checkpoint
+from .calls import Retries, RetryPolicy, at_once, retried, sdk_call
+from .look import Answered, Look, Runs, checkpoint_of, client_run_id, has_kwargs, run_metadata
 from .outcome import ACTIVE, is_of, paused, run_outcome
-from .retry import Retries, RetryPolicy
 
 _Answer = TypeVar("_Answer")
-Answered = Mapping[str, Any]
 
 NOT_FOUND: Final = 404
 _CONFLICT: Final = 409
 UNFIT: Final = 422
-RUN_ID: Final = "agui_run_id"
-"""The key of a run's metadata that has the id its client asked for: platforms make run ids of their own."""
 CANCEL_TIMEOUT: Final = 10.0
 """Seconds within which a cancelled run must have stopped. A node that does not await runs on for longer."""
 _FEW: Final = 20
 _PAGES: Final = 5
 
 _log = logging.getLogger(__name__)
-
-
-def has_kwargs(run: Answered) -> bool:
-    """Whether a run says how it was started. Where runs do not (Aegra), the server keeps the events of all of them, and
-    refuses to search for states by their metadata."""
-    kwargs = run.get("kwargs")
-    return isinstance(kwargs, Mapping) and bool(kwargs)
-
-
-def run_metadata(run: Answered) -> Metadata:
-    """What a run was started with. (Aegra shows no metadata of a run but those of its config.)"""
-    found: dict[str, Any] = {}
-    for owner in (run.get("config"), run):
-        metadata = owner.get("metadata") if isinstance(owner, Mapping) else None
-        found.update(metadata if isinstance(metadata, Mapping) else {})
-    return found
-
-
-def client_run_id(run: Answered) -> str:
-    """The id that a run is emitted under: its client's, or else the platform's."""
-    wanted = run_metadata(run).get(RUN_ID)
-    return wanted if isinstance(wanted, str) and wanted else str(run["run_id"])
-
-
-class Runs(NamedTuple):
-    """The runs of a thread, as one request lists them."""
-
-    active: Answered | None
-    """The run that is running, or else the one that has been queued longest."""
-    recent: Sequence[Answered]
-    """The newest runs, whatever their status, the newest first."""
-
-    def with_id(self, run_id: str) -> Answered | None:
-        """The run of this id, if it is among them."""
-        known = self.recent if self.active is None else (self.active, *self.recent)
-        return next((run for run in known if run["run_id"] == run_id), None)
-
-
-class Look(NamedTuple):
-    """A thread at one moment, as far as one round of requests can see one."""
-
-    runs: Runs
-    state: Answered
-    """Its newest state, with those of its subgraphs."""
-    thread: Answered
-    """What the server says of the thread itself. Empty where nothing follows from it: the thread is requested only if
-    its last run did not succeed or made no state, because it repeats all of the state's values."""
-
-    @property
-    def active(self) -> Answered | None:
-        """See `Runs`."""
-        return self.runs.active
-
-    @property
-    def recent(self) -> Sequence[Answered]:
-        """See `Runs`."""
-        return self.runs.recent
-
-    @property
-    def last(self) -> Answered | None:
-        """The newest run."""
-        return next(iter(self.recent), None)
-
-    @property
-    def checkpoint_id(self) -> str | None:
-        """The newest checkpoint, None where nothing was ever written."""
-        found = self.state.get("checkpoint_id") or (self.state.get("checkpoint") or {}).get("checkpoint_id")
-        return None if found is None else str(found)
 
 
 class PlatformThread:
@@ -239,19 +169,13 @@ class PlatformThread:
         runs = await self._listed(_FEW) or ()
         return next((str(run["run_id"]) for run in runs if client_run_id(run) == wanted), wanted)
 
-    async def history(self, page: int = _FEW, before: str | None = None) -> AsyncGenerator[Answered, None]:
-        """The thread's states, of all branches, the newest first; `page`: how many are requested at a time. `before`:
-        those older than this checkpoint, by its id. It is sent in both forms that servers read: as a checkpoint, and
-        as the config of one, without which `langgraph dev` fails."""
-        while True:
-            place = {"checkpoint_id": before, "checkpoint_ns": ""}
-            older = {} if before is None else {"before": {**place, "configurable": place}}
-            found = await self._states(page, **older)
-            for state in found:
-                yield state
-            if len(found) < page:
-                return
-            before = str(found[-1]["checkpoint"]["checkpoint_id"])
+    async def history(self, page: int = _FEW, before: str | None = None) -> AsyncGenerator[Checkpoint, None]:
+        """The thread's checkpoints, of all branches, the newest first; `page`: how many are requested at a time.
+        `before`: those older than this one, by its id."""
+        async with aclosing(self._pages(page, before)) as pages:
+            async for states in pages:
+                for state in states:
+                    yield checkpoint_of(state)
 
     async def drop(self) -> None:
         """Ends what the thread's last run left undone."""
@@ -351,15 +275,26 @@ class PlatformThread:
         if has_kwargs(run):
             found = await self._states(1, metadata={"run_id": run_id})
             return found[0] if found else None
-        async with aclosing(self.history()) as states:
-            seen = 0
-            async for state in states:
-                if (state.get("metadata") or {}).get("run_id") == run_id:
-                    return state
-                seen += 1
-                if seen == _FEW * _PAGES:
-                    break
+        read = 0
+        async with aclosing(self._pages(_FEW)) as pages:
+            async for states in pages:
+                read += 1
+                made = next((each for each in states if (each.get("metadata") or {}).get("run_id") == run_id), None)
+                if made is not None or read == _PAGES:
+                    return made
         return None
+
+    async def _pages(self, page: int, before: str | None = None) -> AsyncGenerator[list[Answered], None]:
+        """States of the thread, the newest first. The older ones are requested in both forms that servers read: as a
+        checkpoint, and as the config of one, without which `langgraph dev` fails."""
+        while True:
+            place = {"checkpoint_id": before, "checkpoint_ns": ""}
+            older = {} if before is None else {"before": {**place, "configurable": place}}
+            found = await self._states(page, **older)
+            yield found
+            if len(found) < page:
+                return
+            before = str(found[-1]["checkpoint"]["checkpoint_id"])
 
     async def _states(self, limit: int, **which: Any) -> list[Answered]:
         """States of the thread, the newest first."""

@@ -16,13 +16,13 @@ from contextlib import aclosing
 from datetime import datetime
 from typing import Any, Final
 
-from ..access import MARK, owner_of
+from ..access import owner_of
 from ..errors import PlatformError, RunConflictError, ThreadNotFoundError, checked_thread_id
 from ..thread_info import LIMIT, MOST, Checkpoint, ThreadInfo, ThreadPage, ThreadStatus, checked_limit
 from .calls import retried
+from .look import Answered
 from .source import PlatformSource, which_assistant
-from .thread import NOT_FOUND, Answered
-from .thread_state import checkpoint_of, last_of
+from .thread import NOT_FOUND
 
 _SCANNED: Final = 500
 _SERVERS: Final = {"running": "busy", "waiting": "interrupted", "failed": "error"}
@@ -98,9 +98,9 @@ class PlatformThreads:
         """See `thread_info.Threads`."""
         found: list[Checkpoint] = []
         if await self.get(thread_id) is not None:
-            async with aclosing(self._source.thread_at(thread_id).history(checked_limit(limit), before)) as states:
-                async for state in states:
-                    found.append(checkpoint_of(state))
+            async with aclosing(self._source.thread_at(thread_id).history(checked_limit(limit), before)) as checkpoints:
+                async for checkpoint in checkpoints:
+                    found.append(checkpoint)
                     if len(found) == limit:
                         break
         return found
@@ -116,7 +116,7 @@ class PlatformThreads:
         status: ThreadStatus = _STATUSES.get(thread["status"], "idle")
         if thread["status"] == "interrupted":
             look = None if thread.get("interrupts") else await self._source.thread_at(str(thread["thread_id"])).look()
-            status = "waiting" if look is None else last_of(look).status
+            status = "waiting" if look is None else look.outcome.status
         return ThreadInfo(
             thread_id=str(thread["thread_id"]),
             updated_at=datetime.fromisoformat(str(thread["updated_at"])),

@@ -17,8 +17,8 @@ from ..access import Metadata, names_of_agents
 from ..backend import Backend, Source, backend_of
 from ..inputs import Intake
 from ..local.checkpointers import has_checkpointer
+from ..platform.calls import RetryPolicy
 from ..platform.forwarded_headers import checked_names
-from ..platform.retry import RetryPolicy
 from .compatible import CompatibleWith, compatible_intake, compatible_options
 from .users import user_of
 

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 from langgraph_agui.connect.errors import RunNotFoundError
-from langgraph_agui.connect.platform.retry import RetryPolicy
+from langgraph_agui.connect.platform.calls import RetryPolicy
 from langgraph_agui.connect.platform.thread import PlatformThread
 
 from tests.fault_server import WITHIN, End, answered, dropped, faulty, refused

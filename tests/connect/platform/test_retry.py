@@ -5,7 +5,7 @@ from contextlib import suppress
 
 import pytest
 from langgraph_agui.connect.errors import ConnectionLost
-from langgraph_agui.connect.platform.retry import Retries, RetryPolicy
+from langgraph_agui.connect.platform.calls import Retries, RetryPolicy
 
 MANY = 200
 

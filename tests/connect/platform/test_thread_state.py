@@ -6,9 +6,9 @@ import pytest
 from ag_ui.core import UserMessage
 from langgraph_agui.connect.inputs.graph_input import GraphInput
 from langgraph_agui.connect.inputs.plan import Again, Begin, Fork, GoOn, Resume
+from langgraph_agui.connect.platform.look import RUN_ID, Look, Runs, client_run_id
 from langgraph_agui.connect.platform.outcome import paused
-from langgraph_agui.connect.platform.thread import RUN_ID, Look, Runs, client_run_id
-from langgraph_agui.connect.platform.thread_state import create_arguments, thread_state_of
+from langgraph_agui.connect.platform.submit import create_arguments
 from langgraph_agui.translator import Finished
 
 ASKED: dict[str, Any] = {"id": "i", "value": "really?"}
@@ -22,40 +22,35 @@ def look(status: str = "success", thread: str = "idle", *, is_active: bool = Fal
     return Look(Runs(run if is_active else None, [run]), {**held, **state}, {"status": thread})
 
 
-def test_an_unknown_thread_holds_nothing() -> None:
-    standing = thread_state_of(None, "messages")
-    assert (standing.messages, standing.waits, standing.is_unfinished, standing.run_id) == ((), False, False, None)
-
-
 def test_what_a_thread_holds_of_the_conversation_is_where_its_graph_has_it() -> None:
-    told = thread_state_of(look(values={"talk": ["said"], "messages": ["else"]}), "talk")
+    told = look(values={"talk": ["said"], "messages": ["else"]}).thread_state("talk")
     assert told.messages == ["said"]
 
 
 def test_a_run_is_known_by_the_id_that_its_client_gave() -> None:
-    assert thread_state_of(look(), "messages").run_id == "mine"
+    assert look().thread_state("messages").run_id == "mine"
 
 
 @pytest.mark.parametrize("status", ["success", "interrupted", "error"])
 def test_interrupts_wait_whatever_became_of_the_last_run(status: str) -> None:
-    standing = thread_state_of(look(status, interrupts=[ASKED], next=["ask"]), "messages")
+    standing = look(status, interrupts=[ASKED], next=["ask"]).thread_state("messages")
     assert (standing.interrupts, standing.is_stopped) == ([ASKED], False)
 
 
 @pytest.mark.parametrize("status", ["success", "interrupted"])  # as one server says it, and as another does
 def test_a_breakpoint_waits(status: str) -> None:
-    standing = thread_state_of(look(status, "interrupted", next=["later"]), "messages")
+    standing = look(status, "interrupted", next=["later"]).thread_state("messages")
     assert (standing.is_stopped, standing.waits) == (True, True)
 
 
 @pytest.mark.parametrize(("status", "has_failed"), [("error", True), ("interrupted", False)])
 def test_work_that_was_left_undone_waits_for_nobody(status: str, has_failed: bool) -> None:
-    standing = thread_state_of(look(status, "idle", next=["later"]), "messages")
+    standing = look(status, "idle", next=["later"]).thread_state("messages")
     assert (standing.is_unfinished, standing.has_failed, standing.waits) == (True, has_failed, False)
 
 
 def test_a_thread_waits_for_nobody_while_a_run_goes_on() -> None:
-    standing = thread_state_of(look("running", "busy", is_active=True, interrupts=[ASKED], next=["ask"]), "messages")
+    standing = look("running", "busy", is_active=True, interrupts=[ASKED], next=["ask"]).thread_state("messages")
     assert (standing.waits, standing.is_unfinished, len(standing.messages)) == (False, False, 1)
 
 

@@ -1,0 +1,130 @@
+"""What a platform answers about the runs and the state of a thread, as values: `Runs`, and `Look`, a thread at one
+moment. No I/O. What several answers mean together is in `outcome`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final, NamedTuple
+
+from ..access import Metadata
+from ..inputs.thread_state import ThreadState
+from ..run_outcome import RunOutcome
+from ..thread_info import Checkpoint
+from .outcome import interrupts_of, run_outcome
+
+Answered = Mapping[str, Any]
+
+RUN_ID: Final = "agui_run_id"
+"""The key of a run's metadata that has the id its client asked for: platforms make run ids of their own."""
+
+
+def has_kwargs(run: Answered) -> bool:
+    """Whether a run says how it was started. Where runs do not (Aegra), the server keeps the events of all of them, and
+    refuses to search for states by their metadata."""
+    kwargs = run.get("kwargs")
+    return isinstance(kwargs, Mapping) and bool(kwargs)
+
+
+def run_metadata(run: Answered) -> Metadata:
+    """What a run was started with. (Aegra shows no metadata of a run but those of its config.)"""
+    found: dict[str, Any] = {}
+    for owner in (run.get("config"), run):
+        metadata = owner.get("metadata") if isinstance(owner, Mapping) else None
+        found.update(metadata if isinstance(metadata, Mapping) else {})
+    return found
+
+
+def client_run_id(run: Answered) -> str:
+    """The id that a run is emitted under: its client's, or else the platform's."""
+    wanted = run_metadata(run).get(RUN_ID)
+    return wanted if isinstance(wanted, str) and wanted else str(run["run_id"])
+
+
+class Runs(NamedTuple):
+    """The runs of a thread, as one request lists them."""
+
+    active: Answered | None
+    """The run that is running, or else the one that has been queued longest."""
+    recent: Sequence[Answered]
+    """The newest runs, whatever their status, the newest first."""
+
+    def with_id(self, run_id: str) -> Answered | None:
+        """The run of this id, if it is among them."""
+        known = self.recent if self.active is None else (self.active, *self.recent)
+        return next((run for run in known if run["run_id"] == run_id), None)
+
+
+class Look(NamedTuple):
+    """A thread at one moment, as far as one round of requests can see one."""
+
+    runs: Runs
+    state: Answered
+    """Its newest state, with those of its subgraphs."""
+    thread: Answered
+    """What the server says of the thread itself. Empty where nothing follows from it: the thread is requested only if
+    its last run did not succeed or made no state, because it repeats all of the state's values."""
+
+    @property
+    def active(self) -> Answered | None:
+        """See `Runs`."""
+        return self.runs.active
+
+    @property
+    def recent(self) -> Sequence[Answered]:
+        """See `Runs`."""
+        return self.runs.recent
+
+    @property
+    def last(self) -> Answered | None:
+        """The newest run."""
+        return next(iter(self.recent), None)
+
+    @property
+    def outcome(self) -> RunOutcome:
+        """How the run ended that made the thread's newest state; or else the last one."""
+        maker = (self.state.get("metadata") or {}).get("run_id")
+        run = next((run for run in self.recent if run["run_id"] == maker), self.last)
+        thread = self.thread if run is self.last else {}
+        if run is None:
+            return run_outcome(None, self.state, thread, run_id="")
+        found = run_outcome(run, self.state, thread, run_id=str(run["run_id"]))
+        return replace(found, run_id=client_run_id(run), values=self.state.get("values") or {})
+
+    def thread_state(self, messages_key: str) -> ThreadState:
+        """The thread as an input finds it. One on which a run is active waits for no answer, and has left nothing
+        undone."""
+        values = self.state.get("values") or {}
+        messages = values.get(messages_key) or ()
+        if self.active is not None:
+            return ThreadState(messages=messages, values=values, status="running")
+        now, interrupts = self.outcome, interrupts_of(self.state)
+        return ThreadState(
+            messages=messages,
+            values=values,
+            interrupts=interrupts,
+            is_stopped=now.stopped and not interrupts,
+            is_unfinished=bool(self.state.get("next")),
+            status=now.status,
+            run_id=now.run_id or None,
+            checkpoint_id=self.checkpoint_id,
+            has_pending_writes=len(self.state.get("next") or ()) < len(self.state.get("tasks") or ()),
+        )
+
+    @property
+    def checkpoint_id(self) -> str | None:
+        """The newest checkpoint, None where nothing was ever written."""
+        found = self.state.get("checkpoint_id") or (self.state.get("checkpoint") or {}).get("checkpoint_id")
+        return None if found is None else str(found)
+
+
+def checkpoint_of(state: Answered) -> Checkpoint:
+    """A state as the server lists it."""
+    return Checkpoint(
+        id=str(state["checkpoint"]["checkpoint_id"]),
+        parent_id=(state.get("parent_checkpoint") or {}).get("checkpoint_id"),
+        created_at=state.get("created_at"),
+        values=state.get("values") or {},
+        next=state.get("next") or (),
+        metadata=state.get("metadata") or {},
+    )
