@@ -1,5 +1,5 @@
 """Where a client's state, tools and context go into a graph: into the places that its schema has for them, and no
-others. Pure: who asks a platform what its graph has is `connect`'s to say.
+others. Pure: what a platform's graph has, `platform` requests.
 
 | place | in the | content |
 |---|---|---|

@@ -1,5 +1,5 @@
 """New messages, with a result for every tool call that comes before them: `completed`. Models refuse a conversation in
-which an answer to a call is missing, or stands elsewhere than right after the call, or belongs to none."""
+which an answer to a call is missing, or is not right after its call, or belongs to none."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def cancelled(value: Any, response_schema: Any) -> Any:
 
 
 def _decisions(answer: Any, value: Any) -> list[Any]:
-    """The decisions that a short answer to an approval (rule 2) stands for; [] for any other answer."""
+    """The decisions that a short answer to an approval (rule 2) means; [] for any other answer."""
     if answer is True or answer == "approve":
         decision = {"type": "approve"}
     elif answer is False or answer == "reject":

@@ -52,7 +52,7 @@ def taken(messages: Sequence[Message]) -> list[BaseMessage]:
     """The LangChain messages that go into a graph, with the client's ids; see the table above.
 
     A message that comes twice is taken once. Raises `InvalidInputError` for an id that can be none, and for one that
-    stands for two messages; it names their places in `messages`.
+    two messages have; it names their places in `messages`.
     """
     wires: dict[str, tuple[int, Wire]] = {}
     for place, message in enumerate(messages):

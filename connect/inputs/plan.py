@@ -1,4 +1,4 @@
-"""Which kind of run an input asks for: `plan`, by how its thread stands. Pure; never how such a run is started.
+"""Which kind of run an input asks for: `plan`, by the state of its thread. Pure; never how such a run is started.
 
     waits for an answer --some answered--> Resume     (`more`: new messages are run after it)
                         --breakpoint-----> GoOn, or Drop where it was cancelled
@@ -17,8 +17,8 @@ What is new (a client sends all that it has, which may be less than the thread, 
 
 1. To a thread without messages everything is new, assistants' messages too: a conversation may be brought.
 2. Otherwise, what users, systems and developers say after the last message that the thread knows, and that an
-   assistant sent: what stands before was there once, and was removed; or it is the half answer of a run that broke off.
-3. A tool's result is new, wherever it stands, if its call waits for one, and is none of a tool that the graph runs
+   assistant sent: what comes before was there once, and was removed; or it is the half answer of a run that broke off.
+3. A tool's result is new, wherever it is, if its call waits for one, and is none of a tool that the graph runs
    itself: of those only the graph says what came of them, also if they were stopped. Others are not taken.
 4. A message under a known id with other content is an edit, if the thread never had that content. Only users' are.
    While an interrupt is pending it waits, as new messages do.
@@ -82,7 +82,7 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class Nothing:
-    """Nothing runs: what was asked for is done."""
+    """Nothing runs: what the input is for is done."""
 
     late: tuple[str, ...] = ()
     """The tool calls whose results came too late: the thread has another result, or continued without one."""
@@ -104,8 +104,8 @@ class Again:
 
     after: str
 
-    def asked(self, given: RunAgentInput) -> Fork:
-        """The same where no such checkpoint was kept: the question is asked anew, from before it."""
+    def as_fork(self, given: RunAgentInput) -> Fork:
+        """The same where no such checkpoint was kept: a turn with the question, from before it."""
         return Fork(self.after, [message for message in given.messages if message.id == self.after])
 
 
@@ -181,8 +181,8 @@ class _Sent:
     def edited(self, unedited: Collection[str]) -> Message | None:
         """The first message of a user that is stored with other content."""
         known = (each for each in self._sent if each.role == "user" and each.id in self._stored)
-        asked = (each for each in known if each.id not in unedited)
-        return next((each for each in asked if not same_content(self._stored[each.id], each)), None)
+        candidates = (each for each in known if each.id not in unedited)
+        return next((each for each in candidates if not same_content(self._stored[each.id], each)), None)
 
     def new_after(self, edited: Message) -> list[Message]:
         """What users say after an edited message that is new as well."""

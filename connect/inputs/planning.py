@@ -5,8 +5,8 @@ What it costs is bounded, whatever a client sends and how often:
 
 - Searches of one input read `MOST` checkpoints in all, and there are `_ROUNDS` of them. Then what else the input has
   with other content counts as no edit.
-- That a message is no edit is remembered for the checkpoint that the thread stands at, so that it is not searched for
-  again until a run has changed that.
+- That a message is no edit is remembered for the newest checkpoint of its thread, so that it is not searched for again
+  until the thread has another.
 - Long conversations are compared in a thread: the event loop continues.
 """
 
@@ -34,8 +34,8 @@ _REMEMBERED: Final = 1_000
 
 
 class NoEdits:
-    """Messages that differ from those of a thread and are no edits: it had them so once. By the checkpoint that the
-    thread stands at."""
+    """Messages that differ from those of a thread and are no edits: it had them so once. By the
+    newest checkpoint of the thread."""
 
     def __init__(self) -> None:
         self._found: OrderedDict[str, dict[str, int]] = OrderedDict()
@@ -57,7 +57,7 @@ class NoEdits:
 async def planned(
     request: RunRequest, now: ThreadState, searched: Searched, no_edits: NoEdits
 ) -> tuple[Plan, ForkPoint | None]:
-    """What is to be done, and the earlier checkpoint at which; None is the newest, of which `now` is how it stands.
+    """What is to be done, and the earlier checkpoint at which; None is the newest, whose state is `now`.
 
     Raises `InvalidInputError` where there is no checkpoint to run a message again from, and as `inputs.plan.plan`.
     """
@@ -74,7 +74,7 @@ async def planned(
         search = await searched(Search(wanted, key, max(left, 1)))
         left -= search.read
         if search.found is None and isinstance(wanted, Again):
-            wanted = wanted.asked(given)
+            wanted = wanted.as_fork(given)
             search = await searched(Search(wanted, key))
         if search.found is not None:
             return wanted, search.found

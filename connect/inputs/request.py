@@ -1,5 +1,5 @@
-"""A client's input, with all that is chosen for it: `RunRequest`. What a run is begun with, here (`local_run`) and on a
-platform (`platform_run`); never which run that is."""
+"""A client's input, with all that is chosen for it: `RunRequest`. What a run is begun with, in this process and on a
+platform; never which run that is (`plan`)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .resume import without_answers
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRequest:
-    """What one client asks for, once."""
+    """One input of one client."""
 
     given: RunAgentInput
     options: Options
@@ -28,11 +28,11 @@ class RunRequest:
     view: ClientView
     """What the client is known to have."""
     follows: bool = False
-    """Whether it comes after a run that the same input has asked for."""
+    """Whether it comes after a run of the same input."""
 
     @classmethod
     async def of(cls, given: RunAgentInput, options: Options, intake: Intake, past_errors: PastErrors) -> RunRequest:
-        """What an input asks for: the owner's hook is called. `options`: but for the protocol version, the client's."""
+        """The request of an input; the owner's hook is called. `options`: with any protocol version."""
         return cls(
             given=given,
             options=replace(options, protocol_version=given.protocol_version),

@@ -29,7 +29,7 @@ _NAMES: Final = {
 
 
 def misfit(value: Any, schema: Any, where: str = "answer") -> str | None:
-    """Why a value does not fit a schema, without the value: where it stands, and what is expected there. None: it fits,
+    """Why a value does not fit a schema, without the value: where it is, and what is expected there. None: it fits,
     as far as is known. `where`: what the value is called."""
     return _Check(schema).misfit(value, schema, where, 0)
 

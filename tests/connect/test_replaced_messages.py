@@ -47,6 +47,7 @@ async def sent_again(chat: Chat) -> None:
     await chat.runs(runId=f"run-{TURNS}")
 
 
+@pytest.mark.newest
 async def test_a_reload_shows_what_summaries_replaced(agui_client: AguiClient) -> None:
     graph = FIXTURES["summarization_middleware"].build(InMemorySaver())
     async with Runs() as runs:
@@ -60,6 +61,7 @@ async def test_a_reload_shows_what_summaries_replaced(agui_client: AguiClient) -
         assert chat.texts == texts
 
 
+@pytest.mark.newest
 async def test_a_reload_shows_what_summaries_replaced_on_a_platform(dev_server: str, agui_client: AguiClient) -> None:
     async with get_client(url=dev_server) as client:
         source = Platform(client, "summarization_middleware")

@@ -12,6 +12,7 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import interrupt
 from langgraph_agui.connect import InvalidInputError, Local, run
 from langgraph_agui.connect.inputs.unknown import read_input
+from langgraph_agui.connect.local.outcome import pending
 from langgraph_agui.connect.serve import Agent, agui_app
 from pydantic import BaseModel
 
@@ -160,7 +161,7 @@ async def test_an_answer_of_an_unknown_kind_leaves_its_interrupt_pending(
     ]
     assert (await started(graph, sent("r2", [], resume=entries)))[-1] == "RUN_FINISHED"
     state = await graph.aget_state({"configurable": {"thread_id": "t"}})
-    assert [each.value for each in state.interrupts] == ["first"]
+    assert [each.value for each in pending(state)] == ["first"]
     assert "resume status 'deferred' (agent 'painter', thread 't', run 'r2')" in caplog.text
     await started(graph, sent("r3", [], resume=[{**entries[0], "status": "resolved", "payload": "no"}]))
     assert {message.content for message in await messages_of(graph)} >= {"first: no", "second: yes"}

@@ -9,14 +9,18 @@ from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph_agui.connect import Intake, Local, Runs, cancel, connect
+from langgraph_agui.connect.serve import Agent, agui_app
 from langgraph_agui.connect.testing import Pause, ScriptedChatModel, text, tool_call
 
 from fixtures.graphs.speech import speaker
 from fixtures.scripts import end
+from tests.agui_client import VERSIONS
 from tests.connect.local.test_submit_busy import Asker, asked
 from tests.listening import turns
+from tests.live_client import LiveClients
 from tests.locally import state_of
 from tests.paced import Graph, pausing, speaking
+from tests.serving import served
 
 SAVES = Intake(on_cancel="save")
 
@@ -112,3 +116,22 @@ async def test_a_graph_that_cannot_take_it_is_free_all_the_same(caplog: pytest.L
     assert "What the run had emitted could not be saved" in caplog.text
     assert "thread 't', run 'r'" in caplog.text
     assert await contents(compiled) == ["hello"]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+async def test_a_page_that_stops_a_run_continues_with_what_it_has(live: LiveClients, version: str) -> None:
+    point = Pause()
+    graph = speaking(point, InMemorySaver())
+    app = agui_app({"it": Agent(graph, intake=SAVES)})
+    async with served(app) as server, server.client() as client:
+        page = await live.agent(f"{server.url}/it", version=version)
+        running = page.says("hello")
+        await page.shows("one two ")
+        stop = await client.post("/it/stop", json={"threadId": "t"})
+        assert stop.json() == {"stopped": True}
+        assert (await running).texts == ["hello", "one two "]
+        point.open.set()
+        ended = await page.says("go on")
+        assert ended.texts == ["hello", "one two ", "go on", "one two three four"]
+        reloaded = await (await live.agent(f"{server.url}/it/connect", version=version)).runs()
+        assert reloaded.messages == ended.messages
