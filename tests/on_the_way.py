@@ -1,7 +1,7 @@
-"""What a client shows while a run streams, and in how many pieces: `faults` judges a run batch by batch.
+"""What a client displays while a run streams, and in how many fragments: `faults` checks a run batch by batch.
 
 Each rule is a function of a `Run`, with a name of its own. A change that the graph itself makes is no fault: it removed
-or rewrote a message, or a step ended without saving what was said in it. The root `values` of the stream show these
+or rewrote a message, or a step ended without saving what was emitted in it. The root `values` of the stream show these
 acts. Nothing is translated here, and nothing of the translator is asked but how parts and stored messages read.
 """
 
@@ -29,14 +29,14 @@ Key = tuple[str, str]
 
 
 class Fault(NamedTuple):
-    """A rule that does not hold at a batch."""
+    """A rule that is broken at a batch."""
 
     rule: str
     batch: int
     what: str
 
 
-class Shown(NamedTuple):
+class Displayed(NamedTuple):
     """What a client displays."""
 
     messages: Sequence[Wire]
@@ -60,11 +60,11 @@ class Run:
 
     parts: Sequence[Any]
     batches: Sequence[Sequence[Event]]
-    shown: Sequence[Shown]
+    contents: Sequence[Displayed]
     """Before the start, and after each batch."""
     options: Options = field(default_factory=Options)
     stored: Items = field(default_factory=dict)
-    """What the thread's checkpoint held before the run."""
+    """What the checkpoint of the thread had before the run."""
 
     @cached_property
     def read(self) -> list[Part | None]:
@@ -73,11 +73,11 @@ class Run:
 
     @cached_property
     def items(self) -> list[Items]:
-        """What was displayed, as `shown`."""
+        """What was displayed, as `contents`."""
         known: list[Items] = []
-        for number, shown in enumerate(self.shown):
-            same = number > 0 and shown.messages is self.shown[number - 1].messages
-            known.append(known[-1] if same else displayed(shown.messages))
+        for number, now in enumerate(self.contents):
+            same = number > 0 and now.messages is self.contents[number - 1].messages
+            known.append(known[-1] if same else displayed(now.messages))
         return known
 
     @cached_property
@@ -114,7 +114,7 @@ class Run:
         """The newest root values that had come by a batch."""
         return next(((at, found) for at, found in reversed(self.checkpoints) if at <= batch), None)
 
-    def spoken(self, key: Key, batch: int) -> int:
+    def last_change(self, key: Key, batch: int) -> int:
         """The last batch before this one in which something displayed grew; -1 if none of this run."""
         changes = [at for at in range(batch) if self.after(at).get(key) != self.before(at).get(key)]
         return changes[-1] if changes else -1
@@ -124,19 +124,19 @@ class Run:
         that it left has no such message."""
         if (batch == len(self.batches) - 1 and self.succeeded) or self.removed(key, batch):
             return True
-        spoken = self.spoken(key, batch)
+        last_change = self.last_change(key, batch)
         return any(
-            spoken < at <= batch and checkpoint.is_whole and key not in checkpoint.items
+            last_change < at <= batch and checkpoint.is_whole and key not in checkpoint.items
             for at, checkpoint in self.checkpoints
         )
 
     def left_out(self, key: Key, batch: int) -> bool:
-        """Whether the graph has taken something out of the conversation by this batch: it was stored, or said in this
-        run, and is not in the last values of a step that is over."""
+        """Whether the graph has taken something out of the conversation by this batch: it was stored, or emitted in
+        this run, and is not in the last values of a step that is over."""
         whole = [(at, checkpoint) for at, checkpoint in self.checkpoints if at <= batch and checkpoint.is_whole]
         if self.removed(key, batch) or not whole or key in whole[-1][1].items:
             return self.removed(key, batch)
-        return 0 <= self.spoken(key, batch) < whole[-1][0]
+        return 0 <= self.last_change(key, batch) < whole[-1][0]
 
     def removed(self, key: Key, batch: int) -> bool:
         """Whether something that was stored is not in the newest root values that had come by a batch."""
@@ -188,7 +188,7 @@ def nothing_returns(run: Run) -> Iterator[tuple[int, str]]:
 def no_result_comes_before_its_call(run: Run) -> Iterator[tuple[int, str]]:
     """A tool result is displayed with or after its call, where the call is displayed at all and the graph does not
     store them the other way round."""
-    ever = {key for shown in run.items for key in shown}
+    ever = {key for now in run.items for key in now}
     for batch, events in enumerate(run.batches):
         known = set(run.before(batch))
         for event in events:
@@ -205,7 +205,7 @@ def no_result_comes_before_its_call(run: Run) -> Iterator[tuple[int, str]]:
 
 def a_message_starts_once(run: Run) -> Iterator[tuple[int, str]]:
     """One START for each message and call that is displayed; one behind a snapshot in the same batch opens it again.
-    Reasoning is a span: a model that goes on to think behind a text opens it again."""
+    Reasoning is a span: a model that thinks again behind a text opens it again."""
     started: set[tuple[str, str]] = set()
     for batch, events in enumerate(run.batches):
         snapshot, displayed = False, {key[1] for key in run.before(batch)}
@@ -267,7 +267,7 @@ def an_interrupt_leaves_what_is_displayed(run: Run) -> Iterator[tuple[int, str]]
             yield run.interrupted, f"{key}: {text!r} is displayed no more"
 
 
-def a_prediction_holds(run: Run) -> Iterator[tuple[int, str]]:
+def a_prediction_stays(run: Run) -> Iterator[tuple[int, str]]:
     """A channel that was predicted changes again when more is predicted, it is written, its call is answered, or the
     run ends; not before."""
     predicted: dict[str, str | None] = {}
@@ -278,7 +278,7 @@ def a_prediction_holds(run: Run) -> Iterator[tuple[int, str]]:
     for batch, (part, events) in enumerate(zip(run.read, run.batches, strict=True)):
         if part is None:
             continue
-        before, after = run.shown[batch].state, run.shown[batch + 1].state
+        before, after = run.contents[batch].state, run.contents[batch + 1].state
         if part.mode == "updates" and not part.ns and isinstance(part.data, Mapping):
             written |= {str(name) for update in part.data.values() for one in _list(update) for name in _channels(one)}
         for event in events:
@@ -292,19 +292,19 @@ def a_prediction_holds(run: Run) -> Iterator[tuple[int, str]]:
             predicted |= dict.fromkeys(_differing(before, after), call)
         elif part.mode == "values" and not part.ns:
             for name in _differing(before, after):
-                held = predicted.pop(name, None)
-                if held is not None and name not in written and held not in answered:
-                    yield batch, f"{name}: the prediction of {held} became {_get(after, name)!r}"
+                call_id = predicted.pop(name, None)
+                if call_id is not None and name not in written and call_id not in answered:
+                    yield batch, f"{name}: the prediction of {call_id} became {_get(after, name)!r}"
             written.clear()
 
 
-def a_message_is_shown_in_its_pieces(run: Run) -> Iterator[tuple[int, str]]:
-    """A text or a thought that streamed in n pieces and is displayed was emitted in these pieces."""
-    final = {(message["role"], message["id"]): message.get("content") for message in run.shown[-1].messages}
+def a_message_is_emitted_in_its_fragments(run: Run) -> Iterator[tuple[int, str]]:
+    """A text or a thought that streamed in n fragments and is displayed was emitted in these."""
+    final = {(message["role"], message["id"]): message.get("content") for message in run.contents[-1].messages}
     streamed: dict[tuple[str, str, str], list[str]] = defaultdict(list)
     emitted: dict[tuple[str, str], list[str]] = defaultdict(list)
     for batch, (part, events) in enumerate(zip(run.read, run.batches, strict=True)):
-        for kind, text in _said(part):
+        for kind, text in _streamed(part):
             assert part is not None
             metadata = part.data[1]
             streamed[kind, str(metadata.get("langgraph_checkpoint_ns")), str(fields(part.data[0]).get("id"))].append(
@@ -332,8 +332,8 @@ RULES: dict[str, Callable[[Run], Iterator[tuple[int, str]]]] = {
         a_message_starts_once,
         a_step_is_open_while_its_node_runs,
         an_interrupt_leaves_what_is_displayed,
-        a_prediction_holds,
-        a_message_is_shown_in_its_pieces,
+        a_prediction_stays,
+        a_message_is_emitted_in_its_fragments,
     )
 }
 
@@ -346,27 +346,27 @@ def faults(run: Run) -> list[Fault]:
 # --- what a client shows ----------------------------------------------------------------------------------------------
 
 
-def in_view(view: ClientView, batches: Iterable[Sequence[Event]]) -> list[Shown]:
+def in_view(view: ClientView, batches: Iterable[Sequence[Event]]) -> list[Displayed]:
     """What a client with this view shows before and after each batch. The view goes along."""
-    shown = [Shown(view.messages, view.state)]
+    found = [Displayed(view.messages, view.state)]
     for events in batches:
         for event in events:
             view.apply(event)
-        shown.append(Shown(view.messages, view.state) if events else shown[-1])
-    return shown
+        found.append(Displayed(view.messages, view.state) if events else found[-1])
+    return found
 
 
 def in_client(
     client: AguiClient, version: str, begun: ClientView, batches: Sequence[Sequence[Event]]
-) -> tuple[Answer, list[Shown]]:
-    """What the real client shows before and after each batch, having begun with what a view holds."""
+) -> tuple[Answer, list[Displayed]]:
+    """What the real client shows before and after each batch, having begun with the contents of a view."""
     counts = list(accumulate(map(len, batches)))
     events = [event for batch in batches for event in batch]
     answer = client.play(events, version=version, messages=begun.messages, state=begun.state, after=counts)
-    shown = [Shown(begun.messages, begun.state)]
+    found = [Displayed(begun.messages, begun.state)]
     for batch, entry in zip(batches, answer.trace, strict=True):
-        shown.append(Shown(entry["messages"], entry["state"]) if batch else shown[-1])
-    return answer, shown
+        found.append(Displayed(entry["messages"], entry["state"]) if batch else found[-1])
+    return answer, found
 
 
 def stored_items(checkpoint: Any, options: Options) -> Items:
@@ -394,8 +394,8 @@ def _is_cached(updates: Any) -> bool:
     return isinstance(updates, Mapping) and bool((updates.get("__metadata__") or {}).get("cached"))
 
 
-def _said(part: Part | None) -> list[tuple[str, str]]:
-    """The text and the reasoning of a chunk of a model's answer, unless the graph asks for silence about it."""
+def _streamed(part: Part | None) -> list[tuple[str, str]]:
+    """The text and the reasoning of a chunk of a model's answer, unless the graph hides it."""
     if part is None or part.mode != "messages":
         return []
     chunk, metadata = fields(part.data[0]), part.data[1] or {}
@@ -404,9 +404,9 @@ def _said(part: Part | None) -> list[tuple[str, str]]:
     if any(metadata.get(f"{prefix}emit-messages") is False for prefix in ("", "copilotkit:")):
         return []
     return [
-        ("assistant" if isinstance(piece, Text) else "reasoning", piece.text)
-        for piece in read_content(chunk)
-        if isinstance(piece, Text | Reasoning) and piece.text
+        ("assistant" if isinstance(block, Text) else "reasoning", block.text)
+        for block in read_content(chunk)
+        if isinstance(block, Text | Reasoning) and block.text
     ]
 
 

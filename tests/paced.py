@@ -81,15 +81,15 @@ def without_messages(point: Pause) -> Graph:
 
 
 def fast(count: int) -> Graph:
-    """A graph that says many things without waiting for anybody: custom events, all at once."""
+    """A graph that emits many things without waiting: custom events, all at once."""
 
-    async def tell(state: MessagesState) -> dict[str, Any]:
+    async def emit(state: MessagesState) -> dict[str, Any]:
         write = get_stream_writer()
         for number in range(count):
             write({"name": "n", "value": number})
         return {"messages": [AIMessage("All said.", id="all-1")]}
 
-    return StateGraph(MessagesState).add_node("tell", tell).add_edge(START, "tell").compile()
+    return StateGraph(MessagesState).add_node("emit", emit).add_edge(START, "emit").compile()
 
 
 def on(thread_id: str, **more: Any) -> dict[str, Any]:

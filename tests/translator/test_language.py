@@ -13,7 +13,7 @@ from tests.language import found, words
 ROOT = Path(__file__).parent.parent.parent
 NAMED = ("tests/translator/**/*.py", "fixtures/**/*.py", "fixtures/golden/*")
 """Files whose names are looked at, not their contents."""
-SHARED = ("tests/translator_runs.py", "tests/event_lines.py")
+SHARED = ("tests/translator_runs.py", "tests/event_lines.py", "tests/on_the_way.py")
 """What the tests of the translator share."""
 
 

@@ -1,4 +1,4 @@
-"""What clients show while recorded runs stream: judged after every batch, as the real clients show it."""
+"""What clients display while recorded runs stream: checked after every batch, as the real clients display it."""
 
 import json
 from collections.abc import Iterator
@@ -12,23 +12,23 @@ from tests.on_the_way import Fault, Run, faults, in_client, in_view, stored_item
 from tests.translated import THREADS, Translated, translated
 
 EXCEPTIONS = {
-    ("speech_after_its_node", "a_message_is_shown_in_its_pieces"): (
-        "the step ended without the message: what a task goes on to say is not begun again before it is stored"
+    ("speech_after_its_node", "a_message_is_emitted_in_its_fragments"): (
+        "the step ended without the message: what a task streams after that does not begin again before it is stored"
     ),
-    ("removed_while_another_streams", "a_message_is_shown_in_its_pieces"): (
-        "the step ended without the message: what a task goes on to say is not begun again before it is stored"
+    ("removed_while_another_streams", "a_message_is_emitted_in_its_fragments"): (
+        "the step ended without the message: what a task streams after that does not begin again before it is stored"
     ),
 }
-"""By fixture and rule: why the rule does not hold there. An entry that is not needed any more fails a test."""
+"""By fixture and rule: why the rule is broken there. An entry that is not needed any more fails a test."""
 
 
 def runs(thread: str, version: str) -> Iterator[tuple[Translated, Run]]:
     """The turns of a thread as a client's view shows them."""
     stored: Items = {}
     for turn in translated(thread, version):
-        telling, options = turn.telling, turn.telling.options
-        shown = in_view(turn.begun.copy(), telling.feeds)
-        yield turn, Run(turn.recording.parts, telling.feeds, shown, options, stored)
+        run, options = turn.telling, turn.telling.options
+        found = in_view(turn.begun.copy(), run.feeds)
+        yield turn, Run(turn.recording.parts, run.feeds, found, options, stored)
         stored = stored_items(turn.recording.state["values"], options)
 
 
@@ -44,9 +44,9 @@ def as_json(value: Any) -> str:
 def test_nothing_is_wrong_on_the_way(thread: str, agui_client: AguiClient) -> None:
     for version in VERSIONS:
         for turn, run in runs(thread, version):
-            answer, shown = in_client(agui_client, version, turn.begun, run.batches)
+            answer, contents = in_client(agui_client, version, turn.begun, run.batches)
             assert (turn.recording.name, answer.error, answer.warnings) == (turn.recording.name, None, [])
-            assert as_json(shown) == as_json(run.shown)
+            assert as_json(contents) == as_json(run.contents)
             found = without_exceptions(turn.recording.fixture, faults(run))
             assert (turn.recording.name, version, found) == (turn.recording.name, version, [])
 

@@ -56,8 +56,8 @@ def result(name: str = "c") -> Event:
 
 
 def snapshot(**texts: str) -> Event:
-    said = [{"id": name, "role": "assistant", "content": text} for name, text in texts.items()]
-    return {"type": "MESSAGES_SNAPSHOT", "messages": [USER, *said]}
+    messages = [{"id": name, "role": "assistant", "content": text} for name, text in texts.items()]
+    return {"type": "MESSAGES_SNAPSHOT", "messages": [USER, *messages]}
 
 
 def state(value: Any) -> Event:
@@ -73,31 +73,31 @@ def task(**more: Any) -> tuple[str, Any]:
 
 
 def run(*fed: Fed, end: Event = END, last: Sequence[Event] = ()) -> Run:
-    """A run of a client that holds the question."""
+    """A run of a client that has the question."""
     batches = [[START], *(events for _, events in fed), [*last, end]]
-    shown = in_view(ClientView([USER], {"plan": ""}), batches)
+    contents = in_view(ClientView([USER], {"plan": ""}), batches)
     begun = stored_items({"messages": [QUESTION]}, Run((), (), ()).options)
-    return Run([part for part, _ in fed], batches, shown, stored=begun)
+    return Run([part for part, _ in fed], batches, contents, stored=begun)
 
 
-SAID: list[Fed] = [(values(), []), (chunk("Hel"), [started(), content("Hel")]), (chunk("lo"), [content("lo"), ended()])]
+TEXT: list[Fed] = [(values(), []), (chunk("Hel"), [started(), content("Hel")]), (chunk("lo"), [content("lo"), ended()])]
 PREDICT: Event = {"type": "CUSTOM", "name": "PredictState", "value": [{"state_key": "plan", "tool": "f"}]}
 PREDICTED: list[Fed] = [(values(plan=""), []), (chunk(""), [PREDICT, *call(), state("new")])]
 
 BAD: dict[str, tuple[str, Callable[[], Run]]] = {
     "a text is replaced while it streams": (
         "a_text_only_grows",
-        lambda: run(*SAID, (("custom", 1), [snapshot(m="Help")])),
+        lambda: run(*TEXT, (("custom", 1), [snapshot(m="Help")])),
     ),
-    "a text is shortened": ("a_text_only_grows", lambda: run(*SAID, (values(ai("Hello")), [snapshot(m="Hell")]))),
-    "a message vanishes in a step": ("nothing_vanishes", lambda: run(*SAID, (("custom", 1), [snapshot()]))),
+    "a text is shortened": ("a_text_only_grows", lambda: run(*TEXT, (values(ai("Hello")), [snapshot(m="Hell")]))),
+    "a message vanishes in a step": ("nothing_vanishes", lambda: run(*TEXT, (("custom", 1), [snapshot()]))),
     "a stored message vanishes at the end": (
         "nothing_vanishes",
-        lambda: run(*SAID, (values(ai("Hello")), []), end={"type": "RUN_ERROR", "message": "no"}, last=[snapshot()]),
+        lambda: run(*TEXT, (values(ai("Hello")), []), end={"type": "RUN_ERROR", "message": "no"}, last=[snapshot()]),
     ),
     "a message vanishes and returns": (
         "nothing_returns",
-        lambda: run(*SAID, (("custom", 1), [snapshot()]), (values(ai("Hello")), [snapshot(m="Hello")])),
+        lambda: run(*TEXT, (("custom", 1), [snapshot()]), (values(ai("Hello")), [snapshot(m="Hello")])),
     ),
     "a result comes before its call": (
         "no_result_comes_before_its_call",
@@ -127,7 +127,7 @@ BAD: dict[str, tuple[str, Callable[[], Run]]] = {
             ),
         ),
     ),
-    "a message starts twice": ("a_message_starts_once", lambda: run(*SAID, (chunk("!"), [started(), ended()]))),
+    "a message starts twice": ("a_message_starts_once", lambda: run(*TEXT, (chunk("!"), [started(), ended()]))),
     "a call starts twice": (
         "a_message_starts_once",
         lambda: run((("custom", 1), [started(), *call(), ended()]), (("custom", 2), call())),
@@ -140,43 +140,43 @@ BAD: dict[str, tuple[str, Callable[[], Run]]] = {
         "a_step_is_open_while_its_node_runs",
         lambda: run((task(input={}), [step("STARTED")]), (chunk(""), [step("FINISHED")]), (task(result={}), [])),
     ),
-    "an interrupt takes what was said off the screen": (
+    "an interrupt takes what is displayed off the screen": (
         "an_interrupt_leaves_what_is_displayed",
-        lambda: run(*SAID, (("updates", INTERRUPT), []), end=ASKED, last=[snapshot()]),
+        lambda: run(*TEXT, (("updates", INTERRUPT), []), end=ASKED, last=[snapshot()]),
     ),
-    "an interrupt takes unsaved speech off the screen with pending writes": (
+    "an interrupt takes a text that is not stored off the screen with pending writes": (
         "an_interrupt_leaves_what_is_displayed",
-        lambda: run(*SAID, (("updates", INTERRUPT), []), (values(), [snapshot()]), end=ASKED),
+        lambda: run(*TEXT, (("updates", INTERRUPT), []), (values(), [snapshot()]), end=ASKED),
     ),
     "a prediction is taken back before its call is answered": (
-        "a_prediction_holds",
+        "a_prediction_stays",
         lambda: run(*PREDICTED, (values(ai("", "m", "c"), plan=""), [state("")])),
     ),
-    "two pieces are shown as one": (
-        "a_message_is_shown_in_its_pieces",
+    "two fragments are emitted as one": (
+        "a_message_is_emitted_in_its_fragments",
         lambda: run(
             (chunk("Hel"), []),
             (chunk("lo"), []),
             (values(ai("Hello")), [started(), content("Hello"), ended()]),
         ),
     ),
-    "a message that streamed is shown by a snapshot": (
-        "a_message_is_shown_in_its_pieces",
+    "a message that streamed comes by a snapshot": (
+        "a_message_is_emitted_in_its_fragments",
         lambda: run((chunk("Hel"), []), (chunk("lo"), []), (values(ai("Hello")), [snapshot(m="Hello")])),
     ),
 }
 
 GOOD: dict[str, Callable[[], Run]] = {
-    "what was said is stored": lambda: run(*SAID, (values(ai("Hello")), [])),
-    "what was said is stored otherwise": lambda: run(*SAID, (values(ai("Bye")), [snapshot(m="Bye")])),
-    "what was said is stored under another id": lambda: run(*SAID, (values(ai("Hello", "n")), [snapshot(n="Hello")])),
-    "what was said is not stored": lambda: run(*SAID, (values(), [snapshot()])),
-    "what was said is not stored, and no step follows": lambda: run(*SAID, last=[snapshot()]),
+    "a text is stored": lambda: run(*TEXT, (values(ai("Hello")), [])),
+    "a text is stored otherwise": lambda: run(*TEXT, (values(ai("Bye")), [snapshot(m="Bye")])),
+    "a text is stored under another id": lambda: run(*TEXT, (values(ai("Hello", "n")), [snapshot(n="Hello")])),
+    "a text is not stored": lambda: run(*TEXT, (values(), [snapshot()])),
+    "a text is not stored, and no step follows": lambda: run(*TEXT, last=[snapshot()]),
     "the graph removes a message and stores it again": lambda: run(
-        *SAID, (values(ai("Hello")), []), (values(), [snapshot()]), (values(ai("Hello")), [snapshot(m="Hello")])
+        *TEXT, (values(ai("Hello")), []), (values(), [snapshot()]), (values(ai("Hello")), [snapshot(m="Hello")])
     ),
     "a message is opened again behind a snapshot": lambda: run(
-        *SAID[:2], (chunk("lo"), [snapshot(m="Hel"), started(), content("lo"), ended()]), (values(ai("Hello")), [])
+        *TEXT[:2], (chunk("lo"), [snapshot(m="Hel"), started(), content("lo"), ended()]), (values(ai("Hello")), [])
     ),
     "a result whose call is not displayed": lambda: run((("custom", 1), [result()])),
     "a step is open while its node runs": lambda: run(
@@ -187,7 +187,7 @@ GOOD: dict[str, Callable[[], Run]] = {
         (("updates", {"n": {}, "__metadata__": {"cached": True}}), [step("FINISHED")]),
         (chunk(""), []),
     ),
-    "an interrupt leaves what was said": lambda: run(*SAID, (("updates", INTERRUPT), []), end=ASKED),
+    "an interrupt leaves a text": lambda: run(*TEXT, (("updates", INTERRUPT), []), end=ASKED),
     "an answered prediction is replaced": lambda: run(
         *PREDICTED, (("custom", 1), [result()]), (values(ai("", "m", "c"), plan=""), [state("")])
     ),
