@@ -21,6 +21,9 @@ from typing import Any, Final
 MARK: Final = "agui_agent"
 """The metadata key that names the agent which a thread belongs to."""
 
+USER: Final = "langgraph_auth_user"
+"""The key of a config's `configurable` that has the user, as on LangGraph's own server."""
+
 Metadata = Mapping[str, Any]
 
 _RESERVED: Final = frozenset({"thread_id", "run_id", "assistant_id", "graph_id", "source", "step", "parents", "writes"})
@@ -105,22 +108,28 @@ def owner_of(metadata: Metadata | None) -> str | None:
 
 def identity_of(user: Any) -> Hashable:
     """What a user is known by: the `identity` or `id` that it has, as an attribute or a key; else the user itself.
-    None for no user, and for one that is none of these."""
+    None for no user, and where that can't be hashed."""
+    identity: Hashable = user
     for name in ("identity", "id"):
         found = user.get(name) if isinstance(user, Mapping) else getattr(user, name, None)
         if found is not None:
-            return found if isinstance(found, Hashable) else None
-    return user if isinstance(user, Hashable) else None
+            identity = found
+            break
+    try:
+        hash(identity)
+    except TypeError:
+        return None
+    return identity
 
 
 def user_config(user: Any) -> dict[str, Any]:
-    """The part of a run's config by which a graph knows the user, as on LangGraph's own server."""
+    """The part of a run's config by which a graph knows the user."""
     if user is None:
         return {}
     identity = identity_of(user)
     is_known = identity is not None and (identity is not user or isinstance(user, str | int))
     known = str(identity) if is_known else None
-    return {"configurable": {"langgraph_auth_user": user, "langgraph_auth_user_id": known}}
+    return {"configurable": {USER: user, f"{USER}_id": known}}
 
 
 def _condition(given: Any) -> tuple[str, Any]:

@@ -83,6 +83,7 @@ class Run:
         agent: Hashable,
         on_disconnect: OnDisconnect,
         *,
+        user: Hashable = None,
         has_checkpointer: bool,
         on_end: Callable[[Run], None],
         waiting: Iterable[Subgraph] = (),
@@ -91,6 +92,8 @@ class Run:
         """Its thread, as the run store knows it."""
         self.agent = agent
         """What it is found by, beside its thread: the agent's name, or the graph."""
+        self.user = user
+        """The identity of the user who has started it."""
         self.has_checkpointer = has_checkpointer
         """Whether its graph saves its threads."""
         self.started_at = datetime.now(UTC)

@@ -21,7 +21,7 @@ from langgraph.pregel import Pregel
 from langgraph.types import StreamMode
 
 from ...translator import PROTOCOL_VERSION, STREAM_MODES, ClientView, Options, Translator
-from ..access import Access
+from ..access import USER, Access, identity_of
 from ..default_options import options_for
 from ..errors import (
     InvalidIdError,
@@ -147,6 +147,7 @@ class Runs:
             Translator(thread_id, run_id, options, _seed(graph, options, view), parent_run_id=parent_run_id),
             agent_of(graph, agent),
             on_disconnect,
+            user=identity_of(configured["configurable"].get(USER)),
             has_checkpointer=has_checkpointer(graph),
             on_end=self._ended,
             waiting=waiting,

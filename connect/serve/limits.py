@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 
@@ -24,8 +25,12 @@ class Limits:
     `depth`: How deep a body's JSON may be nested.
     `runs`: Runs at once: those of this process, and those of a platform that have a reader here. A thread with queued
         inputs counts as one.
+    `runs_per_user`: Of those, runs that one user has started, by the user's identity (see `access.identity_of`). An
+        input for a thread that has a run is not one more. None: no limit. Requests without a user, and users without an
+        identity, count as one user.
     `queue`: Inputs that wait for their turn on one thread of this process (`Intake(busy="queue")`).
     `readers`: Event streams at once, those of runs included.
+    `readers_per_user`: Of those, streams of one user; as `runs_per_user`.
     `send_timeout`: Seconds in which a reader has to take what it is sent; then its connection is dropped. The run
         continues.
     `stop_timeout`: Seconds in which a run that a request stops has to end; then the answer is 202, and the run ends
@@ -40,8 +45,10 @@ class Limits:
     messages: int = 10_000
     depth: int = 100
     runs: int = 1_000
+    runs_per_user: int | None = None
     queue: int = 10
     readers: int = 10_000
+    readers_per_user: int | None = None
     send_timeout: float = 30.0
     stop_timeout: float = 10.0
     ready_timeout: float = 2.0
@@ -52,6 +59,8 @@ class Limits:
             if field.name.endswith("timeout"):
                 if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < math.inf:
                     raise ValueError(f"{field.name}: expected a number of seconds above 0, got {value!r}")
+            elif value is None and field.name.endswith("per_user"):
+                continue
             elif not isinstance(value, int) or isinstance(value, bool) or value < 1:
                 raise ValueError(f"{field.name}: expected a whole number above 0, got {value!r}")
 
@@ -66,29 +75,53 @@ class Capacity:
         """Event streams that are open."""
         self.starting = 0
         """Runs that are about to start, and those of a platform that have a reader."""
+        self._readers_by_user: Counter[Hashable] = Counter()
+        self._starting_by_user: Counter[Hashable] = Counter()
 
     @contextmanager
-    def reader(self) -> Iterator[None]:
-        """A place for one stream; raises `Refusal` if there is none."""
+    def reader(self, user: Hashable) -> Iterator[None]:
+        """A place for one stream of a user; raises `Refusal` if there is none."""
         if self.readers >= self._limits.readers:
             raise too_much("too_many_readers", "Too many open streams. Retry later.")
+        if _is_reached(self._limits.readers_per_user, self._readers_by_user[user]):
+            raise too_much("too_many_readers", "You have too many open streams. Retry later.")
         self.readers += 1
-        try:
-            yield
-        finally:
-            self.readers -= 1
+        with _counted(self._readers_by_user, user):
+            try:
+                yield
+            finally:
+                self.readers -= 1
 
     @contextmanager
-    def run(self) -> Iterator[None]:
-        """A place for a run that is to start, or has a reader; raises `Refusal` if there is none."""
-        if self.starting + self._of_this_process() >= self._limits.runs:
+    def run(self, user: Hashable, thread_id: str) -> Iterator[None]:
+        """A place for a run of a user that is to start, or has a reader; raises `Refusal` if there is none."""
+        registries = {source.runs for source in self._sources if source.runs is not None}
+        if self.starting + sum(runs.busy for runs in registries) >= self._limits.runs:
             raise too_much("too_many_runs", "Too many concurrent runs. Retry later.")
+        if self._limits.runs_per_user is not None:
+            active = [run for runs in registries for run in runs.active]
+            count = sum(run.user == user and run.thread_id != thread_id for run in active)
+            if _is_reached(self._limits.runs_per_user, self._starting_by_user[user] + count):
+                raise too_much("too_many_runs", "You have too many concurrent runs. Retry later.")
         self.starting += 1
-        try:
-            yield
-        finally:
-            self.starting -= 1
+        with _counted(self._starting_by_user, user):
+            try:
+                yield
+            finally:
+                self.starting -= 1
 
-    def _of_this_process(self) -> int:
-        registries = {source.runs for source in self._sources}
-        return sum(runs.busy for runs in registries if runs is not None)
+
+def _is_reached(limit: int | None, count: int) -> bool:
+    return limit is not None and count >= limit
+
+
+@contextmanager
+def _counted(counts: Counter[Hashable], user: Hashable) -> Iterator[None]:
+    """One more of a user."""
+    counts[user] += 1
+    try:
+        yield
+    finally:
+        counts[user] -= 1
+        if not counts[user]:
+            del counts[user]

@@ -18,6 +18,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ...translator import PROTOCOL_VERSION, ClientView
+from ..access import identity_of
 from ..backend import Backend, connect_batches, open_thread, watch_batches
 from ..encoded import Batches
 from ..errors import RunNotFoundError, checked_run_id, checked_thread_id, log_context
@@ -30,7 +31,7 @@ from .limits import Capacity, Limits
 from .readiness import Readiness
 from .shutdown import Closing
 from .stream import EventStream
-from .users import Action, Users, forbidden
+from .users import Action, Users, forbidden, user_of
 
 Adapt = Callable[[Batches, Callable[[], Batches]], Batches]
 """What a route makes of the batches before they are sent. The second argument connects to the thread again, past
@@ -132,9 +133,9 @@ class Service:
         agent, source = await self.admit(request, "run", name, given.thread_id, given.run_id)
         checked_run_id(given.run_id, in_url=source.ids_in_url)
         with ExitStack() as places:
-            places.enter_context(self.places.reader())
+            places.enter_context(self.places.reader(identity_of(user_of(request))))
             place = places.enter_context(ExitStack())
-            place.enter_context(self.places.run())
+            place.enter_context(self.places.run(identity_of(user_of(request)), given.thread_id))
             options = await agent.options_for(source, given.protocol_version)
             if is_direct:
                 options = direct_options(options)
@@ -164,7 +165,7 @@ class Service:
         whether an unreadable thread is refused with an HTTP status; if not, the stream has the `RUN_ERROR`."""
         agent, source = await self.admit(request, "read", name, thread_id, run_id)
         with ExitStack() as places:
-            places.enter_context(self.places.reader())
+            places.enter_context(self.places.reader(identity_of(user_of(request))))
             options = await agent.options_for(source, version)
             how: dict[str, Any] = {"run_id": run_id, "options": options, "view": view, "past_errors": past_errors}
             batches = (
@@ -176,7 +177,7 @@ class Service:
         """Streams the thread, and from then on every run of it, for as long as the client stays."""
         agent, source = await self.admit(request, "read", name, thread_id)
         with ExitStack() as places:
-            places.enter_context(self.places.reader())
+            places.enter_context(self.places.reader(identity_of(user_of(request))))
             version = PROTOCOL_VERSION
             options = await agent.options_for(source, version)
             batches = watch_batches(source, thread_id, options=options)

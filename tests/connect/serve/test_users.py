@@ -18,9 +18,12 @@ from langgraph_agui.connect import Intake, Local, Runs
 from langgraph_agui.connect.access import Access, identity_of
 from langgraph_agui.connect.errors import ThreadNotFoundError
 from langgraph_agui.connect.inputs import Prepared
-from langgraph_agui.connect.serve import Action, Agent, agui_app
+from langgraph_agui.connect.serve import Action, Agent, Limits, agui_app
 from langgraph_agui.connect.testing import Pause
 
+from fixtures.gated import GATED
+from tests.gates import Gates
+from tests.listening import until as until_true
 from tests.paced import HELLO, Graph, on, quick, speaking
 from tests.serving import WITHIN, events_of, kinds_of, posted, served, told, until
 
@@ -314,3 +317,44 @@ async def test_a_graph_knows_no_user_where_there_is_none() -> None:
     async with served(agui_app(graph)) as server, server.client() as client:
         await client.post("/", json=posted("t", "hi", forwardedProps=props, config=props))
     assert not seen
+
+
+async def test_a_user_has_so_many_runs_and_readers_at_once(gate: Gates, caplog: pytest.LogCaptureFixture) -> None:
+    """Inputs for a thread that has a run are not one more, and another user has places of their own."""
+    caplog.set_level("INFO")
+    gate.hold("first 0")
+    intake = Intake(config=gate.config(), busy="queue")
+    limits = Limits(runs_per_user=1, readers_per_user=2)
+    async with Runs() as runs:
+        agent = Agent(Local(GATED["gated_chat"](InMemorySaver()), runs=runs), intake=intake)
+        app = agui_app({"chat": agent}, authenticate=by_header, limits=limits)
+        async with served(app) as server, server.client(headers=by("ada")) as client:
+
+            def streamed(thread: str, run_id: str, user: str = "ada") -> Any:
+                return client.stream("POST", "/chat", json=posted(thread, run_id, run_id=run_id), headers=by(user))
+
+            async with streamed("t", "first"), streamed("t", "queued") as queued:
+                assert queued.status_code == 200
+                refused = await client.get("/watch/t")
+                assert (refused.status_code, refused.json()["error"]) == (429, "too_many_readers")
+            await until_true(lambda: app.state.service.places.readers == 0)
+            refused = await client.post("/chat", json=posted("u", "hi"))
+            assert (refused.status_code, refused.json()["error"]) == (429, "too_many_runs")
+            assert int(refused.headers["retry-after"]) > 0
+            assert (
+                "HTTP 429: You have too many concurrent runs. Retry later. (POST '/chat', agent 'chat'" in caplog.text
+            )
+            async with streamed("v", "mine", "bob") as other:
+                assert other.status_code == 200
+            gate.open("first 0")
+            await until_true(lambda: not runs.busy)
+            assert (await client.post("/chat", json=posted("u", "hi"))).status_code == 200
+
+
+@pytest.mark.parametrize("field", ["runs_per_user", "readers_per_user"])
+def test_a_limit_of_a_user_is_none_or_a_number_above_nothing(field: str) -> None:
+    wrong: list[Any] = [0, -1, 1.5, True, "1"]
+    for value in wrong:
+        with pytest.raises(ValueError, match=field):
+            Limits(**{field: value})
+    assert getattr(Limits(), field) is None
