@@ -123,6 +123,16 @@ async def platform(dev_server: str) -> AsyncIterator[LangGraphClient]:
         yield client
 
 
+async def test_the_threads_that_wait_are_listed() -> None:
+    graph = GATED["gated_asking"](InMemorySaver())
+    config: Any = {"configurable": {"thread_id": "t"}, "metadata": {"user": "ann"}}
+    await graph.ainvoke(asked(), config)
+    ((title, _, interrupts, messages),) = [
+        each async for each in block("waiting_questions").waiting_questions(graph, "ann")
+    ]
+    assert (title, [each.value for each in interrupts], len(messages)) == (None, [{"question": "really"}], 2)
+
+
 async def test_a_thread_of_a_platform_is_told_from_the_middle_of_its_run(
     dev_server: str, platform: LangGraphClient, agui_client: AguiClient
 ) -> None:
