@@ -106,6 +106,22 @@ async def test_the_mounted_app_lets_in_those_whom_authorize_allows(conversation:
     assert (answer.status_code, answer.json()["error"]) == (403, "forbidden")
 
 
+async def test_users_have_threads_of_their_own(conversation: Conversation) -> None:
+    async def user_of_token(token: str | None) -> dict[str, str] | None:
+        return token and {"identity": token}  # type: ignore[return-value]
+
+    transport = httpx.ASGITransport(block("app_for_users").app_for_users(conversation.graph, user_of_token))
+    async with httpx.AsyncClient(transport=transport, base_url="http://app/planner") as client:
+        given = WIRE | {"messages": [QUESTION], "protocolVersion": "1.0"}
+        assert (await client.post("", json=given)).status_code == 401
+        by = {name: {"authorization": name} for name in ("ada", "bob", "admin")}
+        assert "RUN_FINISHED" in (await client.post("", json=given, headers=by["ada"])).text
+        read = {name: (await client.post("/connect", json=given, headers=by[name])).text for name in by}
+        assert {name for name in by if "RUN_FINISHED" in read[name]} == {"ada", "admin"}
+        assert read["bob"] == ""
+        assert (await client.post("", json=given | {"runId": "s"}, headers=by["bob"])).status_code == 404
+
+
 async def test_a_framework_of_ones_own_sends_frames(conversation: Conversation, agui_client: AguiClient) -> None:
     body = json.dumps(WIRE | {"protocolVersion": "1.0", "messages": [QUESTION]}).encode()
     frames = b"".join([piece async for piece in block("frames_of").frames_of(conversation.graph, body)])
