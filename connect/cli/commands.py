@@ -7,15 +7,20 @@ import asyncio
 import os
 import sys
 import traceback
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from socket import socket
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ... import __version__
 from .errors import Refusal, brief
+
+if TYPE_CHECKING:
+    from .serve import Served
 
 _USAGE: type[Exception] = typer.BadParameter.__bases__[0]
 """What typer raises for words it can't take; of its kinds typer names only some."""
@@ -121,7 +126,12 @@ def serve(
     log_level: Annotated[
         Level, typer.Option(metavar="LEVEL", help="What is logged, on stderr: error, warning, info or debug.")
     ] = Level.warning,
-    debug: Debug = False,
+    reload: Annotated[
+        bool, typer.Option("--reload", help="Start again when a Python file of the project changes.")
+    ] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show clients the texts of errors; log in detail, with tracebacks.")
+    ] = False,
 ) -> None:
     """Serves until it is stopped."""
     from .serve import Served, serve_until_stopped
@@ -138,8 +148,22 @@ def serve(
         grace=grace,
         log_level=log_level.value,
         api_key=api_key,
+        debug=debug,
     )
-    _run(serve_until_stopped(asked), debug)
+    if not reload:
+        _run(serve_until_stopped(asked), debug)
+        return
+    from .reload import serve_reloading
+
+    serve_reloading(asked, partial(_serve_again, asked))
+
+
+def _serve_again(asked: Served, sockets: list[socket] | None) -> None:
+    """What a server process of `serve --reload` does, which is given the socket."""
+    from .serve import serve_on
+
+    bound = (sockets or [])[0]
+    sys.exit(_exit_code(lambda: _run(serve_on(asked, bound), asked.debug)))
 
 
 @app.command(help=_WATCH, short_help="Print the runs of a thread, or of an assistant, live.", epilog=_WATCH_EXAMPLES)
@@ -164,9 +188,12 @@ def watch(
 
 def run() -> int:
     """Does what the command line asks for; gives the exit code. An error is one line on stderr."""
+    return _exit_code(lambda: app(sys.argv[1:] or ["--help"], prog_name="langgraph-agui", standalone_mode=False))
+
+
+def _exit_code(do: Callable[[], Any]) -> int:
     try:
-        arguments = sys.argv[1:] or ["--help"]
-        return int(app(arguments, prog_name="langgraph-agui", standalone_mode=False) or 0)
+        return int(do() or 0)
     except _USAGE as error:
         return _complain(_message(error), 2)
     except Refusal as refusal:

@@ -11,7 +11,7 @@ import signal
 import socket
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 from urllib.parse import urlsplit
@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 import uvicorn
 
 from ...translator import Options
-from ..backend import Source
+from ..backend import Source, backend_of
 from ..inputs import Intake
 from ..local.backend import Local
 from ..local.channels import input_channels_of
@@ -28,7 +28,7 @@ from .checkpointers import kept_threads
 from .errors import Failure, Misuse, brief
 from .graphs import built, imported
 from .platforms import input_channels, platform_agents, reached
-from .project import project_of, read_project
+from .project import Project, project_of, read_project
 from .screen import console
 from .targets import is_url
 from .welcome import address, is_own, open_door, welcome
@@ -52,6 +52,8 @@ class Served:
     grace: float
     log_level: str
     api_key: str | None
+    debug: bool
+    """Whether clients get the texts of errors, and the log has our debug lines."""
 
 
 class _Found(NamedTuple):
@@ -65,29 +67,49 @@ class _Found(NamedTuple):
 
 async def serve_until_stopped(asked: Served) -> None:
     """Serves until a signal comes. Raises `Misuse` and `Failure` for what can't be served, before the first request."""
-    server_url = _server_of(asked)
+    platform_url(asked)
+    with listening(asked.host, asked.port) as bound:
+        await serve_on(asked, bound)
+
+
+async def serve_on(asked: Served, bound: socket.socket) -> None:
+    """As `serve_until_stopped`, on a socket that is bound."""
+    server_url = platform_url(asked)
+    set_logging(asked)
+    async with AsyncExitStack() as lifetime:
+        if server_url is None:
+            found = await _own_agents(asked, lifetime)
+        else:
+            found = await _platform_agents(asked, server_url, lifetime)
+        agents = await _agents(asked, found)
+        os.environ.pop("WEB_CONCURRENCY", None)  # for servers of several processes; this command is one
+        app = agui_app(agents, origins=asked.origins, hosts=_hosts(asked), grace=asked.grace)
+        url = address(asked.host, bound.getsockname()[1])
+        lines = welcome(url, list(agents), origins=asked.origins, threads=_threads(asked, server_url))
+        output = [*filter(None, [open_door(asked.host)]), *lines]
+
+        def end() -> None:
+            _say([f"Stopping: open streams have {asked.grace:g} seconds to end. Ctrl-C again ends them at once."])
+            app.state.closing.begin()
+
+        await _Server(_config(app, asked), lambda: _say(output), end).serve([bound])
+
+
+def set_logging(asked: Served) -> None:
+    """The log on stderr, as it was asked for."""
     logging.basicConfig(level=asked.log_level.upper(), format="%(levelname)s %(name)s: %(message)s")
-    with _listening(asked.host, asked.port) as listening:
-        async with AsyncExitStack() as lifetime:
-            if server_url is None:
-                found = await _own_agents(asked, lifetime)
-            else:
-                found = await _platform_agents(asked, server_url, lifetime)
-            agents = _agents(asked, found)
-            os.environ.pop("WEB_CONCURRENCY", None)  # for servers of several processes; this command is one
-            app = agui_app(agents, origins=asked.origins, hosts=_hosts(asked), grace=asked.grace)
-            url = address(asked.host, listening.getsockname()[1])
-            lines = welcome(url, list(agents), origins=asked.origins, threads=_threads(asked, server_url))
-            output = [*filter(None, [open_door(asked.host)]), *lines]
-
-            def end() -> None:
-                _say([f"Stopping: open streams have {asked.grace:g} seconds to end. Ctrl-C again ends them at once."])
-                app.state.closing.begin()
-
-            await _Server(_config(app, asked), lambda: _say(output), end).serve([listening])
+    if asked.debug:
+        logging.getLogger(__name__.partition(".")[0]).setLevel(logging.DEBUG)
 
 
-def _server_of(asked: Served) -> str | None:
+def project(asked: Served) -> Project:
+    """The graphs of this process that are to be served, and their folders. Nothing is imported."""
+    if asked.targets and asked.config is not None:
+        raise Misuse("serve: expected graphs, or --config, not both")
+    return project_of(asked.targets) if asked.targets else read_project(asked.config)
+
+
+def platform_url(asked: Served) -> str | None:
     """The URL of the server whose agents are served; None: they are graphs of this process."""
     urls = [each for each in asked.targets if is_url(each)]
     if not urls:
@@ -100,12 +122,10 @@ def _server_of(asked: Served) -> str | None:
 
 
 async def _own_agents(asked: Served, lifetime: AsyncExitStack) -> list[_Found]:
-    if asked.targets and asked.config is not None:
-        raise Misuse("serve: expected graphs, or --config, not both")
-    project = project_of(asked.targets) if asked.targets else read_project(asked.config)
-    project.enter()
+    named = project(asked)
+    named.enter()
     # In a thread, where a module may start an event loop of its own.
-    variables = [(each, await asyncio.to_thread(imported, project, each)) for each in project.targets]
+    variables = [(each, await asyncio.to_thread(imported, named, each)) for each in named.targets]
     threads = await lifetime.enter_async_context(kept_threads(asked.sqlite))
     found = []
     for target, variable in variables:
@@ -128,7 +148,7 @@ async def _platform_agents(asked: Served, url: str, lifetime: AsyncExitStack) ->
     return found
 
 
-def _agents(asked: Served, found: Sequence[_Found]) -> dict[str, Agent]:
+async def _agents(asked: Served, found: Sequence[_Found]) -> dict[str, Agent]:
     """The agents as they are served. A client writes those of the named channels that its agent has."""
     wanted = frozenset(asked.state)
     written = {each.name: wanted if each.channels is None else wanted & each.channels - {MESSAGES} for each in found}
@@ -139,6 +159,7 @@ def _agents(asked: Served, found: Sequence[_Found]) -> dict[str, Agent]:
             source=each.source,
             description=each.description or None,
             intake=Intake(state=written[each.name], busy=asked.busy),
+            options=replace(await backend_of(each.source).options(), error_detail="message") if asked.debug else None,
         )
         for each in found
     }
@@ -162,22 +183,22 @@ def _hosts(asked: Served) -> Sequence[str]:
 
 
 @contextmanager
-def _listening(host: str, port: int) -> Iterator[socket.socket]:
+def listening(host: str, port: int) -> Iterator[socket.socket]:
     """The socket, bound before any graph is imported: whether the port is free is known at once."""
     try:
         family, *_, where = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
-        listening = socket.socket(family, socket.SOCK_STREAM)
+        bound = socket.socket(family, socket.SOCK_STREAM)
     except OSError as error:
         raise Misuse(f"--host {host}: {brief(error)}") from error
-    with listening:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    with bound:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            listening.bind(where)
+            bound.bind(where)
         except OSError as error:
             if error.errno == errno.EADDRINUSE:
                 raise Failure(f"port {port} is in use: take another with --port, or any with --port 0") from error
             raise Failure(f"{host}:{port} can't be listened on: {brief(error)}") from error
-        yield listening
+        yield bound
 
 
 def _config(app: Any, asked: Served) -> uvicorn.Config:
