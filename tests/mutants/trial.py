@@ -98,6 +98,8 @@ def _judged(mutant: Mutant, tests: Sequence[str], tree: Path) -> Verdict:
         "-q",
         "-p",
         "no:cacheprovider",
+        "-m",
+        "not sweep",  # what `make test` and `make test-services` do not notice is not noticed
         "--timeout",
         str(_LIMIT_OF_ONE),
         *tests,

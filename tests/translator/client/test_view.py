@@ -230,6 +230,11 @@ def test_models_are_taken_as_their_wire_form() -> None:
     assert view.messages == [{"id": "m", "role": "assistant", "content": "ab"}]
 
 
+def test_fields_that_a_models_type_does_not_declare_are_dropped() -> None:
+    message = AssistantMessage.model_validate({"id": "m", "role": "assistant", "content": "a", "x": 1})
+    assert ClientView([message], {}).messages == [{"id": "m", "role": "assistant", "content": "a"}]
+
+
 def test_events_of_a_translator_are_not_checked_again() -> None:
     parts = [values(messages=conversation(50), load={"a": 1}), token(), token(), values(messages=conversation(52))]
     counts = called(replay(parts))
