@@ -17,7 +17,7 @@ from langgraph_sdk import get_client
 
 from fixtures.gated import ARGS, FIRST, FOUND, GATED, SECOND
 from tests.command import COMMAND, command, environment, interruptible, one_line, serving
-from tests.dev_server import mortal_dev_server
+from tests.dev_server import MortalServer
 from tests.gates import Gates, asked
 from tests.platform_runs import FULL
 from tests.server_process import ROOT
@@ -235,18 +235,17 @@ async def test_ctrl_c_ends_it_without_a_word(dev_server: str, thread: str, gate:
         assert await watch.process.stderr.read() == b""
 
 
-async def test_a_server_that_is_lost_is_one_line() -> None:
-    with mortal_dev_server() as server:
-        async with get_client(url=server.url) as client:
-            thread_id = (await client.threads.create())["thread_id"]
-            await client.runs.wait(thread_id, "gated_chat", input=asked("hi"))
-        async with watching(server.url, thread_id) as watch:
-            await watch.ends_a_run()
-            await server.kill()
-            assert await watch.is_over() == 1
-            assert watch.process.stderr is not None
-            [line] = (await watch.process.stderr.read()).decode().splitlines()
-            assert line.startswith(f"langgraph-agui: {server.url} can't be watched any more")
+async def test_a_server_that_is_lost_is_one_line(mortal_server: MortalServer) -> None:
+    async with get_client(url=mortal_server.url) as client:
+        thread_id = (await client.threads.create())["thread_id"]
+        await client.runs.wait(thread_id, "gated_chat", input=asked("hi"))
+    async with watching(mortal_server.url, thread_id) as watch:
+        await watch.ends_a_run()
+        await mortal_server.kill()
+        assert await watch.is_over() == 1
+        assert watch.process.stderr is not None
+        [line] = (await watch.process.stderr.read()).decode().splitlines()
+        assert line.startswith(f"langgraph-agui: {mortal_server.url} can't be watched any more")
 
 
 async def test_a_thread_in_a_file_is_watched(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from langgraph_agui.translator import ClientView, Finished, Options, Translator
 from langgraph_sdk.schema import StreamPart
 
 from fixtures.recordings import Source, as_json, recordings
+from tests.examples import examples
 from tests.random_streams import FORMS, Graph
 from tests.translator_runs import Event
 
@@ -75,7 +76,7 @@ def test_any_order_of_chunks_has_the_same_events_either_way(form: str, options: 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_random_stream_has_the_same_events_either_way(form: str) -> None:
-    for seed in range(100):
+    for seed in range(examples(100)):
         parts = Graph(Random(seed), form).run().parts
         assert events_of(parts) == long_way(parts), seed
 
