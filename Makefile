@@ -45,7 +45,7 @@ PYTEST := $(RUN) -m pytest -p tests.no_skips
 NODE_MODULES := tests/client/node_modules/.package-lock.json
 PAGES := examples/copilotkit/dist/index.html
 CHROMIUM ?= /usr/bin/chromium
-MODULES := $(sort $(wildcard translator/*.py translator/*/*.py connect/*.py connect/*/*.py))
+MODULES := $(sort $(wildcard translator/*.py translator/*/*.py connect/*.py connect/*/*.py connect/*/*/*.py))
 CHECKED := $(wildcard tests fixtures benchmarks examples)
 
 # Aegra needs a newer Python than we do; pyenv has shims on PATH for versions that are installed, but not chosen.

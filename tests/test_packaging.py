@@ -34,6 +34,7 @@ PROVIDED = {name.replace("-", "_") for name in RUNTIME} - {"ag_ui_protocol"} | {
 EXTRA = {
     "connect": {"opentelemetry"},
     "connect/serve": {"starlette", "fastapi"},
+    "connect/serve/copilotkit": {"starlette"},
     "connect/cli": {"typer", "rich", "uvicorn", "dotenv"},
 }
 """What may be imported in one folder alone: the extras `serve` and `otel` bring it, but FastAPI, which is imported

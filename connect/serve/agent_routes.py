@@ -21,7 +21,7 @@ from starlette.routing import Route
 
 from ...translator import ClientView
 from .body import checked_input, read, text_of
-from .copilotkit_endings import answers, readable
+from .copilotkit.endings import answers, readable
 from .errors import RETRY_AFTER, Refusal, json_response
 from .routing import routes, thread_of
 from .service import Service

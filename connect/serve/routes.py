@@ -20,7 +20,7 @@ from .agent_routes import AgentRoutes
 from .agents import Agents, agents_of
 from .body import read
 from .compatible import CompatibleWith
-from .copilotkit import CopilotKit, is_envelope
+from .copilotkit.routes import CopilotKit, is_envelope
 from .errors import Refusal
 from .limits import Limits
 from .routing import routes

@@ -31,9 +31,9 @@ from typing import Any
 
 from ag_ui.core import RunAgentInput
 
-from ...translator import events as agui
-from ...translator import for_client_version
-from ..encoded import Batch, Batches, EncodedEvent, to_batch
+from ....translator import events as agui
+from ....translator import for_client_version
+from ...encoded import Batch, Batches, EncodedEvent, to_batch
 
 Event = dict[str, Any]
 Connected = Callable[[], Batches]

@@ -10,7 +10,7 @@ from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 from langgraph_agui.connect.serve import Agent
-from langgraph_agui.connect.serve.capabilities import capabilities, described
+from langgraph_agui.connect.serve.copilotkit.info import capabilities, described
 from langgraph_agui.connect.testing import ScriptedChatModel
 from langgraph_agui.translator import Options
 from langgraph_sdk import get_client

@@ -28,12 +28,12 @@ from typing import Any
 from ag_ui.core import AgentCapabilities
 from langgraph.pregel import Pregel
 
-from ...translator import Options
-from ..inputs.channels import TOOLS
-from ..local.channels import input_channels_of
-from ..local.checkpointers import has_checkpointer
-from ..local.thread_state import own_tools
-from .agents import Agent
+from ....translator import Options
+from ...inputs.channels import TOOLS
+from ...local.channels import input_channels_of
+from ...local.checkpointers import has_checkpointer
+from ...local.thread_state import own_tools
+from ..agents import Agent
 
 _APPROVES = "HumanInTheLoopMiddleware."
 """How the nodes of LangChain's approval middleware begin."""

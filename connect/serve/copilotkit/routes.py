@@ -33,17 +33,17 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from ... import __version__
-from ...translator import encode
-from ...translator import events as agui
-from .agents import DEFAULT
-from .body import checked_input, read, text_of
-from .capabilities import described
-from .copilotkit_endings import answers, readable, unbegun
-from .errors import Refusal, json_response, log_refusal, refusal_of
-from .routing import routes, thread_of
-from .service import Service
-from .stream import HEADERS
+from .... import __version__
+from ....translator import encode
+from ....translator import events as agui
+from ..agents import DEFAULT
+from ..body import checked_input, read, text_of
+from ..errors import Refusal, json_response, log_refusal, refusal_of
+from ..routing import routes, thread_of
+from ..service import Service
+from ..stream import HEADERS
+from .endings import answers, readable, unbegun
+from .info import described
 
 _SUGGESTS: Final = "copilotkitSuggest"
 _KEPT_OUT = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND)
