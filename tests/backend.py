@@ -56,13 +56,16 @@ def on(backend: Backend, rows: Mapping[str, _Row], *, aegra: Mapping[str, str]) 
 
 def is_left_out(item: pytest.Item) -> bool:
     """Whether a test is marked as not to be collected on the backend that it would run on."""
-    callspec = getattr(item, "callspec", None)
-    backend = callspec.params.get("backend") if callspec is not None else None
+    backend = _backend_of(item)
     return any(backend in mark.kwargs for mark in item.iter_markers("not_on"))
 
 
 def needs_services(item: pytest.Item) -> bool:
     """Whether a test runs on Aegra, or kills its server."""
-    callspec = getattr(item, "callspec", None)
-    on_aegra = callspec is not None and callspec.params.get("backend") == "aegra"
-    return on_aegra or "mortal_server" in getattr(item, "fixturenames", ())
+    return _backend_of(item) == "aegra" or "mortal_server" in getattr(item, "fixturenames", ())
+
+
+def _backend_of(item: pytest.Item) -> Any:
+    """The backend that a test runs on, by the fixture `backend` or `place`."""
+    params = getattr(getattr(item, "callspec", None), "params", {})
+    return params.get("backend") or params.get("place")

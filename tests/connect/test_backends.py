@@ -35,7 +35,7 @@ from langgraph_sdk import get_client
 
 from fixtures.gated import FIRST, GATED, SECOND
 from tests.agui_client import VERSIONS, AguiClient, protocol
-from tests.backend import BACKENDS
+from tests.backend import BACKENDS, not_on
 from tests.gates import Gates
 from tests.guests import Guest, Guests, played
 
@@ -50,14 +50,14 @@ class Place:
     gate: Gates
     tasks: list[asyncio.Task[None]] = field(default_factory=list)
 
-    def client(self, graph: str, thread_id: str, run_id: str = "run-1", **given: Any) -> Guest:
-        """A client that runs this graph on a thread, in a task of its own."""
+    def client(self, graph: str, thread_id: str, run_id: str = "run-1", intake: Any = None, **given: Any) -> Guest:
+        """A client that runs this graph on a thread, in a task of its own. `intake`: choices of the owner."""
         messages = [{"id": f"user-{run_id}", "role": "user", "content": ASKED}]
         wire: dict[str, Any] = {"threadId": thread_id, "runId": run_id, "messages": messages, "state": {}, "tools": []}
         wire |= {"context": [], "forwardedProps": {}, "protocolVersion": protocol(VERSIONS[0]), **given}
         guest = Guest(VERSIONS[0], ClientView(wire["messages"], {}, version=protocol(VERSIONS[0])))
-        intake = Intake(config=self.gate.config())
-        stream = run(self.source_of(graph), RunAgentInput.model_validate(wire), intake=intake)
+        choices = Intake(config=self.gate.config(), **(intake or {}))
+        stream = run(self.source_of(graph), RunAgentInput.model_validate(wire), intake=choices)
         self.tasks.append(asyncio.create_task(self._heard(guest, stream)))
         return guest
 
@@ -65,6 +65,19 @@ class Place:
         """A thread on which this graph has run, and the client that has run it."""
         thread_id = thread_id or str(uuid4())
         return thread_id, await self.client(graph, thread_id, **given).over()
+
+    async def held(self, **intake: Any) -> tuple[str, Guest]:
+        """A thread whose run waits in its second message, and the client that has started it."""
+        self.gate.hold("second 2")
+        thread_id = str(uuid4())
+        runner = self.client("gated_chat", thread_id, intake=intake)
+        await self.gate.reached("second 2")
+        return thread_id, runner
+
+    async def leave(self) -> None:
+        """The newest client goes away."""
+        self.tasks[-1].cancel()
+        await asyncio.gather(self.tasks[-1], return_exceptions=True)
 
     @staticmethod
     async def _heard(guest: Guest, stream: Any) -> None:
@@ -87,10 +100,7 @@ async def served(url: str) -> AsyncIterator[Callable[[str], Any]]:
         yield lambda graph: Platform(client, graph)
 
 
-PLACES = ["local", *(pytest.param(name, marks=pytest.mark.services) if name == "aegra" else name for name in BACKENDS)]
-
-
-@pytest.fixture(params=PLACES)
+@pytest.fixture(params=["local", *BACKENDS])
 async def place(request: pytest.FixtureRequest, gate: Gates) -> AsyncIterator[Place]:
     url = None if request.param == "local" else request.getfixturevalue(f"{request.param}_server")
     async with AsyncExitStack() as stack:
@@ -152,18 +162,70 @@ async def test_a_thread_that_waits_is_answered(place: Place) -> None:
     assert texts(done.view.messages) == texts(answered.view.messages) == [ASKED, FIRST, "really: yes", SECOND]
 
 
-async def test_a_run_is_cancelled(place: Place) -> None:
-    source, thread_id = place.source_of("gated_chat"), str(uuid4())
-    place.gate.hold("second 2")
-    runner = place.client("gated_chat", thread_id)
-    await place.gate.reached("second 2")
-    assert await cancel(source, thread_id) == "stopped"
+@pytest.mark.parametrize("run_id", [None, "run-1"])
+async def test_a_run_is_cancelled(place: Place, run_id: str | None) -> None:
+    source = place.source_of("gated_chat")
+    thread_id, runner = await place.held()
+    with pytest.raises(RunNotFoundError, match="other"):
+        await cancel(source, thread_id, "other")
+    assert await cancel(source, thread_id, run_id) == "stopped"
     assert (await runner.over()).end == "cancelled"
     after = await thread(source, thread_id)
     assert after is not None
     assert (after.status, texts(after.view.messages)) == ("idle", [ASKED, FIRST])
     with pytest.raises(RunNotFoundError):
         await cancel(source, thread_id)
+
+
+async def test_a_second_input_is_refused_and_the_same_one_gets_the_run(place: Place) -> None:
+    thread_id, runner = await place.held()
+    _, second = await place.ran("gated_chat", thread_id, run_id="run-2")
+    assert (second.kinds, second.end) == (["RUN_ERROR"], "conflict")
+    again = place.client("gated_chat", thread_id)
+    await again.sees(FIRST)
+    place.gate.open("*")
+    ended = [await runner.over(), await again.over()]
+    assert [(each.run_ids, each.end, each.texts) for each in ended] == 2 * [(["run-1"], "success", [FIRST, SECOND])]
+    assert place.gate.passed.count("first 0") == 1
+
+
+@not_on(aegra="lets the runs of a thread run at once")
+async def test_two_equal_inputs_at_once_are_one_run(place: Place) -> None:
+    thread_id = str(uuid4())
+    both = [place.client("gated_chat", thread_id) for _ in range(2)]
+    assert [(await each.over()).end for each in both] == ["success", "success"]
+    assert place.gate.passed.count("first 0") == 1
+
+
+async def test_a_queued_input_runs_after_the_run_before(place: Place) -> None:
+    thread_id, runner = await place.held()
+    queued = place.client("gated_chat", thread_id, run_id="run-2", intake={"busy": "queue"})
+    place.gate.open("*")
+    assert [(await each.over()).end for each in (runner, queued)] == ["success", "success"]
+    found = await thread(place.source_of("gated_chat"), thread_id)
+    assert found is not None
+    assert texts(found.view.messages) == 2 * [ASKED, FIRST, SECOND]
+
+
+async def test_an_input_may_take_the_place_of_a_run(place: Place) -> None:
+    thread_id, runner = await place.held()
+    other = place.client("gated_chat", thread_id, run_id="run-2", intake={"busy": "cancel"})
+    assert (await runner.over()).end == "cancelled"
+    place.gate.open("*")
+    assert (await other.over()).end == "success"
+
+
+@pytest.mark.parametrize(("on_disconnect", "end"), [("continue", "success"), ("cancel", "cancelled")])
+async def test_a_run_continues_without_its_reader_or_ends_as_its_owner_says(
+    place: Place, on_disconnect: str, end: str
+) -> None:
+    thread_id, _ = await place.held(on_disconnect=on_disconnect)
+    await place.leave()
+    if on_disconnect == "cancel":
+        await place.gate.left("second 2")
+    place.gate.open("*")
+    async with Guests(place.source_of("gated_chat")) as guests:
+        assert (await guests.connect(thread_id).over()).end == end
 
 
 async def test_a_watch_emits_the_runs_that_come(place: Place) -> None:
@@ -181,7 +243,10 @@ async def test_only_the_channels_of_the_output_schema_are_visible(place: Place) 
     assert options.state_include == frozenset({"messages", "shown"})
     thread_id, _ = await place.ran("gated_narrow")
     found = await thread(place.source_of("gated_narrow"), thread_id)
+    async with Guests(place.source_of("gated_narrow")) as guests:
+        guest = await guests.connect(thread_id, options=None).over()
     assert found is not None
+    assert guest.view.state == found.view.state
     assert found.view.state == {"shown": "for all to see"}
 
 

@@ -72,11 +72,6 @@ def _end(listener: Listener) -> Any:
 # --- threads on which nothing runs ------------------------------------------------------------------------------------
 
 
-async def test_an_unknown_thread_is_an_empty_stream() -> None:
-    async with Runs() as runs:
-        assert (await connected(Local(quick(InMemorySaver()), runs=runs))).events == []
-
-
 async def test_a_thread_is_told_as_its_last_run() -> None:
     graph = quick(InMemorySaver())
     async with Runs() as runs:

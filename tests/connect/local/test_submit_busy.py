@@ -62,42 +62,6 @@ async def held_up() -> AsyncIterator[tuple[Local, Pause, Asker]]:
         await first.leave()
 
 
-async def test_a_second_run_is_refused() -> None:
-    async with held_up() as (source, _, _):
-        second = Asker(source, asked("again", "second"))
-        await second.task
-        assert [(event["type"], event["code"]) for event in second.events] == [("RUN_ERROR", "conflict")]
-
-
-async def test_the_same_request_that_comes_again_is_told_the_run() -> None:
-    async with held_up() as (source, point, first):
-        again = Asker(source, asked("hello", "first"))
-        await until(lambda: "TEXT_MESSAGE_START" in again.kinds)
-        point.open.set()
-        await asyncio.gather(first.task, again.task)
-        assert (await said(source.graph), again.kinds[-1]) == (["hello", WORDS], "RUN_FINISHED")
-
-
-async def test_two_equal_requests_at_once_are_one_run() -> None:
-    point = Pause()
-    point.open.set()
-    async with Runs() as runs:
-        source = Local(speaking(point, InMemorySaver(), WORDS), runs=runs)
-        both = [Asker(source, asked("hello", "first")) for _ in range(2)]
-        await asyncio.gather(*(each.task for each in both))
-        assert (await said(source.graph), [each.kinds[-1] for each in both]) == (["hello", WORDS], ["RUN_FINISHED"] * 2)
-
-
-async def test_a_queued_run_comes_after_the_one_before() -> None:
-    async with held_up() as (source, point, _):
-        second = Asker(source, asked("again", "second"), Intake(busy="queue"))
-        await turns()
-        assert second.kinds == []
-        point.open.set()
-        await second.task
-        assert await said(source.graph) == ["hello", WORDS, "again", WORDS]
-
-
 async def test_queued_runs_come_one_after_the_other() -> None:
     async with held_up() as (source, point, _):
         queued = [Asker(source, asked(name, name), Intake(busy="queue")) for name in ("second", "third")]
@@ -129,19 +93,6 @@ async def test_a_queued_run_is_given_up_with_its_reader_if_the_owner_says_so() -
         await first.task
         await turns(20)
         assert (source.runs.run_on(source.key("t")), await said(source.graph)) == (None, ["hello", WORDS])
-
-
-async def test_a_run_may_take_the_others_place() -> None:
-    async with held_up() as (source, point, first):
-        second = Asker(source, asked("instead", "second"), Intake(busy="cancel"))
-        await first.task
-        point.open.set()
-        await second.task
-        assert (first.events[-1].get("code"), second.kinds[-1], (await said(source.graph))[-2:]) == (
-            "cancelled",
-            "RUN_FINISHED",
-            ["instead", WORDS],
-        )
 
 
 async def test_a_queued_run_ends_with_its_registry() -> None:
@@ -218,24 +169,3 @@ async def test_what_a_message_fails_in_that_came_with_an_answer_is_logged_and_to
     assert second.kinds[-2:] == ["RUN_FINISHED", "RUN_ERROR"]
     assert second.events[-1]["code"] == "internal_error"
     assert "agent 'chat', thread 't', run 'second'" in caplog.text
-
-
-async def test_a_run_goes_on_without_its_reader() -> None:
-    async with held_up() as (source, point, first):
-        await first.leave()
-        going = source.runs.run_on(source.key("t"))
-        assert going is not None
-        point.open.set()
-        assert await going.wait() == "finished"
-
-
-async def test_a_run_ends_with_its_last_reader_if_the_owner_says_so() -> None:
-    point = Pause()
-    async with Runs() as runs:
-        source = Local(speaking(point, InMemorySaver(), WORDS), runs=runs)
-        asker = Asker(source, asked("hello", "first"), Intake(on_disconnect="cancel"))
-        await point.reached.wait()
-        going = source.runs.run_on(source.key("t"))
-        assert going is not None
-        await asker.leave()
-        assert await going.wait() == "cancelled"

@@ -192,10 +192,6 @@ async def test_a_client_that_comes_back_with_its_view_is_told_only_how_the_run_e
 # --- threads that never held anything ---------------------------------------------------------------------------------
 
 
-async def test_an_unknown_thread_is_an_empty_stream(backend: Backend) -> None:
-    assert (await told(backend, UNKNOWN)).events == []
-
-
 async def test_a_thread_on_which_nothing_ever_ran_is_an_empty_stream(backend: Backend) -> None:
     async with backend.client() as client:
         thread_id = (await client.threads.create())["thread_id"]
@@ -257,13 +253,6 @@ async def test_a_run_that_failed_says_why(backend: Backend, threads: dict[str, S
 
 
 # --- what is shown, and of which run ----------------------------------------------------------------------------------
-
-
-async def test_without_options_the_channels_of_the_output_schema_are_shown(backend: Backend) -> None:
-    async with gates() as gate, backend.client() as client:
-        run = await ran("gated_narrow")(client, gate)
-    narrow = await told(backend, run.thread_id, options=None)
-    assert (narrow.view.state["shown"], narrow.view.state.get("hidden")) == ("for all to see", None)
 
 
 async def test_without_options_and_runs_those_of_the_threads_graph_are_shown(backend: Backend) -> None:

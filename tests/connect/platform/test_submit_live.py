@@ -66,42 +66,6 @@ async def test_a_run_that_failed_is_tried_again_where_it_failed(here: Room) -> N
 # --- a second input ---------------------------------------------------------------------------------------------------
 
 
-async def test_a_second_run_is_refused(here: Room) -> None:
-    refused = await second(here, await held(here)).over()
-    assert (refused.kinds, refused.end) == (["RUN_ERROR"], "conflict")
-
-
-async def test_the_same_request_that_comes_again_is_told_the_run(here: Room) -> None:
-    first = await held(here)
-    again = here.asks("gated_chat", first.given)
-    await again.sees(FIRST)
-    here.gate.open("*")
-    await asyncio.gather(first.over(), again.over())
-    assert (again.run_ids, again.end, again.texts) == (["first"], "success", BOTH)
-    assert await here.statuses(first.thread_id) == ["success"]
-
-
-@not_on(aegra="lets the runs of a thread run at once")
-async def test_two_equal_requests_at_once_are_one_run(here: Room) -> None:
-    given = asking("hello", "first")
-    both = [here.asks("gated_chat", given) for _ in range(2)]
-    await asyncio.gather(*(each.over() for each in both))
-    assert ([each.end for each in both], await here.statuses(given.thread_id)) == (["success"] * 2, ["success"])
-
-
-async def test_a_queued_run_comes_after_the_one_before(here: Room) -> None:
-    first = await held(here)
-    queued = second(here, first, busy="queue")
-    here.gate.hold("b first 2")
-    here.gate.open("a *")
-    await first.over()
-    await queued.sees("One two ")
-    here.gate.open("*")
-    await queued.over()
-    assert (queued.end, queued.run_ids) == ("success", ["second"])
-    assert await here.said(first.thread_id) == ["hello", *BOTH, "again", *BOTH]
-
-
 async def test_a_queued_run_is_waited_for_with_heartbeats(here: Room) -> None:
     first = await held(here)
     given = asking("again", "second", thread_id=first.thread_id)
@@ -125,55 +89,16 @@ async def test_a_queued_run_happens_though_nobody_reads_any_more(here: Room) -> 
     assert await here.statuses(first.thread_id) == ["success", "running"]
 
 
-async def test_a_run_may_take_the_others_place(here: Room) -> None:
-    first = await held(here)
-    instead = second(here, first, busy="cancel")
-    await asyncio.gather(first.over(), instead.over())
-    said = await here.said(first.thread_id)
-    assert (first.end, instead.end, said[-3:]) == ("cancelled", "success", ["again", *BOTH])
-
-
 # --- clients that go away ---------------------------------------------------------------------------------------------
 
 
-async def test_a_run_goes_on_without_its_reader(here: Room) -> None:
-    first = await held(here)
-    await first.leave()
-    here.gate.hold("a second over")
-    here.gate.open("a second 2")
-    await here.gate.reached("a second over")
-    assert await here.statuses(first.thread_id) == ["running"]
-
-
-async def test_a_run_ends_with_its_reader_if_the_owner_says_so(here: Room) -> None:
-    first = await held(here, on_disconnect="cancel")
-    await first.told("TEXT_MESSAGE_START")
-    await first.leave()
-    await here.gate.left("a second 2")
-    assert "a second 3" not in here.gate.passed
-
-
 # --- ids --------------------------------------------------------------------------------------------------------------
-
-
-async def test_a_run_is_stopped_by_the_id_that_its_client_knows(here: Room) -> None:
-    first = await held(here)
-    await cancel(here.client, first.thread_id, "first")
-    await first.over()
-    assert (first.end, await here.statuses(first.thread_id)) == ("cancelled", ["interrupted"])
 
 
 async def test_a_run_is_stopped_by_the_id_that_the_platform_has(here: Room) -> None:
     first = await held(here)
     await cancel(here.client, first.thread_id, (await here.client.runs.list(first.thread_id))[0]["run_id"])
     assert (await first.over()).end == "cancelled"
-
-
-@pytest.mark.parametrize("run_id", ["another", "01a1fe8c-9f5d-7539-99cb-180ede79c4ed"])
-async def test_by_an_id_that_no_run_has_nothing_is_stopped(here: Room, run_id: str) -> None:
-    first = await held(here)
-    with pytest.raises(LookupError):
-        await cancel(here.client, first.thread_id, run_id)
 
 
 @pytest.mark.parametrize("run_id", [None, "first"])
