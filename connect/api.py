@@ -71,8 +71,8 @@ def run(
     can't be reached.
 
     Errors of the run and of the platform are emitted as `RUN_ERROR`. Raises at once: `TypeError` for arguments of
-    another type, and `ValueError` for JSON that is no input, and for an intake that names channels which the graph's
-    input does not have.
+    another type, `ValueError` for JSON that is no input, and for an intake that names channels which the graph's input
+    does not have, `InvalidInputError` for an input whose last message has nothing known in it.
     Closing the iterator stops no run, unless the intake says so (`on_disconnect`).
     """
     batches, version, place = _checked_run(source, input, options, intake, retry)

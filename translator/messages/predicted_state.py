@@ -2,8 +2,8 @@
 
 Rules:
 
-1. What is predicted comes from the options and from the `predict_state` metadata of a model call, as in
-   `ag-ui-langgraph`.
+1. What is predicted comes from the options and from the metadata of a model call: `predict_state`, as in
+   `ag-ui-langgraph`, and CopilotKit's key for the same (`copilotkit_customize_config` sets it).
 2. Before a predicted call starts, the custom event `PredictState` names the predictions, once per call: CopilotKit's
    client then predicts by itself from the arguments.
 3. The value so far is emitted as `STATE_DELTA` each time the arguments have grown by a half, and once when they are
@@ -27,6 +27,7 @@ from ..wire import events
 from ..wire.events import Event
 from .tool_calls import ToolCall
 
+_KEYS: Final = ("predict_state", "copilotkit:emit-intermediate-state")
 _PREDICTION: Final = TypeAdapter(Prediction)
 _FIRST: Final = 16
 _GROWTH: Final = 1.5
@@ -54,8 +55,8 @@ class Predictions:
 
     def begin(self, metadata: Mapping[str, Any]) -> None:
         """A model call began: its metadata may ask for predictions."""
-        asked = metadata.get("predict_state")
-        for item in asked if isinstance(asked, list | tuple) else ():
+        given = [metadata.get(key) for key in _KEYS]
+        for item in (item for items in given if isinstance(items, list | tuple) for item in items):
             try:
                 found = _PREDICTION.validate_python(item)
             except Exception:  # not a prediction: whatever stands in a call's metadata must not end a stream

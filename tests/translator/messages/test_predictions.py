@@ -115,9 +115,10 @@ def test_another_tool_predicts_nothing() -> None:
     assert "document" not in run.view.state
 
 
-def test_a_calls_metadata_may_ask_for_predictions() -> None:
+@pytest.mark.parametrize("key", ["predict_state", "copilotkit:emit-intermediate-state"])
+def test_a_calls_metadata_may_ask_for_predictions(key: str) -> None:
     asked = [{"state_key": "document", "tool": "write_document", "tool_argument": "document"}]
-    run = _run(_call(_ARGS, metadata={"predict_state": asked}))
+    run = _run(_call(_ARGS, metadata={key: asked}))
     assert "document" in run.view.state
 
 
