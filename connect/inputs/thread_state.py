@@ -13,7 +13,18 @@ from ..thread_info import ThreadStatus
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThreadState:
-    """A thread at one moment."""
+    """A thread at one moment: what `thread` gives, and what the plan of an input depends on.
+
+    - `status`: `running`, `waiting`, `failed` or `idle`; see `ThreadInfo`.
+    - `view`: what a client has that connects now: `view.messages` and `view.state`. Only `thread` gives it.
+    - `interrupts`: what waits for an answer: LangGraph's interrupts, or their JSON from a platform.
+    - `is_stopped`: whether it waits at a static breakpoint.
+    - `run_id`: the id of its last or active run, as clients know it.
+    - `checkpoint_id`: its newest checkpoint; None while it is running.
+    - `messages`, `values`: its conversation and its channels as the graph keeps them.
+
+    The other fields are for plans.
+    """
 
     messages: Sequence[Any] = ()
     """Its conversation: LangChain messages, or their JSON."""

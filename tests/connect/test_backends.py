@@ -21,7 +21,9 @@ from langgraph_agui.connect import (
     Platform,
     RunConflictError,
     RunNotFoundError,
+    Runs,
     ThreadNotFoundError,
+    ThreadPage,
     cancel,
     connect,
     run,
@@ -354,8 +356,28 @@ async def test_threads_of_a_checkpointer_are_listed_across_its_pages() -> None:
             listed = await mine.for_user(user, {"user": user}).threads.search()
             assert [each.thread_id for each in listed.threads] == ids
         assert [each.thread_id for each in (await threads(mine).search(metadata={"user": "ann"})).threads] == ["t2"]
+        nested = Local(GATED["gated_asking_inside"](saver), agent="mine")  # its subgraph has checkpoints too
+        async for _ in run(nested, {**_wire("sub"), "messages": [message]}):
+            pass
+        page = await threads(nested).search(limit=2)
+        assert [(each.thread_id, each.status) for each in page.threads] == [("sub", "waiting"), (wanted[0], "idle")]
         await graph.aupdate_state({"configurable": {"thread_id": "t1"}}, {"notes": ["written"]})
         assert [each.thread_id for each in (await threads(mine).search(limit=1)).threads] == ["t1"]
+
+
+async def test_threads_without_a_checkpointer_are_known_while_their_run_is() -> None:
+    async with Runs() as runs:
+        source = Local(GATED["gated_raising"](None), runs=runs)
+        async for _ in run(source, {**_wire("t"), "messages": [{"id": "u", "role": "user", "content": ASKED}]}):
+            pass
+        found, listed = await thread(source, "t"), threads(source)
+        assert found is not None
+        assert (found.status, texts(found.view.messages)) == ("failed", [ASKED, FIRST, SECOND])
+        assert [await thread(source, "other"), await listed.get("t"), await listed.search()] == [
+            None,
+            None,
+            ThreadPage([]),
+        ]
 
 
 def _wire(thread_id: str) -> dict[str, Any]:

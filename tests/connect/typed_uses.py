@@ -8,7 +8,22 @@ from ag_ui.core import CustomEvent, Event, RunAgentInput, TextMessageContentEven
 from langgraph.graph import MessagesState, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.pregel.remote import RemoteGraph
-from langgraph_agui.connect import Local, Platform, Source, cancel, connect, connect_sse, run, run_sse, watch, watch_sse
+from langgraph_agui.connect import (
+    Local,
+    Platform,
+    Source,
+    ThreadPage,
+    ThreadState,
+    cancel,
+    connect,
+    connect_sse,
+    run,
+    run_sse,
+    thread,
+    threads,
+    watch,
+    watch_sse,
+)
 from langgraph_agui.translator import ClientView, Options
 from langgraph_sdk.client import LangGraphClient, SyncLangGraphClient
 
@@ -26,6 +41,8 @@ async def right(graph: Graph, remote: RemoteGraph, client: LangGraphClient, give
         assert_type(run(source, given), AsyncGenerator[Event, None])
         assert_type(run_sse(source, {"threadId": "t", "runId": "r"}), AsyncGenerator[bytes, None])
         await cancel(source, "t", "r")
+        assert_type(await thread(source, "t"), ThreadState | None)
+        assert_type(await threads(source).search(status="waiting"), ThreadPage)
     async for event in run(graph, given):
         if isinstance(event, TextMessageContentEvent):
             assert_type(event.delta, str)
