@@ -45,7 +45,7 @@ class AgentRoutes:
         return found
 
     async def run(self, request: Request, name: str, found: object) -> Response:
-        """Starts the run that a body asks for."""
+        """Starts the run of an input."""
         given = await checked_input(found, self._service.limits, name)
         ends = partial(readable, given=given) if answers(given) else None
         return await self._service.run(request, name, given, adapt=ends)

@@ -114,7 +114,7 @@ def _root(service: Service) -> list[Route]:
     copilotkit, agent_routes = CopilotKit(service), AgentRoutes(service)
 
     async def root(request: Request) -> Response:
-        """Run the only agent, or do what CopilotKit's envelope asks for."""
+        """Run the only agent, or do what CopilotKit's envelope requests."""
         found = await read(request, service.bodies)
         if is_envelope(found):
             return await copilotkit.opened(request, found)

@@ -44,7 +44,7 @@ _log = logging.getLogger(__name__)
 
 
 class Service:
-    """The agents of one app, and its doors. `app.state.service` is the app's."""
+    """The agents of one app, and what is done with them. `app.state.service` is the app's."""
 
     def __init__(
         self,
@@ -127,8 +127,8 @@ class Service:
         adapt: Adapt | None = None,
         is_direct: bool = False,
     ) -> Response:
-        """Starts the run of an input, and streams it. A run that has started continues when its client leaves, as the
-        agent's intake says; one that leaves before that has asked all the same. `is_direct`: the client is known to
+        """Starts the run of an input, and streams it. It continues when its client leaves, as the agent's
+        intake says, also if that is before it has started. `is_direct`: the client is known to
         read the stream itself."""
         agent, source = await self.admit(request, "run", name, given.thread_id, given.run_id)
         checked_run_id(given.run_id, in_url=source.ids_in_url)

@@ -21,7 +21,7 @@ from .errors import CLOSE, Refusal
 
 Action = Literal["read", "run", "stop", "list"]
 """What a request does. `read`: connects to a thread, or watches it. `run`: sends an input; the answer streams the
-thread's run. `stop`: stops a run. `list`: asks which agents there are (`/info`); no thread is named then."""
+thread's run. `stop`: stops a run. `list`: requests the agents (`/info`); no thread is named then."""
 
 Authenticate = Callable[[Request], Any | Awaitable[Any]]
 """The user of a request, from its headers. None and False are answered with 401; anything else is kept as

@@ -49,7 +49,7 @@ def answers(given: RunAgentInput) -> bool:
 
 
 async def readable(batches: Batches, connected: Connected, given: RunAgentInput) -> Batches:
-    """A run's batches, with ends that the client that asked for it can go on from. `connected`: called after a bad
+    """A run's batches, with ends that its client can continue after. `connected`: called after a bad
     end."""
     if given.protocol_version is not None:
         mended = batches

@@ -1,4 +1,4 @@
-"""What CopilotKit's client asks for, so that a page needs no Node runtime between itself and the graphs.
+"""What CopilotKit's client requests, so that a page needs no Node runtime between itself and the graphs.
 
     GET /info                         the agents, and what each can do
     POST /agent/{agent}/run           a RunAgentInput, and the run as an event stream
@@ -10,14 +10,14 @@ Here: what of a request is what. Never here: what is done with it (`service`), a
 
 As its client of 1.74 was watched doing it:
 
-- A page that names no agent asks for `default`: that is also the name of an agent that is served alone.
+- A page that names no agent requests `default`: that is also the name of an agent that is served alone.
 - Pages connect once or twice when they are loaded, and let go of the first. What failed before is emitted as a custom
   event: the client shows every `RUN_ERROR` as if it had happened now.
 - A page connects with what it shows, or with a part of it (`messageFilter`), so it gets all that the thread has.
-- An answer to an interrupt comes under the run id of the run that asked. Run ids may come again.
+- An answer to an interrupt comes under the run id of the interrupted run. Run ids may come again.
 - A page that was loaded in the middle of a run stops it without knowing its id; on a platform no page knows it. So
   what is stopped is what runs on the thread.
-- To make suggestions (`useConfigureSuggestions`) it asks for a run of a new thread, in which the model is to call a
+- To make suggestions (`useConfigureSuggestions`) it starts a run on a new thread, in which the model is to call a
   tool of its own. Graphs choose their tools themselves, would do what they always do, and leave a thread each time.
   So such a run ends at once, and nothing is run; suggestions that a page itself gives need none.
 """
@@ -66,7 +66,7 @@ class CopilotKit:
         return found
 
     async def opened(self, request: Request, envelope: dict[str, Any]) -> Response:
-        """What an envelope asks for. Raises `Refusal` for one that asks for nothing there is."""
+        """What an envelope requests. Raises `Refusal` for an unknown method."""
         method, params, body = envelope["method"], envelope.get("params"), envelope.get("body")
         if method == "info":
             return await self._described(request)
@@ -110,8 +110,8 @@ class CopilotKit:
         info = {"version": __version__, "mode": "sse", "agents": agents}
         return json_response({**info, "audioFileTranscriptionEnabled": False, "telemetryDisabled": True})
 
-    async def _started(self, request: Request, asked: str, body: Any) -> Response:
-        name = self._named(asked)
+    async def _started(self, request: Request, wanted: str, body: Any) -> Response:
+        name = self._named(wanted)
         given = await checked_input(body, self._service.limits, name)
         if _is_suggestion(given):
             await self._service.admit(request, "run", name, given.thread_id)
@@ -135,8 +135,8 @@ class CopilotKit:
             refuses=False,
         )
 
-    async def _connected(self, request: Request, asked: str, body: Any) -> Response:
-        name = self._named(asked)
+    async def _connected(self, request: Request, wanted: str, body: Any) -> Response:
+        name = self._named(wanted)
         given = await checked_input(body, self._service.limits, name, is_run=False)
         ends = partial(readable, given=given)
         version = given.protocol_version
@@ -144,13 +144,13 @@ class CopilotKit:
             request, name, given.thread_id, version=version, past_errors="custom", adapt=ends
         )
 
-    async def _stopped(self, request: Request, asked: str, thread_id: str) -> Response:
-        return await self._service.stop(request, self._named(asked), thread_id)
+    async def _stopped(self, request: Request, wanted: str, thread_id: str) -> Response:
+        return await self._service.stop(request, self._named(wanted), thread_id)
 
-    def _named(self, asked: str) -> str:
-        """The name of the agent that a page asks for; raises `Refusal` if there is none."""
+    def _named(self, wanted: str) -> str:
+        """The name of the agent that a page requests; raises `Refusal` if there is none."""
         only = self._service.only
-        name = only if asked == DEFAULT and only is not None else asked
+        name = only if wanted == DEFAULT and only is not None else wanted
         self._service.agent(name)
         return name
 
