@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 STREAM_MODES: Final[list[StreamMode]] = ["messages", "updates", "values", "custom"]
 """What to ask a local graph for: `graph.astream(..., stream_mode=STREAM_MODES)`. A list, for LangGraph loses the names
-of the modes when it is given a tuple."""
+of the modes when it is given a tuple. With `"tasks"` added, a step begins when its node does."""
 
 PLATFORM_STREAM_MODES: Final[list[PlatformStreamMode]] = ["messages-tuple", "updates", "values", "custom"]
 """What to ask LangGraph Platform for: `client.runs.stream(..., stream_mode=PLATFORM_STREAM_MODES)`."""
