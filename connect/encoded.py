@@ -63,3 +63,8 @@ Batches = AsyncGenerator[Batch, None]
 def to_batch(events: Iterable[Event]) -> Batch:
     """Events that are ready together."""
     return [EncodedEvent(event) for event in events]
+
+
+async def one_batch(events: Iterable[Event]) -> Batches:
+    """A stream of these events, which are ready together."""
+    yield to_batch(events)

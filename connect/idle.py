@@ -6,19 +6,17 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any
 
 from ag_ui.core import RunAgentInput
 
 from ..translator import Cancelled, ClientView, Finished, Options, Translator
 from ..translator import events as agui
+from .encoded import Event
 from .inputs.plan import Nothing, Wait
 from .inputs.resume import id_of
 from .inputs.thread_state import ThreadState
 from .readers import Reader, catch_up_events
 from .run_outcome import PAST_ERROR, PastErrors, RunOutcome, Subgraph
-
-Event = dict[str, Any]
 
 _log = logging.getLogger(__name__)
 

@@ -27,13 +27,11 @@ from .feed import Feed
 from .history import history
 from .outcome import ended, needs_stops, outcome_without_checkpoint
 from .run import CANCEL_WAIT
-from .runs import agent_of
+from .runs import Graph, agent_of
 from .source import GraphSource
 
 NOT_FOUND = "not_found"
 """The code for a run that was asked for and is neither active nor the thread's last."""
-
-Graph = Pregel[Any, Any, Any, Any]
 
 
 async def attach_local(

@@ -20,13 +20,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
-from typing import Any
 
 from ...translator import ClientView, OpenItems
-from ..encoded import Batch, EncodedEvent, to_batch
+from ..encoded import Batch, EncodedEvent, Event, to_batch
 from ..readers import Offset, Reader
-
-Event = dict[str, Any]
 
 MOST = 2_000
 """Events that are kept for readers that are behind."""

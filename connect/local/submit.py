@@ -29,7 +29,7 @@ from langgraph.types import Command
 from ...translator import ClientView, Options
 from ...translator import events as agui
 from ..access import user_config
-from ..encoded import Batches, to_batch
+from ..encoded import Batches, one_batch
 from ..errors import (
     SHUTDOWN,
     QueueFullError,
@@ -167,7 +167,7 @@ class _Submission:
                 return await self._following()._when_free()
             wanted = Nothing()
         if isinstance(wanted, Wait):
-            return _once(*waiting_events(self._given, wanted, read.thread, self._options, self._reader))
+            return one_batch(waiting_events(self._given, wanted, read.thread, self._options, self._reader))
         if isinstance(wanted, Nothing):
             log_late(wanted, self._place)
             ended = read.ended
@@ -176,7 +176,7 @@ class _Submission:
                     values = await with_replaced(ended.values, self._options, history(self._graph, self._config))
                     ended = replace(ended, values=values)
             events = unchanged_events(self._given, ended, self._options, self._reader, self._asking.past_errors)
-            return _once(*events)
+            return one_batch(events)
         run = await self._start(wanted, read)
         if isinstance(wanted, Resume | GoOn) and wanted.more:
             return self._both_batches(run, self._owned(self._when_ended(run)))
@@ -272,9 +272,9 @@ class _Submission:
                 if self._intake.on_disconnect == "cancel":
                     begun.cancel()
                 raise
-            queued = _once(agui.run_error(_NOT_RUN, SHUTDOWN))
+            queued = one_batch([agui.run_error(_NOT_RUN, SHUTDOWN)])
         except Exception as error:
-            queued = _once(failed(error, self._options).copy())
+            queued = one_batch([failed(error, self._options).copy()])
         if queued is not None:
             async with aclosing(queued) as batches:
                 async for batch in batches:
@@ -297,7 +297,3 @@ def _input(wanted: Plan, goes_in: GraphInput) -> Any:
 
 def _free(run_id: str, last: str | None) -> str:
     return f"{run_id[:LONGEST]}-2" if run_id == last else run_id
-
-
-async def _once(*events: dict[str, Any]) -> Batches:
-    yield to_batch(events)

@@ -24,7 +24,7 @@ from typing import Any
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from ...translator import Failed, Finished, Options, Translator
-from ..encoded import Batches, to_batch
+from ..encoded import Batches, Event, to_batch
 from ..errors import UnreadableError, failed, log_context
 from ..idle import end_events, idle_events
 from ..readers import Reader, direct_options
@@ -35,8 +35,6 @@ from .connect import found, outcome_at
 from .outcome import UNFINISHED
 from .runs import agent_of
 from .source import GraphSource
-
-Event = dict[str, Any]
 
 _log = logging.getLogger(__name__)
 

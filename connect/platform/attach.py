@@ -26,7 +26,7 @@ from contextlib import aclosing
 from typing import Any, Final
 
 from ...translator import ClientView, Failed, Lost, Options, Part, Translator, UnreadablePartError, read_part
-from ..encoded import Batches, to_batch
+from ..encoded import Batches, Event, to_batch
 from ..errors import ConnectionLost, PlatformError, log_context
 from ..idle import end_events
 from ..readers import Reader
@@ -40,8 +40,6 @@ from .outcome import is_of
 from .partial_messages import PartialMessageFilter
 from .run_stream import Connected, Ended, run_events
 from .thread import PlatformThread
-
-Event = dict[str, Any]
 
 FOLD_PAUSE: Final = 0.03
 """Seconds without an event after which a replay is taken to have caught up. Too short costs nothing but bytes: the

@@ -16,7 +16,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from ...translator import Cancelled, Lost, Options, Translator
-from ..encoded import Batches, to_batch
+from ..encoded import Batches, Event, to_batch
 from ..idle import idle_events
 from ..readers import Reader, direct_options
 from ..replaced_messages import with_replaced
@@ -25,8 +25,6 @@ from .attach import Attachment
 from .look import Answered, Look, Runs, client_run_id
 from .outcome import ACTIVE, is_of, run_outcome
 from .source import PlatformSource
-
-Event = dict[str, Any]
 
 _REMEMBERED: Final = 64
 

@@ -30,7 +30,7 @@ from ag_ui.core import RunAgentInput
 from ...translator import PLATFORM_STREAM_MODES, Options, to_json
 from ...translator import events as agui
 from ..access import Metadata
-from ..encoded import Batches, to_batch
+from ..encoded import Batches, Event, one_batch
 from ..errors import (
     InvalidInputError,
     RunConflictError,
@@ -60,8 +60,6 @@ from .outcome import ACTIVE, subgraphs
 from .run_stream import run_events
 from .source import PlatformSource
 from .thread import PlatformThread
-
-Event = dict[str, Any]
 
 _ATTEMPTS = 4
 """How often a thread is looked at again where a server answers that a run is in the way and lists none, or lists one
@@ -148,7 +146,7 @@ class _Beginning:
                 return await self._following().begun()
             wanted, look = Nothing(), await self._thread.look()
         if isinstance(wanted, Wait):
-            return _once(self._waits(wanted, now))
+            return one_batch(self._waits(wanted, now))
         if isinstance(wanted, Nothing):
             log_late(wanted, log_context(self._source.assistant_id, self._given.thread_id, self._given.run_id))
             return await self._unchanged(look)
@@ -259,11 +257,7 @@ class _Beginning:
         last = None if look is None else look.outcome
         if last is not None:
             last = replace(last, values=await with_replaced(last.values, self._options, self._thread.history()))
-        return _once(unchanged_events(self._given, last, self._options, self._reader, self._request.past_errors))
-
-
-async def _once(events: list[Event]) -> Batches:
-    yield to_batch(events)
+        return one_batch(unchanged_events(self._given, last, self._options, self._reader, self._request.past_errors))
 
 
 def create_arguments(wanted: Plan, goes_in: GraphInput, checkpoint_id: str | None) -> dict[str, Any]:

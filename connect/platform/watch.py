@@ -20,10 +20,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from contextlib import aclosing
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ...translator import Options, Translator, UnreadablePartError
-from ..encoded import Batches, to_batch
+from ..encoded import Batches, Event, to_batch
 from ..errors import ConnectionLost, PlatformError
 from ..idle import end_events
 from ..timed_iterator import TIMED_OUT, TimedIterator, TimedOut
@@ -33,8 +33,6 @@ from .http import Received
 from .outcome import ACTIVE
 from .run_stream import Connected, thread_events
 from .thread import NOT_FOUND
-
-Event = dict[str, Any]
 
 POLL = 0.5
 """Seconds between two looks at a thread whose server does not stream it."""
