@@ -1,6 +1,14 @@
 """Routes whose every answer is ours: wrong methods, errors, and the end of the server. Never what a route does.
 
-A path is taken with and without a slash at its end: a redirect would lose a body on its way, or its credentials.
+What a request passes before its body is read, in this order; each step may refuse it:
+
+1. its host, and the origin of its page (`app`); in a FastAPI app the route's dependencies
+2. the method, and whether the server is shutting down (`shutdown`)
+3. the user (`users.Users.authenticate`), but for `/health` and `/ready`
+4. plain AG-UI: whether there is such an agent (`agent_routes`)
+5. what its headers say of the body: type and length (`body`); a place among the bodies that are read (`bodies`)
+
+A path is taken with and without a slash at its end: a redirect would lose the body, or the credentials.
 """
 
 from __future__ import annotations
@@ -21,11 +29,11 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 class Door(Protocol):
-    """What each request passes before its endpoint."""
+    """What each request passes before its endpoint; the app's `Service`."""
 
     @property
     def closing(self) -> Closing:
-        """What is open, and its end."""
+        """What is open, and how that ends with the server."""
 
     async def authenticate(self, request: Request) -> None:
         """Raises `Refusal` for a request of no known user; reads none of its body."""
