@@ -22,7 +22,7 @@ from typing import Any, Final
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.checkpoint.memory import InMemorySaver
 
-from ..access import MARK, owner_of
+from ..access import MARK, USER, owner_of
 from ..errors import (
     NotSupportedError,
     RunConflictError,
@@ -189,4 +189,8 @@ def _config(thread_id: str) -> Any:
 
 def _metadata(saved: CheckpointTuple) -> dict[str, Any]:
     """What a run left in a checkpoint, without what LangGraph keeps there."""
-    return {name: value for name, value in saved.metadata.items() if name not in _LANGGRAPHS}
+    return {
+        name: value
+        for name, value in saved.metadata.items()
+        if name not in _LANGGRAPHS and not name.startswith(USER)  # LangGraph keeps a run's `configurable` there too
+    }

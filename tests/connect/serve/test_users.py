@@ -15,7 +15,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph_agui.connect import Intake, Local, Runs
-from langgraph_agui.connect.access import Access, identity_of
+from langgraph_agui.connect.access import MARK, Access, identity_of
 from langgraph_agui.connect.errors import ThreadNotFoundError
 from langgraph_agui.connect.inputs import Prepared
 from langgraph_agui.connect.serve import Action, Agent, Limits, agui_app
@@ -123,6 +123,9 @@ async def test_lists_have_a_users_own_threads_alone() -> None:
             threads = Local(graph, agent="chat", runs=runs).for_user(None, {"owner": user}).threads
             assert [each.thread_id for each in (await threads.search()).threads] == [f"of-{user}"]
             assert await threads.get(f"of-{other}") is None
+            mine = await threads.get(f"of-{user}")
+            assert mine is not None
+            assert mine.metadata == {"owner": user, MARK: "chat"}
             with pytest.raises(ThreadNotFoundError):
                 await threads.delete(f"of-{other}")
             with pytest.raises(ValueError, match="owner can't be written"):
