@@ -154,7 +154,7 @@ async def newest(graph: Graph, config: Any) -> StateSnapshot:
 
 
 async def outcome_at(graph: Graph, state: StateSnapshot, last: LastRun | None) -> RunOutcome:
-    """How the run ended that made this state, as `local_ended.ended`."""
+    """How the run ended that made this state, as `outcome.ended`."""
     stops = needs_stops(state, last) and await _stops(graph, graph, state)
     return ended(state, last, stops=stops)
 

@@ -1,6 +1,7 @@
 """A client's input as a run of this process: the thread is read, the run planned, started and read.
 
-Which run an input asks for, `intake.plan` says; what goes into the graph, `intake.inputs`. Here is the order of things:
+Which run an input asks for, `inputs.plan` says; what goes into the graph, `inputs.graph_input`. Here is the
+order of things:
 
 1. A run that is running is looked for first, and again when it is the input's turn (`turns`): one with the input's own
    id is that very request, come again, and gets that run from where it is; any other is in the way, and the intake
@@ -78,7 +79,7 @@ async def begin_local(
     past_errors: PastErrors,
     queue: int | None = None,
 ) -> Batches:
-    """See `running.begin`. Raises `UnreadableError` for what the checkpointer raises."""
+    """See `Backend.submit`. Raises `UnreadableError` for what the checkpointer raises."""
     checked_thread_id(given.thread_id, in_url=False)
     checked_run_id(given.run_id, in_url=False)
     request = await RunRequest.of(given, options or await source.options(), intake, past_errors)

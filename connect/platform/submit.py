@@ -76,7 +76,7 @@ async def begin_platform(
     intake: Intake,
     past_errors: PastErrors,
 ) -> Batches:
-    """See `submit.submit`. Raises `InvalidInputError` for a platform without an assistant: it has nothing to run."""
+    """See `Backend.submit`. Raises `InvalidInputError` for a platform without an assistant: it has nothing to run."""
     thread = source.thread_at(checked_thread_id(given.thread_id))
     checked_run_id(given.run_id, in_url=False)
     if source.assistant_id is None:
