@@ -2,7 +2,7 @@
 
 Here: the arguments of the command line, graphs found as LangGraph's own tools find them, and what is printed. Never
 here: how a client's requests are answered (`connect.serve`), or which events a run has (`connect`).
-Nothing of the extra is imported before `main` is called, so that it can say which extra is missing.
+Nothing of the extra is imported before `main` is called, so that it can name the missing extra.
 """
 
 from __future__ import annotations

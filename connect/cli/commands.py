@@ -1,5 +1,5 @@
-"""The commands, their options and their help. What they do is in `serving` and `watching`, imported when it is asked
-for: help must not wait for it."""
+"""The commands, their options and their help. What they do is in `serve`, `reload` and `watch`, imported when they are
+called: help must not wait for them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ... import __version__
 from .errors import Refusal, brief
 
 if TYPE_CHECKING:
-    from .serve import Served
+    from .serve import ServeSettings
 
 _USAGE: type[Exception] = typer.BadParameter.__bases__[0]
 """What typer raises for words it can't take; of its kinds typer names only some."""
@@ -134,9 +134,9 @@ def serve(
     ] = False,
 ) -> None:
     """Serves until it is stopped."""
-    from .serve import Served, serve_until_stopped
+    from .serve import ServeSettings, serve_until_stopped
 
-    asked = Served(
+    settings = ServeSettings(
         targets=targets or [],
         config=config,
         host=host,
@@ -151,19 +151,19 @@ def serve(
         debug=debug,
     )
     if not reload:
-        _run(serve_until_stopped(asked), debug)
+        _run(serve_until_stopped(settings), debug)
         return
     from .reload import serve_reloading
 
-    serve_reloading(asked, partial(_serve_again, asked))
+    serve_reloading(settings, partial(_serve_again, settings))
 
 
-def _serve_again(asked: Served, sockets: list[socket] | None) -> None:
+def _serve_again(settings: ServeSettings, sockets: list[socket] | None) -> None:
     """What a server process of `serve --reload` does, which is given the socket."""
     from .serve import serve_on
 
     bound = (sockets or [])[0]
-    sys.exit(_exit_code(lambda: _run(serve_on(asked, bound), asked.debug)))
+    sys.exit(_exit_code(lambda: _run(serve_on(settings, bound), settings.debug)))
 
 
 @app.command(help=_WATCH, short_help="Print the runs of a thread, or of an assistant, live.", epilog=_WATCH_EXAMPLES)
@@ -180,14 +180,16 @@ def watch(
     debug: Debug = False,
 ) -> None:
     """Watches until it is stopped."""
-    from .watch import Watched, watch_until_lost
+    from .watch import WatchSettings, watch_until_lost
 
-    asked = Watched(source=source, thread=thread, assistant=assistant, sqlite=sqlite, api_key=api_key, as_json=json)
-    _run(watch_until_lost(asked), debug)
+    settings = WatchSettings(
+        source=source, thread=thread, assistant=assistant, sqlite=sqlite, api_key=api_key, as_json=json
+    )
+    _run(watch_until_lost(settings), debug)
 
 
 def run() -> int:
-    """Does what the command line asks for; gives the exit code. An error is one line on stderr."""
+    """Runs the command line, and returns its exit code. An error is one line on stderr."""
     return _exit_code(lambda: app(sys.argv[1:] or ["--help"], prog_name="langgraph-agui", standalone_mode=False))
 
 
@@ -219,9 +221,9 @@ def _run(doing: Coroutine[Any, Any, None], debug: bool) -> None:
 
 
 def _message(error: Exception) -> str:
-    """What typer says of words it can't take; not all of it is in `str` of such an error."""
-    says = getattr(error, "format_message", None)
-    return str(error if says is None else says())
+    """typer's message for arguments that it can't take; not all of it is in `str` of such an error."""
+    message = getattr(error, "format_message", None)
+    return str(error if message is None else message())
 
 
 def _complain(message: str, exit_code: int) -> int:

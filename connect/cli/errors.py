@@ -17,17 +17,17 @@ class Refusal(Exception):  # noqa: N818 - most are no errors of this program
 
 
 class Misuse(Refusal):
-    """What was asked for can't be meant, or is not there: a file, a name, an option that goes with no other."""
+    """The arguments can't be meant, or name what is not there: a file, a name, an option that goes with no other."""
 
     exit_code = 2
 
 
 class Failure(Refusal):
-    """What was asked for was tried and did not work: a graph that can't be imported, a port in use, a lost server."""
+    """What was requested was tried and failed: a graph that can't be imported, a port in use, a lost server."""
 
 
 def brief(error: BaseException) -> str:
-    """An error as one line: its kind and the beginning of what it says."""
+    """An error as one line: its kind and the beginning of its text."""
     text = re.sub(r"\s+", " ", str(error)).strip()
     if len(text) > _LONGEST:
         text = f"{text[:_LONGEST]}…"

@@ -94,7 +94,7 @@ def _from_file(folder: Path, target: Target) -> ModuleType:
     if spec is None or spec.loader is None:
         raise Misuse(f"{target.written}: {path.name} is no Python file")
     module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # before it runs: what it defines asks for its module by name
+    sys.modules[name] = module  # before it runs: what it defines finds its module by name
     try:
         spec.loader.exec_module(module)
     except BaseException:
@@ -104,7 +104,7 @@ def _from_file(folder: Path, target: Target) -> ModuleType:
 
 
 def _is_part(name: str | None, home: str) -> bool:
-    """Whether the module that was not found is the one that was asked for, not one that it imports."""
+    """Whether the module that was not found is the target's, not one that it imports."""
     return name is not None and (home == name or home.startswith(f"{name}."))
 
 
@@ -120,7 +120,7 @@ def _called(target: Target, factory: Callable[..., Any]) -> Any:
         raise _no_graph(target, factory) from None
     if len(parameters) > 1 or any("ServerRuntime" in str(each.annotation) for each in parameters):
         raise Failure(
-            f"{target.written}: only LangGraph's own server has what this function asks for "
+            f"{target.written}: only LangGraph's own server has what this function takes "
             f"({', '.join(each.name for each in parameters)}); expected no argument, or a config"
         )
     return factory(**{each.name: ensure_config() for each in parameters})

@@ -16,7 +16,7 @@ from ..platform.calls import RetryPolicy, retried
 from .errors import Failure, Misuse, brief
 
 _SEARCHED = 100
-"""How many assistants are asked for at a time."""
+"""How many assistants are requested at a time."""
 _ONCE = RetryPolicy(max_attempts=1)
 
 
@@ -41,7 +41,7 @@ async def reached(url: str, api_key: str | None) -> AsyncIterator[LangGraphClien
 
 async def platform_agents(client: LangGraphClient) -> dict[str, tuple[Platform, str]]:
     """The agents of a server by name, each with its description: one for each graph, by the graph's id, and one for
-    each assistant that a user has made, by the assistant's. Raises `Failure` for a server that does not say."""
+    each assistant that a user has made, by the assistant's. Raises `Failure` for a server that does not list them."""
     agents: dict[str, tuple[Platform, str]] = {}
     for assistant in await _assistants(client):
         graph = assistant["graph_id"]
@@ -54,7 +54,7 @@ async def platform_agents(client: LangGraphClient) -> dict[str, tuple[Platform, 
 
 
 async def input_channels(platform: Platform, messages_key: str) -> frozenset[str] | None:
-    """What the input of an assistant's graph can write; None if the server does not say, which is logged."""
+    """What the input of an assistant's graph can write; None if the server does not answer that, which is logged."""
     try:
         return (await platform.retrying(_ONCE).places(messages_key)).channels
     except (PlatformError, ConnectionLost) as error:

@@ -54,16 +54,16 @@ def project_of(written: Sequence[str]) -> Project:
 
 
 def read_project(path: Path | None) -> Project:
-    """The project a file describes; None is `./langgraph.json`. Raises `Misuse` for one that says nothing usable."""
-    asked = DEFAULT if path is None else path
-    config = _read(asked, "name a graph (my_app:graph), a URL, or another file with --config" if path is None else "")
-    folder = asked.resolve().parent
+    """The project a file describes; None is `./langgraph.json`. Raises `Misuse` for one that is not usable."""
+    file = DEFAULT if path is None else path
+    config = _read(file, "name a graph (my_app:graph), a URL, or another file with --config" if path is None else "")
+    folder = file.resolve().parent
     graphs = config.get("graphs")
     if not (isinstance(graphs, dict) and graphs):
-        raise Misuse(f'{asked}: expected "graphs": {{"name": "./agent.py:graph"}}')
-    targets = distinct(_target(asked, name, graph) for name, graph in graphs.items())
-    behind = [folder, *_folders(asked, folder, config.get("dependencies", []))]
-    return Project(folder, targets, last=behind, environment=_environment(asked, folder, config.get("env")))
+        raise Misuse(f'{file}: expected "graphs": {{"name": "./agent.py:graph"}}')
+    targets = distinct(_target(file, name, graph) for name, graph in graphs.items())
+    behind = [folder, *_folders(file, folder, config.get("dependencies", []))]
+    return Project(folder, targets, last=behind, environment=_environment(file, folder, config.get("env")))
 
 
 def _read(path: Path, advice: str) -> dict[str, Any]:

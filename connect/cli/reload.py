@@ -13,21 +13,21 @@ import uvicorn
 from uvicorn.supervisors import ChangeReload
 
 from .errors import Misuse
-from .serve import Served, listening, platform_url, project, set_logging
+from .serve import ServeSettings, listening, platform_url, project, set_logging
 
 Serve = Callable[[list[socket] | None], None]
 """Serves on the first of these sockets. It is called in the server process, so it must be picklable."""
 
 
-def serve_reloading(asked: Served, serve: Serve) -> None:
+def serve_reloading(settings: ServeSettings, serve: Serve) -> None:
     """Serves until a signal comes, and again after each change. Raises `Misuse` and `Failure` for what no change of a
     file makes right."""
-    if platform_url(asked) is not None:
+    if platform_url(settings) is not None:
         raise Misuse("--reload is for graphs of your own; a server reloads its graphs itself")
-    set_logging(asked)
-    found = project(asked)
+    set_logging(settings)
+    found = project(settings)
     folders = dict.fromkeys(map(str, (found.folder, *found.first, *found.last)))
     # The app is named for the sake of the config alone: `serve` makes it.
     config = uvicorn.Config("langgraph_agui.connect.cli:main", reload=True, reload_dirs=[*folders], log_config=None)
-    with listening(asked.host, asked.port) as bound:
+    with listening(settings.host, settings.port) as bound:
         ChangeReload(config, target=serve, sockets=[bound]).run()

@@ -38,8 +38,8 @@ MESSAGES: Final = Options().messages_key
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Served:
-    """What is to be served, and how, as it was asked for."""
+class ServeSettings:
+    """What is to be served, and how: the arguments of the command."""
 
     targets: Sequence[str]
     config: Path | None
@@ -65,68 +65,69 @@ class _Found(NamedTuple):
     channels: frozenset[str] | None
 
 
-async def serve_until_stopped(asked: Served) -> None:
+async def serve_until_stopped(settings: ServeSettings) -> None:
     """Serves until a signal comes. Raises `Misuse` and `Failure` for what can't be served, before the first request."""
-    platform_url(asked)
-    with listening(asked.host, asked.port) as bound:
-        await serve_on(asked, bound)
+    platform_url(settings)
+    with listening(settings.host, settings.port) as bound:
+        await serve_on(settings, bound)
 
 
-async def serve_on(asked: Served, bound: socket.socket) -> None:
+async def serve_on(settings: ServeSettings, bound: socket.socket) -> None:
     """As `serve_until_stopped`, on a socket that is bound."""
-    server_url = platform_url(asked)
-    set_logging(asked)
+    server_url = platform_url(settings)
+    set_logging(settings)
     async with AsyncExitStack() as lifetime:
         if server_url is None:
-            found = await _own_agents(asked, lifetime)
+            found = await _own_agents(settings, lifetime)
         else:
-            found = await _platform_agents(asked, server_url, lifetime)
-        agents = await _agents(asked, found)
+            found = await _platform_agents(settings, server_url, lifetime)
+        agents = await _agents(settings, found)
         os.environ.pop("WEB_CONCURRENCY", None)  # for servers of several processes; this command is one
-        app = agui_app(agents, origins=asked.origins, hosts=_hosts(asked), grace=asked.grace)
-        url = address(asked.host, bound.getsockname()[1])
-        lines = welcome(url, list(agents), origins=asked.origins, threads=_threads(asked, server_url))
-        output = [*filter(None, [open_door(asked.host)]), *lines]
+        app = agui_app(agents, origins=settings.origins, hosts=_hosts(settings), grace=settings.grace)
+        url = address(settings.host, bound.getsockname()[1])
+        lines = welcome(url, list(agents), origins=settings.origins, threads=_threads(settings, server_url))
+        output = [*filter(None, [open_door(settings.host)]), *lines]
 
         def end() -> None:
-            _say([f"Stopping: open streams have {asked.grace:g} seconds to end. Ctrl-C again ends them at once."])
+            seconds = f"{settings.grace:g} seconds"
+            _print_lines([f"Stopping: open streams have {seconds} to end. Ctrl-C again ends them at once."])
             app.state.closing.begin()
 
-        await _Server(_config(app, asked), lambda: _say(output), end).serve([bound])
+        await _Server(_config(app, settings), lambda: _print_lines(output), end).serve([bound])
 
 
-def set_logging(asked: Served) -> None:
-    """The log on stderr, as it was asked for."""
-    logging.basicConfig(level=asked.log_level.upper(), format="%(levelname)s %(name)s: %(message)s")
-    if asked.debug:
+def set_logging(settings: ServeSettings) -> None:
+    """Sends the log to stderr, at the level of the settings."""
+    logging.basicConfig(level=settings.log_level.upper(), format="%(levelname)s %(name)s: %(message)s")
+    if settings.debug:
         logging.getLogger(__name__.partition(".")[0]).setLevel(logging.DEBUG)
 
 
-def project(asked: Served) -> Project:
+def project(settings: ServeSettings) -> Project:
     """The graphs of this process that are to be served, and their folders. Nothing is imported."""
-    if asked.targets and asked.config is not None:
+    if settings.targets and settings.config is not None:
         raise Misuse("serve: expected graphs, or --config, not both")
-    return project_of(asked.targets) if asked.targets else read_project(asked.config)
+    return project_of(settings.targets) if settings.targets else read_project(settings.config)
 
 
-def platform_url(asked: Served) -> str | None:
+def platform_url(settings: ServeSettings) -> str | None:
     """The URL of the server whose agents are served; None: they are graphs of this process."""
-    urls = [each for each in asked.targets if is_url(each)]
+    urls = [each for each in settings.targets if is_url(each)]
     if not urls:
         return None
-    if len(asked.targets) > 1:
+    if len(settings.targets) > 1:
         raise Misuse("serve: expected graphs, or the URL of one server")
-    if asked.sqlite is not None:
+    if settings.sqlite is not None:
         raise Misuse("--sqlite is for graphs of your own; a server keeps its threads itself")
     return urls[0]
 
 
-async def _own_agents(asked: Served, lifetime: AsyncExitStack) -> list[_Found]:
-    named = project(asked)
+async def _own_agents(settings: ServeSettings, lifetime: AsyncExitStack) -> list[_Found]:
+    named = project(settings)
     named.enter()
     # In a thread, where a module may start an event loop of its own.
     variables = [(each, await asyncio.to_thread(imported, named, each)) for each in named.targets]
-    threads = await lifetime.enter_async_context(kept_threads(asked.sqlite))
+    threads = await lifetime.enter_async_context(kept_threads(settings.sqlite))
     found = []
     for target, variable in variables:
         graph = await built(target, variable, threads, lifetime)
@@ -139,18 +140,18 @@ async def _own_agents(asked: Served, lifetime: AsyncExitStack) -> list[_Found]:
     return found
 
 
-async def _platform_agents(asked: Served, url: str, lifetime: AsyncExitStack) -> list[_Found]:
-    client = await lifetime.enter_async_context(reached(url, asked.api_key))
+async def _platform_agents(settings: ServeSettings, url: str, lifetime: AsyncExitStack) -> list[_Found]:
+    client = await lifetime.enter_async_context(reached(url, settings.api_key))
     found = []
     for name, (source, description) in (await platform_agents(client)).items():
-        channels = await input_channels(source, MESSAGES) if asked.state else None
+        channels = await input_channels(source, MESSAGES) if settings.state else None
         found.append(_Found(name, source, description, channels))
     return found
 
 
-async def _agents(asked: Served, found: Sequence[_Found]) -> dict[str, Agent]:
+async def _agents(settings: ServeSettings, found: Sequence[_Found]) -> dict[str, Agent]:
     """The agents as they are served. A client writes those of the named channels that its agent has."""
-    wanted = frozenset(asked.state)
+    wanted = frozenset(settings.state)
     written = {each.name: wanted if each.channels is None else wanted & each.channels - {MESSAGES} for each in found}
     for name in sorted(wanted - frozenset().union(*written.values())):
         raise Misuse(f"--state {name}: no agent has such a channel for clients to write")
@@ -158,28 +159,30 @@ async def _agents(asked: Served, found: Sequence[_Found]) -> dict[str, Agent]:
         each.name: Agent(
             source=each.source,
             description=each.description or None,
-            intake=Intake(state=written[each.name], busy=asked.busy),
-            options=replace(await backend_of(each.source).options(), error_detail="message") if asked.debug else None,
+            intake=Intake(state=written[each.name], busy=settings.busy),
+            options=replace(await backend_of(each.source).options(), error_detail="message")
+            if settings.debug
+            else None,
         )
         for each in found
     }
 
 
-def _threads(asked: Served, server_url: str | None) -> str:
+def _threads(settings: ServeSettings, server_url: str | None) -> str:
     if server_url is not None:
         return f"Threads are those of {server_url}."
-    if asked.sqlite is not None:
-        return f"Threads are kept in {asked.sqlite}."
+    if settings.sqlite is not None:
+        return f"Threads are kept in {settings.sqlite}."
     return "Threads are in memory and die with this process; keep them with --sqlite FILE."
 
 
-def _hosts(asked: Served) -> Sequence[str]:
-    """The names under which a server of this machine alone may be asked: its own, and those of the pages that are let
+def _hosts(settings: ServeSettings) -> Sequence[str]:
+    """The names under which a server of this machine alone is reached: its own, and those of the pages that are let
     in, which may come from behind the same proxy. Any other server has names that are not known here."""
-    if not is_own(asked.host) or "*" in asked.origins:
+    if not is_own(settings.host) or "*" in settings.origins:
         return ()
-    named = (urlsplit(origin).hostname for origin in asked.origins)
-    return ("localhost", "127.0.0.1", "::1", asked.host, *filter(None, named))
+    named = (urlsplit(origin).hostname for origin in settings.origins)
+    return ("localhost", "127.0.0.1", "::1", settings.host, *filter(None, named))
 
 
 @contextmanager
@@ -201,20 +204,20 @@ def listening(host: str, port: int) -> Iterator[socket.socket]:
         yield bound
 
 
-def _config(app: Any, asked: Served) -> uvicorn.Config:
+def _config(app: Any, settings: ServeSettings) -> uvicorn.Config:
     return uvicorn.Config(
         app,
-        log_level=asked.log_level,
+        log_level=settings.log_level,
         log_config=None,
-        access_log=asked.log_level in ("info", "debug"),
+        access_log=settings.log_level in ("info", "debug"),
         lifespan="on",
         ws="none",
-        timeout_graceful_shutdown=int(asked.grace) + 1,
+        timeout_graceful_shutdown=int(settings.grace) + 1,
     )
 
 
 class _Server(uvicorn.Server):
-    """Says when it has started; stopped by a signal it ends its streams first, and then returns, as from any call."""
+    """Reports its start; stopped by a signal, it ends its streams first, and then returns, as from any call."""
 
     def __init__(self, config: uvicorn.Config, has_started: Callable[[], None], ends: Callable[[], None]) -> None:
         super().__init__(config)
@@ -232,7 +235,7 @@ class _Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Both signals ask for the end; the server's own way would raise them again when it is over, and what was
+        """Both signals stop the server; the server's own way would raise them again when it is over, and what was
         entered for the graphs would not be left."""
         before = {each: signal.signal(each, self.handle_exit) for each in (signal.SIGINT, signal.SIGTERM)}
         try:
@@ -242,7 +245,7 @@ class _Server(uvicorn.Server):
                 signal.signal(each, handler)
 
 
-def _say(lines: Sequence[str]) -> None:
+def _print_lines(lines: Sequence[str]) -> None:
     out = console(stderr=True)
     for line in lines:
         out.print(line)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
@@ -30,8 +31,8 @@ _RETRY: Final = RetryPolicy(initial_delay=1.0, max_attempts=3)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Watched:
-    """What is to be watched, as it was asked for."""
+class WatchSettings:
+    """What is to be watched: the arguments of the command."""
 
     source: str
     thread: str | None
@@ -41,52 +42,54 @@ class Watched:
     as_json: bool
 
 
-async def watch_until_lost(asked: Watched) -> None:
+async def watch_until_lost(settings: WatchSettings) -> None:
     """Prints every run, until the source is gone: then `Failure`. Raises `Misuse` for what can't be watched."""
-    _check(asked)
-    show, rest = _printers(asked.as_json)
+    _check(settings)
+    # The command prints itself why it ends; without a handler warnings would go to stderr too.
+    logging.getLogger(__name__.partition(".")[0]).addHandler(logging.NullHandler())
+    show, rest = _printers(settings.as_json)
     last: BaseEvent | None = None
     try:
-        async with _source(asked) as source:
-            if asked.thread is not None:
-                events = watch(source, asked.thread, retry=_RETRY)
+        async with _source(settings) as source:
+            if settings.thread is not None:
+                events = watch(source, settings.thread, retry=_RETRY)
             else:
-                events = watch(source, assistant_id=asked.assistant or "", retry=_RETRY)
+                events = watch(source, assistant_id=settings.assistant or "", retry=_RETRY)
             async with aclosing(events):
                 async for last in events:
                     show(last)
     finally:
         rest()
     why = f": {last.message}" if isinstance(last, RunErrorEvent) else ""
-    raise Failure(f"{asked.source} can't be watched any more{why}")
+    raise Failure(f"{settings.source} can't be watched any more{why}")
 
 
-def _check(asked: Watched) -> None:
-    if (asked.thread is None) == (asked.assistant is None):
+def _check(settings: WatchSettings) -> None:
+    if (settings.thread is None) == (settings.assistant is None):
         raise Misuse("watch: expected a thread, or --assistant in its place")
-    if asked.assistant is not None and not is_url(asked.source):
+    if settings.assistant is not None and not is_url(settings.source):
         raise Misuse("--assistant is for a server; of a graph of your own watch a thread")
-    if is_url(asked.source):
-        if asked.sqlite is not None:
+    if is_url(settings.source):
+        if settings.sqlite is not None:
             raise Misuse("--sqlite is for a graph of your own; a server keeps its threads itself")
-    elif asked.sqlite is not None and not asked.sqlite.is_file():
-        raise Misuse(f"--sqlite {asked.sqlite}: there is no such file")
+    elif settings.sqlite is not None and not settings.sqlite.is_file():
+        raise Misuse(f"--sqlite {settings.sqlite}: there is no such file")
 
 
 @asynccontextmanager
-async def _source(asked: Watched) -> AsyncIterator[Source]:
+async def _source(settings: WatchSettings) -> AsyncIterator[Source]:
     async with AsyncExitStack() as lifetime:
-        if is_url(asked.source):
-            yield Platform(await lifetime.enter_async_context(reached(asked.source, asked.api_key)))
+        if is_url(settings.source):
+            yield Platform(await lifetime.enter_async_context(reached(settings.source, settings.api_key)))
             return
-        project = project_of([asked.source])
+        project = project_of([settings.source])
         (target,) = project.targets
         project.enter()
         found = imported(project, target)
-        threads = await lifetime.enter_async_context(kept_threads(asked.sqlite))
+        threads = await lifetime.enter_async_context(kept_threads(settings.sqlite))
         graph = await built(target, found, threads, lifetime)
-        if asked.sqlite is None and graph.checkpointer is threads.checkpointer:
-            raise Misuse(f"{asked.source} has no checkpointer: name the file that has its threads with --sqlite")
+        if settings.sqlite is None and graph.checkpointer is threads.checkpointer:
+            raise Misuse(f"{settings.source} has no checkpointer: name the file that has its threads with --sqlite")
         yield Local(graph)
 
 

@@ -3,7 +3,7 @@
     {"error": code, "message": what was expected}
 
 Never here: when something is refused. What the client sent is in no message: answers end up in logs and on screens. Nor
-is what a platform says of an input it finds invalid, which quotes it.
+is a platform's text about an invalid input, which quotes it.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _log = logging.getLogger(__name__)
 
 
 class Refusal(Exception):  # noqa: N818 - it is no error of ours
-    """An answer of 400 or more in place of what was asked for."""
+    """An answer of 400 or more in place of what was requested."""
 
     def __init__(self, status: int, code: str, message: str, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(message)

@@ -1,6 +1,6 @@
-"""Whether the agents can be used now: `Readiness`, which asks their checkpointers and platforms. The route is `/ready`.
+"""Whether the agents can be used now: `Readiness`, which probes their checkpointers and platforms: the route `/ready`.
 
-A platform is ready if it answers, whatever it answers below 500: its authentication is not asked for here.
+A platform is ready if it answers, whatever it answers below 500: its authentication is not tested here.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _log = logging.getLogger(__name__)
 
 
 class Readiness:
-    """Asks what the agents depend on, each checkpointer and each platform's client once. `timeout`: seconds in which
+    """Probes what the agents depend on, each checkpointer and each platform's client once. `timeout`: seconds in which
     each has to answer."""
 
     def __init__(self, backends: Mapping[str, Backend], timeout: float) -> None:
@@ -29,10 +29,10 @@ class Readiness:
         """The names of the agents that can't be used now; logged with the reason. Requests that come at once share
         their answer: the route is open to all, and costs one probe at a time."""
         if self._probe is None or self._probe.done():
-            self._probe = asyncio.create_task(self._ask(), name="readiness of agents")
+            self._probe = asyncio.create_task(self._unready(), name="readiness of agents")
         return await asyncio.shield(self._probe)
 
-    async def _ask(self) -> list[str]:
+    async def _unready(self) -> list[str]:
         answers = await asyncio.gather(*(self._fails(*probed) for probed in self._probed.values()))
         return sorted(name for names in answers for name in names)
 

@@ -244,7 +244,7 @@ REFUSED: dict[str, tuple[list[str], int, str]] = {
     "no import": (["broken:graph"], 1, "broken:graph can't be imported: ModuleNotFoundError: No module named "),
     "no syntax": (["./crooked.py:f"], 1, "./crooked.py:f can't be imported: SyntaxError: "),
     "raises": (["raising:graph"], 1, "raising:graph raised RuntimeError: no model at all (raising.py, line 2)"),
-    "wants more": (["runtime:graph"], 1, "runtime:graph: only LangGraph's own server has what this function asks for"),
+    "wants more": (["runtime:graph"], 1, "runtime:graph: only LangGraph's own server has what this function takes"),
     "not whole": (["half:graph"], 1, "half:graph can't be compiled: ValueError: "),
     "no graph": (["planner:AGENT"], 2, "planner:AGENT: planner has no 'AGENT'"),
     "no channel": (["planner:graph", "--state", "note"], 2, "--state note: no agent has such a channel"),
