@@ -89,7 +89,7 @@ sweep: $(VENV)/.dev $(NODE_MODULES)
 	$(PYTEST) --numprocesses $(WORKERS) --dist loadfile -m sweep --timeout 600 $(PYTEST_ARGS)
 
 fuzz: $(VENV)/.dev $(NODE_MODULES)
-	$(PYTEST) --hypothesis-profile long --timeout 7200 $(PYTEST_ARGS) $(shell grep -rl --include='test_*.py' hypothesis tests)
+	$(PYTEST) --hypothesis-profile long --timeout 7200 -m 'not sweep' $(PYTEST_ARGS) $(shell grep -rl --include='test_*.py' hypothesis tests)
 
 client: $(NODE_MODULES)
 	cd tests/client && PATH="$(BIN):$$PATH" node --test
