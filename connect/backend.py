@@ -1,5 +1,5 @@
 """Where runs are: in this process (`Local`) or on a LangGraph server (`Platform`). `Backend` is what both do, `Source`
-what the public functions accept for either, `backend_of` the one place that asks which of the two a source is.
+what the public functions accept for either; only `backend_of` asks which of the two a source is.
 
 `open_thread`, `connect_batches` and `watch_batches` are the verbs that emit a thread, for callers that may pass invalid
 ids: what goes wrong is `RUN_ERROR`.
@@ -68,14 +68,14 @@ class Backend(Protocol):
 
     @property
     def runs(self) -> Runs | None:
-        """The registry that has its runs, which end with this process; None: they are a server's, and outlive it."""
+        """The scope of its runs, which end with this process; None: they are a server's, and outlive it."""
 
     @property
     def depends_on(self) -> tuple[str, object]:
         """What must answer for it to work: its kind, `platform` or `checkpointer`, and the client or the saver."""
 
     async def probe(self) -> None:
-        """Asks what it depends on for nothing; raises what the checkpointer or the platform raises."""
+        """Asks what it depends on for a sign of life; raises what the checkpointer or the platform raises."""
 
     @property
     def unused(self) -> set[str]:
@@ -112,9 +112,9 @@ class Backend(Protocol):
 
         `queue`: how many inputs may be queued on a thread of this process; None: any number.
         Raises, before anything is emitted: `QueueFullError` where more would be, `RunConflictError` where a run is
-        active and the intake rejects a second one, `ThreadNotFoundError` for another agent's thread, `InvalidIdError`
-        and `InvalidInputError` for an input that can't be run, `UnreadableError` for what the checkpointer raises,
-        `PlatformError` and `ConnectionLost` for what the platform answers.
+        active and the intake rejects a second one, `ThreadNotFoundError` for a thread that may not be used,
+        `InvalidIdError` and `InvalidInputError` for an input that can't be run, `UnreadableError` for what the
+        checkpointer raises, `PlatformError` and `ConnectionLost` for what the platform answers.
         """
 
     async def attach(
@@ -126,8 +126,8 @@ class Backend(Protocol):
         run_id: str | None = None,
         past_errors: PastErrors = "error",
     ) -> Batches:
-        """The thread's state, its active run and the runs queued behind it, to their end. Nothing for an unknown
-        thread, or another agent's. `run_id`: this run alone.
+        """The thread's state, its active run and the runs queued behind it, to their end. Nothing for a thread that is
+        unknown, or may not be used. `run_id`: this run alone.
 
         Raises `UnreadableError` for what the checkpointer raises, before anything is emitted; the iterator raises
         `PlatformError` and `ConnectionLost`.
@@ -153,9 +153,9 @@ class Backend(Protocol):
         """Its threads, to list, change and delete them."""
 
     async def thread(self, thread_id: str, options: Options | None = None) -> ThreadState | None:
-        """A thread as it is now, with the messages and the state that a client has that connects; None for an unknown
-        thread, or another agent's. `options`: as for `connect`; an active run of this process has its own. Raises
-        `UnreadableError`, `PlatformError` and `ConnectionLost`."""
+        """A thread as it is now, with the messages and the state that a client has that connects; None for a thread
+        that is unknown, or may not be used. `options`: as for `connect`; an active run of this process has its own.
+        Raises `UnreadableError`, `PlatformError` and `ConnectionLost`."""
 
     def stop_queued(self) -> list[asyncio.Task[Any]]:
         """Cancels the inputs that are queued in this process; their readers get a terminal event."""
@@ -193,8 +193,8 @@ async def open_thread(
     view: ClientView | None = None,
     past_errors: PastErrors = "error",
 ) -> Batches:
-    """`connect` in batches. Raises `InvalidIdError`, and `UnreadableError` for what the checkpointer raises; later
-    errors are `RUN_ERROR`."""
+    """`connect` in batches. Raises `InvalidIdError`, and `UnreadableError` for what the checkpointer raises. Later
+    errors are emitted as `RUN_ERROR`."""
     thread_id, run_id = checked_ids(backend, thread_id, run_id)
     reader = Reader(direct_options(options or Options()), view)
     span = Span("connect", backend.name, thread_id, run_id)

@@ -4,7 +4,7 @@
 |---|---|
 | `invalid_thread_id`, `invalid_run_id` | the caller's id is invalid |
 | `invalid_input` | a client's input can't be run |
-| `not_found` | the thread belongs to another agent; or the platform's 404 |
+| `not_found` | there is no such thread, or it may not be used; no such run; or the platform's 404 |
 | `unreadable_thread` | the thread's checkpointer raised |
 | `conflict` | a run is running on the thread; or the platform's 409 |
 | `not_supported` | the graph or the server can't do what was requested |
@@ -45,15 +45,15 @@ _CODES: Final = {
 """By HTTP status of a platform's answer."""
 _LONGEST = 512
 _UNFIT = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-"""Controls and half characters: no storage, header or log takes them."""
+"""Control characters and lone surrogates: no storage, header or log takes them."""
 _UNFIT_IN_URL = re.compile(r"[/\\?#%]|\A\.+\Z")
-"""What would make another path of the one an id is put into."""
+"""What would change the path that an id is put into."""
 
 
 class ConnectionLost(Exception):  # noqa: N818 - nothing has failed yet: it is tried again
     """A connection to a platform could not be made, was lost, or brought what cannot be read.
 
-    `reason`: which of these. `is_timeout`: the connection stood, but nothing came within the read timeout.
+    `reason`: which of these. `is_timeout`: it was connected, but nothing came within the read timeout.
     """
 
     def __init__(self, reason: str, *, is_timeout: bool = False) -> None:
@@ -65,7 +65,7 @@ class ConnectionLost(Exception):  # noqa: N818 - nothing has failed yet: it is t
 class PlatformError(Exception):
     """A platform refused a request, and would again.
 
-    `status`: the HTTP status. `message`: the platform's own text. `code`: the code that stands for the status.
+    `status`: the HTTP status. `message`: the platform's own text. `code`: that of the status.
     """
 
     def __init__(self, status: int, message: str) -> None:
@@ -80,7 +80,7 @@ class PlatformError(Exception):
 
 
 class RunConflictError(RuntimeError):
-    """A run was to start on a thread on which one is running; the message names both."""
+    """A run could not start, because the thread has an active one; the message names both."""
 
     code = CONFLICT
 
@@ -108,7 +108,7 @@ class UnreadableError(RuntimeError):
 
 
 class ThreadNotFoundError(LookupError):
-    """A thread belongs to another agent: for this one it does not exist."""
+    """There is no such thread, or it belongs to another agent or user: for this one it does not exist."""
 
     code = "not_found"
 

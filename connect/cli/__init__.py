@@ -14,7 +14,7 @@ _EXTRA = frozenset({"typer", "rich", "starlette", "uvicorn", "dotenv"})
 
 
 def main() -> NoReturn:
-    """The console script. Exits with 2 for words that can't be meant, with 1 for what did not work, and why."""
+    """The console script. Exits with 2 for arguments that can't be taken, with 1 for what failed; prints why."""
     try:
         from .commands import run
 

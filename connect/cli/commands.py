@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .serve import ServeSettings
 
 _USAGE: type[Exception] = typer.BadParameter.__bases__[0]
-"""What typer raises for words it can't take; of its kinds typer names only some."""
+"""What typer raises for arguments that it can't take; it exports only some of the classes below this one."""
 
 _SERVE = """Puts graphs behind AG-UI: CopilotKit's React client and any other AG-UI client talk to them.
 

@@ -3,8 +3,8 @@
     waits for an answer --some answered--> Resume     (`more`: new messages are run after it)
                         --breakpoint-----> GoOn, or Drop where it was cancelled
                         --no answer------> Wait       nothing runs; the client gets what waits
-    else                --an edit--------> Fork       from the checkpoint before it, if it is one: see `history`
-                        --something new--> Begin      or Fork, where the owner says that what is left out was taken back
+    else                --an edit--------> Fork       from the checkpoint before it, if it is one: see `forking`
+                        --something new--> Begin      or Fork, where what is left out counts as taken back
                         --nothing new----> Again      a shortened list that ends in a question: the answer is made anew
                                          > GoOn       the last run left work undone: it is tried again
                                          > Nothing    all is done: an answer without a question, a request that came
@@ -16,10 +16,11 @@
 What is new (a client sends all that it has, which may be less than the thread, or what the thread has removed):
 
 1. To a thread without messages everything is new, assistants' messages too: a conversation may be brought.
-2. Otherwise, what users, systems and developers say after the last message that the thread knows, and that an
-   assistant sent: what comes before was there once, and was removed; or it is the half answer of a run that broke off.
-3. A tool's result is new, wherever it is, if its call waits for one, and is none of a tool that the graph runs
-   itself: of those only the graph says what came of them, also if they were stopped. Others are not taken.
+2. Otherwise the messages of users, systems and developers are new that come after the last message that the thread has
+   or an assistant sent. What comes before was in the thread once and was removed. (An assistant's message that the
+   thread does not have is what was emitted of a run that broke off.)
+3. A tool's result is new, wherever it is, if its call waits for one, and the graph does not run this tool itself: the
+   results of those come from the graph alone, also if they were stopped. Other results are not taken.
 4. A message under a known id with other content is an edit, if the thread never had that content. Only users' are.
    While an interrupt is pending it waits, as new messages do.
 """
@@ -191,7 +192,7 @@ class _Sent:
         return [message for message in self.new if message.role in _SPEAKERS and id(message) in later]
 
     def shortened(self) -> str | None:
-        """The id of the question that the client's list ends with, where the thread's has gone on after it."""
+        """The id of the question that the client's list ends with, if the thread has messages after it."""
         last = next((message for message in reversed(self._sent) if message.role not in ("system", "developer")), None)
         if last is None or last.role not in _ASKS or last.id not in self._stored:
             return None

@@ -1,7 +1,7 @@
 """One thread of a compiled graph in this process: `attach_local` reads it, `cancel_local` stops its run.
 
-The run store is asked first, and again after the checkpointer: a run may have started, or even ended, meanwhile. So
-the events are those of one moment.
+The run store is asked first, and again after the checkpointer was read: a run may have started, or even ended,
+meanwhile. So the events are those of one moment.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ async def attach_local(
     past_errors: PastErrors = "error",
 ) -> Batches:
     """Reads the thread, and returns its state, its active run and the runs queued behind it, to their end; no events
-    for an unknown thread, or another agent's.
+    for a thread that is unknown, or may not be used.
 
     `options`: of a run that has ended; None gives the channels of the graph's output schema. `run_id`: this run alone;
     one that is neither active nor the thread's last is `RUN_ERROR`. Raises `UnreadableError` if the checkpointer
@@ -55,7 +55,7 @@ async def attach_local(
         feed = source.runs.feed(source.key(thread_id))  # first: it has every later run
         now = await found(source, thread_id, options)
         if now is not None and not await source.may_use(thread_id):
-            now, run_id = None, None  # it is another agent's: there is nothing, also no error
+            now, run_id = None, None  # as for an unknown thread, also where a run is named
     batches = _present(now, thread_id, reader, options, run_id, past_errors)
     if now is None or run_id is not None:
         return batches
@@ -136,7 +136,7 @@ async def found(source: GraphSource, thread_id: str, options: Options) -> Active
 
 
 def number_of(now: ActiveRun | RunOutcome) -> int:
-    """The number of a run of this or another process; 0 for one that has ended."""
+    """The number of a run that can be read; 0 for one of which only the outcome is known."""
     return 0 if isinstance(now, RunOutcome) else now.number
 
 

@@ -1,7 +1,8 @@
 """The runs of this process: `start()`, and `Runs`, the scope that owns their tasks.
 
-A run lives until it has ended and its graph has stopped; its view, its task and its graph are kept with it so long. Who
-may run on a thread, and how its last run ended, is the `RunStore`'s to say.
+A run is kept, with its view, its task and its graph, until it has ended and its graph has stopped. Which run is active
+on a thread, and how its last run ended, the `RunStore` knows: `Runs.start` claims the thread there, `Runs._ended`
+releases it.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ class _Queued(NamedTuple):
 class Runs:
     """The runs of this process in one event loop, and its queued inputs.
 
-    - `store`: who runs on a thread, as all processes know it; None: a `MemoryRunStore` of its own.
+    - `store`: which run is active on a thread, as all processes know it; None: a `MemoryRunStore` of its own.
     - `on_run_end`: called with the `RunSummary` of each run when it has ended and its thread is free; may be
       asynchronous. It must not block. What it raises is logged, and changes nothing else.
     - `close_wait`: seconds for which `aclose` waits for graphs that do not stop, and for asynchronous hooks.
@@ -85,7 +86,7 @@ class Runs:
         close_wait: float = CANCEL_WAIT,
     ) -> None:
         self.store: RunStore = MemoryRunStore() if store is None else store
-        """Who runs on a thread."""
+        """Which runs are active on which threads."""
         self._owns_store = store is None
         self._close_wait = close_wait
         self._on_run_end = on_run_end
@@ -96,13 +97,13 @@ class Runs:
         self._queued: dict[asyncio.Task[Any], _Queued] = {}
         """Inputs that are to run when another run has ended."""
         self.pollers = Pollers()
-        """Who reads the threads that are watched."""
+        """What reads the threads that are watched."""
         self._unfinished: OrderedDict[tuple[ThreadKey, str], None] = OrderedDict()
-        """The runs without an end that were warned of."""
+        """The runs without an end for which a warning was logged."""
         self.owners = Owners()
-        """Which agent owns a thread."""
+        """The metadata of threads, by which it is decided who may use them."""
         self.no_edits = NoEdits()
-        """What inputs were found not to edit."""
+        """The messages that were found to be no edits."""
 
     async def __aenter__(self) -> Runs:
         return self
@@ -130,7 +131,7 @@ class Runs:
         on_cancel: OnCancel = "discard",
     ) -> Run:
         """Starts a run that does not depend on its readers; see `start`. `parent_run_id`: as in `RUN_STARTED`.
-        `waiting`: the subgraphs in which it continues. `stamp`: the metadata of a thread that it creates; None: its
+        `waiting`: the subgraphs in which it continues. `stamp`: the metadata of a thread that it creates; None: the
         agent's. `dispatched_events`, `on_cancel`: see `Intake`."""
         if not isinstance(graph, Pregel):
             raise TypeError(f"start: expected a compiled graph, got {type(graph).__name__}")
@@ -242,8 +243,9 @@ class Runs:
     def own(
         self, work: Coroutine[Any, Any, _Made], *, agent: Hashable, thread: ThreadKey, run_id: str
     ) -> asyncio.Task[_Made]:
-        """Does work that belongs to no request (an input that waits for another run's end): it continues when its
-        request has left, and is cancelled with the registry. What it raises is logged, also where no reader gets it."""
+        """Makes a task of work that belongs to no request (an input that waits for another run's end). It continues
+        when the client has left, and is cancelled when the scope closes. What it raises is logged, also without a
+        reader."""
         task = asyncio.get_running_loop().create_task(work)
         self._queued[task] = _Queued(agent, thread)
         task.add_done_callback(lambda task: self._disown(task, log_context(agent, thread.thread_id, run_id)))
@@ -294,7 +296,7 @@ class Runs:
     def _hook_returned(self, task: asyncio.Future[None]) -> None:
         label = self._hooks.pop(task)
         if task.cancelled():
-            _log.error("on_run_end was cancelled, as the registry closed (%s).", label)
+            _log.error("on_run_end was cancelled: the runs were closed (%s).", label)
         elif (error := task.exception()) is not None:
             _log.error("on_run_end raised (%s).", label, exc_info=error)
 
@@ -303,11 +305,11 @@ _defaults: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Runs] = weakref.
 
 
 def default_runs() -> Runs:
-    """The registry that is used where none is given: the event loop's. Raises `RuntimeError` outside of one."""
+    """The `Runs` that are used where none are given: the event loop's. Raises `RuntimeError` outside of one."""
     loop = asyncio.get_running_loop()
     if loop not in _defaults:
         for ended in [each for each in _defaults if each.is_closed()]:
-            del _defaults[ended]  # what lingers in a registry keeps its loop
+            del _defaults[ended]  # the runs that its store keeps would keep the loop
         _defaults[loop] = Runs()
     return _defaults[loop]
 
@@ -335,7 +337,7 @@ async def start(
     - `options`: None gives the channels of the graph's output schema. They are those of all readers, except for the
       protocol version, which is each reader's.
     - `view`: what the client that started the run is known to have.
-    - `runs`: the registry; None is the event loop's default one.
+    - `runs`: the scope that owns the run; None is the event loop's default one.
     - `agent`: the name under which the run is found; None is the graph object itself.
     - `on_disconnect`: what becomes of the run when its last reader leaves.
     - `timeout`: seconds after which the run is stopped and fails with the code `timeout`; None is no limit.

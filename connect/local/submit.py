@@ -1,17 +1,15 @@
 """A client's input as a run of this process: the thread is read, the run planned, started and read.
 
-Which run an input asks for, `inputs.plan` says; what goes into the graph, `inputs.graph_input`. Here is the
-order of things:
+Which run an input asks for is `inputs.plan`'s; what the graph gets, `inputs.graph_input`'s. Here is the order:
 
-1. A run that is running is looked for first, and again when it is the input's turn (`turns`): one with the input's own
-   id is that very request, come again, and gets that run from where it is; any other is in the way, and the intake
-   says what then.
-2. What waits for another run's end (a queued run, the messages that came along with an answer) belongs to the registry,
-   not to the request: it happens also without readers, unless the intake stops runs that have none.
-3. LangGraph takes an input under the run id of the thread's last checkpoint as that run continued, and ignores what is
-   in it. So an id that comes again with something new gets a number.
-4. What was done in a step that did not end stands in the thread until a new turn begins, which forgets it: a result of
-   one tool, while another one failed; the message of a run that was cancelled at once. So it is reconciled first.
+1. An active run is looked for first, and again when it is the input's turn (`turns`). One with the input's own id is
+   this very request, sent again: its client gets that run from where it is. For any other the intake decides (`busy`).
+2. What waits for another run's end (a queued input, the messages that came with an answer) belongs to `Runs`, not to
+   the request: it is run also without readers, unless the intake stops runs that have none.
+3. LangGraph takes an input under the run id of the thread's last checkpoint for a continuation of that run, and ignores
+   its content. So an id that comes again with something new gets a number.
+4. What was written in a superstep that did not end is in the thread until a new turn begins, which drops it: the result
+   of one tool while another one failed, the message of a run that was cancelled at once. So it is reconciled first.
 """
 
 from __future__ import annotations
@@ -138,8 +136,8 @@ class _Submission:
                 return self._joined(active)
 
     def _is_refused(self, active: ActiveRun) -> bool:
-        """Whether the input does not wait for this run. One that is stopping has ended for its readers: an input that
-        comes then waits for it, as long as `cancel` does."""
+        """Whether the input does not wait for this run. A run that is stopping has ended for its readers, so an input
+        waits for it, as long as `cancel` does."""
         is_same = active.run_id == self._given.run_id
         return is_same or (self._intake.busy == "reject" and active.status == "running")
 
@@ -153,7 +151,7 @@ class _Submission:
         )
 
     async def _check_owner(self) -> None:
-        """Raises `ThreadNotFoundError` for another agent's thread."""
+        """Raises `ThreadNotFoundError` for a thread that may not be used."""
         with reading(self._place):
             is_ours = await self._source.may_use(self._given.thread_id)
         if not is_ours:
@@ -201,7 +199,7 @@ class _Submission:
             return await searched(search, history(self._graph, self._config))
 
     async def _reconciled(self) -> Read:
-        """The thread, when what its last run has done is in it, and what that left undone has been given up."""
+        """The thread, after what its last run wrote was saved, and what that run left undone was dropped."""
         with reading(self._place):
             await self._graph.aupdate_state(self._marked(), None, as_node=END)
         return await self._read()
@@ -265,7 +263,7 @@ class _Submission:
 
     async def _queued_batches(self, begun: asyncio.Task[Any]) -> Batches:
         """What a queued input's client gets from its turn on. If the input does not run, because of an error or the
-        server's end, that is `RUN_ERROR`; the registry logs it."""
+        server's end, that is `RUN_ERROR`; `Runs` logs it."""
         try:
             queued: Batches | None = await asyncio.shield(begun)
         except asyncio.CancelledError:

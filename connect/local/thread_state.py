@@ -1,5 +1,5 @@
-"""How a thread of this process stands when an input comes, read off its checkpointer: `read`. Never what an input asks
-for (`inputs.plan`), and nothing is written."""
+"""The state of a thread of this process when an input comes, read from its checkpointer: `read`. Never what an input
+asks for (`inputs.plan`), and nothing is written."""
 
 from __future__ import annotations
 
@@ -43,7 +43,8 @@ class Read(NamedTuple):
 
 
 async def read(graph: Graph, config: Any, last: LastRun | None, messages_key: str) -> Read:
-    """How a thread stands; `last`: how its last run in this process ended. Raises what the checkpointer raises."""
+    """The thread's state; `last`: how its last run ended, as the run store knows it. Raises what the checkpointer
+    raises."""
     if not has_checkpointer(graph):
         return Read(ThreadState())
     state = await newest(graph, config)
@@ -75,7 +76,7 @@ def own_tools(graph: Graph) -> frozenset[str]:
 
 
 async def _asked(graph: Graph, state: StateSnapshot, messages_key: str) -> list[Any]:
-    """The messages that an unfinished function was called with: it keeps no conversation of its own before its end."""
+    """The messages that an unfinished function was called with: its checkpoint has no conversation before its end."""
     if isinstance(graph, CompiledStateGraph) or not state.next:
         return []
     kept = await graph.checkpointer.aget_tuple(state.config)  # type: ignore[union-attr]

@@ -11,8 +11,8 @@ Here is the order, and what servers are requested to do (measured on `langgraph 
    waits, and plans when the other run has ended.
 3. `cancel`: the other run is stopped first, so that the plan is made from what it has left behind. One that does not
    stop in time is a conflict.
-4. Two that start in the same moment: `langgraph dev` answers 409 to one of them, which looks again. Aegra starts both.
-5. Servers take either a context or `configurable`, and give a graph the one for the other, reduced to its context
+4. Of two inputs at the same moment `langgraph dev` answers 409 to one, which looks again. Aegra starts both.
+5. Servers take either a context or `configurable`, and give a graph the same values as both, the context reduced to its
    schema. So the values of both are put into `configurable`.
 6. Messages that came with an answer belong to the request: if its reader has left, they are not run, and the client
    still has them.
@@ -167,7 +167,7 @@ class _Beginning:
     ) -> Answered:
         new = wanted.messages if isinstance(wanted, Begin | Fork) else None
         if look is not None and look.active is not None and checkpoint_id is None:
-            at = replace(at, messages=())  # whether a call that waits now will wait then is not known
+            at = replace(at, messages=())  # a call that waits now may be answered when the queued run starts
         places = await self._source.places(self._options.messages_key)
         places = replace(places, reducers=frozenset(self._intake.replaced))
         goes_in = graph_input(self._given, new, at, places, self._intake, self._request.added)

@@ -1,10 +1,10 @@
-"""What a page expects that was written for a server with another library: `CompatibleWith`. An owner's own choice wins;
-only what is at its default is changed.
+"""What pages expect that were written for another library's server: `CompatibleWith`. Only defaults are changed: an
+owner's own choice wins.
 
 | `ag-ui-langgraph` | here |
 |---|---|
 | an interrupt is the custom event `on_interrupt`; its run has no outcome | `Options(interrupts="legacy")` |
-| what subagents say is the agent's | `Options(subagents="inline")` |
+| what subagents emit is the agent's | `Options(subagents="inline")` |
 | the client's state is written to the graph | `Intake(state="all")` |
 | dispatched events, and those that nodes emit by hand | `Intake(dispatched_events=True)`, in this process |
 

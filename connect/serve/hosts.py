@@ -1,8 +1,8 @@
-"""The names under which an app may be asked: `Hosts`. Never who may do what with it (`service`).
+"""The host names that an app answers: `Hosts`. Never who may do what with it (`users`).
 
-A page of any origin can let its own name lead to a server of its reader's machine (DNS rebinding). To the browser that
-server is of the page's origin then: it asks for no leave, and shows the page all answers. Only the name that was asked
-for gives it away.
+A page of any origin can make its own host name resolve to the user's machine (DNS rebinding). For the browser a server
+there has the page's origin then: it sends no preflight request, and lets the page read all responses. Only the `Host`
+header differs.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .errors import Refusal, refused
 
 
 class Hosts:
-    """An app that answers those who ask for a host of one of these names, on whatever port, and refuses the others."""
+    """An app that answers requests for a host of one of these names, on any port, and refuses all others."""
 
     def __init__(self, app: ASGIApp, names: Sequence[str]) -> None:
         self._app = app

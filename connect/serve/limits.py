@@ -1,4 +1,5 @@
-"""How much is accepted, and how much runs at once: `Limits`, and `Capacity`, which counts."""
+"""How much is accepted, and how much runs at once: `Limits`, and `Capacity`, which counts runs and readers. Bodies are
+counted in `bodies`, queued inputs by the backend."""
 
 from __future__ import annotations
 
@@ -95,11 +96,11 @@ class Capacity:
     @contextmanager
     def run(self, user: Hashable, thread_id: str) -> Iterator[None]:
         """A place for a run of a user that is to start, or has a reader; raises `Refusal` if there is none."""
-        registries = {source.runs for source in self._sources if source.runs is not None}
-        if self.starting + sum(runs.busy for runs in registries) >= self._limits.runs:
+        scopes = {source.runs for source in self._sources if source.runs is not None}
+        if self.starting + sum(runs.busy for runs in scopes) >= self._limits.runs:
             raise too_much("too_many_runs", "Too many concurrent runs. Retry later.")
         if self._limits.runs_per_user is not None:
-            active = [run for runs in registries for run in runs.active]
+            active = [run for runs in scopes for run in runs.active]
             count = sum(run.user == user and run.thread_id != thread_id for run in active)
             if _is_reached(self._limits.runs_per_user, self._starting_by_user[user] + count):
                 raise too_much("too_many_runs", "You have too many concurrent runs. Retry later.")

@@ -68,7 +68,7 @@ class Service:
 
     @property
     def only(self) -> str | None:
-        """The name of the agent, if there is one alone."""
+        """The name of the agent, if there is only one."""
         return next(iter(self.agents)) if len(self.agents) == 1 else None
 
     def names(self) -> str:
@@ -144,7 +144,7 @@ class Service:
                 given, options=options, intake=intake, past_errors=past_errors, queue=self.limits.queue
             )
             if source.runs is not None:
-                place.close()  # the registry counts it from here on
+                place.close()  # `Runs` counts it from here on
             thread_id, version = given.thread_id, given.protocol_version
             return self._stream(batches, agent, source, name, thread_id, version, places.pop_all(), adapt)
 

@@ -52,10 +52,10 @@ async def readable(batches: Batches, connected: Connected, given: RunAgentInput)
     """A run's batches, with ends that its client can continue after. `connected`: called after a bad
     end."""
     if given.protocol_version is not None:
-        mended = batches
+        adapted = batches
     else:
-        mended = _answered(batches, given, connected) if answers(given) else _stopped(batches)
-    async with aclosing(mended) as emitted:
+        adapted = _answered(batches, given, connected) if answers(given) else _stopped(batches)
+    async with aclosing(adapted) as emitted:
         async for batch in emitted:
             yield batch
 
@@ -146,7 +146,7 @@ async def _pending(connected: Connected, run_id: str) -> Event | None:
 
 
 def _is_cancelled(event: Event) -> bool:
-    """Whether a run was stopped, in the protocol's words or in those of older clients (see `dialect`)."""
+    """Whether a run was stopped, as the protocol has it or as older clients get it (`for_client_version`)."""
     if event["type"] == "RUN_ERROR":
         return bool(event.get("code") == "cancelled")
     return event["type"] == "RUN_FINISHED" and bool(event.get("outcome", {}).get("type") == "cancelled")
