@@ -91,9 +91,14 @@ class PlatformThread:
         it. Raises `ThreadNotFoundError` for the other."""
         access, stamp, threads = self._access, self._access.stamp, self.client.threads
         if access.keys and not self._is_known:
-            made = await self._retried(
-                lambda: threads.create(thread_id=self.id, metadata=stamp, if_exists="do_nothing")
-            )
+            try:
+                made = await self._retried(
+                    lambda: threads.create(thread_id=self.id, metadata=stamp, if_exists="do_nothing")
+                )
+            except PlatformError as error:
+                if error.status == _CONFLICT:  # the thread of another user of the platform, which hides it
+                    raise ThreadNotFoundError from error
+                raise
             if not access.allows(made.get("metadata") or {}):
                 raise ThreadNotFoundError
             self._owner, self._is_known = owner_of(made.get("metadata")), True
