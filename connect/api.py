@@ -75,8 +75,8 @@ def run(
     does not have, `InvalidInputError` for an input whose last message has nothing known in it.
     Closing the iterator stops no run, unless the intake says so (`on_disconnect`).
     """
-    batches, version, place = _checked_run(source, input, options, intake, retry)
-    return models(batches, version, place)
+    batches, version, label = _checked_run(source, input, options, intake, retry)
+    return models(batches, version, label)
 
 
 def run_sse(
@@ -91,8 +91,8 @@ def run_sse(
     """`run` as SSE frames. Events that are ready together are one `bytes`. After `heartbeat` seconds without an event a
     comment is sent (None: never)."""
     _check_seconds("heartbeat", heartbeat)
-    batches, version, place = _checked_run(source, input, options, intake, retry)
-    return frames(batches, version, heartbeat, place)
+    batches, version, label = _checked_run(source, input, options, intake, retry)
+    return frames(batches, version, heartbeat, label)
 
 
 def connect(
@@ -118,7 +118,7 @@ def connect(
     connection, and stops no run.
     """
     batches = _checked_connect(source, thread_id, run_id, options, view, past_errors, retry)
-    return models(batches, _version(options), partial(_place, source, thread_id, run_id))
+    return models(batches, _version(options), partial(_label, source, thread_id, run_id))
 
 
 def connect_sse(
@@ -136,7 +136,7 @@ def connect_sse(
     event a comment is sent (None: never)."""
     _check_seconds("heartbeat", heartbeat)
     batches = _checked_connect(source, thread_id, run_id, options, view, past_errors, retry)
-    return frames(batches, _version(options), heartbeat, partial(_place, source, thread_id, run_id))
+    return frames(batches, _version(options), heartbeat, partial(_label, source, thread_id, run_id))
 
 
 @overload
@@ -188,7 +188,7 @@ def watch(
     both or neither of the two ids.
     """
     batches = _checked_watch(source, thread_id, assistant_id, options, view, past_errors, retry, poll)
-    return models(batches, _version(options), partial(_place, source, thread_id))
+    return models(batches, _version(options), partial(_label, source, thread_id))
 
 
 @overload
@@ -235,7 +235,7 @@ def watch_sse(
     a comment is sent (None: never)."""
     _check_seconds("heartbeat", heartbeat)
     batches = _checked_watch(source, thread_id, assistant_id, options, view, past_errors, retry, poll)
-    return frames(batches, _version(options), heartbeat, partial(_place, source, thread_id))
+    return frames(batches, _version(options), heartbeat, partial(_label, source, thread_id))
 
 
 async def cancel(source: Source, thread_id: str, run_id: str | None = None) -> CancelResult:
@@ -276,7 +276,7 @@ def _checked_run(
     intake: Intake | None,
     retry: RetryPolicy | None,
 ) -> tuple[Batches, str | None, Callable[[], str]]:
-    """The batches of `run`, the protocol version of its client and its place, if its arguments are valid."""
+    """The batches of `run`, the protocol version of its client and the label of its log lines, if all is valid."""
     backend = backend_of(source, retry)
     if not isinstance(given, RunAgentInput | Mapping):
         raise TypeError(f"input: expected RunAgentInput or its JSON, got {type(given).__name__}")
@@ -284,19 +284,19 @@ def _checked_run(
     if intake is not None:
         backend.check_intake(intake, options)
     found = read_input(given, backend.name)
-    place = partial(_place, backend, found.thread_id, found.run_id)
-    return _submitted(backend, found, options, intake or Intake(), place), found.protocol_version, place
+    label = partial(_label, backend, found.thread_id, found.run_id)
+    return _submitted(backend, found, options, intake or Intake(), label), found.protocol_version, label
 
 
 async def _submitted(
-    backend: Backend, given: RunAgentInput, options: Options | None, intake: Intake, place: Callable[[], str]
+    backend: Backend, given: RunAgentInput, options: Options | None, intake: Intake, label: Callable[[], str]
 ) -> Batches:
     try:
         async with aclosing(await backend.submit(given, options=options, intake=intake)) as batches:
             async for batch in batches:
                 yield batch
     except _REFUSALS as error:
-        log_failure(error, place())
+        log_failure(error, label())
         yield to_batch([failed(error, options or Options())])
 
 
@@ -335,7 +335,7 @@ def _checked_watch(
     return watch_batches(backend, thread_id, assistant_id=assistant_id, **how)
 
 
-def _place(source: Source, thread_id: str | None, run_id: str | None = None) -> str:
+def _label(source: Source, thread_id: str | None, run_id: str | None = None) -> str:
     """The agent, the thread and the run, as log lines name them."""
     return log_context(backend_of(source).name, thread_id, run_id)
 

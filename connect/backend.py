@@ -237,17 +237,17 @@ def watch_batches(
     """`watch` in batches, and every error as `RUN_ERROR`. Raises `TypeError` for an assistant of a graph of this
     process."""
     reader = Reader(direct_options(options or Options()), view)
-    place = log_context(assistant_id or backend.name, thread_id)
+    label = log_context(assistant_id or backend.name, thread_id)
     if assistant_id is not None:
         batches = backend.watch_assistant(assistant_id, reader, options, past_errors=past_errors, poll=poll)
     else:
         try:
             thread, _ = checked_ids(backend, thread_id, None)
         except InvalidIdError as error:
-            return _once(error, options, place)
+            return _once(error, options, label)
         batches = backend.watch(thread, reader, options, past_errors=past_errors, poll=poll)
     span = Span("watch", assistant_id or backend.name, thread_id)
-    return _guarded(traced(batches, span), reader, options, place, watches=True)
+    return _guarded(traced(batches, span), reader, options, label, watches=True)
 
 
 def checked_ids(backend: Backend, thread_id: str | None, run_id: str | None) -> tuple[str, str | None]:
@@ -257,7 +257,7 @@ def checked_ids(backend: Backend, thread_id: str | None, run_id: str | None) -> 
 
 
 async def _guarded(
-    batches: Batches, reader: Reader, options: Options | None, place: str, *, watches: bool = False
+    batches: Batches, reader: Reader, options: Options | None, label: str, *, watches: bool = False
 ) -> Batches:
     """The batches; then `RUN_ERROR` for what they raise, unless a terminal event was emitted. Readers that watch get it
     after `RUN_FINISHED` too; no client takes an event after `RUN_ERROR`."""
@@ -267,16 +267,16 @@ async def _guarded(
                 yield batch
     except (PlatformError, ConnectionLost, InvalidIdError) as error:
         last = reader.view.terminal
-        event = _error(error, options, place)
+        event = _error(error, options, label)
         if last is None or (watches and last["type"] != "RUN_ERROR"):
             yield event
 
 
-def _error(error: Exception, options: Options | None, place: str) -> Batch:
+def _error(error: Exception, options: Options | None, label: str) -> Batch:
     """The `RUN_ERROR` of an error, which is logged."""
-    log_failure(error, place)
+    log_failure(error, label)
     return to_batch([failed(error, options or Options())])
 
 
-async def _once(error: Exception, options: Options | None, place: str) -> Batches:
-    yield _error(error, options, place)
+async def _once(error: Exception, options: Options | None, label: str) -> Batches:
+    yield _error(error, options, label)

@@ -168,8 +168,8 @@ def code_of(error: BaseException) -> str:
             return INTERNAL
 
 
-def log_failure(error: BaseException, place: str) -> None:
-    """Logs an error whose caller gets it as an event or as a response. `place`: as `log_context`.
+def log_failure(error: BaseException, label: str) -> None:
+    """Logs an error whose caller gets it as an event or as a response. `label`: as `log_context`.
 
     A platform's errors and lost connections are warnings; a caller's own mistakes are INFO; an unexpected exception is
     an error, with its traceback. `UnreadableError` is logged where it is raised, and not again."""
@@ -177,13 +177,13 @@ def log_failure(error: BaseException, place: str) -> None:
         case UnreadableError():
             pass
         case PlatformError():
-            _log.warning("The platform answered with HTTP %d: %r (%s).", error.status, error.message, place)
+            _log.warning("The platform answered with HTTP %d: %r (%s).", error.status, error.message, label)
         case ConnectionLost():
-            _log.warning("The platform could not be reached: %s (%s).", error.reason, place)
+            _log.warning("The platform could not be reached: %s (%s).", error.reason, label)
         case InvalidIdError() | InvalidInputError() | RunConflictError() | ThreadNotFoundError():
-            _log.info("Refused: %s (%s).", error, place)
+            _log.info("Refused: %s (%s).", error, label)
         case _:
-            _log.error("Unexpected exception (%s).", place, exc_info=error)
+            _log.error("Unexpected exception (%s).", label, exc_info=error)
 
 
 def log_context(agent: object, thread_id: str | None, run_id: str | None = None) -> str:

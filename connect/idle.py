@@ -112,11 +112,11 @@ def waiting_events(
     return events + run.finish(Finished(tuple(state.interrupts)))
 
 
-def log_late(nothing: Nothing, place: str) -> None:
-    """Logs that tool results came too late; `place`: as `errors.log_context` names it."""
+def log_late(nothing: Nothing, label: str) -> None:
+    """Logs that tool results came too late; `label`: as `errors.log_context` names it."""
     if nothing.late:
         _log.warning(
-            "%d tool results came too late: no call waits for them. Nothing was run (%s).", len(nothing.late), place
+            "%d tool results came too late: no call waits for them. Nothing was run (%s).", len(nothing.late), label
         )
 
 

@@ -1,6 +1,6 @@
 """Batches as callers get them: models, or SSE frames with heartbeats. Never which events, or when.
 
-`place` gives the agent, the thread and the run as log lines name them (see `log_context`).
+`label` gives the agent, the thread and the run as log lines name them (see `log_context`).
 Closing one of these streams closes what it reads from at once. Nothing raises out of them: an unexpected exception
 is logged, and ends the stream in `RUN_ERROR`, unless its last event ended a run.
 """
@@ -28,10 +28,10 @@ _log = logging.getLogger(__name__)
 
 
 async def models(
-    batches: AsyncIterator[Batch], version: str | None, place: Callable[[], str]
+    batches: AsyncIterator[Batch], version: str | None, label: Callable[[], str]
 ) -> AsyncGenerator[Event, None]:
     """Each event as a model, for a client of this protocol version (None: it declares none)."""
-    lists: AsyncGenerator[list[Event], None] = _formed(batches, lambda event: event.model(version), None, place)
+    lists: AsyncGenerator[list[Event], None] = _formed(batches, lambda event: event.model(version), None, label)
     async with aclosing(lists):
         async for found in lists:
             for model in found:
@@ -39,11 +39,11 @@ async def models(
 
 
 async def frames(
-    batches: AsyncIterator[Batch], version: str | None, heartbeat: float | None, place: Callable[[], str]
+    batches: AsyncIterator[Batch], version: str | None, heartbeat: float | None, label: Callable[[], str]
 ) -> AsyncGenerator[bytes, None]:
     """Each batch as the SSE frames of its events, joined; an SSE comment after `heartbeat` seconds without a batch
     (None: never)."""
-    async with aclosing(_formed(batches, lambda event: event.frame(version), heartbeat, place)) as formed:
+    async with aclosing(_formed(batches, lambda event: event.frame(version), heartbeat, label)) as formed:
         async for forms in formed:
             yield b"".join(forms) or _HEARTBEAT
 
@@ -52,7 +52,7 @@ async def _formed(
     batches: AsyncIterator[Batch],
     form: Callable[[EncodedEvent], _Form | None],
     heartbeat: float | None,
-    place: Callable[[], str],
+    label: Callable[[], str],
 ) -> AsyncGenerator[list[_Form], None]:
     """Each batch in the form it is handed out in; an empty one after `heartbeat` seconds without one."""
     ahead = TimedIterator(batches)
@@ -70,16 +70,16 @@ async def _formed(
     except StopAsyncIteration:
         pass
     except Exception:
-        _log.exception("A stream was ended by an unexpected exception (%s).", place())
+        _log.exception("A stream was ended by an unexpected exception (%s).", label())
         if not has_ended:
             failed = form(EncodedEvent(error_event(None, "none", code=INTERNAL)))
             yield [failed] if failed else []
     finally:
-        await _close(ahead, place)
+        await _close(ahead, label)
 
 
-async def _close(ahead: TimedIterator[list[EncodedEvent]], place: Callable[[], str]) -> None:
+async def _close(ahead: TimedIterator[list[EncodedEvent]], label: Callable[[], str]) -> None:
     try:
         await ahead.aclose()
     except Exception:
-        _log.exception("Failed to close the source of a stream (%s).", place())
+        _log.exception("Failed to close the source of a stream (%s).", label())

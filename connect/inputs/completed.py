@@ -22,11 +22,11 @@ def completed(stored: Sequence[Any], new: Iterable[BaseMessage]) -> list[BaseMes
     results = {message.tool_call_id: message for message in items if isinstance(message, ToolMessage)}
     others = [message for message in items if not isinstance(message, ToolMessage)]
     found = list(_answered(dict(unanswered_calls(stored)), results, continues=bool(items)))
-    for place, message in enumerate(others):
+    for index, message in enumerate(others):
         found.append(message)
         if isinstance(message, AIMessage):
             calls = {str(call["id"]): call["name"] for call in message.tool_calls if call["id"]}
-            found += _answered(calls, results, continues=place + 1 < len(others) or bool(calls.keys() & results.keys()))
+            found += _answered(calls, results, continues=index + 1 < len(others) or bool(calls.keys() & results.keys()))
     if results:
         _log.warning("%d tool results are passed over: no call waits for them", len(results))
     return found

@@ -55,14 +55,14 @@ def taken(messages: Sequence[Message]) -> list[BaseMessage]:
     two messages have; it names their places in `messages`.
     """
     wires: dict[str, tuple[int, Wire]] = {}
-    for place, message in enumerate(messages):
+    for index, message in enumerate(messages):
         if message.role not in _SAME_ROLE or message.subagent_run_id is not None:
             continue
-        _check_id(message.id, place)
+        _check_id(message.id, index)
         wire = _allowed(message)
-        first, same = wires.setdefault(message.id, (place, wire))
+        first, same = wires.setdefault(message.id, (index, wire))
         if same != wire:
-            raise InvalidInputError(f"messages[{place}] has the id of messages[{first}], and says something else")
+            raise InvalidInputError(f"messages[{index}] has the id of messages[{first}], and says something else")
     found = to_langchain_messages([wire for _, wire in wires.values()])
     return [message for message in map(_without_broken_calls, found) if _speaks(message)]
 
@@ -108,8 +108,8 @@ def as_json(message: BaseMessage) -> dict[str, Any]:
     return found
 
 
-def _check_id(message_id: str, place: int) -> None:
-    what = f"id of messages[{place}]"
+def _check_id(message_id: str, index: int) -> None:
+    what = f"id of messages[{index}]"
     if (reason := id_error(what, message_id, in_url=False)) is not None:
         raise InvalidInputError(reason)
     if message_id == REMOVE_ALL_MESSAGES:

@@ -187,7 +187,7 @@ class _Sent:
 
     def new_after(self, edited: Message) -> list[Message]:
         """What users say after an edited message that is new as well."""
-        since = next(place for place, each in enumerate(self._sent) if each is edited)
+        since = next(index for index, each in enumerate(self._sent) if each is edited)
         later = {id(message) for message in self._sent[since:]}
         return [message for message in self.new if message.role in _SPEAKERS and id(message) in later]
 
@@ -223,9 +223,9 @@ class _Sent:
     def _new(self) -> list[Message]:
         if not self._stored:
             return list(self._sent)
-        known = [place for place, each in enumerate(self._sent) if each.id in self._stored or each.role == "assistant"]
+        known = [index for index, each in enumerate(self._sent) if each.id in self._stored or each.role == "assistant"]
         since = known[-1] + 1 if known else 0
-        return [message for place, message in enumerate(self._sent) if self._is_new(message, place >= since)]
+        return [message for index, message in enumerate(self._sent) if self._is_new(message, index >= since)]
 
     def _is_new(self, message: Message, is_last: bool) -> bool:
         if message.id in self._stored:
@@ -237,5 +237,5 @@ class _Sent:
     def _after(self, message_id: str) -> str | None:
         """The id of the message that the thread has after this one."""
         ids = list(self._stored)
-        place = ids.index(message_id) + 1
-        return ids[place] if place < len(ids) else None
+        index = ids.index(message_id) + 1
+        return ids[index] if index < len(ids) else None

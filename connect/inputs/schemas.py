@@ -123,9 +123,9 @@ class _Check:
             count = f"{least}" if least == most else f"{least or 0} to {'any number' if most is None else most}"
             return f"{where}: expected {count} items, got {len(value)}"
         first = _listed(schema.get("prefixItems"))
-        for place, item in enumerate(value):
-            of_item = first[place] if place < len(first) else schema.get("items")
-            found = self.misfit(item, of_item, f"{where}[{place}]", depth + 1)
+        for index, item in enumerate(value):
+            of_item = first[index] if index < len(first) else schema.get("items")
+            found = self.misfit(item, of_item, f"{where}[{index}]", depth + 1)
             if found is not None:
                 return found
         return None

@@ -21,12 +21,12 @@ WHY: Final = {
 _log = logging.getLogger(__name__)
 
 
-def note_unused(known: set[str], kinds: Iterable[str], place: str) -> None:
-    """Adds kinds (keys of `WHY`) to those `known` to be unused, and logs each that is new. `place`: of
+def note_unused(known: set[str], kinds: Iterable[str], label: str) -> None:
+    """Adds kinds (keys of `WHY`) to those `known` to be unused, and logs each that is new. `label`: of
     `errors.log_context`."""
     for kind in kinds:
         if kind not in known:
             known.add(kind)
             _log.warning(
-                "What clients send as %s reaches no graph (%s): %s. This is logged once.", kind, place, WHY[kind]
+                "What clients send as %s reaches no graph (%s): %s. This is logged once.", kind, label, WHY[kind]
             )

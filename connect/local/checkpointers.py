@@ -42,13 +42,13 @@ def check_saver(graph: Pregel[Any, Any, Any, Any]) -> None:
 
 
 @contextmanager
-def reading(place: str) -> Iterator[None]:
-    """What is raised within is the checkpointer's: it is logged, and raised as `UnreadableError`. `place`: the agent,
+def reading(label: str) -> Iterator[None]:
+    """What is raised within is the checkpointer's: it is logged, and raised as `UnreadableError`. `label`: the agent,
     the thread and the run, for the log."""
     try:
         yield
     except Exception as error:  # whatever a checkpointer raises
-        _log.exception("The checkpointer raised (%s).", place)
+        _log.exception("The checkpointer raised (%s).", label)
         raise UnreadableError(error) from error
 
 

@@ -262,15 +262,15 @@ class Runs:
         if self._owns_store:
             await self.store.aclose()
 
-    def _disown(self, task: asyncio.Task[Any], place: str) -> None:
+    def _disown(self, task: asyncio.Task[Any], label: str) -> None:
         thread = self._queued.pop(task).thread
         for feed in [feed for feed, of in self._feeds.items() if of == thread]:
             feed.wake()
         error = None if task.cancelled() else task.exception()
         if isinstance(error, InvalidIdError | InvalidInputError | RunConflictError | ThreadNotFoundError):
-            _log.warning("A queued input was refused (%s): %s", place, error)
+            _log.warning("A queued input was refused (%s): %s", label, error)
         elif error is not None:
-            _log.error("A queued input could not be run (%s).", place, exc_info=error)
+            _log.error("A queued input could not be run (%s).", label, exc_info=error)
 
     def _ended(self, run: Run) -> None:
         if self._live.get(run.thread) is run:

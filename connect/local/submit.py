@@ -99,7 +99,7 @@ class _Submission:
         thread = {"configurable": {"thread_id": request.given.thread_id}}
         configs = (request.intake.config, request.added.config, user_config(source.user), thread)
         self._config = graph_config(source.graph, *configs)
-        self._place = log_context(self._agent, self._given.thread_id, self._given.run_id)
+        self._label = log_context(self._agent, self._given.thread_id, self._given.run_id)
 
     async def begun(self, queue: int | None = None) -> Batches:
         """The client's batches; the run has started, or waits for another's end. `queue`: how many may wait."""
@@ -152,7 +152,7 @@ class _Submission:
 
     async def _check_owner(self) -> None:
         """Raises `ThreadNotFoundError` for a thread that may not be used."""
-        with reading(self._place):
+        with reading(self._label):
             is_ours = await self._source.may_use(self._given.thread_id)
         if not is_ours:
             raise ThreadNotFoundError
@@ -168,10 +168,10 @@ class _Submission:
         if isinstance(wanted, Wait):
             return one_batch(waiting_events(self._given, wanted, read.thread, self._options, self._reader))
         if isinstance(wanted, Nothing):
-            log_late(wanted, self._place)
+            log_late(wanted, self._label)
             ended = read.ended
             if ended is not None:
-                with reading(self._place):
+                with reading(self._label):
                     values = await with_replaced(ended.values, self._options, history(self._graph, self._config))
                     ended = replace(ended, values=values)
             events = unchanged_events(self._given, ended, self._options, self._reader, self._asking.past_errors)
@@ -189,18 +189,18 @@ class _Submission:
 
     async def _read(self) -> Read:
         last = await self._store.last(self._thread)
-        with reading(self._place):
+        with reading(self._label):
             found = await read(self._graph, self._config, last, self._options.messages_key)
         self._runs.note_outcome(self._thread, found.ended, self._agent)
         return found
 
     async def _searched(self, search: Search) -> Search:
-        with reading(self._place):
+        with reading(self._label):
             return await searched(search, history(self._graph, self._config))
 
     async def _reconciled(self) -> Read:
         """The thread, after what its last run wrote was saved, and what that run left undone was dropped."""
-        with reading(self._place):
+        with reading(self._label):
             await self._graph.aupdate_state(self._marked(), None, as_node=END)
         return await self._read()
 
@@ -216,8 +216,8 @@ class _Submission:
         new = wanted.messages if isinstance(wanted, Begin | Fork) else None
         goes_in = graph_input(self._given, new, read.thread, self._places, self._intake, self._asking.added)
         lost = without_place(self._places, self._given, self._intake, read.thread.values, self._options)
-        place = log_context(self._source.agent or self._source.graph, self._given.thread_id, self._given.run_id)
-        note_unused(self._source.unused, lost, place)
+        label = log_context(self._source.agent or self._source.graph, self._given.thread_id, self._given.run_id)
+        note_unused(self._source.unused, lost, label)
         config = self._config
         if read.checkpoint_id is not None:
             config = merged(config, {"configurable": {"checkpoint_id": read.checkpoint_id, "checkpoint_ns": ""}})

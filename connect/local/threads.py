@@ -139,9 +139,9 @@ class LocalThreads:
             before: Any = None if last is None else {"configurable": {"checkpoint_id": last}}
             # read whole before anything else is: a checkpointer may be locked while it lists
             page = [each.config["configurable"] async for each in self._saver.alist(None, before=before, limit=_PAGE)]
-            for place in page:
-                last = str(place["checkpoint_id"])
-                yield last, None if place.get("checkpoint_ns") else str(place["thread_id"])
+            for key in page:
+                last = str(key["checkpoint_id"])
+                yield last, None if key.get("checkpoint_ns") else str(key["thread_id"])
             if len(page) < _PAGE:
                 return
 

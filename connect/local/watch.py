@@ -115,7 +115,7 @@ class _Watch:
         self._followed_at: str | None = None
         """The checkpoint that it was seen at last."""
         self._failures = 0
-        self._place = log_context(agent_of(source.graph, source.agent), thread_id)
+        self._label = log_context(agent_of(source.graph, source.agent), thread_id)
 
     @property
     def has_failed(self) -> bool:
@@ -149,7 +149,7 @@ class _Watch:
         except Exception as error:  # whatever a checkpointer raises
             self._failures += 1
             if self._failures == 1:  # of many in a row, which would be one each look
-                _log.exception("The checkpointer raised (%s).", self._place)
+                _log.exception("The checkpointer raised (%s).", self._label)
             self.is_over = is_first or self._failures >= _TRIES
             return self._unreadable(error) if self.is_over else []
         self._failures = 0

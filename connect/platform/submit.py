@@ -172,8 +172,8 @@ class _Beginning:
         places = replace(places, reducers=frozenset(self._intake.replaced))
         goes_in = graph_input(self._given, new, at, places, self._intake, self._request.added)
         lost = without_place(places, self._given, self._intake, at.values, self._options)
-        place = log_context(self._source.assistant_id, self._given.thread_id, self._given.run_id)
-        note_unused(self._source.unused, lost, place)
+        label = log_context(self._source.assistant_id, self._given.thread_id, self._given.run_id)
+        note_unused(self._source.unused, lost, label)
         metadata = {**await self._thread.claim(), RUN_ID: self._given.run_id}
         return await self._thread.start(
             str(self._source.assistant_id),

@@ -240,8 +240,8 @@ class PlatformThread:
                 is_known |= await self._cancelled(str(run["run_id"]), timeout)
             except TimeoutError:
                 is_known, has_stopped = True, False
-                place = log_context(None, self.id, str(run["run_id"]))
-                _log.warning("A cancelled run has not stopped within %g seconds (%s).", timeout, place)
+                label = log_context(None, self.id, str(run["run_id"]))
+                _log.warning("A cancelled run has not stopped within %g seconds (%s).", timeout, label)
         if not is_known:
             named = f" with the id {run_id!r}" if run_id else ""
             raise RunNotFoundError(f"thread {self.id!r} has no run to stop{named}")
@@ -293,8 +293,8 @@ class PlatformThread:
         """States of the thread, the newest first. The older ones are requested in both forms that servers read: as a
         checkpoint, and as the config of one, without which `langgraph dev` fails."""
         while True:
-            place = {"checkpoint_id": before, "checkpoint_ns": ""}
-            older = {} if before is None else {"before": {**place, "configurable": place}}
+            key = {"checkpoint_id": before, "checkpoint_ns": ""}
+            older = {} if before is None else {"before": {**key, "configurable": key}}
             found = await self._states(page, **older)
             yield found
             if len(found) < page:

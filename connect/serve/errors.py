@@ -46,7 +46,7 @@ _UNREADABLE = "The thread could not be read. Retry later."
 _INVALID = "The platform refused the run as invalid."
 _CAME_TO_NOTHING = "Internal error. The server's log has the reason."
 
-_PLACE = "langgraph_agui.place"
+_LABEL = "langgraph_agui.label"
 """Where a request's scope has its agent, thread and run, as log lines name them."""
 
 _log = logging.getLogger(__name__)
@@ -85,17 +85,17 @@ def refused(error: Exception, request: Request) -> Response:
 
 def log_refusal(error: Exception, request: Request) -> None:
     """Logs what a request raised, as `log_failure` does; a `Refusal` as INFO."""
-    known = request.scope.get(_PLACE) or log_context(*map(request.path_params.get, ("agent", "thread")))
-    place = f"{request.method} {request.url.path!r}, {known}" if known else f"{request.method} {request.url.path!r}"
+    known = request.scope.get(_LABEL) or log_context(*map(request.path_params.get, ("agent", "thread")))
+    label = f"{request.method} {request.url.path!r}, {known}" if known else f"{request.method} {request.url.path!r}"
     if isinstance(error, Refusal | HTTPException) and (refusal := refusal_of(error)):
-        _log.info("Refused with HTTP %d: %s (%s).", refusal.status, refusal.message, place)
+        _log.info("Refused with HTTP %d: %s (%s).", refusal.status, refusal.message, label)
     else:
-        log_failure(error, place)
+        log_failure(error, label)
 
 
-def name_place(request: Request, agent: str, thread_id: str, run_id: str | None = None) -> None:
+def label_request(request: Request, agent: str, thread_id: str, run_id: str | None = None) -> None:
     """What a request is about, for `log_refusal`."""
-    request.scope[_PLACE] = log_context(agent, thread_id, run_id)
+    request.scope[_LABEL] = log_context(agent, thread_id, run_id)
 
 
 def json_response(

@@ -26,7 +26,7 @@ from ..readers import direct_options
 from ..run_outcome import PastErrors
 from .agents import Agent
 from .bodies import Bodies
-from .errors import Refusal, name_place, refusal_of, stop_response
+from .errors import Refusal, label_request, refusal_of, stop_response
 from .limits import Capacity, Limits
 from .readiness import Readiness
 from .shutdown import Closing
@@ -91,14 +91,14 @@ class Service:
         """The agent, and its source for this request, if the user may do this with this thread. Raises `Refusal`.
         Whether the thread matches the user's filter is found where it is read."""
         agent = self.agent(name)
-        name_place(request, name, thread_id, run_id)
+        label_request(request, name, thread_id, run_id)
         checked_thread_id(thread_id, in_url=agent.backend.ids_in_url)
         where = await self.users.authorize(request, action, name, thread_id)
         try:
             return agent, agent.source_for(request, where)
         except ValueError as error:
-            place = log_context(name, thread_id, run_id)
-            _log.error("authorize returned an invalid filter, and %r is refused: %s (%s).", action, error, place)
+            label = log_context(name, thread_id, run_id)
+            _log.error("authorize returned an invalid filter, and %r is refused: %s (%s).", action, error, label)
             raise forbidden() from None
 
     async def listed(self, request: Request) -> dict[str, Agent]:

@@ -144,7 +144,7 @@ class EventStream(Response):
                     _log.warning(
                         "A reader did not take what it was sent within %g seconds, and its stream is ended (%s).",
                         self._send_timeout,
-                        self._place_of_log(),
+                        self._label(),
                     )
                     await _drop(receive)
                 except StreamInterrupted as ended:
@@ -154,7 +154,7 @@ class EventStream(Response):
                     await self._end_early(send, _CANCELLED)
                     raise
 
-    def _place_of_log(self) -> str:
+    def _label(self) -> str:
         return log_context(self._agent, self._thread_id, self._batches.run_id)
 
     def _is_idle(self) -> bool:
@@ -164,7 +164,7 @@ class EventStream(Response):
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
         self._is_sending = False
         if scope["method"] != "HEAD":
-            async with aclosing(frames(self._batches, self._version, self._heartbeat, self._place_of_log)) as chunks:
+            async with aclosing(frames(self._batches, self._version, self._heartbeat, self._label)) as chunks:
                 async for chunk in chunks:
                     await self._send(send, chunk)
                     if self._closing.has_begun and self._is_idle():
