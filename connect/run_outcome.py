@@ -15,8 +15,9 @@ _EXCEPTION = re.compile(r"(\w+)\((.*)\)", re.DOTALL)
 
 
 PastErrors = Literal["error", "custom"]
-"""How a run is emitted that failed or was cancelled before the reader came: as it ended, or as a run that finished,
-with the failure in a custom event `past_error`: a page that raises every `RUN_ERROR` would raise it on each load."""
+"""How a run is emitted that failed or was cancelled before the reader came: as it ended (`error`), or as a run that
+finished, with the failure in the custom event `past_error` (`custom`): for pages that raise every `RUN_ERROR`, this one
+on each load."""
 
 PAST_ERROR = "past_error"
 
@@ -43,11 +44,11 @@ class RunOutcome:
     stopped: bool = False
     """Whether it stopped at a static breakpoint."""
     is_undone: bool = False
-    """Whether what it did was taken back (a rollback): the values are those of before."""
+    """Whether it was rolled back: the values are those of the thread before it."""
     checkpoint_id: str | None = None
     """The checkpoint of the values, where only that identifies the run."""
     is_input: bool = False
-    """Whether that is one a run began with: nothing of it is done yet."""
+    """Whether that is the checkpoint of a run's input: no node of the run has finished yet."""
     waiting: Sequence[Subgraph] = ()
     """The subgraphs that wait for an answer, outer ones first."""
 

@@ -80,9 +80,9 @@ class Checkpoint:
 class Threads(Protocol):
     """The threads of a graph of this process, or of a server's assistant; `threads(source)` gives them.
 
-    A thread of another agent does not exist. Every method raises `InvalidThreadIdError` for an invalid id, `ValueError`
-    for a limit that is not from 1 to 100, `UnreadableError` for what a checkpointer or a store raises, `PlatformError`
-    and `ConnectionLost` for what a platform answers.
+    A thread of another agent or user does not exist. Every method raises `InvalidThreadIdError` for an invalid id,
+    `ValueError` for a limit that is not from 1 to 100, `UnreadableError` for what a checkpointer or a store raises,
+    `PlatformError` and `ConnectionLost` for what a platform answers.
     """
 
     async def search(
@@ -100,8 +100,8 @@ class Threads(Protocol):
         """One thread; None if there is none of this id."""
 
     async def update(self, thread_id: str, metadata: Mapping[str, Any]) -> ThreadInfo:
-        """Writes metadata (JSON values by name) of a thread; names that are not given stay. Its owner, `agui_agent`,
-        can't be written: `ValueError`.
+        """Writes metadata (JSON values by name) of a thread; names that are not given stay. Raises `ValueError` for
+        metadata that decide who may use the thread: `agui_agent`, and the keys of the user's filter (see `access`).
 
         Raises `ThreadNotFoundError`, and `NotSupportedError` for a graph of this process without a store, which is
         where the metadata are kept.

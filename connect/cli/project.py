@@ -6,7 +6,7 @@ a graph here, and nothing of the process is changed but by `enter`.
 - `env`: a file in dotenv's syntax, or a mapping. What the environment has already stays as it is: what is set for one
   start of the server is not undone by a file. (`langgraph dev` lets the file win.)
 
-All paths are relative to the file itself. What else stands in it is for LangGraph's server, and passed over.
+All paths are relative to the file itself. What else is in it is for LangGraph's server, and is ignored.
 """
 
 from __future__ import annotations

@@ -135,7 +135,7 @@ def _by_id(point: ForkPoint) -> dict[str, Any]:
 
 
 def _before(message_id: str, point: ForkPoint) -> tuple[Any, ...]:
-    """The messages that stand before this one."""
+    """The messages that are before this one."""
     by_id = _by_id(point)
     return tuple(by_id.values())[: list(by_id).index(message_id)]
 

@@ -14,15 +14,15 @@ OnDisconnect = Literal["continue", "cancel"]
 OnCancel = Literal["discard", "save"]
 """What becomes of the text that a run has emitted and not stored when it is stopped."""
 Busy = Literal["reject", "queue", "cancel"]
-"""What becomes of a run that is to start on a thread on which one is running: it is refused, it waits, or it takes the
-other's place. On a platform the multitask strategies `reject`, `enqueue` and `interrupt`."""
+"""What becomes of a run that is to start on a thread that has an active one: it is refused, it waits, or the other is
+cancelled. On a platform the multitask strategies `reject`, `enqueue` and `interrupt`."""
 Shortened = Literal["continue", "fork"]
-"""What is meant by an input with something new and without some messages of the thread: a client that lost them, so
-that its thread continues; or one that took them back, so that the thread forks where the two part."""
+"""What an input means that has something new and is without some messages of the thread: that the client lost them, so
+that the thread continues; or that it took them back, so that the thread forks where the two differ."""
 
 
 ROLES: Final = frozenset({"user", "assistant", "tool", "system", "developer"})
-"""Those who speak in a conversation, of AG-UI's roles."""
+"""AG-UI's roles of the messages of a conversation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

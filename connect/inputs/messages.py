@@ -7,7 +7,7 @@ What is taken of each role:
 |---|---|---|
 | user | text; media by its source, with the name of the file | other metadata, other kinds of parts |
 | system, developer | text | |
-| assistant | text, calls whose arguments are an object; nothing of a message that says neither | other calls |
+| assistant | text, calls whose arguments are an object; nothing of a message without either | other calls |
 | tool | text and media; as an error if it says why it failed (`error`) | what its metadata says of its status |
 | reasoning, activity | nothing | |
 
@@ -68,7 +68,7 @@ def taken(messages: Sequence[Message]) -> list[BaseMessage]:
 
 
 def same_content(stored: Any, sent: Message) -> bool:
-    """Whether a client's message says what a thread's message, an object or its JSON, says to a client.
+    """Whether a client's message has the content that a thread's message, an object or its JSON, has for a client.
 
     Ids, names and metadata do not count; nor does whether a text is one part or several, what white space is around it,
     how its lines end, or how media is written down.

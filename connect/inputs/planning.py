@@ -5,8 +5,8 @@ What it costs is bounded, whatever a client sends and how often:
 
 - Searches of one input read `MOST` checkpoints in all, and there are `_ROUNDS` of them. Then what else the input has
   with other content counts as no edit.
-- That a message is no edit is remembered for the newest checkpoint of its thread, so that it is not searched for again
-  until the thread has another.
+- That a message is no edit is kept for the newest checkpoint of its thread, so that it is not searched for again until
+  the thread has another.
 - Long conversations are compared in a thread: the event loop continues.
 """
 
@@ -30,12 +30,12 @@ Searched = Callable[[Search], Awaitable[Search]]
 
 _ROUNDS: Final = 8
 _REMEMBERED: Final = 1_000
-"""Checkpoints of which it is remembered what is no edit."""
+"""Checkpoints for which it is kept what is no edit."""
 
 
 class NoEdits:
-    """Messages that differ from those of a thread and are no edits: it had them so once. By the
-    newest checkpoint of the thread."""
+    """Messages that differ from those of a thread and are no edits, because it had them so once; by the newest
+    checkpoint of the thread."""
 
     def __init__(self) -> None:
         self._found: OrderedDict[str, dict[str, int]] = OrderedDict()

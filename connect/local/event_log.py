@@ -85,7 +85,7 @@ class EventLog:
         self._wake()
 
     def begin_anew(self) -> None:
-        """Makes every reader continue at the view: events that are in it could not be published."""
+        """Makes every reader continue at the view, after events were applied to it and could not be published."""
         self._first, self._ring, self.kept = self._end + 1, [], 0
         self._wake()
 

@@ -2,8 +2,8 @@
 
 LangGraph and LangChain call a synchronous node or tool in the event loop's default executor, in a copy of the calling
 task's context, as `asyncio.to_thread` does. When that task is cancelled, it ends at once and the function continues.
-Nothing public says so: the executor's own frames in the running threads do, which are read here and never changed. A
-function that is called in an executor without a copy of the context is not found.
+No public interface shows which functions are running. The executor's frames in the running threads do; they are read
+here and never changed. A function that is called in an executor without a copy of the context is not found.
 """
 
 from __future__ import annotations

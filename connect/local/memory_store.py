@@ -3,13 +3,13 @@
 What is kept, and for how long:
 
 - An active run: until its owner releases it.
-- An ended run of a graph with a checkpointer: how it ended (`LastRun`), until the thread's next run ends, or
-  `remembered` other threads' runs have. The checkpoint has the rest, but shows a run that was cancelled or killed as
-  one at a breakpoint.
+- An ended run of a graph with a checkpointer: how it ended (`LastRun`), until the thread's next run ends, or until runs
+  of as many other threads as `remembered` says have ended. The checkpoint has the rest, but shows a run that was
+  cancelled or killed as one at a breakpoint.
 - An ended run of a graph without a checkpointer: the run itself, since its messages are stored nowhere else; until the
-  thread's next run, for `linger` seconds, or until `lingering` others have ended.
+  thread's next run, for `linger` seconds, or until as many others as `lingering` says have ended.
 
-All of it belongs to one event loop and changes only in its turns; there are no locks.
+All of it belongs to one event loop and changes between its suspensions only: there are no locks.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class MemoryRunStore:
 
     - `linger`: seconds for which an ended run of a graph without a checkpointer can still be read.
     - `lingering`: how many such runs at most.
-    - `remembered`: of how many threads it is known how their last run ended.
+    - `remembered`: for how many threads the end of their last run is kept.
     """
 
     def __init__(self, *, linger: float = 60.0, lingering: int = 100, remembered: int = 1_000) -> None:

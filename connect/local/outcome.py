@@ -1,21 +1,21 @@
-"""How the last run of a local thread ended, read off its newest checkpoint and what this process remembers. Pure.
+"""How the last run of a local thread ended, by its newest checkpoint and by what the run store knows. Pure.
 
 A checkpoint does not say how its run ended. The first of these that is known decides:
 
 | what is known | it ended |
 |---|---|
-| this process ran it, and it failed | in its error |
+| the run store has its end, and it failed | in its error |
 | interrupts are pending, of tasks that did not fail | at these interrupts |
-| this process ran it, and it was cancelled, or stopped at a breakpoint | so |
+| the run store has its end | as it says: cancelled, at a breakpoint, or well |
 | the checkpoint was written by `update_state` | well: nothing ran |
 | a task's error is stored | in that error; as cancelled, if the task was |
 | nothing is next | well |
-| the graph was compiled to stop where it stands | at a breakpoint |
+| the graph was compiled to stop where the checkpoint is | at a breakpoint |
 | none of these | unknown: it was killed, or another process runs it. `RUN_ERROR`, code `unfinished` |
 
-A run that failed, or was cancelled, before it wrote a checkpoint left the one it began with, in which another run's id
-stands. So what is remembered counts if the checkpoint is of that run, or older than it. If it left none at all, what is
-remembered is all there is (`outcome_without_checkpoint`).
+A run that failed, or was cancelled, before it wrote a checkpoint left the one it began with, which has another run's
+id. So what the store knows counts if the checkpoint is of that run, or older than it. Of a thread without a checkpoint
+only the store knows anything (`outcome_without_checkpoint`).
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ UNFINISHED = Failed(
 """The end of a run of which only that is known."""
 
 
-def ended(state: StateSnapshot, remembered: LastRun | None, *, stops: bool) -> RunOutcome:
+def ended(state: StateSnapshot, known: LastRun | None, *, stops: bool) -> RunOutcome:
     """How the thread's last run ended.
 
-    `state`: the newest one, with a checkpoint. `remembered`: how the last run ended that this process ran there.
-    `stops`: whether the graph was compiled to stop where it stands.
+    `state`: the newest one, with a checkpoint. `known`: how the last run ended, as the run store has it. `stops`:
+    whether the graph was compiled to stop where the state is.
     """
-    last = remembered if remembered is not None and _is_newest(remembered, state) else None
+    last = known if known is not None and _is_newest(known, state) else None
     run_id = _run_id(state) if last is None else last.run_id
     ending, stopped = _ending(state, last, stops)
     if isinstance(ending, Finished):
@@ -62,17 +62,17 @@ def ended(state: StateSnapshot, remembered: LastRun | None, *, stops: bool) -> R
     )
 
 
-def outcome_without_checkpoint(remembered: LastRun | None) -> RunOutcome | None:
+def outcome_without_checkpoint(known: LastRun | None) -> RunOutcome | None:
     """How the last run ended of a thread without a checkpoint: of one that failed, or was cancelled, before it wrote
     any. None for a thread that is unknown, or was deleted."""
-    if remembered is None or isinstance(remembered.ending, Finished):
+    if known is None or isinstance(known.ending, Finished):
         return None
-    return RunOutcome(remembered.run_id, {}, remembered.ending)
+    return RunOutcome(known.run_id, {}, known.ending)
 
 
-def needs_stops(state: StateSnapshot, remembered: LastRun | None) -> bool:
+def needs_stops(state: StateSnapshot, known: LastRun | None) -> bool:
     """Whether `ended` depends on `stops`: that takes a question to find out."""
-    return ended(state, remembered, stops=True) != ended(state, remembered, stops=False)
+    return ended(state, known, stops=True) != ended(state, known, stops=False)
 
 
 def _ending(state: StateSnapshot, last: LastRun | None, stops: bool) -> tuple[Ending, bool]:
@@ -95,8 +95,8 @@ def _ending(state: StateSnapshot, last: LastRun | None, stops: bool) -> tuple[En
 
 
 def pending(state: StateSnapshot) -> list[Any]:
-    """The interrupts that wait. langgraph 1.0 also lists those of tasks that have been answered and are done; there a
-    task that has only been answered has an empty result. One that failed was answered too: it asks nothing more."""
+    """The interrupts that wait for an answer. langgraph 1.0 also lists those of tasks that are done; there a task that
+    was answered and has not finished has an empty result. Those of a task that failed were answered."""
     waiting = [task for task in state.tasks if task.result is None or (type(task.result) is dict and not task.result)]
     return [interrupt for task in waiting if not _failures([task]) for interrupt in task.interrupts]
 
@@ -126,15 +126,15 @@ def _failures(tasks: Iterable[PregelTask]) -> list[Any]:
     return [error for error in errors if error != {"error": "CancelledError", "message": ""}]
 
 
-def _is_newest(remembered: LastRun, state: StateSnapshot) -> bool:
-    """Whether no other run than the remembered one came after it, as far as the checkpoint shows."""
-    if _metadata(state).get("run_id") == remembered.run_id:
+def _is_newest(known: LastRun, state: StateSnapshot) -> bool:
+    """Whether no run came after the known one, as far as the checkpoint shows."""
+    if _metadata(state).get("run_id") == known.run_id:
         return True
     try:
         made = datetime.fromisoformat(str(state.created_at))
     except ValueError:
         return False
-    return (made if made.tzinfo is not None else made.replace(tzinfo=UTC)) <= remembered.started_at
+    return (made if made.tzinfo is not None else made.replace(tzinfo=UTC)) <= known.started_at
 
 
 def _run_id(state: StateSnapshot) -> str:

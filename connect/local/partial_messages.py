@@ -3,7 +3,8 @@
 What is written is the text, as far as it was emitted, of the messages that the run itself emitted and the thread does
 not have; with their ids, so that a client has them once. Their tool calls are left out: nothing ran them. They are
 written as the node that was running, so that the graph continues behind it; what other nodes of its superstep have
-finished is kept. What is emitted of a subagent, or as a part of a tool call, is no part of a thread.
+finished is kept. Messages of a subagent, or from inside a tool call, are not saved: they are no part of
+a thread.
 """
 
 from __future__ import annotations

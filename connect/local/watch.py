@@ -4,9 +4,9 @@ scheduler's `ainvoke`, an `update_state`, another process), which leaves no stre
 The feed of the thread has the runs that start, and the changes that the thread's poller sees. Rules:
 
 1. Runs of this process are emitted in the order in which they start, each to its end, before the thread is read again.
-2. A change that no run of this process made is emitted as a run: if its run has ended, from start to end at once; if
-   not, from change to change until it has. Its id is the one in its checkpoint, or is made from the first checkpoint
-   that was seen of it. Runs that start and end between two reads are one change.
+2. A change that no run of this process made is emitted as a run: from start to end at once if that run has ended, else
+   change by change until it has. Its id is the one in its checkpoint, or is made from its first checkpoint that was
+   read. Runs that start and end between two reads are one change.
 3. A run that has not ended when the watch begins is emitted as `connect` does, since another process may have been
    killed in it. It is followed from its next change on.
 4. A run that is followed has ended when its state says so: finished, failed or interrupted; and when another begins,
@@ -92,7 +92,7 @@ async def watched_local(
 
 
 class _Watch:
-    """What one reader has got of the thread."""
+    """What one reader has of the thread, and gets next."""
 
     def __init__(
         self, source: GraphSource, thread_id: str, reader: Reader, options: Options, past_errors: PastErrors
@@ -123,7 +123,7 @@ class _Watch:
         return self._failures > 0
 
     async def may_show(self, run: ActiveRun) -> bool:
-        """Whether this run is on no other agent's thread."""
+        """Whether the thread of this run may be used."""
         try:
             return await self._source.may_use(self._thread_id)
         except Exception:  # whatever a checkpointer raises

@@ -7,14 +7,14 @@ The order, and why:
 2. Emit the state at once; to a reader that has messages already, when the replay is folded.
 3. Where the server keeps the run's events and the state may have some of it, *fold* what is replayed without a pause
    into a view of its own, then bring the reader to that view. Otherwise continue from the state. What of a stream may
-   be incomplete (a live one, or a replay that has lost its beginning) is suppressed by `partial_messages`, and mended
-   by the next `values` or by the end.
+   be incomplete (a live one, or a replay that has lost its beginning) is suppressed by `partial_messages`; the next
+   `values`, or the end, have it whole.
 4. A gap (a connection lost, and with it events): read the state again, and suppress the messages that were streaming.
 5. The end of the stream proves nothing: the run and the thread are requested, once, and `Attachment.look` keeps the
    answers for the next step of the reader.
 
 A reader that started the run gets it from its first event on (`from_start`): what the thread has is in that, so nothing
-is emitted before it, and nothing folded. A gap is mended likewise.
+is emitted before it, and nothing is folded. After a gap the state is read all the same.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ reader is brought up to date at any event."""
 FOLD_MOST: Final = 0.5
 """Seconds after which a replay that never pauses is emitted as far as it came."""
 
-_WITHHELD = (
+_LEFT_OUT = (
     "Text that streamed before a reader joined, or was missed, is left out: the run's values have no messages (%s)."
 )
 _log = logging.getLogger(__name__)
@@ -197,7 +197,7 @@ class Attachment:
         if not self._is_folding:
             self._translator, self._may_be_behind = current, not self._replays
         elif self._reader.view.knows_messages:
-            return []  # what it has of a streaming message is not taken back for the moment of folding
+            return []  # a message that it has in part is not removed while the replay is folded
         return self._reader.join(current.view)
 
     def _fed(self, received: Received) -> list[Event]:
@@ -207,7 +207,7 @@ class Attachment:
         return self._translator.feed(part)
 
     def _is_behind(self, part: Part) -> bool:
-        """Whether these are root values of before the state was read: they would take messages back, for a moment."""
+        """Whether these root values are older than the state that was read: they would remove messages for a moment."""
         if not self._may_be_behind or part.ns or part.mode != "values":
             return False
         self._may_be_behind = False
@@ -224,7 +224,7 @@ class Attachment:
         """The events that end the run."""
         values = self._translator.values if outcome.values is None else outcome.values
         if self._partial.has_suppressed and not _has_messages(values, self._options.messages_key):
-            _log.warning(_WITHHELD, log_context(None, self._thread.id, self._client_run_id))
+            _log.warning(_LEFT_OUT, log_context(None, self._thread.id, self._client_run_id))
         if self._reader.view is self._translator.view:
             return end_events(self._translator, outcome, self._options)
         self._translator.apply_checkpoint(self._values)

@@ -50,12 +50,12 @@ def _time(given: Any) -> datetime:
 
 
 def _run_of_writer(thread: Answered) -> Answered:
-    """What stands for the run of a thread that has none, but was written or copied: it names the thread's graph."""
+    """A run in place of the missing one of a thread that was only written or copied: it names the thread's graph."""
     return {"assistant_id": (thread.get("metadata") or {}).get("graph_id")}
 
 
 class ThreadFollower:
-    """What one reader has got of a platform's thread, and gets next.
+    """What one reader has of a platform's thread, and gets next.
 
     `options`: None is what each run's assistant shows. `since`: of the runs that ended before the first look, those
     made later than this are emitted; None: the last alone.

@@ -1,8 +1,8 @@
 """A platform as the user of a request sees it: a client of the same connections, with some of the request's headers.
 Which they are is the owner's choice.
 
-Of the owner's client that is its address, its headers, its timeouts and its transport. Its cookies are not shared among
-those who ask; nor are parameters that it puts into every URL."""
+It has the owner's client's address, headers, timeouts and transport; not its cookies, which users must not share, nor
+the parameters that it puts into every URL."""
 
 from __future__ import annotations
 

@@ -34,8 +34,8 @@ Rules:
 
 What cannot be decided: a block of events and at once an equal one, in one millisecond. The second is taken for a jump
 and not emitted, once in a connection. If it was none and the real jump follows, that is a gap; or, if the real one does
-not go back to an older id, its block is emitted twice. The run's next values, or its end, heal both. What is
-remembered is the newest id's events, 1,024 at most: what is beyond is taken for new.
+not go back to an older id, its block is emitted twice. The run's next values, or its end, correct both. Only the
+newest id's events are kept, 1,024 at most: any further one is taken for new.
 """
 
 from __future__ import annotations
@@ -59,12 +59,12 @@ _TIMED = re.compile(r"(\d+)-(\d+)")
 _COUNTED = re.compile(r"((?:.+_)?)(\d+)")
 
 _Event = tuple[Received, int]
-"""An event, and what it is but for its id."""
+"""An event, and a hash of all of it but its id."""
 _State = Literal["kept", "rewound", "guessing", "repeating", "live"]
 
 
-class _Place(NamedTuple):
-    """Where an id says that its event stands."""
+class _Position(NamedTuple):
+    """The position of an event in the stream, by its id."""
 
     series: str
     """Ids of different series cannot be compared; that of milliseconds has no name."""
@@ -94,7 +94,7 @@ class ReplayFilter:
         self._is_fresh = True
         """Whether nothing was taken yet."""
         self._newest: str | None = None
-        self._place: _Place | None = None
+        self._position: _Position | None = None
         self._known: list[int] = []
         """The events of the newest id, in order."""
         self._next = 0
@@ -116,7 +116,7 @@ class ReplayFilter:
         """What to send as `Last-Event-ID` when the stream is joined: the first time, for all of it."""
         if self._newest is None:
             return _START
-        return self._newest if self._place is None else self._place.before
+        return self._newest if self._position is None else self._position.before
 
     def connected(self) -> None:
         """The stream was joined, after `resume_id`. The events that waited come again."""
@@ -133,25 +133,25 @@ class ReplayFilter:
         self.gap = self._is_fresh = False
         if received.id is None:
             return self._unnumbered(received)
-        entry, place = hash((received.event, _hashable(received.data))), _place(received.id)
-        if place is None:
+        entry, position = hash((received.event, _hashable(received.data))), _position(received.id)
+        if position is None:
             return self._other(received, hash((received.id, entry)))
-        known = self._place
-        if known is None or place.series != known.series or place[1:3] > known[1:3]:
-            return self._newer(received, entry, place, waited)
-        if place[1:3] < known[1:3]:
+        known = self._position
+        if known is None or position.series != known.series or position[1:3] > known[1:3]:
+            return self._newer(received, entry, position, waited)
+        if position[1:3] < known[1:3]:
             return self._older()
-        return self._same(received, entry, place)
+        return self._same(received, entry, position)
 
-    # --- where an event stands ------------------------------------------------------------------------------------
+    # --- by its position ------------------------------------------------------------------------------------------
 
-    def _newer(self, received: Received, entry: int, place: _Place, waited: float) -> list[Received]:
+    def _newer(self, received: Received, entry: int, position: _Position, waited: float) -> list[Received]:
         new = self._all_decided()
         if self._state == "rewound":
             self._rewound_to(received)
-        elif self._state == "repeating" or (self._state == "kept" and self._is_past_kept(place, waited)):
+        elif self._state == "repeating" or (self._state == "kept" and self._is_past_kept(position, waited)):
             self._state = "live"
-        self._newest, self._place = received.id, place
+        self._newest, self._position = received.id, position
         self._known, self._next = [entry], 0
         return [*new, received]
 
@@ -165,8 +165,8 @@ class ReplayFilter:
         self._state, self._next = "repeating", 0
         return new
 
-    def _same(self, received: Received, entry: int, place: _Place) -> list[Received]:
-        if place.is_unique:
+    def _same(self, received: Received, entry: int, position: _Position) -> list[Received]:
+        if position.is_unique:
             self._state = "kept" if self._state == "rewound" else self._state
             return []
         if self._state not in ("rewound", "repeating"):
@@ -194,7 +194,7 @@ class ReplayFilter:
         self._others[entry] = None
         if len(self._others) > _MOST:
             del self._others[next(iter(self._others))]
-        self._newest, self._place, self._known = received.id, None, []
+        self._newest, self._position, self._known = received.id, None, []
         return [received]
 
     def _keep(self, received: Received, entry: int) -> Received:
@@ -209,9 +209,9 @@ class ReplayFilter:
         self.gap = not (self._next or self._is_covered or begins)
         self._state = "kept"
 
-    def _is_past_kept(self, place: _Place, waited: float) -> bool:
-        known = self._place
-        moved = 0 if known is None or known.series or place.series else place.number - known.number
+    def _is_past_kept(self, position: _Position, waited: float) -> bool:
+        known = self._position
+        moved = 0 if known is None or known.series or position.series else position.number - known.number
         return min(waited * 1000, moved) >= _LIVE_AFTER
 
     # --- guessing -------------------------------------------------------------------------------------------------
@@ -276,9 +276,9 @@ def _hashable(data: Any) -> Any:
             return None
 
 
-def _place(given: str) -> _Place | None:
+def _position(given: str) -> _Position | None:
     if match := _TIMED.fullmatch(given):
-        return _Place("", int(match[1]), int(match[2]), is_unique=match[2] != "0")
+        return _Position("", int(match[1]), int(match[2]), is_unique=match[2] != "0")
     if match := _COUNTED.fullmatch(given):
-        return _Place(f"{match[1]}#", int(match[2]), 0, is_unique=True)
+        return _Position(f"{match[1]}#", int(match[2]), 0, is_unique=True)
     return None

@@ -4,7 +4,7 @@
 A connection that closes, well or badly, proves nothing about the run: the runs of the thread are requested. While the
 run is active its stream is joined again, after a pause; a connection that lasted longer than any pause was no failure,
 but what proxies do to quiet streams. What a run does not keep (it is not resumable, or what was kept is gone) cannot be
-had again: `Connected.gap` says so, and the reader of the events mends it.
+had again: `Connected.gap` says so, and `attach` reads the thread's state again.
 """
 
 from __future__ import annotations
@@ -119,5 +119,5 @@ async def thread_events(thread: PlatformThread) -> AsyncGenerator[Received | Con
 
 
 def _has_lasted(seconds: float, lost: ConnectionLost, policy: RetryPolicy) -> bool:
-    """Whether a connection that was lost was a good one. One on which nothing came is none, however long it lasted."""
+    """Whether a connection lasted long enough to be no failure. One on which nothing came is always a failure."""
     return seconds > policy.max_delay and not lost.is_timeout

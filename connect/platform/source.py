@@ -94,7 +94,7 @@ class PlatformSource:
             if error.status not in _HAS_NONE:
                 raise
             if not await self._has_assistants():
-                return Options()  # all that it answers is public
+                return Options()  # no schemas: then all channels are visible
             if wanted == self.assistant_id:
                 raise
             return Options(state_include=frozenset())
