@@ -20,6 +20,7 @@ from langgraph.pregel import Pregel
 
 from ...translator import ClientView, message_ids
 from ..inputs.configs import merged
+from .channels import input_channels_of
 from .checkpointers import has_checkpointer
 
 Graph = Pregel[Any, Any, Any, Any]
@@ -42,6 +43,8 @@ async def save_partial_messages(
         state = await graph.aget_state(at)
     known = {*before, *message_ids(state.values.get(messages_key) or ())}
     if node is not None and (missing := _not_stored(view, known)):
+        if input_channels_of(graph, messages_key).is_plain:  # without a reducer, what is written is the conversation
+            missing = [*(state.values.get(messages_key) or ()), *missing]
         await graph.aupdate_state(at, {messages_key: missing}, as_node=node)
 
 

@@ -2,10 +2,10 @@
 run."""
 
 import logging
-from typing import Any
+from typing import Any, TypedDict
 
 import pytest
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, BaseMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph_agui.connect import Intake, Local, Runs, cancel, connect
@@ -64,6 +64,23 @@ async def test_the_partial_message_of_a_stopped_run_is_saved_and_the_next_run_ha
     async with Runs() as runs:
         await stopped(discarding, point, runs, Intake())
         assert await contents(discarding) == ["hello"]
+
+
+class _Plain(TypedDict):
+    messages: list[BaseMessage]
+
+
+async def test_a_conversation_without_a_reducer_keeps_its_messages() -> None:
+    point = Pause()
+    model = pausing(point)
+
+    async def speak(state: _Plain) -> _Plain:
+        return {"messages": [*state["messages"], await model.ainvoke(state["messages"])]}
+
+    graph = StateGraph(_Plain).add_node("speak", speak).add_edge(START, "speak").compile(InMemorySaver())
+    async with Runs() as runs:
+        await stopped(graph, point, runs)
+    assert await contents(graph) == ["hello", "one two "]
 
 
 async def test_half_a_tool_call_is_not_saved() -> None:
