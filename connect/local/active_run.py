@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Literal, Protocol
 
 from ...translator import Ending
+from ..access import Metadata
 from ..encoded import Batch
 from ..readers import Offset, Reader
 
@@ -41,6 +42,10 @@ class ActiveRun(Protocol):
     @property
     def run_id(self) -> str:
         """Its id, as in `RUN_STARTED`."""
+
+    @property
+    def metadata(self) -> Metadata:
+        """The metadata of its thread by which it is decided who may use it; see `access`."""
 
     @property
     def label(self) -> str:

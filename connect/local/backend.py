@@ -134,7 +134,7 @@ class Local(GraphSource):
         options, config = options or await self.options(), {"configurable": {"thread_id": thread_id}}
         with reading(log_context(self.name, thread_id)):
             now = await found(self, thread_id, options)
-            if now is None or not await self.may_use(thread_id):
+            if now is None or not await self.may_use(thread_id, now):
                 return None
             last = await self.runs.store.last(self.key(thread_id))
             state = (await read(self.graph, config, last, options.messages_key)).thread

@@ -54,7 +54,7 @@ async def attach_local(
     with reading(log_context(agent_of(source.graph, source.agent), thread_id, run_id)):
         feed = source.runs.feed(source.key(thread_id))  # first: it has every later run
         now = await found(source, thread_id, options)
-        if now is not None and not await source.may_use(thread_id):
+        if now is not None and not await source.may_use(thread_id, now):
             now, run_id = None, None  # as for an unknown thread, also where a run is named
     batches = _present(now, thread_id, reader, options, run_id, past_errors)
     if now is None or run_id is not None:
@@ -107,7 +107,7 @@ async def cancel_local(
     Raises `RunNotFoundError` if no run is active in this process, or another than `run_id`.
     """
     run = await source.runs.store.active(source.key(thread_id))
-    if run is None or not await source.may_use(thread_id):
+    if run is None or not await source.may_use(thread_id, run):
         raise RunNotFoundError(f"no run is active on thread {thread_id!r} in this process")
     if run_id not in (None, run.run_id):
         raise RunNotFoundError(f"run {run_id!r} is not active on thread {thread_id!r}; {run.run_id!r} is")

@@ -40,6 +40,7 @@ from ...translator import (
     Translator,
     error_event,
 )
+from ..access import Metadata
 from ..encoded import Batch
 from ..errors import INTERNAL, TIMEOUT, log_context
 from ..inputs.intake import OnDisconnect
@@ -88,6 +89,8 @@ class Run:
         on_end: Callable[[Run], None],
         waiting: Iterable[Subgraph] = (),
     ) -> None:
+        self.metadata: Metadata = {}
+        """The metadata of its thread by which it is decided who may use it; set before the thread is claimed."""
         self.thread = thread
         """Its thread, as the run store knows it."""
         self.agent = agent

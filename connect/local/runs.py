@@ -153,12 +153,12 @@ class Runs:
             on_end=self._ended,
             waiting=waiting,
         )
+        known = self.owners.known(thread) or {}
+        run.metadata = {name: known.get(name, value) for name, value in (stamp or Access(agent).stamp).items()}
         number = await self.store.claim(thread, run)
         self._live[thread] = run
-        if stamp is None:
-            stamp = Access(agent).stamp
-        if stamp:
-            configured["metadata"] = {**(configured.get("metadata") or {}), **self.owners.note(thread, stamp)}
+        if run.metadata:
+            configured["metadata"] = {**(configured.get("metadata") or {}), **self.owners.note(thread, run.metadata)}
         if dispatched_events:
             configured = with_handler(configured)
         parts = graph.astream(input, configured, context=context, stream_mode=_STREAM_MODES, subgraphs=True)

@@ -14,7 +14,8 @@ from langgraph.pregel import Pregel
 from ...translator import Options
 from ..access import Access, Metadata, names_of_agents
 from ..default_options import options_for
-from .active_run import ThreadKey
+from ..run_outcome import RunOutcome
+from .active_run import ActiveRun, ThreadKey
 from .checkpointers import check_saver
 from .runs import Graph, Runs, check_timeout, default_runs
 
@@ -86,15 +87,24 @@ class GraphSource:
         """The metadata of a thread that is created, as a checkpoint takes them."""
         return {key: value[0] if isinstance(value, list) else value for key, value in self.access.stamp.items()}
 
-    async def may_use(self, thread_id: str) -> bool:
-        """Whether the thread may be used: it is no other agent's, and no other user's. Raises what the checkpointer
-        raises."""
+    async def may_use(self, thread_id: str, now: ActiveRun | RunOutcome | None = None) -> bool:
+        """Whether the thread may be used: it is no other agent's, and no other user's. `now`: what is to be read or
+        stopped; without a run in it the store is asked for one, since another process may have started it. Raises what
+        the checkpointer raises."""
         access, key, saver = self.access, self.key(thread_id), self.graph.checkpointer
         if not access.keys:
             return True
+        run = await self._run_on(key) if now is None or isinstance(now, RunOutcome) else now
+        if run is not None:  # its thread may have no checkpoint yet
+            self.runs.owners.note(key, run.metadata)
         if not isinstance(saver, BaseCheckpointSaver):
             return access.allows(self.runs.owners.known(key))
         return access.allows(await self.runs.owners.find(key, saver, access))
+
+    async def _run_on(self, key: ThreadKey) -> ActiveRun | None:
+        """The active run of a thread, or an ended one that is kept."""
+        last = await self.runs.store.last(key)
+        return await self.runs.store.active(key) or (None if last is None else last.run)
 
     async def options(self) -> Options:
         """The options when none are given: the channels of the graph's output schema."""

@@ -97,15 +97,19 @@ class LocalThreads:
         return await self._known(thread_id)
 
     async def delete(self, thread_id: str) -> None:
-        """See `thread_info.Threads`."""
-        if (await self._known(thread_id)).status == "running":
-            raise RunConflictError(f"thread {thread_id!r} has a run that is running")
-        with self._reading(thread_id):
-            if self._saver is not None:
-                await self._saver.adelete_thread(thread_id)
-            await self._source.runs.store.forget(self._source.key(thread_id))
-            if self._store is not None:
-                await self._store.adelete(_NAMESPACE, thread_id)
+        """See `thread_info.Threads`. Inputs that come meanwhile wait for their turn, and run on a new thread; what
+        `start` begins meanwhile does not wait."""
+        await self._known(thread_id)
+        store, key = self._source.runs.store, self._source.key(thread_id)
+        async with store.turn(key).taken():
+            if (await self._known(thread_id)).status == "running":
+                raise RunConflictError(f"thread {thread_id!r} has a run that is running")
+            with self._reading(thread_id):
+                if self._saver is not None:
+                    await self._saver.adelete_thread(thread_id)
+                await store.forget(key)
+                if self._store is not None:
+                    await self._store.adelete(_NAMESPACE, thread_id)
 
     async def history(self, thread_id: str, *, limit: int = LIMIT, before: str | None = None) -> Sequence[Checkpoint]:
         """See `thread_info.Threads`."""

@@ -125,7 +125,7 @@ class _Watch:
     async def may_show(self, run: ActiveRun) -> bool:
         """Whether the thread of this run may be used."""
         try:
-            return await self._source.may_use(self._thread_id)
+            return await self._source.may_use(self._thread_id, run)
         except Exception:  # whatever a checkpointer raises
             _log.exception("The checkpointer raised (%s).", run.label)
             return False

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph_agui.connect import Intake, Local, RunNotFoundError, cancel, run
+from langgraph_agui.connect import Intake, Local, RunNotFoundError, cancel, connect, run, threads
 from langgraph_agui.connect.errors import RunConflictError
 from langgraph_agui.connect.local.active_run import LastRun, ThreadKey
 from langgraph_agui.connect.local.memory_store import MemoryRunStore
@@ -134,6 +134,75 @@ async def test_the_same_request_that_comes_again_elsewhere_gets_the_active_run(
     point.open.set()
     kinds = [first.type.value, *[event.type.value async for event in events]]
     assert (kinds[0], kinds[-1], processes.other.running) == ("RUN_STARTED", "RUN_FINISHED", 0)
+
+
+# --- who may use a thread ---------------------------------------------------------------------------------------------
+
+
+class NeverSaving(InMemorySaver):
+    """A checkpointer that has not stored anything yet when the run is looked at."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.saves = asyncio.Event()
+
+    async def aput(self, *given: Any) -> Any:
+        await self.saves.wait()
+        return await super().aput(*given)
+
+
+@pytest.mark.parametrize("checkpointer", [None, NeverSaving, InMemorySaver])
+async def test_an_active_run_belongs_to_its_user_and_agent_in_every_process(
+    processes: Processes, checkpointer: type[InMemorySaver] | None
+) -> None:
+    point = Pause()
+    graph = speaking(point, None if checkpointer is None else checkpointer())
+    mine = processes.local(processes.one, graph).for_user("ada", {"person": "ada"})
+    own = asyncio.create_task(anext(connected := run(mine, posted("t", "hello"))))
+    assert (await own).type == "RUN_STARTED"
+    if checkpointer is not NeverSaving:
+        await point.reached.wait()
+    for runs in (processes.one, processes.other):
+        local = processes.local(runs, graph)
+        others = [local.for_user("bob", {"person": "bob"})]
+        if checkpointer is not None:
+            others.append(Local(graph, agent="another", runs=runs))
+        for other in others:
+            assert await anext(connect(other, "t"), None) is None
+            assert await other.thread("t") is None
+            with pytest.raises(RunNotFoundError):
+                await cancel(other, "t")
+            assert (await anext(run(other, posted("t", "mine"), intake=Intake(busy="queue")))).type == "RUN_ERROR"
+        same = connect(local.for_user("ada", {"person": "ada"}), "t")
+        assert (await anext(same)).type == "RUN_STARTED"
+        await same.aclose()
+    await connected.aclose()
+    if isinstance(graph.checkpointer, NeverSaving):
+        graph.checkpointer.saves.set()
+
+
+async def test_inputs_wait_while_a_thread_is_deleted(processes: Processes) -> None:
+    class Slow(InMemorySaver):
+        deleting, goes_on = asyncio.Event(), asyncio.Event()
+
+        async def adelete_thread(self, thread_id: str) -> None:
+            self.deleting.set()
+            await self.goes_on.wait()
+            await super().adelete_thread(thread_id)
+
+    local = processes.local(processes.one, quick(saver := Slow()))
+    await (await processes.start(local.graph)).wait()
+    deleting = asyncio.create_task(threads(local).delete("t"))
+    await saver.deleting.wait()
+    coming = asyncio.create_task(anext(events := run(local, posted("t", "anew", run_id="second"))))
+    await turns(20)
+    assert not coming.done()
+    saver.goes_on.set()
+    await deleting
+    assert (await coming).type == "RUN_STARTED"
+    assert [event.type.value async for event in events][-1] == "RUN_FINISHED"
+    state = await local.graph.aget_state(on("t"))  # type: ignore[arg-type]
+    assert [message.type for message in state.values["messages"]] == ["human", "ai"]
 
 
 # --- readers ----------------------------------------------------------------------------------------------------------
