@@ -25,6 +25,18 @@ WITHIN = 20.0
 """Seconds in which an answer has to come."""
 
 
+@asynccontextmanager
+async def dropping() -> AsyncIterator[str]:
+    """The URL of a server that drops every connection: clients try that once, and an unused port for seconds."""
+
+    async def drop(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.close()
+
+    server = await asyncio.start_server(drop, "127.0.0.1", 0)
+    async with server:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+
+
 class Served(uvicorn.Server):
     """An app that is served, at `url`. `buffer`: bytes that the kernel keeps for a reader that does not read."""
 

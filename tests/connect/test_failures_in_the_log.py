@@ -21,8 +21,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from tests.paced import HELLO, on, quick, speaking
-from tests.server_process import free_port
-from tests.serving import posted, served, told, until
+from tests.serving import dropping, posted, served, told, until
 
 ONCE = RetryPolicy(max_attempts=1)
 THREAD, RUN = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
@@ -36,10 +35,14 @@ async def refuse(request: Request) -> Response:
 
 @asynccontextmanager
 async def platforms() -> AsyncIterator[dict[str, Platform]]:
-    """One that refuses everything, and one that cannot be reached."""
+    """One that refuses everything, and one that drops every connection."""
     app = Starlette(routes=[Route("/{path:path}", refuse, methods=["GET", "POST"])])
-    gone = f"http://127.0.0.1:{free_port()}"
-    async with served(app) as server, get_client(url=server.url) as refusing, get_client(url=gone) as lost:
+    async with (
+        served(app) as server,
+        dropping() as gone,
+        get_client(url=server.url) as refusing,
+        get_client(url=gone) as lost,
+    ):
         yield {"refusing": Platform(refusing, "away"), "gone": Platform(lost, "away")}
 
 

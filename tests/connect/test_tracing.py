@@ -23,8 +23,7 @@ from fixtures.graphs.speech import speaker
 from fixtures.scripts import end
 from tests.backend import Backend
 from tests.paced import HELLO, on, quick, speaking
-from tests.server_process import free_port
-from tests.serving import events_of, posted, served
+from tests.serving import dropping, events_of, posted, served
 
 ONCE = RetryPolicy(max_attempts=1)
 
@@ -146,7 +145,7 @@ async def test_a_run_that_fails_is_an_error_and_the_reader_of_its_end_is_none(sp
 
 
 async def test_what_a_platform_does_not_answer_is_an_error_of_the_submission_and_of_the_reader(spans: Spans) -> None:
-    async with get_client(url=f"http://127.0.0.1:{free_port()}") as client:
+    async with dropping() as url, get_client(url=url) as client:
         gone = Platform(client, "away")
         thread = "11111111-1111-4111-8111-111111111111"
         for events in (run(gone, posted(thread, "hi", run_id="r"), retry=ONCE), connect(gone, thread, retry=ONCE)):
