@@ -165,7 +165,7 @@ class Runs:
         save = None
         if on_cancel == "save":
             before = frozenset(message["id"] for message in (view.messages if view else ()))
-            save = partial(save_partial_messages, graph, configured, options.messages_key, before)
+            save = partial(save_partial_messages, graph, configured, options.messages_key, before, run.label)
         run.begin(with_dispatched(parts) if dispatched_events else parts, number, timeout, save)
         return run
 

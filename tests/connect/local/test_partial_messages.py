@@ -5,9 +5,11 @@ import logging
 from typing import Any, TypedDict
 
 import pytest
+from ag_ui.core import RunAgentInput
 from langchain_core.messages import AIMessage, BaseMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.types import interrupt
 from langgraph_agui.connect import Intake, Local, Runs, cancel, connect
 from langgraph_agui.connect.serve import Agent, agui_app
 from langgraph_agui.connect.testing import Pause, ScriptedChatModel, text, tool_call
@@ -101,7 +103,7 @@ async def test_half_a_tool_call_is_not_saved() -> None:
 async def test_what_finished_beside_it_is_kept_and_the_graph_continues_behind_the_node() -> None:
     point = Pause()
 
-    def note(state: MessagesState) -> dict[str, Any]:
+    async def note(state: MessagesState) -> dict[str, Any]:
         return {"messages": [AIMessage("Noted.", id="noted")]}
 
     below = StateGraph(MessagesState).add_node("inner", speaker(pausing(point)))
@@ -115,6 +117,54 @@ async def test_what_finished_beside_it_is_kept_and_the_graph_continues_behind_th
         state = await state_of(compiled)
     assert sorted(await contents(compiled)) == ["Noted.", "hello", "one two "]
     assert state.next == ("after",)
+
+
+async def test_a_pending_interrupt_stays_and_nothing_is_written(caplog: pytest.LogCaptureFixture) -> None:
+    point = Pause()
+
+    async def ask(state: MessagesState) -> dict[str, Any]:
+        return {"messages": [AIMessage(f"You chose {interrupt('Which?')}.", id="choice")]}
+
+    async def note(state: MessagesState) -> dict[str, Any]:
+        return {"messages": [AIMessage("Noted.", id="noted")]}
+
+    graph = StateGraph(MessagesState).add_node("note", note).add_node("ask", ask).add_edge(START, "ask")
+    graph = graph.add_node("speak", speaker(pausing(point))).add_edge(START, "speak").add_edge(START, "note")
+    compiled = graph.compile(InMemorySaver())
+    caplog.set_level(logging.INFO, "langgraph_agui.connect.local.partial_messages")
+    async with Runs() as runs:
+        await stopped(compiled, point, runs)
+        assert [each.value for each in (await state_of(compiled)).interrupts] == ["Which?"]
+        assert await reloaded(compiled, runs) == (["hello", "Noted."], "interrupt")
+        (line,) = [record.getMessage() for record in caplog.records if "is not saved" in record.getMessage()]
+        assert "waits at an interrupt" in line
+        assert "thread 't', run 'r'" in line
+        point.open.set()
+        (waiting,) = (await state_of(compiled)).interrupts
+        answer = {"interruptId": waiting.id, "status": "resolved", "payload": "both"}
+        given = RunAgentInput.model_validate({"threadId": "t", "runId": "r2", "messages": [], "resume": [answer]})
+        await Asker(Local(compiled, runs=runs), given, SAVES).task
+    assert sorted(await contents(compiled)) == ["Noted.", "You chose both.", "hello", "one two three four"]
+
+
+async def test_a_run_without_text_is_stopped_without_a_write() -> None:
+    point = Pause()
+
+    async def wait(state: MessagesState) -> dict[str, Any]:
+        await point()
+        return {}
+
+    async def note(state: MessagesState) -> dict[str, Any]:
+        return {"messages": [AIMessage("Noted.", id="noted")]}
+
+    graph = StateGraph(MessagesState).add_node("note", note)
+    compiled = graph.add_node("wait", wait).add_edge(START, "note").add_edge(START, "wait").compile(InMemorySaver())
+    async with Runs() as runs:
+        await stopped(compiled, point, runs)
+    state = await state_of(compiled)
+    assert state.next == ("wait",)
+    assert state.metadata is not None
+    assert state.metadata["source"] == "loop"
 
 
 async def test_a_graph_that_cannot_take_it_is_free_all_the_same(caplog: pytest.LogCaptureFixture) -> None:
