@@ -14,7 +14,7 @@ Rules
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Literal
 
 from .checkpoint.messages import Messages
@@ -34,6 +34,7 @@ from .messages.visibility import VisibilityRules
 from .options import Options
 from .owner import RUN, Owner
 from .parts.channels import as_sequence, channels, written_channels, written_messages
+from .parts.message import fields
 from .parts.part import Namespace, Part
 from .parts.platform_messages import AccumulatedMessages
 from .run.custom import custom_event, written_state
@@ -123,6 +124,12 @@ class Procedures:
         return self._owner(ns) if self._subagents.is_visible(ns) else None
 
     # --- messages -------------------------------------------------------------------------------------------------
+
+    def not_stored(self, messages: Iterable[Any]) -> list[Event]:
+        """The text of the run that these messages do not have (`Translator.not_stored`)."""
+        missing = self._ledger.not_stored({fields(message).get("id") for message in messages}, set())
+        texts = [each for each in self._view.messages if each["id"] in missing and each["role"] == "assistant"]
+        return [each for each in texts if each.get("content") and "parentToolCallId" not in each.get("metadata", {})]
 
     def _on_message(self, part: Part) -> Iterator[Event]:
         yield from self._root.release()

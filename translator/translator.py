@@ -202,6 +202,12 @@ class Translator:
         """What the run has stopped at: interrupts that wait for answers, or a static breakpoint; None for neither."""
         return self._procedures.interrupted
 
+    def not_stored(self, messages: Iterable[Any]) -> list[Event]:
+        """The assistant messages with text that this run emitted, as the client has them, and that a checkpoint with
+        these `messages` (in any form, see `parts/message.py`) does not have, under any id. Without those of subagents
+        and from inside a tool call, which are no part of the thread. Emits nothing; may be called at any time."""
+        return self._procedures.not_stored(messages)
+
     # --- how events leave -----------------------------------------------------------------------------------------
 
     def _applied(self, made: Iterable[Event], what: str) -> list[Event]:

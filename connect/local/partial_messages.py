@@ -10,7 +10,6 @@ subagent, or from inside a tool call, are not saved: they are no part of a threa
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection
 from typing import Any
 
 from langchain_core.messages import AIMessage
@@ -19,7 +18,7 @@ from langgraph.constants import END
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.pregel import Pregel
 
-from ...translator import ClientView, message_ids
+from ...translator import Translator
 from ..inputs.configs import merged
 from .channels import input_channels_of
 from .checkpointers import has_checkpointer
@@ -31,11 +30,10 @@ _log = logging.getLogger(__name__)
 
 
 async def save_partial_messages(
-    graph: Graph, config: RunnableConfig, messages_key: str, before: Collection[str], label: str, view: ClientView
+    graph: Graph, config: RunnableConfig, messages_key: str, label: str, translator: Translator
 ) -> None:
-    """Writes them. `config`: the run's. `before`: the ids of the messages that the client had before the run. `label`:
-    the run as log lines name it. `view`: what the client has now. Raises what the checkpointer raises, and the edges
-    behind the node."""
+    """Writes them. `config`: the run's. `label`: the run as log lines name it. `translator`: the run's, which knows
+    what it emitted. Raises what the checkpointer raises, and the edges behind the node."""
     if not (has_checkpointer(graph) and isinstance(graph, CompiledStateGraph) and messages_key in graph.channels):
         return
     at: Any = merged(config)
@@ -43,7 +41,7 @@ async def save_partial_messages(
     at["configurable"].pop("checkpoint_id", None)
     state = await graph.aget_state(at)
     node = next(iter(state.next), None)
-    if node is None or not _not_stored(view, before, state.values.get(messages_key)):
+    if node is None or not translator.not_stored(state.values.get(messages_key) or ()):
         return
     if pending(state):
         _log.info("The text of the stopped run is not saved: its thread waits at an interrupt (%s).", label)
@@ -51,15 +49,9 @@ async def save_partial_messages(
     if len(state.next) < len(state.tasks):
         await graph.aupdate_state(at, None, as_node=END)
         state = await graph.aget_state(at)
-    stored = state.values.get(messages_key)
-    if missing := _not_stored(view, before, stored):
+    stored = state.values.get(messages_key) or ()
+    if texts := translator.not_stored(stored):
+        missing: list[Any] = [AIMessage(each["content"], id=each["id"], name=each.get("name")) for each in texts]
         if input_channels_of(graph, messages_key).is_plain:  # without a reducer, what is written is the conversation
-            missing = [*(stored or ()), *missing]
+            missing = [*stored, *missing]
         await graph.aupdate_state(at, {messages_key: missing}, as_node=node)
-
-
-def _not_stored(view: ClientView, before: Collection[str], stored: Any) -> list[AIMessage]:
-    known = {*before, *message_ids(stored or ())}
-    found = [message for message in view.messages if message["role"] == "assistant" and message["id"] not in known]
-    own = [each for each in found if "subagentRunId" not in each and "parentToolCallId" not in each.get("metadata", {})]
-    return [AIMessage(each["content"], id=each["id"], name=each.get("name")) for each in own if each.get("content")]

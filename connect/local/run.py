@@ -59,8 +59,8 @@ CANCEL_WAIT: Final = 10.0
 _PARTS_PER_TURN: Final = 64
 """Parts after which readers get a turn of the event loop."""
 
-Save = Callable[[ClientView], Awaitable[None]]
-"""Saves what was emitted of a run that was cancelled."""
+Save = Callable[[Translator], Awaitable[None]]
+"""Saves what was emitted of a run that was cancelled; given its translator."""
 
 _log = logging.getLogger(__name__)
 
@@ -349,7 +349,7 @@ class Run:
                 _log.warning("A synchronous function raised after its run (%s).", self.label, exc_info=result)
         try:
             if save is not None:
-                await save(self.view)
+                await save(self._translator)
         except Exception:  # whatever the checkpointer raises, or an edge of the graph
             _log.exception("What the run had emitted could not be saved (%s).", self.label)
 

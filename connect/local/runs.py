@@ -164,8 +164,7 @@ class Runs:
         parts = graph.astream(input, configured, context=context, stream_mode=_STREAM_MODES, subgraphs=True)
         save = None
         if on_cancel == "save":
-            before = frozenset(message["id"] for message in (view.messages if view else ()))
-            save = partial(save_partial_messages, graph, configured, options.messages_key, before, run.label)
+            save = partial(save_partial_messages, graph, configured, options.messages_key, run.label)
         run.begin(with_dispatched(parts) if dispatched_events else parts, number, timeout, save)
         return run
 

@@ -6,15 +6,16 @@ from typing import Any, TypedDict
 
 import pytest
 from ag_ui.core import RunAgentInput
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage, RemoveMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import interrupt
 from langgraph_agui.connect import Intake, Local, Runs, cancel, connect
 from langgraph_agui.connect.serve import Agent, agui_app
 from langgraph_agui.connect.testing import Pause, ScriptedChatModel, text, tool_call
+from langgraph_agui.translator import Options
 
-from fixtures.graphs.speech import speaker
+from fixtures.graphs.speech import said, speaker
 from fixtures.scripts import end
 from tests.agui_client import VERSIONS
 from tests.connect.local.test_submit_busy import Asker, asked
@@ -83,6 +84,32 @@ async def test_a_conversation_without_a_reducer_keeps_its_messages() -> None:
     async with Runs() as runs:
         await stopped(graph, point, runs)
     assert await contents(graph) == ["hello", "one two "]
+
+
+async def test_only_what_the_run_emitted_is_saved_where_the_client_keeps_what_the_graph_removed() -> None:
+    point = Pause()
+    second = [*text("one two three four")[:2], point, *text("one two three four")[2:], *end()]
+    model = ScriptedChatModel(
+        turns=[text("First.") + end(), second], turn_of=lambda messages: int(messages[-1].content == "go on")
+    )
+
+    async def shorten(state: MessagesState) -> dict[str, Any]:
+        return {"messages": [RemoveMessage(str(each.id)) for each in state["messages"] if each.type == "ai"]}
+
+    graph = StateGraph(MessagesState).add_node("greet", speaker(said("Hi."))).add_node("shorten", shorten)
+    graph = graph.add_node("speak", speaker(model)).add_edge(START, "greet").add_edge("greet", "shorten")
+    compiled = graph.add_edge("shorten", "speak").compile(InMemorySaver())
+    keep = Options(history="keep")
+    async with Runs() as runs:
+        source = Local(compiled, runs=runs)
+        await Asker(source, asked("hello", "r"), SAVES, keep).task
+        asker = Asker(source, asked("go on", "r2"), SAVES, keep)
+        await point.reached.wait()
+        await turns()
+        await cancel(source, "t")
+        await asker.task
+    assert "MESSAGES_SNAPSHOT" in asker.kinds
+    assert await contents(compiled) == ["hello", "go on", "one two "]
 
 
 async def test_half_a_tool_call_is_not_saved() -> None:

@@ -15,6 +15,7 @@ from langgraph_agui.connect.inputs.planning import planned
 from langgraph_agui.connect.inputs.request import RunRequest
 from langgraph_agui.connect.local import submit
 from langgraph_agui.connect.testing import Pause
+from langgraph_agui.translator import Options
 
 from tests.chats import said
 from tests.listening import turns, until
@@ -32,10 +33,12 @@ def asked(text: str, run_id: str, *held: dict[str, Any], thread: str = "t", **mo
 class Asker:
     """A client whose run is read in a task of its own."""
 
-    def __init__(self, source: Local, given: RunAgentInput, intake: Intake | None = None) -> None:
+    def __init__(
+        self, source: Local, given: RunAgentInput, intake: Intake | None = None, options: Options | None = None
+    ) -> None:
         self.kinds: list[str] = []
         self.events: list[dict[str, Any]] = []
-        self._stream = run(source, given, intake=intake)
+        self._stream = run(source, given, intake=intake, options=options)
         self.task = asyncio.get_running_loop().create_task(self._read())
 
     async def _read(self) -> None:

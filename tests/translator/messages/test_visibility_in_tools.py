@@ -91,6 +91,22 @@ MARKED = {"draw": Options(visibility=TOOL), "draw_marked": Options(), "draw_name
 TOOLS: list[BaseTool] = [draw, draw_marked, draw_named]
 
 
+async def test_what_is_not_stored_is_the_text_of_the_run_until_it_is_without_that_inside_a_tool() -> None:
+    turns = tool_call("draw_marked", {"topic": "0"}, "call-0") + end("tool_calls"), text("All done.") + end()
+    graph: Any = agent(TOOLS, *turns)(None)
+    translator = Translator("thread", "run", Options(), ClientView([], {}, "1.0"))
+    translator.start()
+    found, has_inside = [""], False
+    parts = graph.astream({"messages": [("user", "draw")]}, stream_mode=STREAM_MODES, subgraphs=True)
+    async for part in parts:
+        translator.feed(part)
+        has_inside |= any("parentToolCallId" in message.get("metadata", {}) for message in translator.view.messages)
+        found += [message["content"] for message in translator.not_stored([])]
+    assert has_inside
+    assert list(dict.fromkeys(found)) == ["", "All ", "All done."]
+    assert translator.not_stored([]) == []
+
+
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("name", MARKED)
 async def test_a_model_inside_a_tool_is_emitted_live_as_a_part_of_its_call(
