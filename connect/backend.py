@@ -34,6 +34,7 @@ from .errors import (
 from .inputs import Intake
 from .inputs.thread_state import ThreadState
 from .local.backend import Local
+from .local.run import Run
 from .local.runs import Graph, Runs
 from .local.source import type_of
 from .platform.backend import Platform, platform_of
@@ -69,6 +70,9 @@ class Backend(Protocol):
     @property
     def runs(self) -> Runs | None:
         """The scope of its runs, which end with this process; None: they are a server's, and outlive it."""
+
+    def run_on(self, thread_id: str) -> Run | None:
+        """The run of this process that is active on a thread; None if there is none, or runs are a server's."""
 
     @property
     def depends_on(self) -> tuple[str, object]:

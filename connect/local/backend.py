@@ -26,6 +26,7 @@ from ..thread_info import ThreadStatus
 from .channels import input_channels_of
 from .checkpointers import reading
 from .connect import attach_local, cancel_local, found
+from .run import Run
 from .runs import agent_of
 from .source import GraphSource
 from .submit import begin_local
@@ -75,6 +76,10 @@ class Local(GraphSource):
         """See `Backend`."""
         if isinstance(saver := self.graph.checkpointer, BaseCheckpointSaver):
             await saver.aget_tuple(_PROBED)
+
+    def run_on(self, thread_id: str) -> Run | None:
+        """See `Backend`."""
+        return self.runs.run_on(self.key(thread_id))
 
     def check_intake(self, intake: Intake, options: Options | None) -> None:
         """See `Backend`."""

@@ -63,6 +63,9 @@ class Platform(PlatformSource):
         """See `Backend`."""
         return "platform", self.client
 
+    def run_on(self, thread_id: str) -> None:
+        """See `Backend`. Its runs are a server's."""
+
     async def probe(self) -> None:
         """See `Backend`. A platform is ready if it answers, whatever it answers below 500: its authentication is not
         asked for here."""

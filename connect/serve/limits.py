@@ -94,14 +94,15 @@ class Capacity:
                 self.readers -= 1
 
     @contextmanager
-    def run(self, user: Hashable, thread_id: str) -> Iterator[None]:
-        """A place for a run of a user that is to start, or has a reader; raises `Refusal` if there is none."""
+    def run(self, user: Hashable, source: Backend, thread_id: str) -> Iterator[None]:
+        """A place for a run of a user that is to start, or has a reader; raises `Refusal` if there is none.
+        `source`: the backend of the thread. Other backends may have threads of the same id."""
         scopes = {source.runs for source in self._sources if source.runs is not None}
         if self.starting + sum(runs.busy for runs in scopes) >= self._limits.runs:
             raise too_much("too_many_runs", "Too many concurrent runs. Retry later.")
         if self._limits.runs_per_user is not None:
-            active = [run for runs in scopes for run in runs.active]
-            count = sum(run.user == user and run.thread_id != thread_id for run in active)
+            same = source.run_on(thread_id)
+            count = sum(run.user == user and run is not same for runs in scopes for run in runs.active)
             if _is_reached(self._limits.runs_per_user, self._starting_by_user[user] + count):
                 raise too_much("too_many_runs", "You have too many concurrent runs. Retry later.")
         self.starting += 1

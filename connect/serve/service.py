@@ -135,7 +135,7 @@ class Service:
         with ExitStack() as places:
             places.enter_context(self.places.reader(identity_of(user_of(request))))
             place = places.enter_context(ExitStack())
-            place.enter_context(self.places.run(identity_of(user_of(request)), given.thread_id))
+            place.enter_context(self.places.run(identity_of(user_of(request)), source, given.thread_id))
             options = await agent.options_for(source, given.protocol_version)
             if is_direct:
                 options = direct_options(options)

@@ -354,6 +354,33 @@ async def test_a_user_has_so_many_runs_and_readers_at_once(gate: Gates, caplog: 
             assert (await client.post("/chat", json=posted("u", "hi"))).status_code == 200
 
 
+async def test_threads_of_one_id_on_several_agents_are_several_runs_of_a_user(gate: Gates) -> None:
+    """Each agent has a checkpointer of its own here; agents that share one share the thread, and its one run."""
+    gate.hold("first 0")
+    shared = InMemorySaver()
+    savers = {"a": shared, "b": InMemorySaver(), "c": None, "shares": shared}
+    intake = Intake(config=gate.config(), busy="queue")
+    async with Runs() as runs:
+        agents = {
+            name: Agent(
+                Local(GATED["gated_chat"](saver), runs=runs), intake=intake, shares_threads_with=["a", "shares"]
+            )
+            for name, saver in savers.items()
+        }
+        app = agui_app(agents, authenticate=by_header, limits=Limits(runs_per_user=1))
+        async with served(app) as server, server.client(headers=by("ada")) as client:
+            async with client.stream("POST", "/a", json=posted("same", "hi", run_id="first")) as first:
+                assert first.status_code == 200
+                for name in ("b", "c"):
+                    async with client.stream("POST", f"/{name}", json=posted("same", "hi")) as refused:
+                        assert refused.status_code == 429, name
+                        assert b"too_many_runs" in await refused.aread(), name
+                async with client.stream("POST", "/shares", json=posted("same", "hi", run_id="next")) as queued:
+                    assert queued.status_code == 200
+            gate.open("first 0")
+            await until_true(lambda: not runs.busy)
+
+
 @pytest.mark.parametrize("field", ["runs_per_user", "readers_per_user"])
 def test_a_limit_of_a_user_is_none_or_a_number_above_nothing(field: str) -> None:
     wrong: list[Any] = [0, -1, 1.5, True, "1"]
