@@ -84,8 +84,8 @@ def _read(event: _Dispatched) -> Iterator[tuple[str, Any]]:
 
 def _message(name: str, data: Mapping[str, Any]) -> AIMessage | None:
     """The message that an event asks for; None if it asks for none, or without its fields."""
-    if name in _MESSAGE and isinstance(data.get("message"), str):
-        return AIMessage(data["message"], id=str(data.get("message_id")))
+    if name in _MESSAGE and isinstance(data.get("message"), str) and isinstance(data.get("message_id"), str):
+        return AIMessage(data["message"], id=data["message_id"])
     if name not in _CALL or not (isinstance(data.get("id"), str) and isinstance(data.get("name"), str)):
         return None
     args = data.get("args")

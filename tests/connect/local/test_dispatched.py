@@ -71,6 +71,7 @@ def until_done(events: list[Event]) -> list[Any]:
 TEXT, ARGS = {"message_id": "m1", "message": "Working."}, {"id": "t1", "name": "show", "args": {"x": 1}}
 SAID = [("START", "m1"), ("CONTENT", "Working."), ("END", "m1")]
 CALLED = [("CALL_START", "show"), ("CALL_ARGS", '{"x":1}'), ("CALL_END", "t1")]
+NUMBERED = {"message_id": 7, "message": "m"}
 AS_TEXT, BROKEN, STATE = {**ARGS, "args": '{"x": 1}'}, {**ARGS, "args": '{"x'}, {"progress": 5}
 
 
@@ -87,6 +88,8 @@ AS_TEXT, BROKEN, STATE = {**ARGS, "args": '{"x": 1}'}, {**ARGS, "args": '{"x'}, 
         (("copilotkit_manually_emit_intermediate_state", STATE), [("state", STATE)]),
         (("copilotkit_exit", {}), [("Exit", True)]),
         (("manually_emit_message", {"message": 7}), [("manually_emit_message", {"message": 7})]),
+        (("manually_emit_message", {"message": "m"}), [("manually_emit_message", {"message": "m"})]),
+        (("manually_emit_message", NUMBERED), [("manually_emit_message", NUMBERED)]),
         (("manually_emit_tool_call", {"id": "t"}), [("manually_emit_tool_call", {"id": "t"})]),
         (("manually_emit_tool_call", BROKEN), [("manually_emit_tool_call", BROKEN)]),
         (("manually_emit_state", 7), [("manually_emit_state", 7)]),
