@@ -11,10 +11,15 @@
 These are the names of `ag-ui-langgraph` and of CopilotKit's Python package. What they become goes the way of what a
 model says, or a node writes: a message that is not stored leaves with its step. Each is a `CUSTOM` event too, as any
 other name is, but for CopilotKit's state.
+
+An event is in the order of the stream of the graph that it was sent in. A thread that a node has started itself has no
+such stream; what it sends is emitted as soon as the event loop has a turn.
 """
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from contextlib import aclosing
 from typing import Any, Final, NamedTuple, cast
@@ -25,6 +30,10 @@ from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import merge_configs
 from langgraph.config import get_stream_writer
+
+from .run import Run
+
+_log = logging.getLogger(__name__)
 
 _MESSAGE: Final = ("manually_emit_message", "copilotkit_manually_emit_message")
 _CALL: Final = ("manually_emit_tool_call", "copilotkit_manually_emit_tool_call")
@@ -41,19 +50,48 @@ class _Dispatched(NamedTuple):
 
 
 class _Handler(BaseCallbackHandler):
-    """Writes each event to the stream of the graph that it was sent in. It is called in the context of the sender."""
+    """Writes each event of a run to the stream of the graph that it was sent in. It is called in the context of the
+    sender, and in its thread."""
 
     run_inline = True
     ignore_agent = ignore_chain = ignore_chat_model = ignore_llm = ignore_retriever = ignore_retry = True
 
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._loop = asyncio.get_running_loop()
+
     def on_custom_event(self, name: str, data: Any, **about: Any) -> None:
         """An event was sent."""
-        get_stream_writer()(_Dispatched(name, data, about.get("metadata") or {}))
+        event = _Dispatched(name, data, about.get("metadata") or {})
+        try:
+            write = get_stream_writer()
+        except (RuntimeError, KeyError):  # a thread without the node's context
+            self._hand_over(event)
+        else:
+            write(event)
+
+    def _hand_over(self, event: _Dispatched) -> None:
+        """Gives the run an event that another thread sent."""
+        try:
+            self._loop.call_soon_threadsafe(self._emit, event)
+        except RuntimeError:  # the event loop is closed
+            self._log_lost(event)
+
+    def _emit(self, event: _Dispatched) -> None:
+        if self._run.outcome is not None:
+            self._log_lost(event)
+            return
+        ns = tuple(str(event.metadata.get("langgraph_checkpoint_ns") or "").split("|")[:-1])
+        for mode, data in _read(event):
+            self._run.feed((ns, mode, data))
+
+    def _log_lost(self, event: _Dispatched) -> None:
+        _log.warning("The event %r was sent after the end of its run (%s).", event.name, self._run.label)
 
 
-def with_handler(config: RunnableConfig) -> RunnableConfig:
+def with_handler(config: RunnableConfig, run: Run) -> RunnableConfig:
     """The config of a run whose stream is to have dispatched events; give the stream to `with_dispatched`."""
-    return merge_configs(config, {"callbacks": [_Handler()]})
+    return merge_configs(config, {"callbacks": [_Handler(run)]})
 
 
 async def with_dispatched(parts: AsyncIterator[Any]) -> AsyncGenerator[Any, None]:

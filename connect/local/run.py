@@ -279,12 +279,13 @@ class Run:
         fed = 0
         async with aclosing(cast(Any, parts)):
             async for part in parts:
-                self._feed(part)
+                self.feed(part)
                 fed += 1
                 if fed % _PARTS_PER_TURN == 0:
                     await asyncio.sleep(0)
 
-    def _feed(self, part: Any) -> None:
+    def feed(self, part: Any) -> None:
+        """Emits what a part of the graph's stream becomes; after the run's last event, nothing."""
         if self._event_log.is_closed:
             return
         try:

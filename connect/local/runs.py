@@ -160,7 +160,7 @@ class Runs:
         if run.metadata:
             configured["metadata"] = {**(configured.get("metadata") or {}), **self.owners.note(thread, run.metadata)}
         if dispatched_events:
-            configured = with_handler(configured)
+            configured = with_handler(configured, run)
         parts = graph.astream(input, configured, context=context, stream_mode=_STREAM_MODES, subgraphs=True)
         save = None
         if on_cancel == "save":

@@ -1,8 +1,12 @@
 """Events that nodes and tools send with `adispatch_custom_event`: in the stream of a run that was asked for them."""
 
+import asyncio
+import threading
+from functools import partial
 from typing import Any
 
 import pytest
+from ag_ui.core import CustomEvent, TextMessageContentEvent
 from langchain_core.callbacks import adispatch_custom_event, dispatch_custom_event
 from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableConfig
@@ -119,6 +123,45 @@ async def test_events_come_from_tools_and_subgraphs_and_in_their_order(agui_clie
     assert "Looking." in [event.get("delta") for event in events]
     assert chat.state == {"progress": 9}
     assert [message["id"] for message in chat.messages if message["role"] == "assistant"] == ["done"]
+
+
+async def test_events_come_from_threads_that_have_no_context_of_the_node(caplog: pytest.LogCaptureFixture) -> None:
+    """At once: the node ends only after the client has what its threads sent."""
+    seen, late = asyncio.Event(), asyncio.Event()
+    configs: list[RunnableConfig] = []
+
+    async def work(state: Work, config: RunnableConfig) -> None:
+        configs.append(config)
+        send = partial(dispatch_custom_event, config=config)
+        await adispatch_custom_event("own", 1)
+        await asyncio.get_running_loop().run_in_executor(None, send, "executor", 2)
+        thread = threading.Thread(target=send, args=("manually_emit_message", TEXT))
+        thread.start()
+        thread.join()
+        await seen.wait()
+
+    below = StateGraph(Work).add_node("work", work).add_edge(START, "work").compile()
+    graph = StateGraph(Work).add_node("below", below).add_edge(START, "below").compile(InMemorySaver())
+    given = {"threadId": "t", "runId": "r", "messages": [], "state": {}, "tools": [], "context": []}
+    source = Local(graph, agent="a")
+    named: list[str] = []
+    deltas: list[str] = []
+    async with asyncio.timeout(10):
+        async for event in run(source, {**given, "forwardedProps": {}}, intake=SENDS):
+            named += [event.name] if isinstance(event, CustomEvent) else []
+            deltas += [event.delta] if isinstance(event, TextMessageContentEvent) else []
+            if "manually_emit_message" in named:
+                seen.set()
+    assert sorted(named) == ["executor", "manually_emit_message", "own"]
+    assert named.index("executor") < named.index("manually_emit_message")
+    assert deltas == ["Working."]
+    assert not caplog.records
+    await asyncio.to_thread(threading.Thread(target=partial(dispatch_custom_event, "late", 3, config=configs[0])).run)
+    asyncio.get_running_loop().call_soon(late.set)
+    await late.wait()
+    assert [record.getMessage() for record in caplog.records] == [
+        "The event 'late' was sent after the end of its run (agent 'a', thread 't', run 'r')."
+    ]
 
 
 async def test_dispatched_events_are_asked_for() -> None:
