@@ -19,7 +19,7 @@ import typer
 from ... import __version__
 from .errors import Refusal, brief
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # a server is imported by the commands that need it: --help and --version are at once
     from .serve import ServeSettings
 
 _USAGE: type[Exception] = typer.BadParameter.__bases__[0]

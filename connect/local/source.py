@@ -94,15 +94,15 @@ class GraphSource:
         access, key, saver = self.access, self.key(thread_id), self.graph.checkpointer
         if not access.keys:
             return True
-        run = await self._run_on(key) if now is None or isinstance(now, RunOutcome) else now
+        run = await self.readable_run(key) if now is None or isinstance(now, RunOutcome) else now
         if run is not None:  # its thread may have no checkpoint yet
             self.runs.owners.note(key, run.metadata)
         if not isinstance(saver, BaseCheckpointSaver):
             return access.allows(self.runs.owners.known(key))
         return access.allows(await self.runs.owners.find(key, saver, access))
 
-    async def _run_on(self, key: ThreadKey) -> ActiveRun | None:
-        """The active run of a thread, or an ended one that is kept."""
+    async def readable_run(self, key: ThreadKey) -> ActiveRun | None:
+        """The active run of a thread, in whatever process, or an ended one that is kept."""
         last = await self.runs.store.last(key)
         return await self.runs.store.active(key) or (None if last is None else last.run)
 

@@ -62,8 +62,7 @@ async def watched_local(
     watch = _Watch(source, thread_id, reader, direct_options(options or await source.options()), past_errors)
     runs, key = source.runs, source.key(thread_id)
     feed = runs.feed(key)  # first: it has every later run
-    run, last = await runs.store.active(key), await runs.store.last(key)
-    run = run or (None if last is None else last.run)
+    run = await source.readable_run(key)
     number = 0
     with ExitStack() as stack:
         poller = None
