@@ -40,8 +40,8 @@ LOG := $(VENV)/install.log
 INSTALL = install() { PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install $(INSTALL_FLAGS) "$$@" \
 	>$(LOG) 2>&1 || { cat $(LOG) >&2; return 1; }; }; install
 INSTALL_FLAGS ?=
-# With CI=true in the environment, what would be skipped fails: see tests/no_skips.py.
-PYTEST := $(RUN) -m pytest -p tests.no_skips
+# With CI=true in the environment, what would be skipped fails: see tests/support/no_skips.py.
+PYTEST := $(RUN) -m pytest -p tests.support.no_skips
 NODE_MODULES := tests/client/node_modules/.package-lock.json
 PAGES := examples/copilotkit/dist/index.html
 CHROMIUM ?= /usr/bin/chromium
@@ -129,11 +129,11 @@ test-versions: test-oldest test-middle test-newest
 
 test-oldest:
 	$(MAKE) unit VENV=.venv-oldest INSTALL_FLAGS='--constraint tests/versions/oldest.txt' \
-		PYTEST_ARGS='-p tests.oldest -m "not newest and not sweep" $(PYTEST_ARGS)'
+		PYTEST_ARGS='-p tests.versions.oldest -m "not newest and not sweep" $(PYTEST_ARGS)'
 
 test-middle:
 	$(MAKE) unit VENV=.venv-middle INSTALL_FLAGS='--constraint tests/versions/middle.txt' \
-		PYTEST_ARGS='-p tests.middle -m "not newest and not sweep" $(PYTEST_ARGS)'
+		PYTEST_ARGS='-p tests.versions.middle -m "not newest and not sweep" $(PYTEST_ARGS)'
 
 # Brought up to date each time: what was the newest need not be so now.
 test-newest:

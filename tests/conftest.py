@@ -7,13 +7,13 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 from hypothesis import settings
 
-from .aegra_server import running_aegra_server
-from .agui_client import AguiClient
-from .backend import BACKENDS, Backend, is_left_out, needs_services
-from .dev_server import GRAPHS, MortalServer, mortal_dev_server, running_dev_server
-from .gates import Gates, gates
-from .live_client import LiveClients
-from .recorded_run import Recorded, recorded
+from tests.support.clients.agui_client import AguiClient
+from tests.support.clients.live_client import LiveClients
+from tests.support.clients.recorded_run import Recorded, recorded
+from tests.support.servers.aegra_server import running_aegra_server
+from tests.support.servers.backend import BACKENDS, Backend, is_left_out, needs_services
+from tests.support.servers.dev_server import GRAPHS, MortalServer, mortal_dev_server, running_dev_server
+from tests.support.servers.gates import Gates, gates
 
 settings.register_profile("long", max_examples=1000)
 """Chosen by `make fuzz`: property tests draw many examples (see `examples`), others each time."""

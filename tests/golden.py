@@ -20,8 +20,7 @@ from langgraph_agui.translator import ClientView, Options, Prediction, Translato
 from orjson import dumps
 
 from fixtures.recordings import Recording, recordings
-
-from .translated import ending
+from tests.support.streams.translated import ending
 
 _UUID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b|\b[0-9a-f]{32}\b")
 FOLDER = Path(__file__).parent.parent / "fixtures" / "golden"

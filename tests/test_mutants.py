@@ -4,8 +4,8 @@ import ast
 
 import pytest
 
-from .mutants.mutant import ROOT, Mutant, repairs
-from .mutants.seeded import drawn, equivalents, places
+from tests.mutants.mutant import ROOT, Mutant, repairs
+from tests.mutants.seeded import drawn, equivalents, places
 
 REPAIRS = repairs()
 

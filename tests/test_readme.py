@@ -22,10 +22,9 @@ from langgraph_sdk.client import LangGraphClient
 from fixtures import FIXTURES
 from fixtures.gated import GATED
 from fixtures.run import Conversation
-
-from .agui_client import AguiClient
-from .gates import asked, gates
-from .listening import until
+from tests.support.clients.agui_client import AguiClient
+from tests.support.clients.listening import until
+from tests.support.servers.gates import asked, gates
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()

@@ -36,10 +36,10 @@ from langgraph_agui.translator import ClientView
 from langgraph_sdk import get_client
 
 from fixtures.gated import FIRST, GATED, SECOND
-from tests.agui_client import VERSIONS, AguiClient, protocol
-from tests.backend import BACKENDS, not_on
-from tests.gates import Gates
-from tests.guests import Guest, Guests, played
+from tests.support.clients.agui_client import VERSIONS, AguiClient, protocol
+from tests.support.clients.guests import Guest, Guests, played
+from tests.support.servers.backend import BACKENDS, not_on
+from tests.support.servers.gates import Gates
 
 ASKED = "Go on."
 

@@ -20,8 +20,8 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from tests.paced import HELLO, on, quick, speaking
-from tests.serving import dropping, posted, served, told, until
+from tests.support.servers.serving import dropping, posted, served, told, until
+from tests.support.streams.paced import HELLO, on, quick, speaking
 
 ONCE = RetryPolicy(max_attempts=1)
 THREAD, RUN = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"

@@ -1,10 +1,10 @@
-"""The sources of `connect` are plain technical English, and the names of its tests; see `tests.language`."""
+"""The sources of `connect` are plain technical English, and the names of its tests; see `tests.support.language`."""
 
 from pathlib import Path
 
 import pytest
 
-from tests.language import found, words
+from tests.support.language import found, words
 
 ROOT = Path(__file__).parent.parent.parent
 

@@ -22,10 +22,10 @@ from fixtures import FIXTURES
 from fixtures.graphs.speech import speaker
 from fixtures.run import Conversation
 from fixtures.scripts import end
-from tests.agui_client import VERSIONS, AguiClient, protocol
-from tests.listening import Listener, held, turns
-from tests.paced import HELLO, Graph, on
-from tests.sweeps import one_each
+from tests.support.clients.agui_client import VERSIONS, AguiClient, protocol
+from tests.support.clients.listening import Listener, held, turns
+from tests.support.streams.paced import HELLO, Graph, on
+from tests.support.sweeps import one_each
 
 # --- at every event ---------------------------------------------------------------------------------------------------
 

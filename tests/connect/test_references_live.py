@@ -13,7 +13,7 @@ from fixtures import Fixture
 from fixtures.fixture import says
 from fixtures.graphs.history import chain
 from fixtures.graphs.speech import said, speaker
-from tests.event_lines import Event, run_turn
+from tests.support.streams.event_lines import Event, run_turn
 
 NODE: dict[str, Any] = {"langgraph_node": "n", "langgraph_checkpoint_ns": "n:1", "ls_model_type": "chat"}
 CALL: Any = {"name": "f", "args": {"a": [1]}, "id": "c", "type": "tool_call"}

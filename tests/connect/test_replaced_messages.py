@@ -13,8 +13,8 @@ from langgraph_agui.translator import Options
 from langgraph_sdk import get_client
 
 from fixtures import FIXTURES
-from tests.agui_client import AguiClient
-from tests.chatting import Chat
+from tests.support.clients.agui_client import AguiClient
+from tests.support.clients.chatting import Chat
 
 KEEP = Options(history="keep", first_state="delta")
 TURNS = 5

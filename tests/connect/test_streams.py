@@ -13,8 +13,8 @@ from langgraph_agui.connect.streams import frames, models
 from langgraph_agui.translator import encode
 from starlette.responses import StreamingResponse
 
-from tests.agui_client import VERSIONS, AguiClient, protocol
-from tests.listening import turns, until
+from tests.support.clients.agui_client import VERSIONS, AguiClient, protocol
+from tests.support.clients.listening import turns, until
 
 Event = dict[str, Any]
 

@@ -21,9 +21,9 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from fixtures.graphs.speech import speaker
 from fixtures.scripts import end
-from tests.backend import Backend
-from tests.paced import HELLO, on, quick, speaking
-from tests.serving import dropping, events_of, posted, served
+from tests.support.servers.backend import Backend
+from tests.support.servers.serving import dropping, events_of, posted, served
+from tests.support.streams.paced import HELLO, on, quick, speaking
 
 ONCE = RetryPolicy(max_attempts=1)
 

@@ -6,8 +6,8 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langgraph_agui.translator import ClientView, to_agui_messages
 
-from tests.agui_client import VERSIONS, AguiClient
-from tests.translator_runs import options_for, run_parts, view_for
+from tests.support.clients.agui_client import VERSIONS, AguiClient
+from tests.support.streams.translator_runs import options_for, run_parts, view_for
 
 RESUMED: list[Any] = [((), "values", None), ((), "updates", {"flow": {"ok": "y"}}), ((), "values", {"ok": "y"})]
 """A function of the functional API that asked before it ever returned a value, and returns now."""

@@ -12,9 +12,9 @@ from langgraph_agui.translator import Failed
 from fixtures import FIXTURES, Turn
 from fixtures.fixture import Ends
 from fixtures.run import MODES, Conversation, Version, ended
-from tests.agui_client import VERSIONS, AguiClient
-from tests.readers import KNOWN, Reader, Verdicts, judge
-from tests.sweeps import one_each
+from tests.support.clients.agui_client import VERSIONS, AguiClient
+from tests.support.clients.readers import KNOWN, Reader, Verdicts, judge
+from tests.support.sweeps import one_each
 
 
 class Form(NamedTuple):

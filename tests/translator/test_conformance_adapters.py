@@ -17,8 +17,8 @@ from langgraph_agui.translator import STREAM_MODES, Options
 
 from fixtures.providers import provider_models
 from fixtures.recordings import part_of, row_of
-from tests.agui_client import VERSIONS, AguiClient
-from tests.translator_runs import Event, TranslatorRun, left_open, options_for, view_for
+from tests.support.clients.agui_client import VERSIONS, AguiClient
+from tests.support.streams.translator_runs import Event, TranslatorRun, left_open, options_for, view_for
 
 MODELS = provider_models()
 QUESTION: Event = {"id": "user-1", "role": "user", "content": "hi"}

@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 
 from fixtures import FIXTURES, Turn
-from tests.agui_client import AguiClient
-from tests.readers import STALE, Verdicts
-from tests.sweeps import one_each
+from tests.support.clients.agui_client import AguiClient
+from tests.support.clients.readers import STALE, Verdicts
+from tests.support.sweeps import one_each
 from tests.translator.test_conformance import FORMS, follow
 
 ASKED_AGAIN = [

@@ -4,8 +4,8 @@ import pytest
 from langgraph_agui.translator import ClientView
 
 from fixtures.recordings import Recording
-from tests.readers import Reader
-from tests.translated import BOUNDED, THREADS
+from tests.support.clients.readers import Reader
+from tests.support.streams.translated import BOUNDED, THREADS
 from tests.translator.test_recordings_conform import tell
 
 RENAMED = "the message is stored under another id than it was said"

@@ -12,7 +12,7 @@ from langchain_core.messages.tool import tool_call_chunk
 from langgraph_agui.translator import ClientView
 from langgraph_agui.translator.messages.model_calls import ModelCall
 
-from tests.translator_runs import TranslatorRun
+from tests.support.streams.translator_runs import TranslatorRun
 
 EARLY, LATE = 20, 120
 

@@ -10,8 +10,8 @@ import pytest
 from langgraph_agui.translator import ClientView, encode
 
 from fixtures.recordings import SOURCES, Recording, Source, recordings
-from tests.translated import ending
-from tests.translator_runs import options_for, run_parts
+from tests.support.streams.translated import ending
+from tests.support.streams.translator_runs import options_for, run_parts
 
 ROOT = Path(__file__).parent.parent.parent
 ANOTHER_PROCESS = f"from {__name__} import digest; import sys; print(*map(digest, sys.argv[1:]), sep='\\n')"

@@ -11,9 +11,9 @@ from langgraph_agui.translator import Options, encode
 from fixtures import FIXTURES, Fixture
 from fixtures.fixture import Checkpointer, Graph, says
 from fixtures.graphs.speech import said
-from tests.agui_client import VERSIONS, AguiClient, protocol
-from tests.event_lines import run_fixture
-from tests.translator_runs import run_parts
+from tests.support.clients.agui_client import VERSIONS, AguiClient, protocol
+from tests.support.streams.event_lines import run_fixture
+from tests.support.streams.translator_runs import run_parts
 
 _SECRET = "sk-secret-1234"
 

@@ -6,10 +6,10 @@ import pytest
 from langgraph_agui.translator import Failed, Lost, Options
 
 from fixtures import FIXTURES
-from tests.agui_client import AguiClient
-from tests.event_lines import run_turn
-from tests.odd_values import Raises
-from tests.translator_runs import Event, run_parts
+from tests.support.clients.agui_client import AguiClient
+from tests.support.random.odd_values import Raises
+from tests.support.streams.event_lines import run_turn
+from tests.support.streams.translator_runs import Event, run_parts
 
 _REMOTE = {"error": "ValueError", "message": "the key is sk-1234"}
 

@@ -1,19 +1,19 @@
 """The sources of the translator are plain technical English: names, docstrings, comments, log and error texts.
 
 So are the names of the fixtures, of the tests of the translator and of what they share. The words that are not used are
-in `tests.language`.
+in `tests.support.language`.
 """
 
 from pathlib import Path
 
 import pytest
 
-from tests.language import found, words
+from tests.support.language import found, words
 
 ROOT = Path(__file__).parent.parent.parent
 NAMED = ("tests/translator/**/*.py", "fixtures/**/*.py", "fixtures/golden/*")
 """Files whose names are looked at, not their contents."""
-SHARED = ("tests/translator_runs.py", "tests/event_lines.py", "tests/on_the_way.py")
+SHARED = tuple(f"tests/support/streams/{name}.py" for name in ("translator_runs", "event_lines", "on_the_way"))
 """What the tests of the translator share."""
 
 

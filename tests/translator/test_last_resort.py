@@ -31,8 +31,8 @@ from langgraph_agui.translator.run.steps import Steps
 from langgraph_agui.translator.run.subagents import Subagents
 
 from fixtures.recordings import recordings
-from tests.agui_client import VERSIONS, AguiClient, protocol
-from tests.translator_runs import TranslatorRun, left_open, run_parts
+from tests.support.clients.agui_client import VERSIONS, AguiClient, protocol
+from tests.support.streams.translator_runs import TranslatorRun, left_open, run_parts
 
 
 class Raises:

@@ -10,8 +10,8 @@ from langgraph_agui.translator.parts.message import fields
 from langgraph_agui.translator.parts.part import read_part
 
 from fixtures.recordings import Recording, recordings
-from tests.translated import ending
-from tests.translator_runs import Event, TranslatorRun, options_for
+from tests.support.streams.translated import ending
+from tests.support.streams.translator_runs import Event, TranslatorRun, options_for
 
 SAID = {"TEXT_MESSAGE_CONTENT": "text", "REASONING_MESSAGE_CONTENT": "reasoning", "TOOL_CALL_ARGS": "args"}
 EXCEPTIONS = {

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from langgraph_agui.connect.testing.checks import Items
 
-from tests.agui_client import VERSIONS, AguiClient
-from tests.on_the_way import Fault, Run, faults, in_client, in_view, stored_items
-from tests.translated import THREADS, Translated, translated
+from tests.support.clients.agui_client import VERSIONS, AguiClient
+from tests.support.streams.on_the_way import Fault, Run, faults, in_client, in_view, stored_items
+from tests.support.streams.translated import THREADS, Translated, translated
 
 EXCEPTIONS = {
     ("speech_after_its_node", "a_message_is_emitted_in_its_fragments"): (

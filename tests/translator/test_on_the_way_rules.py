@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from langgraph_agui.translator import ClientView
 
-from tests.on_the_way import RULES, Run, faults, in_view, stored_items
+from tests.support.streams.on_the_way import RULES, Run, faults, in_view, stored_items
 
 Event = dict[str, Any]
 Fed = tuple[Any, list[Event]]

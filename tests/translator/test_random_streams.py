@@ -14,12 +14,20 @@ from langgraph_agui.translator import Cancelled, ClientView, Failed, Lost, Optio
 from langgraph_agui.translator.convert.to_agui import to_agui
 from langgraph_agui.translator.endings import Ending
 
-from tests.agui_client import VERSIONS, AguiClient
-from tests.examples import examples
-from tests.on_the_way import Run, faults, in_client, in_view
-from tests.random_streams import Scenario, scenarios
+from tests.support.clients.agui_client import VERSIONS, AguiClient
+from tests.support.random.examples import examples
+from tests.support.random.random_streams import Scenario, scenarios
+from tests.support.streams.on_the_way import Run, faults, in_client, in_view
+from tests.support.streams.translator_runs import (
+    Event,
+    TranslatorRun,
+    left_open,
+    needless,
+    options_for,
+    run_parts,
+    view_for,
+)
 from tests.translator.client.test_joining import anew, contents, view_after
-from tests.translator_runs import Event, TranslatorRun, left_open, needless, options_for, run_parts, view_for
 
 SETTINGS = settings(max_examples=examples(200), deadline=None, suppress_health_check=list(HealthCheck))
 ENDINGS: list[Ending | None] = [None, Failed(ValueError("no")), Cancelled(), Lost("gone")]

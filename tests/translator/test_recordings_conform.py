@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from fixtures.recordings import Recording
-from tests.agui_client import VERSIONS, AguiClient
-from tests.readers import KNOWN, Reader, Verdicts, judge
-from tests.sweeps import in_turn
-from tests.translated import BOUNDED, ending
+from tests.support.clients.agui_client import VERSIONS, AguiClient
+from tests.support.clients.readers import KNOWN, Reader, Verdicts, judge
+from tests.support.streams.translated import BOUNDED, ending
+from tests.support.sweeps import in_turn
 
 KEPT_BACK = {"question", "secret", "hitl_edited_tool_calls"}
 """Channels that are not in their graph's output schema: a server does not stream them, though its state has them."""

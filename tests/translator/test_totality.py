@@ -11,10 +11,10 @@ from langgraph.types import Interrupt
 from langgraph_agui.translator import Cancelled, ClientView, Failed, Finished, Lost, encode
 from langgraph_agui.translator.endings import Ending
 
-from tests.agui_client import VERSIONS, AguiClient
-from tests.examples import examples
-from tests.odd_values import json_values, values
-from tests.translator_runs import TranslatorRun, options_for
+from tests.support.clients.agui_client import VERSIONS, AguiClient
+from tests.support.random.examples import examples
+from tests.support.random.odd_values import json_values, values
+from tests.support.streams.translator_runs import TranslatorRun, options_for
 
 SETTINGS = settings(max_examples=examples(150), deadline=None, suppress_health_check=list(HealthCheck))
 FREE_FIELDS = ["additional_kwargs", "response_metadata", "artifact", "example"]

@@ -25,7 +25,7 @@ from langgraph_sdk.schema import StreamPart
 
 from fixtures import FIXTURES
 from fixtures.run import Conversation
-from tests.translator_runs import left_open, run_parts
+from tests.support.streams.translator_runs import left_open, run_parts
 
 _METADATA = {"langgraph_node": "talk", "langgraph_checkpoint_ns": "talk:1", "ls_provider": "scripted"}
 _VALUES: Any = ("values", {"messages": []})

@@ -5,8 +5,8 @@ from typing import IO
 
 import httpx
 
-from tests.command import asking, command, one_line, serving
-from tests.serving import events_of
+from tests.support.servers.command import asking, command, one_line, serving
+from tests.support.servers.serving import events_of
 
 AGENT = """
 from langgraph.graph import START, MessagesState, StateGraph

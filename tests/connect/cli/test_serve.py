@@ -14,9 +14,9 @@ import httpx
 import pytest
 
 from fixtures.gated import FIRST, SECOND
-from tests.command import Serving, asking, command, commands, one_line, serving
-from tests.gates import Gates
-from tests.serving import told
+from tests.support.servers.command import Serving, asking, command, commands, one_line, serving
+from tests.support.servers.gates import Gates
+from tests.support.servers.serving import told
 
 AGENT = """
 from langgraph.graph import START, MessagesState, StateGraph

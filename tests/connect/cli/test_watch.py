@@ -16,11 +16,11 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph_sdk import get_client
 
 from fixtures.gated import ARGS, FIRST, FOUND, GATED, SECOND
-from tests.command import COMMAND, command, environment, interruptible, one_line, serving
-from tests.dev_server import MortalServer
-from tests.gates import Gates, asked
-from tests.platform_runs import FULL
-from tests.server_process import ROOT
+from tests.support.clients.platform_runs import FULL
+from tests.support.servers.command import COMMAND, command, environment, interruptible, one_line, serving
+from tests.support.servers.dev_server import MortalServer
+from tests.support.servers.gates import Gates, asked
+from tests.support.servers.server_process import ROOT
 
 _WITHIN = 60.0
 

@@ -17,7 +17,7 @@ from langgraph_agui.connect.inputs.thread_state import ThreadState
 from langgraph_agui.connect.thread_info import Checkpoint
 from langgraph_agui.translator import Options
 
-from tests.chats import ON, rewriting
+from tests.support.streams.chats import ON, rewriting
 
 
 class Roles(frozenset[str]):

@@ -16,8 +16,8 @@ from langgraph_agui.connect.local.outcome import pending
 from langgraph_agui.connect.serve import Agent, agui_app
 from pydantic import BaseModel
 
-from tests.chats import Graph
-from tests.serving import served
+from tests.support.servers.serving import served
+from tests.support.streams.chats import Graph
 
 IMAGE = {"type": "image", "source": {"type": "url", "value": "https://example.org/a.png"}}
 HISTORY: list[dict[str, Any]] = [

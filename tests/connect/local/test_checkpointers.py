@@ -11,9 +11,9 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph_agui.connect import Local, Runs, connect, start, watch
 from langgraph_agui.connect.serve import Agent, agui_app
 
-from tests.locally import connected
-from tests.paced import HELLO, on, quick
-from tests.serving import events_of, posted, served, told
+from tests.support.clients.locally import connected
+from tests.support.servers.serving import events_of, posted, served, told
+from tests.support.streams.paced import HELLO, on, quick
 
 
 class PostgresSaver(BaseCheckpointSaver[Any]):

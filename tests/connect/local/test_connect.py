@@ -17,10 +17,10 @@ from langgraph_agui.connect.testing.expected import comparable, expected
 
 from fixtures import FIXTURES, Fixture
 from fixtures.run import Conversation
-from tests.agui_client import VERSIONS, AguiClient, protocol
-from tests.listening import Listener, held, turns
-from tests.locally import connected, inner_values, played, state_of
-from tests.paced import HELLO, asking, on, quick, speaking, waiting
+from tests.support.clients.agui_client import VERSIONS, AguiClient, protocol
+from tests.support.clients.listening import Listener, held, turns
+from tests.support.clients.locally import connected, inner_values, played, state_of
+from tests.support.streams.paced import HELLO, asking, on, quick, speaking, waiting
 
 CHECKPOINTED = [
     fixture

@@ -18,9 +18,9 @@ from langgraph_agui.connect import Intake, Local, Platform, run
 from langgraph_agui.connect.serve import Agent
 from langgraph_sdk import get_client
 
-from tests.agui_client import AguiClient
-from tests.chats import Graph
-from tests.chatting import Chat, Event
+from tests.support.clients.agui_client import AguiClient
+from tests.support.clients.chatting import Chat, Event
+from tests.support.streams.chats import Graph
 
 SENDS = Intake(dispatched_events=True)
 CALL: Any = {"name": "look", "args": {}, "id": "c1", "type": "tool_call"}

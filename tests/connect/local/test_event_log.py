@@ -11,8 +11,8 @@ from langgraph_agui.connect.encoded import EncodedEvent
 from langgraph_agui.connect.local.event_log import BATCH_BYTES, EventLog
 from langgraph_agui.translator import ClientView
 
-from tests.agui_client import AguiClient
-from tests.listening import Listener, held, turns, until
+from tests.support.clients.agui_client import AguiClient
+from tests.support.clients.listening import Listener, held, turns, until
 
 Event = dict[str, Any]
 

@@ -11,11 +11,11 @@ from langgraph_agui.connect.local.active_run import ThreadKey
 from langgraph_agui.connect.local.feed import Feed
 from langgraph_agui.connect.local.poller import Pollers
 
-from tests.agui_client import AguiClient
 from tests.connect.local.test_submit_busy import Asker, asked, held_up
-from tests.listening import Listener, turns, until
-from tests.locally import connected, played
-from tests.paced import HELLO, on, quick
+from tests.support.clients.agui_client import AguiClient
+from tests.support.clients.listening import Listener, turns, until
+from tests.support.clients.locally import connected, played
+from tests.support.streams.paced import HELLO, on, quick
 
 
 @pytest.mark.parametrize("run_id", [None, "first"])

@@ -13,10 +13,10 @@ from langgraph.graph import END, START, MessagesState, StateGraph, add_messages
 from langgraph.types import Send, interrupt
 from langgraph_agui.connect import Intake, Local, Runs
 
-from tests.agui_client import AguiClient
-from tests.chats import ON, Graph, asking, calling, counting, said
-from tests.chatting import Chat, types_of
 from tests.connect.local.test_submit_busy import Asker, asked
+from tests.support.clients.agui_client import AguiClient
+from tests.support.clients.chatting import Chat, types_of
+from tests.support.streams.chats import ON, Graph, asking, calling, counting, said
 
 SAVED_AT_THE_END = Intake(config={"configurable": {"__pregel_durability": "exit"}})
 """As a graph is run with `durability="exit"`."""

@@ -16,9 +16,9 @@ from fixtures.graphs.speech import speaker
 from fixtures.scripts import end
 from tests.connect.local.test_runs import Cleaning
 from tests.connect.local.test_submit_busy import asked
-from tests.listening import Listener, turns, until
-from tests.locally import connected
-from tests.paced import HELLO, Graph, asking, on, quick, speaking
+from tests.support.clients.listening import Listener, turns, until
+from tests.support.clients.locally import connected
+from tests.support.streams.paced import HELLO, Graph, asking, on, quick, speaking
 
 LOGGER = "langgraph_agui.connect.local.run"
 

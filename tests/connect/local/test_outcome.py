@@ -13,10 +13,10 @@ from langgraph_agui.connect.local.runs import Runs
 from langgraph_agui.connect.testing import Pause
 
 from fixtures import FIXTURES
-from tests.agui_client import VERSIONS, AguiClient, protocol
 from tests.connect.local.test_submit_busy import asked
-from tests.locally import connected, failed, played, state_of
-from tests.paced import HELLO, Graph, asking, on, quick, waiting
+from tests.support.clients.agui_client import VERSIONS, AguiClient, protocol
+from tests.support.clients.locally import connected, failed, played, state_of
+from tests.support.streams.paced import HELLO, Graph, asking, on, quick, waiting
 
 # --- how it ended, as far as it can be known --------------------------------------------------------------------------
 

@@ -18,8 +18,8 @@ from langgraph_agui.connect.local.owners import Owners
 from langgraph_agui.connect.serve import Action, Agent, agui_app
 from langgraph_agui.connect.testing import Pause
 
-from tests.paced import HELLO, Graph, on, quick, speaking
-from tests.serving import WITHIN, events_of, kinds_of, posted, served, told, until
+from tests.support.servers.serving import WITHIN, events_of, kinds_of, posted, served, told, until
+from tests.support.streams.paced import HELLO, Graph, on, quick, speaking
 
 Saver = BaseCheckpointSaver[Any]
 

@@ -17,13 +17,13 @@ from langgraph_agui.translator import Options
 
 from fixtures.graphs.speech import said, speaker
 from fixtures.scripts import end
-from tests.agui_client import VERSIONS
 from tests.connect.local.test_submit_busy import Asker, asked
-from tests.listening import turns
-from tests.live_client import LiveClients
-from tests.locally import state_of
-from tests.paced import Graph, pausing, speaking
-from tests.serving import served
+from tests.support.clients.agui_client import VERSIONS
+from tests.support.clients.listening import turns
+from tests.support.clients.live_client import LiveClients
+from tests.support.clients.locally import state_of
+from tests.support.servers.serving import served
+from tests.support.streams.paced import Graph, pausing, speaking
 
 SAVES = Intake(on_cancel="save")
 

@@ -17,10 +17,10 @@ from langgraph_agui.connect.testing import Pause
 from langgraph_agui.translator import Cancelled, ClientView, Failed, Options, Translator
 
 from fixtures import FIXTURES
-from tests.agui_client import AguiClient
-from tests.listening import Listener, turns
-from tests.locally import connected, state_of
-from tests.paced import HELLO, fast, on, quick, speaking, waiting, without_messages
+from tests.support.clients.agui_client import AguiClient
+from tests.support.clients.listening import Listener, turns
+from tests.support.clients.locally import connected, state_of
+from tests.support.streams.paced import HELLO, fast, on, quick, speaking, waiting, without_messages
 
 
 async def listened(run: Run, view: ClientView | None = None) -> Listener:

@@ -21,9 +21,9 @@ from langgraph_agui.connect.testing import Pause
 from langgraph_agui.translator import Cancelled, Failed, Finished
 
 from fixtures import FIXTURES
-from tests.listening import Listener, held, turns, until
-from tests.paced import HELLO, Graph, asking, on, quick, speaking, waiting
-from tests.serving import posted
+from tests.support.clients.listening import Listener, held, turns, until
+from tests.support.servers.serving import posted
+from tests.support.streams.paced import HELLO, Graph, asking, on, quick, speaking, waiting
 
 STORES: dict[str, Callable[[], RunStore]] = {"memory": MemoryRunStore}
 

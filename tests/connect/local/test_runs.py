@@ -18,8 +18,8 @@ from langgraph_agui.connect.testing import Pause
 from langgraph_agui.translator import ClientView, Failed
 
 from fixtures import FIXTURES
-from tests.listening import Listener, held, turns
-from tests.paced import HELLO, Graph, asking, on, quick, speaking, waiting
+from tests.support.clients.listening import Listener, held, turns
+from tests.support.streams.paced import HELLO, Graph, asking, on, quick, speaking, waiting
 
 
 async def run_of(runs: Runs, graph: Graph, thread_id: str, agent: str | None = None) -> object:

@@ -14,10 +14,10 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.types import Send, interrupt
 
-from tests.agui_client import VERSIONS, AguiClient
-from tests.chats import ON, Graph
-from tests.chatting import Chat
-from tests.examples import examples
+from tests.support.clients.agui_client import VERSIONS, AguiClient
+from tests.support.clients.chatting import Chat
+from tests.support.random.examples import examples
+from tests.support.streams.chats import ON, Graph
 
 Act = tuple[str, int]
 

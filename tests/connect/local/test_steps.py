@@ -6,8 +6,8 @@ from typing import Any
 from langgraph_agui.connect.local.runs import Runs
 from langgraph_agui.connect.testing import Pause
 
-from tests.listening import Listener, turns
-from tests.paced import HELLO, on, waiting
+from tests.support.clients.listening import Listener, turns
+from tests.support.streams.paced import HELLO, on, waiting
 
 
 def steps(events: list[dict[str, Any]]) -> list[str]:

@@ -3,9 +3,19 @@
 import pytest
 from langgraph_agui.connect import Intake
 
-from tests.agui_client import VERSIONS, AguiClient
-from tests.chats import ON, Graph, calling, counting, failing_once, forgetting, paying_in_the_end, rewriting, said
-from tests.chatting import Chat, types_of
+from tests.support.clients.agui_client import VERSIONS, AguiClient
+from tests.support.clients.chatting import Chat, types_of
+from tests.support.streams.chats import (
+    ON,
+    Graph,
+    calling,
+    counting,
+    failing_once,
+    forgetting,
+    paying_in_the_end,
+    rewriting,
+    said,
+)
 
 
 async def ids(graph: Graph) -> list[str]:

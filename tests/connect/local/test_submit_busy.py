@@ -17,9 +17,9 @@ from langgraph_agui.connect.local import submit
 from langgraph_agui.connect.testing import Pause
 from langgraph_agui.translator import Options
 
-from tests.chats import said
-from tests.listening import turns, until
-from tests.paced import asking, speaking
+from tests.support.clients.listening import turns, until
+from tests.support.streams.chats import said
+from tests.support.streams.paced import asking, speaking
 
 WORDS = "one two three four"
 

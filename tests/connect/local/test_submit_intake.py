@@ -12,9 +12,9 @@ from langgraph.graph import START, StateGraph
 from langgraph.runtime import Runtime
 from langgraph_agui.connect import Intake, InvalidInputError, Prepared, run
 
-from tests.agui_client import AguiClient
-from tests.chats import ON, Graph, Notes, calling, counting
-from tests.chatting import Chat
+from tests.support.clients.agui_client import AguiClient
+from tests.support.clients.chatting import Chat
+from tests.support.streams.chats import ON, Graph, Notes, calling, counting
 
 
 async def values_of(graph: Graph) -> dict[str, Any]:

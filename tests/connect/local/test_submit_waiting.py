@@ -18,9 +18,9 @@ from langgraph_agui.connect.testing import Pause, ScriptedChatModel, text, tool_
 from langgraph_agui.translator import Options
 
 from fixtures.scripts import end
-from tests.agui_client import VERSIONS, AguiClient
-from tests.chats import ON, Graph, asking, asking_then_failing_once, said, stopping
-from tests.chatting import Chat, types_of
+from tests.support.clients.agui_client import VERSIONS, AguiClient
+from tests.support.clients.chatting import Chat, types_of
+from tests.support.streams.chats import ON, Graph, asking, asking_then_failing_once, said, stopping
 
 
 @pytest.mark.parametrize("version", VERSIONS)

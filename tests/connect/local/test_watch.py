@@ -15,10 +15,10 @@ from langgraph_agui.connect import Local, Runs, watch_sse
 from langgraph_agui.connect.testing import Pause
 
 from fixtures.graphs.speech import said, speaker
-from tests.agui_client import AguiClient
-from tests.locally import state_of
-from tests.paced import HELLO, Graph, asking, on, quick, speaking, waiting
-from tests.watching import Watchers, ending, streamed, watching
+from tests.support.clients.agui_client import AguiClient
+from tests.support.clients.locally import state_of
+from tests.support.clients.watching import Watchers, ending, streamed, watching
+from tests.support.streams.paced import HELLO, Graph, asking, on, quick, speaking, waiting
 
 POLL = 0.001
 

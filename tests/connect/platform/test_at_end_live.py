@@ -17,11 +17,11 @@ from langgraph_agui.connect.testing.expected import comparable, expected
 from langgraph_agui.translator import Ending, Failed, Finished, Lost, Options, translate_sse
 from langgraph_sdk import get_client
 
-from tests.agui_client import AguiClient
-from tests.backend import Backend, cases
-from tests.gates import Gates, gates
-from tests.guests import ending, values_of
-from tests.platform_runs import FULL, Started, started
+from tests.support.clients.agui_client import AguiClient
+from tests.support.clients.guests import ending, values_of
+from tests.support.clients.platform_runs import FULL, Started, started
+from tests.support.servers.backend import Backend, cases
+from tests.support.servers.gates import Gates, gates
 
 URL = "http://platform.test"
 AT_ONCE = RetryPolicy(initial_delay=0, max_attempts=3)

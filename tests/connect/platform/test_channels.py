@@ -8,8 +8,8 @@ from langgraph_agui.connect import run
 from langgraph_agui.connect.inputs import Intake
 from langgraph_agui.connect.platform.backend import Platform
 
-from tests.backend import Backend
-from tests.gates import gates
+from tests.support.servers.backend import Backend
+from tests.support.servers.gates import gates
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from langgraph_agui.connect.testing.expected import comparable
 
-from tests.agui_client import AguiClient
-from tests.backend import Backend, cases, on
-from tests.guests import assert_holds
-from tests.platform_runs import FULL
-from tests.visits import STOPS, all_visited, made
+from tests.support.clients.agui_client import AguiClient
+from tests.support.clients.guests import assert_holds
+from tests.support.clients.platform_runs import FULL
+from tests.support.clients.visits import STOPS, all_visited, made
+from tests.support.servers.backend import Backend, cases, on
 
 KEPT = {**FULL, "partial": True}
 NOT_KEPT = {**FULL, "stream_resumable": False, "partial": False}

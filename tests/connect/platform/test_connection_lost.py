@@ -5,11 +5,11 @@ from collections.abc import AsyncIterator
 import pytest
 from langgraph_agui.connect import RetryPolicy
 
-from tests.agui_client import VERSIONS, AguiClient
-from tests.fault_server import Answer, End, dropped, redirected, refused, sse
-from tests.recorded_run import Recorded
-from tests.scripted_connects import AT_ONCE, Desk, assert_whole, desk
-from tests.scripted_platform import Broken, ScriptedPlatform
+from tests.support.clients.agui_client import VERSIONS, AguiClient
+from tests.support.clients.recorded_run import Recorded
+from tests.support.clients.scripted_connects import AT_ONCE, Desk, assert_whole, desk
+from tests.support.servers.fault_server import Answer, End, dropped, redirected, refused, sse
+from tests.support.servers.scripted_platform import Broken, ScriptedPlatform
 
 COUNT = 26
 """How many events the recorded run has."""

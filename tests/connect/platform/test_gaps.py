@@ -9,11 +9,11 @@ import pytest
 from langgraph_agui.connect import RetryPolicy, connect
 from langgraph_agui.connect.platform import attach
 
-from tests.agui_client import VERSIONS, AguiClient
-from tests.fault_server import WITHIN, End, refused
-from tests.recorded_run import Recorded
-from tests.scripted_connects import Desk, assert_whole, desk
-from tests.scripted_platform import Broken, ScriptedPlatform
+from tests.support.clients.agui_client import VERSIONS, AguiClient
+from tests.support.clients.recorded_run import Recorded
+from tests.support.clients.scripted_connects import Desk, assert_whole, desk
+from tests.support.servers.fault_server import WITHIN, End, refused
+from tests.support.servers.scripted_platform import Broken, ScriptedPlatform
 
 COUNT = 26
 """How many events the recorded run has."""

@@ -6,10 +6,10 @@ from collections.abc import AsyncIterator
 import pytest
 
 from fixtures.gated import FIRST, SECOND
-from tests.agui_client import AguiClient
-from tests.backend import Backend
-from tests.chatting import Chat
-from tests.platform_chats import Room, room
+from tests.support.clients.agui_client import AguiClient
+from tests.support.clients.chatting import Chat
+from tests.support.clients.platform_chats import Room, room
+from tests.support.servers.backend import Backend
 
 SAID = [FIRST, SECOND]
 

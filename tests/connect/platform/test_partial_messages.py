@@ -8,9 +8,9 @@ from langgraph_agui.connect.testing.expected import comparable, expected
 from langgraph_agui.translator.parts.part import Part
 
 from fixtures.recordings import Source, recordings
-from tests.latecomers import Late, Told, cut, is_root_values
-from tests.sweeps import CHOSEN, Choice
-from tests.translator_runs import TranslatorRun
+from tests.support.streams.latecomers import Late, Told, cut, is_root_values
+from tests.support.streams.translator_runs import TranslatorRun
+from tests.support.sweeps import CHOSEN, Choice
 
 INTERRUPT = {"__interrupt__": [{"value": "Really?", "id": "i-1"}]}
 BEGINS = Part((), "metadata", {"run_id": "run-1", "attempt": 1})

@@ -20,7 +20,7 @@ from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 
 from fixtures import FIXTURES
-from tests.agui_client import AguiClient
+from tests.support.clients.agui_client import AguiClient
 
 NAMES = ["agent_parallel_tools", "subagents_in_parallel", "subgraph_two_levels", "reasoning_anthropic", "ids_responses"]
 

@@ -10,13 +10,13 @@ from langgraph_agui.translator import ClientView
 from langgraph_sdk import get_client
 
 from fixtures.gated import FIRST, SECOND
-from tests.agui_client import VERSIONS, AguiClient
-from tests.gates import Gates, gates
-from tests.guests import Guest, Guests, assert_holds
-from tests.platform_runs import FULL, Started, started
-from tests.proxy import Way, proxied
-from tests.scripted_connects import shrunk
-from tests.translator_runs import left_open
+from tests.support.clients.agui_client import VERSIONS, AguiClient
+from tests.support.clients.guests import Guest, Guests, assert_holds
+from tests.support.clients.platform_runs import FULL, Started, started
+from tests.support.clients.scripted_connects import shrunk
+from tests.support.servers.gates import Gates, gates
+from tests.support.servers.proxy import Way, proxied
+from tests.support.streams.translator_runs import left_open
 
 PATIENT = RetryPolicy(initial_delay=0.01, max_delay=0.05, max_attempts=500)
 GRAPHS = ["gated_chat", "gated_agent", "gated_parallel", "gated_subgraph"]

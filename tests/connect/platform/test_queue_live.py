@@ -10,11 +10,11 @@ from langgraph_agui.connect import cancel
 from langgraph_sdk.client import LangGraphClient
 from langgraph_sdk.errors import ConflictError
 
-from tests.agui_client import VERSIONS, AguiClient
-from tests.backend import Backend, cases, on
-from tests.gates import Gates, gates
-from tests.guests import Guest, Guests, assert_holds
-from tests.platform_runs import FULL, Started, started
+from tests.support.clients.agui_client import VERSIONS, AguiClient
+from tests.support.clients.guests import Guest, Guests, assert_holds
+from tests.support.clients.platform_runs import FULL, Started, started
+from tests.support.servers.backend import Backend, cases, on
+from tests.support.servers.gates import Gates, gates
 
 
 class Stage(NamedTuple):

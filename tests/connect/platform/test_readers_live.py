@@ -12,11 +12,11 @@ from langgraph_agui.connect import connect, connect_sse
 from langgraph_sdk.client import LangGraphClient
 
 from fixtures.gated import FIRST
-from tests.agui_client import VERSIONS, AguiClient
-from tests.backend import Backend, not_on
-from tests.gates import Gates, gates
-from tests.guests import Guests, assert_holds
-from tests.platform_runs import FULL, Started, started
+from tests.support.clients.agui_client import VERSIONS, AguiClient
+from tests.support.clients.guests import Guests, assert_holds
+from tests.support.clients.platform_runs import FULL, Started, started
+from tests.support.servers.backend import Backend, not_on
+from tests.support.servers.gates import Gates, gates
 
 KEPT: dict[str, Any] = FULL
 NOT_KEPT: dict[str, Any] = {**FULL, "stream_resumable": False}

@@ -7,13 +7,13 @@ from collections.abc import AsyncIterator
 import pytest
 from langgraph_agui.connect import RetryPolicy, connect, connect_sse, watch
 
-from tests.agui_client import VERSIONS, AguiClient
-from tests.fault_server import Answer, End, answered, dropped, event, refused, sse
-from tests.guests import Guest, played
-from tests.recorded_run import Recorded
-from tests.scripted_connects import AT_ONCE, Desk, assert_refused, assert_whole, desk
-from tests.scripted_platform import Broken, ScriptedPlatform
-from tests.translator_runs import left_open
+from tests.support.clients.agui_client import VERSIONS, AguiClient
+from tests.support.clients.guests import Guest, played
+from tests.support.clients.recorded_run import Recorded
+from tests.support.clients.scripted_connects import AT_ONCE, Desk, assert_refused, assert_whole, desk
+from tests.support.servers.fault_server import Answer, End, answered, dropped, event, refused, sse
+from tests.support.servers.scripted_platform import Broken, ScriptedPlatform
+from tests.support.streams.translator_runs import left_open
 
 SOON = RetryPolicy(initial_delay=0, max_attempts=3, read_timeout=0.1)
 QUESTIONS = ["thread", "state", "runs", "run", "schemas", "stream"]

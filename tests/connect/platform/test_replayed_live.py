@@ -14,8 +14,8 @@ from langgraph_agui.connect.platform.replayed import ReplayFilter
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 
-from tests.gates import asked, gates
-from tests.platform_runs import FULL, Started, started
+from tests.support.clients.platform_runs import FULL, Started, started
+from tests.support.servers.gates import asked, gates
 
 
 @pytest.fixture

@@ -11,9 +11,9 @@ from langgraph_agui.translator import ClientView
 from langgraph_sdk.client import LangGraphClient
 
 from fixtures.fixture import user
-from tests.backend import Backend
-from tests.gates import gates
-from tests.platform_runs import FULL, Started
+from tests.support.clients.platform_runs import FULL, Started
+from tests.support.servers.backend import Backend
+from tests.support.servers.gates import gates
 
 STATES = {"dev": 2.1, "aegra": 3.1}
 """How often the state may be sent. Aegra's list of runs repeats it as the output of a run that has ended."""

@@ -11,12 +11,12 @@ from langgraph_agui.translator import Options
 from langgraph_sdk import get_client
 
 from fixtures.gated import FIRST, SECOND
-from tests.agui_client import AguiClient, protocol
-from tests.dev_server import MortalServer
-from tests.gates import gates
-from tests.guests import Guest, assert_holds
-from tests.platform_runs import FULL, Started, started
-from tests.scripted_connects import assert_refused
+from tests.support.clients.agui_client import AguiClient, protocol
+from tests.support.clients.guests import Guest, assert_holds
+from tests.support.clients.platform_runs import FULL, Started, started
+from tests.support.clients.scripted_connects import assert_refused
+from tests.support.servers.dev_server import MortalServer
+from tests.support.servers.gates import gates
 
 PATIENT = RetryPolicy(initial_delay=0.1, max_delay=0.3, max_attempts=200)
 ONCE_ONLY = RetryPolicy(max_attempts=1)

@@ -13,10 +13,10 @@ from langgraph_sdk.errors import NotFoundError
 from langgraph_sdk.schema import StreamPart
 
 from fixtures.gated import FIRST, SECOND
-from tests.backend import Backend
-from tests.dev_server import MortalServer
-from tests.gates import gates
-from tests.platform_runs import FULL, Started, started
+from tests.support.clients.platform_runs import FULL, Started, started
+from tests.support.servers.backend import Backend
+from tests.support.servers.dev_server import MortalServer
+from tests.support.servers.gates import gates
 
 UNKNOWN = "00000000-0000-4000-8000-000000000001"
 TAIL: dict[str, list[str]] = {"dev": [], "aegra": ["end"]}

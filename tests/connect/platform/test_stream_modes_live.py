@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from langgraph_sdk.client import LangGraphClient
 
-from tests.agui_client import VERSIONS, AguiClient
-from tests.backend import Backend, cases, on
-from tests.gates import asked, gates
-from tests.guests import Guests, assert_holds
-from tests.platform_runs import started
-from tests.visits import all_visited, made
+from tests.support.clients.agui_client import VERSIONS, AguiClient
+from tests.support.clients.guests import Guests, assert_holds
+from tests.support.clients.platform_runs import started
+from tests.support.clients.visits import all_visited, made
+from tests.support.servers.backend import Backend, cases, on
+from tests.support.servers.gates import asked, gates
 
 MODES = ["values", "messages-tuple", "messages", "updates", "custom", "events", "tasks", "checkpoints", "debug"]
 ENDS = {"gated_chat": "success", "gated_asking": "interrupt", "gated_raising": "ValueError"}

@@ -9,14 +9,14 @@ from langgraph_agui.connect import RetryPolicy
 from langgraph_sdk import get_client
 
 from fixtures.gated import FIRST, SECOND
-from tests.agui_client import AguiClient
-from tests.dev_server import MortalServer
-from tests.gates import Gates
-from tests.guests import assert_holds
-from tests.platform_chats import Asker, Room, asking
-from tests.proxy import Way, proxied
-from tests.scripted_connects import assert_refused, shrunk
-from tests.translator_runs import left_open
+from tests.support.clients.agui_client import AguiClient
+from tests.support.clients.guests import assert_holds
+from tests.support.clients.platform_chats import Asker, Room, asking
+from tests.support.clients.scripted_connects import assert_refused, shrunk
+from tests.support.servers.dev_server import MortalServer
+from tests.support.servers.gates import Gates
+from tests.support.servers.proxy import Way, proxied
+from tests.support.streams.translator_runs import left_open
 
 PATIENT = RetryPolicy(initial_delay=0.05, max_delay=0.3, max_attempts=200)
 ONCE_ONLY = RetryPolicy(max_attempts=1)

@@ -13,10 +13,10 @@ from langgraph_sdk.client import LangGraphClient
 from langgraph_sdk.errors import NotFoundError
 
 from fixtures.gated import FIRST, SECOND
-from tests.agui_client import AguiClient
-from tests.gates import Gates, asked
-from tests.platform_runs import FULL, Started, started
-from tests.watching import ending, streamed, watching
+from tests.support.clients.agui_client import AguiClient
+from tests.support.clients.platform_runs import FULL, Started, started
+from tests.support.clients.watching import ending, streamed, watching
+from tests.support.servers.gates import Gates, asked
 
 TOKENS: dict[str, Any] = {"stream_mode": ["values", "messages-tuple", "updates", "custom"]}
 """A run that streams everything, and keeps nothing for who comes later."""

@@ -8,10 +8,10 @@ from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 
 from fixtures.gated import FIRST, SECOND
-from tests.agui_client import AguiClient
-from tests.gates import Gates
-from tests.platform_runs import FULL, started
-from tests.watching import ending, streamed, watching
+from tests.support.clients.agui_client import AguiClient
+from tests.support.clients.platform_runs import FULL, started
+from tests.support.clients.watching import ending, streamed, watching
+from tests.support.servers.gates import Gates
 
 POLL = 0.05
 

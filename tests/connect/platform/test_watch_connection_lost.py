@@ -10,13 +10,13 @@ from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 
 from fixtures.gated import FIRST, SECOND
-from tests.agui_client import AguiClient
-from tests.backend import Backend
-from tests.dev_server import MortalServer
-from tests.gates import Gates
-from tests.platform_runs import FULL, Started, started
-from tests.proxy import Way, proxied
-from tests.watching import ending, streamed, watching
+from tests.support.clients.agui_client import AguiClient
+from tests.support.clients.platform_runs import FULL, Started, started
+from tests.support.clients.watching import ending, streamed, watching
+from tests.support.servers.backend import Backend
+from tests.support.servers.dev_server import MortalServer
+from tests.support.servers.gates import Gates
+from tests.support.servers.proxy import Way, proxied
 
 TOKENS: dict[str, Any] = {**FULL, "stream_resumable": False}
 QUICK = RetryPolicy(initial_delay=0.01, max_delay=0.05, max_attempts=2000)

@@ -9,10 +9,10 @@ from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 
 from fixtures.gated import FIRST, SECOND
-from tests.agui_client import AguiClient
-from tests.gates import Gates, asked
-from tests.platform_runs import FULL, Started
-from tests.watching import ending, streamed, watching
+from tests.support.clients.agui_client import AguiClient
+from tests.support.clients.platform_runs import FULL, Started
+from tests.support.clients.watching import ending, streamed, watching
+from tests.support.servers.gates import Gates, asked
 
 EVERY_SECOND = "* * * * * *"
 

@@ -14,8 +14,8 @@ from langgraph_agui.connect.serve import Action, Agent, Limits, agui_app
 from starlette.requests import Request
 
 from fixtures.gated import GATED
-from tests.listening import until
-from tests.serving import WITHIN, Served, posted, served
+from tests.support.clients.listening import until
+from tests.support.servers.serving import WITHIN, Served, posted, served
 
 KB = 1_000
 HEAD = "POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n"

@@ -17,7 +17,7 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from fixtures.gated import GATED
-from tests.serving import Served, posted, served
+from tests.support.servers.serving import Served, posted, served
 
 ROUTES = [
     ("run", "POST", "/chat"),

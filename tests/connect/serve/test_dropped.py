@@ -12,9 +12,9 @@ from langgraph_agui.connect.inputs import Prepared
 from langgraph_agui.connect.serve import Agent, agui_app
 from typing_extensions import TypedDict
 
-from tests.chats import Graph
-from tests.copilotkit import JSON
-from tests.serving import posted, served
+from tests.support.clients.copilotkit import JSON
+from tests.support.servers.serving import posted, served
+from tests.support.streams.chats import Graph
 
 TOOLS = [{"name": "paint", "description": "Paints."}]
 CONTEXT = [{"description": "where", "value": "here"}]

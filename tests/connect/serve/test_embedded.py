@@ -17,8 +17,8 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
 from fixtures.gated import GATED
-from tests.gates import Gates
-from tests.serving import WITHIN, events_of, kinds_of, posted, served
+from tests.support.servers.gates import Gates
+from tests.support.servers.serving import WITHIN, events_of, kinds_of, posted, served
 
 KEY = {"x-key": "ada"}
 READS_NO_BODY = b"POST /agents/chat HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n"

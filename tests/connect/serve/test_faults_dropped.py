@@ -7,8 +7,8 @@ import struct
 
 import pytest
 
-from tests.counted_server import asking, counted, given, watching
-from tests.gates import Gates
+from tests.support.servers.counted_server import asking, counted, given, watching
+from tests.support.servers.gates import Gates
 
 MANY = 1_000
 AT_ONCE = 100

@@ -14,12 +14,12 @@ from langgraph_agui.connect.testing.expected import comparable, expected
 from langgraph_agui.translator import ClientView, Options
 
 from fixtures.gated import FIRST, FOUND, GATED, SECOND
-from tests.agui_client import VERSIONS, AguiClient, protocol
-from tests.gated_server import gated_server
-from tests.gates import Gates, gates
-from tests.guests import Guest, played
-from tests.server_process import ServerProcess
-from tests.serving import WITHIN, events_of, posted, told
+from tests.support.clients.agui_client import VERSIONS, AguiClient, protocol
+from tests.support.clients.guests import Guest, played
+from tests.support.servers.gated_server import gated_server
+from tests.support.servers.gates import Gates, gates
+from tests.support.servers.server_process import ServerProcess
+from tests.support.servers.serving import WITHIN, events_of, posted, told
 
 pytestmark = pytest.mark.services
 

@@ -10,11 +10,11 @@ from langgraph_agui.connect.serve import Agent, agui_app
 from langgraph_sdk import get_client
 
 from fixtures.gated import FIRST, SECOND
-from tests.agui_client import AguiClient
-from tests.dev_server import MortalServer
-from tests.gates import Gates
-from tests.guests import Guest, played
-from tests.serving import Served, posted, served, told
+from tests.support.clients.agui_client import AguiClient
+from tests.support.clients.guests import Guest, played
+from tests.support.servers.dev_server import MortalServer
+from tests.support.servers.gates import Gates
+from tests.support.servers.serving import Served, posted, served, told
 
 PATIENT = RetryPolicy(initial_delay=0.1, max_delay=0.3, max_attempts=200)
 ONCE_ONLY = RetryPolicy(max_attempts=1)

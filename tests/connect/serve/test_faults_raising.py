@@ -14,9 +14,9 @@ from langgraph_agui.connect import Intake
 from langgraph_agui.connect.serve import Agent, agui_app
 from langgraph_agui.translator import Options
 
-from tests.agui_client import AguiClient
-from tests.listening import until
-from tests.serving import events_of, posted, served
+from tests.support.clients.agui_client import AguiClient
+from tests.support.clients.listening import until
+from tests.support.servers.serving import events_of, posted, served
 
 SECRET = "the secret word"
 

@@ -7,10 +7,10 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from tests.counted_server import Counted, asking, counted, given
-from tests.gates import Gates
-from tests.listening import until
-from tests.serving import WITHIN
+from tests.support.clients.listening import until
+from tests.support.servers.counted_server import Counted, asking, counted, given
+from tests.support.servers.gates import Gates
+from tests.support.servers.serving import WITHIN
 
 WAYS = ("httptools", "h11")
 """The readers of HTTP that uvicorn has."""

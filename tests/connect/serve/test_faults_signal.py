@@ -10,10 +10,10 @@ from typing import Any
 
 import httpx
 
-from tests.agui_client import AguiClient
-from tests.command import Serving, asking, serving
-from tests.gates import Gates
-from tests.serving import WITHIN, events_of
+from tests.support.clients.agui_client import AguiClient
+from tests.support.servers.command import Serving, asking, serving
+from tests.support.servers.gates import Gates
+from tests.support.servers.serving import WITHIN, events_of
 
 GRACE = 1
 AFTER = 5.0

@@ -11,9 +11,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.gated_server import PIECE, PIECES, gated_server
-from tests.gates import Gates
-from tests.serving import WITHIN, kinds_of, posted
+from tests.support.servers.gated_server import PIECE, PIECES, gated_server
+from tests.support.servers.gates import Gates
+from tests.support.servers.serving import WITHIN, kinds_of, posted
 
 SLOW = 30
 """How many never read."""

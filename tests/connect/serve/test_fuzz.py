@@ -15,9 +15,9 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph_agui.connect import Intake
 from langgraph_agui.connect.serve import Agent, agui_app
 
-from tests.chats import calling, counting
-from tests.examples import examples
-from tests.serving import WITHIN, served
+from tests.support.random.examples import examples
+from tests.support.servers.serving import WITHIN, served
+from tests.support.streams.chats import calling, counting
 
 MARK = "zqxj"
 JSON = {"Content-Type": "application/json"}

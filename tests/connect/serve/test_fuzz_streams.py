@@ -17,11 +17,11 @@ from langgraph.types import interrupt
 from langgraph_agui.connect import Intake, Local, Runs
 from langgraph_agui.connect.serve import Agent, Limits, agui_app
 
-from tests.agui_client import AguiClient
-from tests.examples import LONG, examples
-from tests.fuzzed_inputs import breaks, inputs, paths, routes, runs, without_foreign
-from tests.listening import until
-from tests.serving import WITHIN, Served, events_of, served
+from tests.support.clients.agui_client import AguiClient
+from tests.support.clients.listening import until
+from tests.support.random.examples import LONG, examples
+from tests.support.random.fuzzed_inputs import breaks, inputs, paths, routes, runs, without_foreign
+from tests.support.servers.serving import WITHIN, Served, events_of, served
 
 Event = dict[str, Any]
 FUZZ = settings(

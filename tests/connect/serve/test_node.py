@@ -18,11 +18,11 @@ from starlette.routing import Mount
 
 from fixtures.gated import ARGS, CALL_ID, FIRST, FOUND, GATED, SECOND
 from fixtures.scripts import end
-from tests.agui_client import VERSIONS
-from tests.chats import Graph, calling, counting, failing_once
-from tests.gates import Gates
-from tests.live_client import Ended, LiveClients
-from tests.serving import served
+from tests.support.clients.agui_client import VERSIONS
+from tests.support.clients.live_client import Ended, LiveClients
+from tests.support.servers.gates import Gates
+from tests.support.servers.serving import served
+from tests.support.streams.chats import Graph, calling, counting, failing_once
 
 BOTH = pytest.mark.parametrize("version", VERSIONS)
 HALF = "One two three four five "

@@ -6,11 +6,11 @@ from langgraph_agui.connect import Intake
 from langgraph_agui.connect.serve import Agent, agui_app
 
 from fixtures.gated import FIRST, GATED, SECOND
-from tests.agui_client import VERSIONS
-from tests.chats import asking, counting, failing_once
-from tests.gates import Gates
-from tests.live_client import LiveClients
-from tests.serving import Served, served
+from tests.support.clients.agui_client import VERSIONS
+from tests.support.clients.live_client import LiveClients
+from tests.support.servers.gates import Gates
+from tests.support.servers.serving import Served, served
+from tests.support.streams.chats import asking, counting, failing_once
 
 BOTH = pytest.mark.parametrize("version", VERSIONS)
 HALF = "One two three four five "

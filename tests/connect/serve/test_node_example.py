@@ -10,12 +10,12 @@ from langgraph_agui.connect import Intake
 from langgraph_agui.connect.serve import Agent, agui_app
 
 from fixtures.gated import FIRST, GATED, SECOND
-from tests.agui_client import CLIENT, VERSIONS
-from tests.chats import asking
-from tests.gates import Gates
-from tests.live_client import LiveClients
-from tests.server_process import ROOT
-from tests.serving import served
+from tests.support.clients.agui_client import CLIENT, VERSIONS
+from tests.support.clients.live_client import LiveClients
+from tests.support.servers.gates import Gates
+from tests.support.servers.server_process import ROOT
+from tests.support.servers.serving import served
+from tests.support.streams.chats import asking
 
 EXAMPLE = ROOT / "examples" / "connectable-http-agent"
 BOTH = pytest.mark.parametrize("version", VERSIONS)

@@ -16,10 +16,10 @@ from langgraph_agui.connect import Intake
 from langgraph_agui.connect.serve import Agent, agui_app
 
 from fixtures import FIXTURES, Fixture
-from tests.agui_client import VERSIONS
-from tests.live_client import LiveClients
-from tests.serving import Served, served
-from tests.sweeps import one_each
+from tests.support.clients.agui_client import VERSIONS
+from tests.support.clients.live_client import LiveClients
+from tests.support.servers.serving import Served, served
+from tests.support.sweeps import one_each
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 LATER = "later"

@@ -12,10 +12,10 @@ from langgraph_agui.connect.testing import ScriptedChatModel, text, tool_call
 from langgraph_agui.translator import Options
 
 from fixtures.scripts import end
-from tests.agui_client import VERSIONS
-from tests.chats import Graph, asking, asking_then_failing_once, stopping
-from tests.live_client import LiveClients
-from tests.serving import served
+from tests.support.clients.agui_client import VERSIONS
+from tests.support.clients.live_client import LiveClients
+from tests.support.servers.serving import served
+from tests.support.streams.chats import Graph, asking, asking_then_failing_once, stopping
 
 BOTH = pytest.mark.parametrize("version", VERSIONS)
 OLDER = VERSIONS[1]

@@ -12,8 +12,8 @@ from langgraph_sdk.client import LangGraphClient
 from starlette.applications import Starlette
 
 from fixtures.gated import FIRST, SECOND
-from tests.gates import Gates
-from tests.serving import events_of, kinds_of, posted, served, told, until
+from tests.support.servers.gates import Gates
+from tests.support.servers.serving import events_of, kinds_of, posted, served, told, until
 
 
 @pytest.fixture

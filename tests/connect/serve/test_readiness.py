@@ -11,8 +11,8 @@ from langgraph_agui.connect.serve import Agent, Limits, agui_app
 from langgraph_sdk import get_client
 
 from fixtures.gated import GATED
-from tests.fault_server import End, answered, dropped, faulty, refused
-from tests.serving import served
+from tests.support.servers.fault_server import End, answered, dropped, faulty, refused
+from tests.support.servers.serving import served
 
 
 class Database(InMemorySaver):

@@ -14,10 +14,10 @@ from langgraph_agui.connect.serve import Agent, Limits, agui_app
 from langgraph_agui.translator import Options
 
 from fixtures.gated import GATED
-from tests.fault_server import Answer, Asked, answered, dropped, faulty, refused
-from tests.gates import Gates
-from tests.listening import until
-from tests.serving import WITHIN, Served, posted, served
+from tests.support.clients.listening import until
+from tests.support.servers.fault_server import Answer, Asked, answered, dropped, faulty, refused
+from tests.support.servers.gates import Gates
+from tests.support.servers.serving import WITHIN, Served, posted, served
 
 SECRET = "the secret word"
 LIMITS = Limits(body=3_000, messages=3, depth=6)

@@ -17,8 +17,8 @@ from starlette.applications import Starlette
 from starlette.routing import Mount
 
 from fixtures.gated import FIRST, GATED, SECOND
-from tests.gates import Gates
-from tests.serving import WITHIN, Served, events_of, kinds_of, posted, served, told, until
+from tests.support.servers.gates import Gates
+from tests.support.servers.serving import WITHIN, Served, events_of, kinds_of, posted, served, told, until
 
 
 def chat(gate: Gates | None = None) -> Agent:

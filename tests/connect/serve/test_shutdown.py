@@ -16,10 +16,10 @@ from langgraph_agui.connect.serve.shutdown import Closing
 from starlette.applications import Starlette
 
 from fixtures.gated import GATED
-from tests.agui_client import AguiClient
-from tests.gates import Gates
-from tests.locally import live_run
-from tests.serving import WITHIN, app_process, events_of, kinds_of, posted, served, told, until
+from tests.support.clients.agui_client import AguiClient
+from tests.support.clients.locally import live_run
+from tests.support.servers.gates import Gates
+from tests.support.servers.serving import WITHIN, app_process, events_of, kinds_of, posted, served, told, until
 
 
 def app_of(gate: Gates, runs: Runs | None = None, *, grace: float, **intake: Any) -> Starlette:
@@ -203,7 +203,7 @@ async def test_a_server_that_cancels_its_streams_ends_them_properly(
     """The app handles no signals: uvicorn waits for its streams as long as it is told, and cancels them."""
     gate.hold("first 3")
     headers = {"x-gate": str(gate.port)}
-    with app_process(f"tests.served_app:{target}", "--timeout-graceful-shutdown", "1") as process:
+    with app_process(f"tests.support.servers.served_app:{target}", "--timeout-graceful-shutdown", "1") as process:
         async with (
             httpx.AsyncClient(base_url=process.url + path, timeout=WITHIN, trust_env=False, headers=headers) as client,
             client.stream("POST", "/gated_chat", json=posted("t", "hi")) as run,
@@ -230,7 +230,7 @@ async def test_an_app_leaves_the_handlers_of_signals_as_they_are(gate: Gates) ->
 
 async def test_a_reader_that_never_reads_holds_up_the_end_no_longer_than_the_server_waits(gate: Gates) -> None:
     gate.hold("second 0")
-    with app_process("tests.served_app:app", "--timeout-graceful-shutdown", "3") as process:
+    with app_process("tests.support.servers.served_app:app", "--timeout-graceful-shutdown", "3") as process:
         port = int(process.url.rpartition(":")[2])
         with socket.create_connection(("127.0.0.1", port)) as deaf:
             deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)

@@ -17,10 +17,10 @@ from langgraph_agui.connect.serve import Agent, Limits, agui_app
 from starlette.applications import Starlette
 
 from fixtures.gated import GATED
-from tests.gates import Gates
-from tests.listening import until as comes_to
-from tests.locally import live_run
-from tests.serving import WITHIN, Served, events_of, kinds_of, posted, served, told, until
+from tests.support.clients.listening import until as comes_to
+from tests.support.clients.locally import live_run
+from tests.support.servers.gates import Gates
+from tests.support.servers.serving import WITHIN, Served, events_of, kinds_of, posted, served, told, until
 
 BUFFER = 8_192
 """Bytes that a kernel keeps on either side of a connection that is not read."""

@@ -22,10 +22,10 @@ from langgraph_agui.connect.serve import Action, Agent, Limits, agui_app
 from langgraph_agui.connect.testing import Pause
 
 from fixtures.gated import GATED
-from tests.gates import Gates
-from tests.listening import until as until_true
-from tests.paced import HELLO, Graph, on, quick, speaking
-from tests.serving import WITHIN, events_of, kinds_of, posted, served, told, until
+from tests.support.clients.listening import until as until_true
+from tests.support.servers.gates import Gates
+from tests.support.servers.serving import WITHIN, events_of, kinds_of, posted, served, told, until
+from tests.support.streams.paced import HELLO, Graph, on, quick, speaking
 
 Saver = BaseCheckpointSaver[Any] | None
 

@@ -8,7 +8,7 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langgraph_agui.connect.testing import assert_ends_as, check_stream
 from langgraph_agui.translator import ClientView, Options, to_model
 
-from tests.translated import BOUNDED, Translated, translated
+from tests.support.streams.translated import BOUNDED, Translated, translated
 
 Event = dict[str, Any]
 

@@ -11,7 +11,7 @@ import pytest
 from langgraph_agui.connect.testing.grammar import Grammar
 from langgraph_agui.translator import ClientView
 
-from tests.agui_client import AguiClient
+from tests.support.clients.agui_client import AguiClient
 
 Event = dict[str, Any]
 

@@ -30,8 +30,8 @@ from langgraph_agui.connect.testing import (
 from langgraph_agui.translator import ClientView
 from pydantic import BaseModel
 
-from tests.agui_client import AguiClient
-from tests.listening import until
+from tests.support.clients.agui_client import AguiClient
+from tests.support.clients.listening import until
 
 Graph = Pregel[Any, Any, Any, Any]
 ON: Any = {"configurable": {"thread_id": "1"}}

@@ -19,13 +19,13 @@ from langgraph_sdk.schema import StreamPart
 
 from fixtures import FIXTURES
 from fixtures.recordings import Recording, as_json
-from tests.agui_client import VERSIONS, AguiClient
-from tests.examples import examples
-from tests.random_streams import Scenario, scenarios
-from tests.sweeps import CHOSEN, Choice, one_each
-from tests.translated import ending
+from tests.support.clients.agui_client import VERSIONS, AguiClient
+from tests.support.random.examples import examples
+from tests.support.random.random_streams import Scenario, scenarios
+from tests.support.streams.translated import ending
+from tests.support.streams.translator_runs import Event, TranslatorRun, options_for, view_for
+from tests.support.sweeps import CHOSEN, Choice, one_each
 from tests.translator.client.test_joining import TURNS
-from tests.translator_runs import Event, TranslatorRun, options_for, view_for
 
 SETTINGS = settings(max_examples=examples(60), deadline=None, suppress_health_check=list(HealthCheck))
 

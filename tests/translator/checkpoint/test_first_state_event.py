@@ -18,8 +18,8 @@ from langgraph_agui.connect.readers import Reader
 from langgraph_agui.connect.serve import Agent, agui_app
 from langgraph_agui.translator import ClientView, Options, Prediction, Translator
 
-from tests.copilotkit import asked
-from tests.serving import events_of, served
+from tests.support.clients.copilotkit import asked
+from tests.support.servers.serving import events_of, served
 
 Event = dict[str, Any]
 

@@ -12,7 +12,7 @@ from fixtures import Fixture
 from fixtures.fixture import says
 from fixtures.graphs.history import chain
 from fixtures.graphs.speech import said, speaker
-from tests.event_lines import Event, run_fixture, run_made, run_turn
+from tests.support.streams.event_lines import Event, run_fixture, run_made, run_turn
 
 REWRITTEN = [
     "summary_in_front",

@@ -12,8 +12,8 @@ from langchain_core.messages.tool import tool_call_chunk
 from langgraph_agui.connect.testing.expected import comparable, expected
 from langgraph_agui.translator import ClientView, Options
 
-from tests.examples import examples
-from tests.translator_runs import TranslatorRun, left_open
+from tests.support.random.examples import examples
+from tests.support.streams.translator_runs import TranslatorRun, left_open
 
 SETTINGS = settings(max_examples=examples(150), deadline=None, suppress_health_check=list(HealthCheck))
 FIRST = HumanMessage("the question", id="question")

@@ -9,8 +9,8 @@ from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
 from langgraph.types import Interrupt
 from langgraph_agui.translator import ClientView, Translator
 
-from tests.agui_client import AguiClient
-from tests.translator_runs import Event, TranslatorRun, left_open
+from tests.support.clients.agui_client import AguiClient
+from tests.support.streams.translator_runs import Event, TranslatorRun, left_open
 
 ASKED, OLD = HumanMessage("hi", id="asked"), AIMessage("Old.", id="old")
 WIRE = [{"id": "asked", "role": "user", "content": "hi"}, {"id": "old", "role": "assistant", "content": "Old."}]

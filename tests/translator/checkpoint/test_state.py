@@ -13,9 +13,9 @@ from langgraph_agui.translator.parts.channels import channels
 from fixtures import FIXTURES, Fixture
 from fixtures.fixture import Checkpointer, Graph, says
 from fixtures.run import Conversation, Version
-from tests.agui_client import AguiClient
-from tests.event_lines import run_fixture
-from tests.translator_runs import Event, TranslatorRun, run_parts
+from tests.support.clients.agui_client import AguiClient
+from tests.support.streams.event_lines import run_fixture
+from tests.support.streams.translator_runs import Event, TranslatorRun, run_parts
 
 STATEFUL = [
     "state_counters",

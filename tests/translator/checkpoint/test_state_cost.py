@@ -11,8 +11,8 @@ from typing_extensions import TypedDict
 
 from fixtures import Fixture
 from fixtures.fixture import Checkpointer, Graph, says
-from tests.event_lines import run_fixture
-from tests.translator_runs import Event, TranslatorRun
+from tests.support.streams.event_lines import run_fixture
+from tests.support.streams.translator_runs import Event, TranslatorRun
 
 _ENVELOPE = 80
 """Bytes of a delta's frame without its operations, generously."""

@@ -22,10 +22,10 @@ from fixtures.graphs.speech import said, speaker
 from fixtures.graphs.toolbox import add
 from fixtures.models import by_tool_results
 from fixtures.scripts import end
-from tests.agui_client import AguiClient
-from tests.chats import ON, Graph
-from tests.chatting import Chat, Event
-from tests.locally import connected
+from tests.support.clients.agui_client import AguiClient
+from tests.support.clients.chatting import Chat, Event
+from tests.support.clients.locally import connected
+from tests.support.streams.chats import ON, Graph
 
 APPROVE = {"decisions": [{"type": "approve"}]}
 

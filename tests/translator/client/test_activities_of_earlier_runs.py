@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from langgraph_agui.translator import ClientView, Options, Translator
 
-from tests.agui_client import AguiClient
+from tests.support.clients.agui_client import AguiClient
 
 QUESTION = {"id": "user-1", "role": "user", "content": "hi"}
 PLAN = {"id": "plan-1", "role": "activity", "activityType": "PLAN", "content": {"step": 1}}

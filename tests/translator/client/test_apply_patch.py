@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from langgraph_agui.translator.client.apply_patch import RefusedError, apply_patch
 
-from tests.agui_client import AguiClient
-from tests.event_values import json_values, operations
+from tests.support.clients.agui_client import AguiClient
+from tests.support.random.event_values import json_values, operations
 from tests.translator.client.test_view_equals_client import canonical
 
 NOTHING = object()

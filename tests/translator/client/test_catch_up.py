@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from langgraph_agui.translator import ClientView, encode
 
-from tests.agui_client import VERSIONS, AguiClient, protocol
+from tests.support.clients.agui_client import VERSIONS, AguiClient, protocol
 from tests.translator.client.test_catch_up_of_a_fresh_client import (
     ARGS,
     CALL,

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from langgraph_agui.connect.testing.expected import comparable
 from langgraph_agui.translator import ClientView
 
-from tests.agui_client import VERSIONS, AguiClient, Answer, protocol
-from tests.event_streams import streams
-from tests.event_values import messages
-from tests.examples import examples
-from tests.sweeps import CHOSEN, Choice
+from tests.support.clients.agui_client import VERSIONS, AguiClient, Answer, protocol
+from tests.support.random.event_streams import streams
+from tests.support.random.event_values import messages
+from tests.support.random.examples import examples
+from tests.support.sweeps import CHOSEN, Choice
 from tests.translator.client.test_catch_up_of_a_fresh_client_at_every_cut import assert_same, by_id, viewed
 from tests.translator.client.test_joining import EVERY, Run, anew, earlier, runs, view_after
 from tests.translator.client.test_view_equals_client import canonical

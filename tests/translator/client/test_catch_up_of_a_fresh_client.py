@@ -7,7 +7,7 @@ import pytest
 from langgraph_agui.translator.client.open_items import OpenItems
 from langgraph_agui.translator.client.view import ClientView
 
-from tests.agui_client import VERSIONS, AguiClient, protocol
+from tests.support.clients.agui_client import VERSIONS, AguiClient, protocol
 
 Event = dict[str, Any]
 

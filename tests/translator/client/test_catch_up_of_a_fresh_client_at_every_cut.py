@@ -7,9 +7,9 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from langgraph_agui.translator.client.view import ClientView
 
-from tests.agui_client import VERSIONS, AguiClient, Answer, protocol
-from tests.event_streams import streams
-from tests.examples import examples
+from tests.support.clients.agui_client import VERSIONS, AguiClient, Answer, protocol
+from tests.support.random.event_streams import streams
+from tests.support.random.examples import examples
 from tests.translator.client.test_view_equals_client import canonical
 
 Event = dict[str, Any]

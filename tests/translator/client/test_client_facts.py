@@ -2,7 +2,7 @@
 
 import subprocess
 
-from tests.agui_client import CLIENT, AguiClient, node
+from tests.support.clients.agui_client import CLIENT, AguiClient, node
 
 
 def test_the_clients_behave_as_relied_on(agui_client: AguiClient) -> None:

@@ -1,7 +1,7 @@
 """A reader that joins a translated recording at any cut, or falls behind there, ends with what the whole stream leaves.
 
 `ClientView` stands for the client at every cut (that it is the client is proven elsewhere), the real clients are asked
-at three. Cuts after a part without events are the cut before. Which cuts are looked at: see `tests/sweeps.py`.
+at three. Cuts after a part without events are the cut before. Which cuts are looked at: see `tests/support/sweeps.py`.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from langgraph_agui.translator import ClientView
 
-from tests.agui_client import VERSIONS, AguiClient, Answer
-from tests.sweeps import CHOSEN, Choice
-from tests.translated import BOUNDED, translated
-from tests.translator_runs import Event, TranslatorRun, view_for
+from tests.support.clients.agui_client import VERSIONS, AguiClient, Answer
+from tests.support.streams.translated import BOUNDED, translated
+from tests.support.streams.translator_runs import Event, TranslatorRun, view_for
+from tests.support.sweeps import CHOSEN, Choice
 
 TURNS = {name: turns for name, turns in BOUNDED.items() if turns[0].source in ("local", "platform")}
 

@@ -18,10 +18,10 @@ from langgraph_agui.translator import Options
 from typing_extensions import TypedDict
 
 from fixtures.scripts import end
-from tests.agui_client import VERSIONS, AguiClient, protocol
-from tests.listening import Listener, until
-from tests.locally import played
-from tests.paced import on
+from tests.support.clients.agui_client import VERSIONS, AguiClient, protocol
+from tests.support.clients.listening import Listener, until
+from tests.support.clients.locally import played
+from tests.support.streams.paced import on
 
 FIRST, SECOND = "One two three four.", "Five six seven."
 

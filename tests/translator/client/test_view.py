@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from langgraph_agui.translator import ClientView
 
-from tests.event_streams import streams
-from tests.event_values import json_values
+from tests.support.random.event_streams import streams
+from tests.support.random.event_values import json_values
 from tests.translator.client.test_view_equals_client import canonical
 from tests.translator.test_cost import called, conversation, replay, token, values
 

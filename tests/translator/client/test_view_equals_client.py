@@ -9,10 +9,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from langgraph_agui.translator.client.view import ClientView
 
-from tests.agui_client import VERSIONS, AguiClient, protocol
-from tests.event_streams import streams
-from tests.event_values import messages
-from tests.examples import examples
+from tests.support.clients.agui_client import VERSIONS, AguiClient, protocol
+from tests.support.random.event_streams import streams
+from tests.support.random.event_values import messages
+from tests.support.random.examples import examples
 
 Event = dict[str, Any]
 

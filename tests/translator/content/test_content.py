@@ -23,7 +23,7 @@ from langgraph_agui.translator.convert.to_agui import to_agui
 from langgraph_agui.translator.options import Options
 from langgraph_agui.translator.parts.message import fields, kind_of
 
-from tests.streamed_messages import streamed_messages
+from tests.support.streams.streamed_messages import streamed_messages
 
 WHOLE = Options(result_limit=None)
 

@@ -7,7 +7,7 @@ import pytest
 from langchain_core.messages import AIMessageChunk
 from langgraph_agui.translator import Options, Translator
 
-from tests.event_lines import Event, Translated, is_subsequence, run_fixture, run_turn
+from tests.support.streams.event_lines import Event, Translated, is_subsequence, run_fixture, run_turn
 from tests.translator.messages.test_reasoning import tell_model
 
 

@@ -16,7 +16,7 @@ from langgraph_agui.translator.options import Options
 from langgraph_agui.translator.parts.message import fields
 
 from fixtures.providers import provider_models
-from tests.streamed_messages import streamed_messages
+from tests.support.streams.streamed_messages import streamed_messages
 
 MODELS = provider_models()
 WHOLE = Options(result_limit=None)

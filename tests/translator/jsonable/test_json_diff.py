@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from langgraph_agui.translator.jsonable.json_diff import diff, escape
 
-from tests.agui_client import AguiClient
-from tests.examples import examples
-from tests.odd_values import json_values
+from tests.support.clients.agui_client import AguiClient
+from tests.support.random.examples import examples
+from tests.support.random.odd_values import json_values
 
 SETTINGS = settings(max_examples=examples(200), deadline=None, suppress_health_check=list(HealthCheck))
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"

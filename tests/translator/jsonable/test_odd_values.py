@@ -29,10 +29,10 @@ from langgraph_agui.translator.endings import Ending
 from langgraph_agui.translator.jsonable.to_json import to_json
 from pydantic import BaseModel
 
-from tests.agui_client import AguiClient
-from tests.examples import examples
-from tests.odd_values import Raises, refusals, values
-from tests.translator_runs import Event, left_open
+from tests.support.clients.agui_client import AguiClient
+from tests.support.random.examples import examples
+from tests.support.random.odd_values import Raises, refusals, values
+from tests.support.streams.translator_runs import Event, left_open
 
 
 class _Mood(Enum):
@@ -278,7 +278,7 @@ def test_an_ending_that_raises_is_an_ending(ending: Any) -> None:
 def test_values_that_cannot_be_read_cost_one_log_line_a_run(caplog: pytest.LogCaptureFixture) -> None:
     values = {"a": [Raises() for _ in range(1000)], "b": {1: Raises()}}
     _told([("values", values), ("custom", Raises()), ("values", {**values, "c": 1})])
-    replaced = "<tests.odd_values.Raises: cannot be read>"
+    replaced = "<tests.support.random.odd_values.Raises: cannot be read>"
     line = f"A value cannot be read and is replaced by {replaced!r} (thread 't', run 'r')."
     assert [record.getMessage() for record in caplog.records] == [line]
     caplog.clear()
@@ -287,7 +287,7 @@ def test_values_that_cannot_be_read_cost_one_log_line_a_run(caplog: pytest.LogCa
 
 
 def test_each_value_that_cannot_be_read_outside_a_run_costs_a_log_line(caplog: pytest.LogCaptureFixture) -> None:
-    replaced = "<tests.odd_values.Raises: cannot be read>"
+    replaced = "<tests.support.random.odd_values.Raises: cannot be read>"
     assert to_json([Raises()] * 3) == [replaced] * 3
     line = f"A value cannot be read and is replaced by {replaced!r}."
     assert [record.getMessage() for record in caplog.records] == [line] * 3

@@ -18,7 +18,7 @@ from langgraph.types import Interrupt, Send
 from langgraph_agui.translator.jsonable.to_json import MAX_DEPTH, freeze, to_json, to_text
 from pydantic import BaseModel, SecretStr, field_serializer
 
-from tests.odd_values import Colour, Described, Endless, Level, Point, Raises, RaisesInside, Record, Word
+from tests.support.random.odd_values import Colour, Described, Endless, Level, Point, Raises, RaisesInside, Record, Word
 
 NAN = float("nan")
 
@@ -87,9 +87,9 @@ class Stubborn(BaseModel):
         (enum, "<module>"),
         (object(), "<object>"),
         (SecretStr("secret"), "<pydantic.types.SecretStr>"),
-        (Raises(), "<tests.odd_values.Raises: cannot be read>"),
-        (RaisesInside(), "<tests.odd_values.RaisesInside: cannot be read>"),
-        (Endless(), "<tests.odd_values.Endless: cannot be read>"),
+        (Raises(), "<tests.support.random.odd_values.Raises: cannot be read>"),
+        (RaisesInside(), "<tests.support.random.odd_values.RaisesInside: cannot be read>"),
+        (Endless(), "<tests.support.random.odd_values.Endless: cannot be read>"),
     ],
     ids=lambda value: type(value).__name__,
 )

@@ -9,8 +9,8 @@ from hypothesis.strategies import lists
 from langgraph_agui.translator.jsonable.to_json import MAX_DEPTH, freeze, to_json, to_json_each, to_text
 from langgraph_agui.translator.wire.sse import encode
 
-from tests.examples import examples
-from tests.odd_values import values
+from tests.support.random.examples import examples
+from tests.support.random.odd_values import values
 
 SETTINGS = settings(max_examples=examples(400), deadline=None, suppress_health_check=list(HealthCheck))
 

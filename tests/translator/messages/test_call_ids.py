@@ -9,9 +9,9 @@ import pytest
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, ToolMessage
 from langgraph_agui.translator import ClientView
 
-from tests.agui_client import AguiClient
-from tests.event_lines import lines
-from tests.translator_runs import TranslatorRun
+from tests.support.clients.agui_client import AguiClient
+from tests.support.streams.event_lines import lines
+from tests.support.streams.translator_runs import TranslatorRun
 
 ASKED = HumanMessage("go", id="u")
 

@@ -6,7 +6,7 @@ import pytest
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
 from langgraph_agui.translator import ClientView
 
-from tests.event_lines import Event, Translated, run_fixture, run_made, run_turn
+from tests.support.streams.event_lines import Event, Translated, run_fixture, run_made, run_turn
 
 USER = HumanMessage("hi", id="user-1")
 TOLD_UNDER = {

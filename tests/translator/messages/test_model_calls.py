@@ -9,7 +9,7 @@ import pytest
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
 from langgraph_agui.translator import ClientView, Translator
 
-from tests.event_lines import lines, run_made
+from tests.support.streams.event_lines import lines, run_made
 
 Part = Any
 METADATA = {"langgraph_node": "n", "langgraph_checkpoint_ns": "n:1", "ls_model_type": "chat"}

@@ -5,8 +5,8 @@ from langgraph_agui.translator import Cancelled, ClientView, Lost
 
 from fixtures import FIXTURES
 from fixtures.run import Conversation
-from tests.event_lines import Translated, run_fixture, run_turn
-from tests.translator_runs import TranslatorRun
+from tests.support.streams.event_lines import Translated, run_fixture, run_turn
+from tests.support.streams.translator_runs import TranslatorRun
 
 DROPPED = {
     "router_not_saved": ["It will rain."],

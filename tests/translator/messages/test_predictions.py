@@ -28,9 +28,9 @@ from langgraph_agui.translator.jsonable.partial_json import read_partial
 
 from fixtures.graphs.speech import said
 from fixtures.scripts import end as ends
-from tests.agui_client import AguiClient
-from tests.event_lines import run_fixture
-from tests.translator_runs import Event, TranslatorRun
+from tests.support.clients.agui_client import AguiClient
+from tests.support.streams.event_lines import run_fixture
+from tests.support.streams.translator_runs import Event, TranslatorRun
 
 _TASK = {"langgraph_node": "write", "langgraph_checkpoint_ns": "write:1", "ls_provider": "p"}
 _DOCUMENT = Prediction("document", "write_document", "document")

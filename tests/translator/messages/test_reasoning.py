@@ -10,7 +10,7 @@ from fixtures import Fixture
 from fixtures.fixture import says
 from fixtures.graphs.speech import one_node, speaker
 from fixtures.providers import provider_models
-from tests.event_lines import Translated, is_subsequence, run_fixture, run_made, run_turn
+from tests.support.streams.event_lines import Translated, is_subsequence, run_fixture, run_made, run_turn
 
 SHAPES = {
     "reasoning_anthropic": [

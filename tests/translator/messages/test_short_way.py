@@ -13,9 +13,9 @@ from langgraph_agui.translator import ClientView, Finished, Options, Translator
 from langgraph_sdk.schema import StreamPart
 
 from fixtures.recordings import Source, as_json, recordings
-from tests.examples import examples
-from tests.random_streams import FORMS, Graph
-from tests.translator_runs import Event
+from tests.support.random.examples import examples
+from tests.support.random.random_streams import FORMS, Graph
+from tests.support.streams.translator_runs import Event
 
 TASKS = {name: {"langgraph_node": name, "langgraph_checkpoint_ns": f"{name}:1", "ls_provider": "p"} for name in "ab"}
 

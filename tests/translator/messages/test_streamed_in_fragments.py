@@ -22,7 +22,7 @@ from fixtures.graphs.subagents import deep, task
 from fixtures.graphs.toolbox import add
 from fixtures.run import MODES
 from fixtures.scripts import end
-from tests.translator_runs import Event, TranslatorRun, run_parts
+from tests.support.streams.translator_runs import Event, TranslatorRun, run_parts
 
 SIX = "One two three four five six."
 PRIVATE = "For the tool alone."

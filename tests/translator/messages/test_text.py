@@ -12,7 +12,7 @@ from fixtures import Fixture
 from fixtures.fixture import says
 from fixtures.graphs.speech import one_node, said, speaker
 from fixtures.scripts import end
-from tests.event_lines import Translated, run_turn
+from tests.support.streams.event_lines import Translated, run_turn
 
 ONE_MESSAGE = {
     "plain_text": ["lc_run--#1 begins", "lc_run--#1: Hello there, how are you?", "lc_run--#1 ends"],

@@ -8,7 +8,7 @@ from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
 from langchain_core.messages.tool import tool_call_chunk
 from langgraph_agui.translator import Options
 
-from tests.event_lines import Translated, is_subsequence, run_fixture, run_made, run_turn
+from tests.support.streams.event_lines import Translated, is_subsequence, run_fixture, run_made, run_turn
 
 SUM = '{"a": 1, "b": 2}'
 OSLO = '{"city": "Oslo \\"\\u00d8\\" \\\\ \\n"}'

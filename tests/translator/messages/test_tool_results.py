@@ -16,7 +16,7 @@ from fixtures.graphs.history import chain
 from fixtures.graphs.speech import said, speaker
 from fixtures.graphs.toolbox import agent
 from fixtures.scripts import end
-from tests.event_lines import Event, Translated, run_fixture, run_made, run_turn
+from tests.support.streams.event_lines import Event, Translated, run_fixture, run_made, run_turn
 
 WITH_RESULTS = [
     "agent_one_tool",

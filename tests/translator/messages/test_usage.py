@@ -8,8 +8,8 @@ from langgraph_agui.translator import Cancelled, Failed, Finished, Lost, Options
 from langgraph_agui.translator.endings import Ending
 
 from fixtures.recordings import recordings
-from tests.event_lines import run_fixture
-from tests.translator_runs import run_parts
+from tests.support.streams.event_lines import run_fixture
+from tests.support.streams.translator_runs import run_parts
 
 _TASK = {"langgraph_node": "talk", "langgraph_checkpoint_ns": "talk:1"}
 

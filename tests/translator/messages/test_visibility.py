@@ -9,7 +9,7 @@ from langgraph_agui.translator import Options
 from fixtures import Fixture
 from fixtures.fixture import says
 from fixtures.graphs.speech import one_node, said
-from tests.event_lines import run_fixture, run_made, run_turn
+from tests.support.streams.event_lines import run_fixture, run_made, run_turn
 
 QUIET_TOOLS = {
     "tool_calls_model": ["That is all I found."],

@@ -16,7 +16,7 @@ from langgraph_agui.translator import STREAM_MODES, ClientView, Options, Transla
 from fixtures.fixture import Graph
 from fixtures.graphs.subagents import DONE, deep, specialist, task
 from fixtures.scripts import end
-from tests.agui_client import VERSIONS, AguiClient, protocol
+from tests.support.clients.agui_client import VERSIONS, AguiClient, protocol
 
 Event = dict[str, Any]
 SPOKEN = "The surface grows."

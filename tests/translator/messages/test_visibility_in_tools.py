@@ -16,9 +16,9 @@ from langgraph_agui.translator import STREAM_MODES, Cancelled, ClientView, Faile
 
 from fixtures.graphs.toolbox import agent
 from fixtures.scripts import end
-from tests.agui_client import VERSIONS, AguiClient, protocol
-from tests.event_lines import run_made
-from tests.translator_runs import Event, left_open
+from tests.support.clients.agui_client import VERSIONS, AguiClient, protocol
+from tests.support.streams.event_lines import run_made
+from tests.support.streams.translator_runs import Event, left_open
 
 TOOL: dict[str, Visibility] = {"*": "tool"}
 FRAGMENT = tool_call_chunk(name="draw", args="{}", id="outer", index=0)

@@ -13,7 +13,7 @@ from langgraph_sdk.schema import StreamPart
 
 from fixtures import FIXTURES
 from fixtures.run import Conversation
-from tests.translator_runs import TranslatorRun, run_parts
+from tests.support.streams.translator_runs import TranslatorRun, run_parts
 
 _DATA = {"messages": [], "count": 1}
 _PART = Part((), "values", _DATA)

@@ -16,8 +16,8 @@ from langgraph_sdk.schema import StreamPart
 
 from fixtures import scripts
 from fixtures.recordings import recordings
-from tests.event_lines import lines
-from tests.translator_runs import Event, TranslatorRun, run_parts
+from tests.support.streams.event_lines import lines
+from tests.support.streams.translator_runs import Event, TranslatorRun, run_parts
 
 _TASK = {"langgraph_node": "talk", "langgraph_checkpoint_ns": "talk:1", "ls_provider": "p", "ls_model_name": "m"}
 

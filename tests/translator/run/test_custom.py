@@ -7,9 +7,9 @@ from langgraph.config import get_stream_writer
 from langgraph.graph import START, StateGraph
 from langgraph_agui.translator import STREAM_MODES, ClientView
 
-from tests.agui_client import AguiClient
-from tests.event_lines import run_fixture
-from tests.translator_runs import Event, TranslatorRun, run_parts
+from tests.support.clients.agui_client import AguiClient
+from tests.support.streams.event_lines import run_fixture
+from tests.support.streams.translator_runs import Event, TranslatorRun, run_parts
 
 _SNAPSHOT = {"type": "ACTIVITY_SNAPSHOT", "messageId": "plan", "activityType": "PLAN", "content": {"steps": [1]}}
 _PATCH = [{"op": "add", "path": "/steps/-", "value": 2}]

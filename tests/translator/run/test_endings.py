@@ -19,8 +19,8 @@ from langgraph_sdk.schema import StreamPart
 
 from fixtures import FIXTURES, Fixture
 from fixtures.run import local_parts
-from tests.agui_client import VERSIONS, AguiClient, protocol
-from tests.translator_runs import Event, left_open, run_parts
+from tests.support.clients.agui_client import VERSIONS, AguiClient, protocol
+from tests.support.streams.translator_runs import Event, left_open, run_parts
 
 _METADATA = {"langgraph_node": "talk", "langgraph_checkpoint_ns": "talk:1", "ls_provider": "scripted"}
 _USER = {"type": "human", "id": "user-1", "content": "hi"}

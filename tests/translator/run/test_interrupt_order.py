@@ -17,7 +17,7 @@ from fixtures.fixture import says
 from fixtures.graphs.subagents import deep, task
 from fixtures.run import Conversation
 from fixtures.scripts import end
-from tests.translator_runs import Event, TranslatorRun
+from tests.support.streams.translator_runs import Event, TranslatorRun
 
 NAMES = ("a", "b", "c")
 

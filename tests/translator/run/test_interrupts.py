@@ -14,9 +14,9 @@ from langgraph_agui.translator import ClientView, Finished, Options
 from fixtures import FIXTURES, Fixture
 from fixtures.fixture import says
 from fixtures.run import Conversation
-from tests.agui_client import VERSIONS, AguiClient, protocol
-from tests.event_lines import Translated, run_fixture
-from tests.translator_runs import Event, TranslatorRun, run_parts
+from tests.support.clients.agui_client import VERSIONS, AguiClient, protocol
+from tests.support.streams.event_lines import Translated, run_fixture
+from tests.support.streams.translator_runs import Event, TranslatorRun, run_parts
 
 ASKED = [name for name, fixture in FIXTURES.items() if fixture.turns[0].ends == "interrupt" and fixture.recorded]
 

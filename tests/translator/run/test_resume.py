@@ -8,7 +8,7 @@ from langgraph_agui.connect.testing.expected import comparable, expected
 from langgraph_agui.translator import ClientView
 
 from fixtures import FIXTURES
-from tests.event_lines import Translated, run_fixture, run_made
+from tests.support.streams.event_lines import Translated, run_fixture, run_made
 
 RESUMED = [name for name, fixture in FIXTURES.items() if any(turn.answer for turn in fixture.turns)]
 IN_TOOLS = [

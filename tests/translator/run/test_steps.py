@@ -9,8 +9,8 @@ from langgraph_agui.translator import ClientView, Options
 
 from fixtures import FIXTURES
 from fixtures.run import MODES, Conversation, local_parts
-from tests.event_lines import run_fixture, run_turn
-from tests.translator_runs import Event, TranslatorRun, run_parts
+from tests.support.streams.event_lines import run_fixture, run_turn
+from tests.support.streams.translator_runs import Event, TranslatorRun, run_parts
 
 _METADATA = {"langgraph_node": "talk", "langgraph_checkpoint_ns": "talk:1", "ls_provider": "scripted"}
 

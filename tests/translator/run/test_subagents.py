@@ -17,9 +17,9 @@ from fixtures.graphs.subagents import ask_person, deep, task
 from fixtures.graphs.toolbox import refuse
 from fixtures.run import Conversation
 from fixtures.scripts import end
-from tests.agui_client import AguiClient
-from tests.event_lines import Event, Translated, is_subsequence, run_fixture, run_turn
-from tests.translator_runs import TranslatorRun
+from tests.support.clients.agui_client import AguiClient
+from tests.support.streams.event_lines import Event, Translated, is_subsequence, run_fixture, run_turn
+from tests.support.streams.translator_runs import TranslatorRun
 
 HIDDEN, INLINE = Options(subagents="hidden"), Options(subagents="inline")
 

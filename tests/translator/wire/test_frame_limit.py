@@ -14,7 +14,7 @@ from langgraph_agui.translator import ClientView, Translator
 from langgraph_agui.translator.wire.frame_limit import MAX_FRAME, framed, truncated
 from langgraph_agui.translator.wire.sse import encode
 
-from tests.agui_client import AguiClient
+from tests.support.clients.agui_client import AguiClient
 
 Event = dict[str, Any]
 STARTED: Event = {"type": "RUN_STARTED", "threadId": "t", "runId": "r"}

@@ -6,8 +6,8 @@ import pytest
 from langgraph_agui.translator import ClientView, Options, for_client_version
 
 from fixtures.recordings import Recording, recordings
-from tests.agui_client import WITHOUT_SUBAGENTS, AguiClient
-from tests.translator_runs import run_parts
+from tests.support.clients.agui_client import WITHOUT_SUBAGENTS, AguiClient
+from tests.support.streams.translator_runs import run_parts
 
 Event = dict[str, Any]
 WITH_SUBAGENTS = [

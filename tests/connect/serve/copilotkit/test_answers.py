@@ -17,11 +17,11 @@ from langgraph_agui.connect.serve import Agent, Limits, agui_app
 
 from fixtures.fixture import Graph
 from fixtures.gates import passing
-from tests.agui_client import AguiClient
 from tests.browser.planner import planner
-from tests.copilotkit import JSON, asked
-from tests.gates import Gates
-from tests.serving import events_of, served, told, until
+from tests.support.clients.agui_client import AguiClient
+from tests.support.clients.copilotkit import JSON, asked
+from tests.support.servers.gates import Gates
+from tests.support.servers.serving import events_of, served, told, until
 
 RUN = "/agent/default/run"
 

@@ -9,10 +9,10 @@ from langgraph_agui.connect import Intake, Platform
 from langgraph_agui.connect.serve import Agent, agui_app
 from langgraph_sdk import get_client
 
-from tests.agui_client import AguiClient
-from tests.copilotkit import JSON, asked
-from tests.gates import Gates
-from tests.serving import events_of, served, told
+from tests.support.clients.agui_client import AguiClient
+from tests.support.clients.copilotkit import JSON, asked
+from tests.support.servers.gates import Gates
+from tests.support.servers.serving import events_of, served, told
 
 RUN = "/agent/default/run"
 

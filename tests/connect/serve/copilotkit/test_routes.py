@@ -12,11 +12,11 @@ from langgraph_agui.connect.serve import Agent, agui_app
 from starlette.applications import Starlette
 from starlette.routing import Mount
 
-from tests.agui_client import AguiClient
 from tests.browser.planner import planner
-from tests.copilotkit import JSON, asked
-from tests.gates import Gates
-from tests.serving import Served, events_of, kinds_of, served, told, until
+from tests.support.clients.agui_client import AguiClient
+from tests.support.clients.copilotkit import JSON, asked
+from tests.support.servers.gates import Gates
+from tests.support.servers.serving import Served, events_of, kinds_of, served, told, until
 
 
 @pytest.fixture

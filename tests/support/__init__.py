@@ -1,0 +1,1 @@
+"""What tests stand on, by subject; never a test of ours but those of these modules themselves."""

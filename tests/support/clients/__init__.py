@@ -1,0 +1,1 @@
+"""Clients of servers and of threads, the real ones first, and what each of them has in the end."""

@@ -1,0 +1,118 @@
+"""Clients that follow a thread turn by turn, each with a translator that is told what its client holds, or is not.
+
+Here: `Reader`, and judging what the real client ends with against the checkpoint. Never here: where the parts
+come from.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from langgraph_agui.connect.testing.expected import comparable, expected
+from langgraph_agui.translator import ClientView
+from langgraph_agui.translator.convert.to_agui import to_agui_messages
+
+from tests.support.clients.agui_client import AguiClient, Answer
+from tests.support.streams.translator_runs import TranslatorRun, left_open, needless, options_for, view_for
+
+KNOWN = ("unknown", "carried over", "empty", "with the input")
+"""What is known of a client's view when a turn begins."""
+STALE = ("shortened", "without its beginning", "turned around", "with a lost message")
+"""What a client that has missed something holds. The translator is told so."""
+
+
+@dataclass
+class Verdicts:
+    """What was found wrong, by kind."""
+
+    refused: list[str] = field(default_factory=list)
+    left_open: list[str] = field(default_factory=list)
+    messages: list[str] = field(default_factory=list)
+    state: list[str] = field(default_factory=list)
+    view: list[str] = field(default_factory=list)
+    needless: list[str] = field(default_factory=list)
+    end: list[str] = field(default_factory=list)
+
+
+class Reader:
+    """One client that follows a thread turn by turn."""
+
+    def __init__(self, version: str, known: str, messages_key: str | None) -> None:
+        self.version = version
+        self.known = known
+        self.options = options_for(version, messages_key)
+        self.messages: list[dict[str, Any]] = []
+        self.state: Any = {}
+        self.view: ClientView | None = None
+        self.telling = TranslatorRun()
+        self.begun = ClientView()
+        """What the client was known to hold when the turn began."""
+
+    def begin(self, given: Any, run_id: str) -> None:
+        """Begins to follow a turn with the input `given`, the client holding what `known` says."""
+        view: ClientView | None = None
+        if self.known == "empty":
+            self.messages, self.state = [], {}
+        elif self.known == "carried over":
+            view = self.view
+        elif self.known == "with the input":
+            held = {message["id"] for message in self.messages}
+            asked = given.get(self.options.messages_key, ()) if isinstance(given, Mapping) else ()
+            sent = to_agui_messages([item for item in asked if isinstance(item, Mapping) and "id" in item])
+            added = [item.model_dump(by_alias=True, exclude_none=True) for item in sent if item.id not in held]
+            self.messages = [*self.messages, *added]
+        elif self.known in STALE:
+            self.messages = staled(self.messages, self.known)
+        if view is None and self.known != "unknown":
+            view = view_for(self.version, self.messages, self.state)
+        self.begun = view.copy() if view is not None else ClientView(version=self.options.protocol_version)
+        self.telling = TranslatorRun(self.options, view, run_id)
+
+    def end(self, client: AguiClient) -> Answer:
+        """What the real client holds after the turn, having held what this reader did."""
+        answer = client.play(self.telling.events, version=self.version, messages=self.messages, state=self.state)
+        self.messages, self.state, self.view = answer.messages, answer.state, self.telling.view
+        return answer
+
+
+def staled(messages: list[dict[str, Any]], how: str) -> list[dict[str, Any]]:
+    """A conversation as a client holds it that has missed something."""
+    if how == "shortened":
+        return messages[: len(messages) // 2]
+    if how == "without its beginning":
+        return messages[1:]
+    if how == "turned around":
+        return messages[::-1]
+    return [*messages, {"id": "lost-1", "role": "user", "content": "Nobody got this."}]
+
+
+def judge(reader: Reader, client: AguiClient, values: Any, ends: str, found: Verdicts, where: str) -> None:
+    """Compares one client's end with the checkpoint's `values`, if it is to have them."""
+    telling, options = reader.telling, reader.options
+    known = reader.known != "unknown" or not reader.messages
+    answer = reader.end(client)
+    if not answer.accepted:
+        found.refused.append(f"{where}{answer.error} {answer.warnings[:3]}")
+    if still := left_open(telling.events):
+        found.left_open.append(f"{where}{still}")
+    if vain := needless(telling.events, reader.begun):
+        found.needless.append(f"{where}{vain}")
+    view = telling.view
+    if (known and view.knows_messages and view.messages != answer.messages) or (
+        view.knows_state and view.state != answer.state
+    ):
+        found.view.append(f"{where}view {view.messages} {view.state}\n client {answer.messages} {answer.state}")
+    if telling.end != {"breakpoint": "interrupt"}.get(ends, ends):
+        found.end.append(f"{where}ended with {telling.end}, not {ends}")
+    if values is None:
+        return
+    if isinstance(values, dict) and options.messages_key in values:
+        stored = {message["id"] for message in expected(values, options).messages}
+        messages = expected(values, options, waiting=telling.emitted_by_waiting()).messages
+        ids = [message["id"] for message in messages]
+        beside = set(ids) - stored
+        want, got = comparable(messages, beside), comparable(telling.own(answer.messages, ids), beside)
+        if want != got:
+            found.messages.append(f"{where}\n want {want}\n got  {got}")
+    if expected(values, options).state != answer.state:
+        found.state.append(f"{where}\n want {expected(values, options).state}\n got  {answer.state}")

@@ -1,0 +1,1 @@
+"""Random values, events, inputs, streams and graphs: hypothesis strategies."""

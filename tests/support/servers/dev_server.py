@@ -1,0 +1,103 @@
+"""Starts real `langgraph dev` servers that serve the fixtures, and stops them again.
+
+On a free port, in a directory of its own; nothing is left behind. `running_dev_server` is one in memory;
+`MortalServer` is one that a test may kill and start again; `running_project` serves somebody else's folder.
+"""
+
+import asyncio
+import json
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from fixtures import SERVED
+from fixtures.gated import GATED
+from tests.support.servers.server_process import ServerProcess, ServerStartError, free_port
+
+__all__ = ["GRAPHS", "MortalServer", "ServerStartError", "mortal_dev_server", "running_dev_server", "running_project"]
+
+GRAPHS = {name: f"fixtures.served:{name}" for name in SERVED} | {
+    name: f"fixtures.served_gated:{name}" for name in GATED
+}
+"""Every graph a server can have, and where it is found."""
+
+
+@contextmanager
+def running_dev_server(names: Iterable[str]) -> Iterator[str]:
+    """The URL of a server with these graphs, for as long as the block lasts.
+
+    Raises ServerStartError when `/ok` is not answered within a minute.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        server = _dev_server(names, Path(folder), {"LANGGRAPH_DISABLE_FILE_PERSISTENCE": "true"})
+        server.start()
+        try:
+            yield server.url
+        finally:
+            server.stop()
+
+
+class MortalServer:
+    """A dev server that keeps its data in files, so that it can be killed and started again on the same port."""
+
+    def __init__(self, process: ServerProcess) -> None:
+        self.url = process.url
+        self._process = process
+
+    async def kill(self) -> None:
+        """SIGKILL: connections are torn, runs cut off. What was on the server a moment before is in its files."""
+        async with httpx.AsyncClient(base_url=self.url) as client:
+            (await client.post("/flush")).raise_for_status()
+        await asyncio.to_thread(self._process.kill)
+
+    async def start(self) -> None:
+        """Starts it again, with what it had."""
+        await asyncio.to_thread(self._process.start)
+
+
+@contextmanager
+def mortal_dev_server() -> Iterator[MortalServer]:
+    """A server with the gated graphs, started; whether it lives at the end of the block does not matter."""
+    with tempfile.TemporaryDirectory() as folder:
+        process = _dev_server(GATED, Path(folder), {}, {"http": {"app": "tests.support.servers.flushing:app"}})
+        process.start()
+        try:
+            yield MortalServer(process)
+        finally:
+            process.kill()
+
+
+@contextmanager
+def running_project(folder: Path, *, may_block: bool = True) -> Iterator[str]:
+    """The URL of a server of a project as it stands in this folder, with its `langgraph.json`.
+
+    `may_block`: False raises in whatever blocks the server's event loop, as the server does by itself.
+    """
+    server = _project_server(folder, {"LANGGRAPH_DISABLE_FILE_PERSISTENCE": "true"}, may_block=may_block)
+    server.start()
+    try:
+        yield server.url
+    finally:
+        server.stop()
+
+
+def _dev_server(
+    names: Iterable[str], folder: Path, environment: Mapping[str, str], more: Mapping[str, Any] | None = None
+) -> ServerProcess:
+    project = {"dependencies": ["."], "graphs": {name: GRAPHS[name] for name in names}, **(more or {})}
+    (folder / "langgraph.json").write_text(json.dumps(project))
+    return _project_server(folder, environment)
+
+
+def _project_server(folder: Path, environment: Mapping[str, str], *, may_block: bool = True) -> ServerProcess:
+    port, config = free_port(), folder / "langgraph.json"
+    langgraph = [sys.executable, "-m", "tests.support.servers.dev_command"]
+    command = [*langgraph, "dev", "--config", str(config), "--port", str(port)]
+    options = ["--no-browser", "--no-reload", "--n-jobs-per-worker", "20", *(["--allow-blocking"] if may_block else [])]
+    quiet = {"LANGSMITH_TRACING": "false", "LANGGRAPH_CLI_NO_ANALYTICS": "1", "CRON_SCHEDULER_SLEEP_TIME": "1"}
+    return ServerProcess([*command, *options], folder, {**quiet, **environment}, port, "/ok")

@@ -1,0 +1,161 @@
+"""Real servers for apps: uvicorn, over real sockets; and what is posted to them. Never here: what an app answers.
+
+`served(app)` is one in this event loop, so that a test sees the tasks and runs that its requests make; at its end the
+app ends. `app_process(target)` is one in a process of its own, started as `uvicorn module:app` is, to be ended by a
+signal, or killed.
+"""
+
+import asyncio
+import json
+import socket
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import aclosing, asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import uvicorn
+
+from tests.support.servers.accepting import stop_accepting
+from tests.support.servers.server_process import ServerProcess, free_port
+
+WITHIN = 20.0
+"""Seconds in which an answer has to come."""
+
+
+@asynccontextmanager
+async def dropping() -> AsyncIterator[str]:
+    """The URL of a server that drops every connection: clients try that once, and an unused port for seconds."""
+
+    async def drop(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.close()
+
+    server = await asyncio.start_server(drop, "127.0.0.1", 0)
+    async with server:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+
+
+class Served(uvicorn.Server):
+    """An app that is served, at `url`. `buffer`: bytes that the kernel keeps for a reader that does not read."""
+
+    def __init__(self, app: Any, *, buffer: int | None = None, **settings: Any) -> None:
+        quiet = {
+            "log_config": None,
+            "access_log": False,
+            "lifespan": "on",
+            "ws": "none",
+            "timeout_graceful_shutdown": 10,
+        }
+        super().__init__(uvicorn.Config(app, **{**quiet, **settings}))
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        if buffer is not None:
+            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, buffer)
+        self.port: int = self._socket.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}"
+        self._is_up = asyncio.Event()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """As uvicorn does it, and says so."""
+        await super().startup(sockets)
+        self._is_up.set()
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator["Served"]:
+        """Serves for as long as the block lasts."""
+        task = asyncio.create_task(self._serve([self._socket]))
+        try:
+            up = asyncio.create_task(self._is_up.wait())
+            await asyncio.wait((up, task), timeout=WITHIN, return_when=asyncio.FIRST_COMPLETED)
+            up.cancel()
+            if task.done():
+                task.result()
+            yield self
+        finally:
+            await stop_accepting(*getattr(self, "servers", ()))
+            self.should_exit = True
+            await task
+            await self._all_lost()
+
+    async def _all_lost(self) -> None:
+        """Cuts what uvicorn leaves open: the connections of those who do not read what was sent."""
+        while self.server_state.connections:
+            for connection in list(self.server_state.connections):
+                connection.transport.abort()
+            await asyncio.sleep(0)
+
+    @property
+    def connections(self) -> int:
+        """How many connections are open."""
+        return len(self.server_state.connections)
+
+    def client(self, **settings: Any) -> httpx.AsyncClient:
+        """A client for it. Close it before the server."""
+        return httpx.AsyncClient(base_url=self.url, timeout=WITHIN, trust_env=False, **settings)
+
+
+@asynccontextmanager
+async def served(app: Any, **settings: Any) -> AsyncIterator[Served]:
+    """The app, served in this event loop for as long as the block lasts. `settings`: as for `Served`, or uvicorn's own.
+
+    At the end all that is open is ended first, as a signal would do it.
+    """
+    async with Served(app, **settings).running() as server:
+        try:
+            yield server
+        finally:
+            closing = getattr(app.state, "closing", None)
+            if closing is not None:
+                await closing.aclose()
+
+
+@contextmanager
+def app_process(target: str, *options: str, environment: Mapping[str, str] | None = None) -> Iterator[ServerProcess]:
+    """A process that serves `module:app`; it has answered `/health`. Killed at the end of the block, if it still is."""
+    port = free_port()
+    command = [sys.executable, "-m", "uvicorn", target, "--port", str(port), *options]
+    with tempfile.TemporaryDirectory() as folder:
+        process = ServerProcess(command, Path(folder), environment or {}, port, "/health")
+        process.start()
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def posted(thread_id: str, *said: str, run_id: str = "run-1", **more: Any) -> dict[str, Any]:
+    """An input in which the user says this; `more`: other fields, by their wire names."""
+    messages = [{"id": f"{thread_id}-{place}", "role": "user", "content": text} for place, text in enumerate(said)]
+    return {"threadId": thread_id, "runId": run_id, "messages": messages, "protocolVersion": "1.0", **more}
+
+
+def events_of(body: str | bytes) -> list[dict[str, Any]]:
+    """The events of a whole event stream."""
+    text = body if isinstance(body, str) else body.decode()
+    frames = [frame for frame in text.split("\n\n") if frame and not frame.startswith(":")]
+    return [json.loads(frame.removeprefix("data: ")) for frame in frames]
+
+
+def kinds_of(body: str | bytes) -> list[str]:
+    """The kinds of those events."""
+    return [event["type"] for event in events_of(body)]
+
+
+async def told(response: httpx.Response) -> AsyncIterator[dict[str, Any]]:
+    """The events of an event stream, as they come."""
+    kept = ""
+    async with aclosing(response.aiter_text()) as pieces:  # type: ignore[type-var]
+        async for piece in pieces:
+            *frames, kept = (kept + piece).split("\n\n")
+            for frame in frames:
+                if not frame.startswith(":"):
+                    yield json.loads(frame.removeprefix("data: "))
+
+
+async def until(events: AsyncIterator[dict[str, Any]], kind: str) -> dict[str, Any]:
+    """The next event of this kind; raises AssertionError if the stream ends before."""
+    async for event in events:
+        if event["type"] == kind:
+            return event
+    raise AssertionError(f"the stream ended without {kind}")

@@ -1,0 +1,1 @@
+"""Runs of graphs and what a translator makes of them, in forms that a test can compare."""
