@@ -180,7 +180,7 @@ def log_failure(error: BaseException, label: str) -> None:
             _log.warning("The platform answered with HTTP %d: %r (%s).", error.status, error.message, label)
         case ConnectionLost():
             _log.warning("The platform could not be reached: %s (%s).", error.reason, label)
-        case InvalidIdError() | InvalidInputError() | RunConflictError() | ThreadNotFoundError():
+        case InvalidIdError() | InvalidInputError() | RunConflictError() | ThreadNotFoundError() | NotSupportedError():
             _log.info("Refused: %s (%s).", error, label)
         case _:
             _log.error("Unexpected exception (%s).", label, exc_info=error)

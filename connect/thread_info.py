@@ -13,6 +13,8 @@ ThreadStatus = Literal["idle", "running", "waiting", "failed"]
 
 TITLE: Final = "agui_title"
 """The metadata key of a thread's title."""
+ARCHIVED: Final = "agui_archived"
+"""The metadata key of a thread that is archived: true."""
 LIMIT: Final = 20
 """Threads, or checkpoints, of one answer when no limit is given."""
 MOST: Final = 100
@@ -25,6 +27,7 @@ class ThreadInfo:
 
     - `thread_id`: its id.
     - `updated_at`: when its newest checkpoint was made; of a platform, when the server changed it last.
+    - `created_at`: when its first checkpoint was made, or the server created it; None where that is not known.
     - `status`: see `ThreadStatus`.
     - `metadata`: JSON values by name: what its runs were started with, and what `Threads.update` has written.
     - `agent`: the agent or the graph that it belongs to, None where nothing names one.
@@ -35,6 +38,12 @@ class ThreadInfo:
     status: ThreadStatus
     metadata: Mapping[str, Any]
     agent: str | None = None
+    created_at: datetime | None = None
+
+    @property
+    def is_archived(self) -> bool:
+        """Whether it is archived: the metadata `agui_archived`. Lists for people leave it out."""
+        return self.metadata.get(ARCHIVED) is True
 
     @property
     def title(self) -> str | None:

@@ -157,9 +157,9 @@ class LocalThreads:
         newest = None if self._saver is None else await self._saver.aget_tuple(_config(thread_id))
         if newest is None or (after is not None and newest.checkpoint["id"] >= after):
             return None
-        own, wanted = _metadata(newest), wanted or {}
-        if not {MARK, *wanted} <= own.keys():
-            own = {**await self._first(thread_id), **own}
+        own, wanted, first = _metadata(newest), wanted or {}, await self._first(thread_id)
+        if first is not None:
+            own = {**_metadata(first), **own}
         metadata = {**await self._written(thread_id), **own}
         if not wanted.items() <= metadata.items() or not await self._source.may_use(thread_id):
             return None
@@ -167,16 +167,17 @@ class LocalThreads:
         return ThreadInfo(
             thread_id=thread_id,
             updated_at=datetime.fromisoformat(newest.checkpoint["ts"]),
+            created_at=None if first is None else datetime.fromisoformat(first.checkpoint["ts"]),
             status=now.status if isinstance(now, RunOutcome) else "running",
             metadata=metadata,
             agent=owner_of(metadata),
         )
 
-    async def _first(self, thread_id: str) -> dict[str, Any]:
-        """The metadata of the thread's first checkpoint."""
+    async def _first(self, thread_id: str) -> CheckpointTuple | None:
+        """The thread's first checkpoint; None where an update of its state made the thread."""
         assert self._saver is not None
         firsts = [each async for each in self._saver.alist(_config(thread_id), filter={"step": -1}, limit=1)]
-        return _metadata(firsts[0]) if firsts else {}
+        return firsts[0] if firsts else None
 
     async def _written(self, thread_id: str) -> dict[str, Any]:
         """What `update` has written."""

@@ -28,7 +28,7 @@ from .thread import NOT_FOUND, UNFIT, PlatformThread
 
 _HAS_NONE = (NOT_FOUND, 405, 501)
 """The statuses of a server that does not have what was requested."""
-_FIELDS: Final = ("thread_id", "status", "updated_at", "metadata", "interrupts")
+_FIELDS: Final = ("thread_id", "status", "created_at", "updated_at", "metadata", "interrupts")
 """What of threads is searched for."""
 
 Schemas = Mapping[str, Any]

@@ -119,6 +119,7 @@ class PlatformThreads:
             status = "waiting" if look is None else look.outcome.status
         return ThreadInfo(
             thread_id=str(thread["thread_id"]),
+            created_at=datetime.fromisoformat(str(thread["created_at"])),
             updated_at=datetime.fromisoformat(str(thread["updated_at"])),
             status=status,
             metadata=metadata,

@@ -78,10 +78,7 @@ class AgentRoutes:
 
     async def _watch(self, request: Request) -> Response:
         """Watch a thread: its messages and state, and every run of it from then on."""
-        name = request.query_params.get("agent") or self._service.only
-        if name is None:
-            message = f"Expected ?agent= and the name of one.{self._service.names()}"
-            raise Refusal(HTTPStatus.BAD_REQUEST, "agent_expected", message)
+        name = self._service.named(request.query_params.get("agent") or None)
         return await self._service.watch(request, name, thread_of(request))
 
     async def _health(self, request: Request) -> Response:

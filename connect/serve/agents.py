@@ -22,7 +22,7 @@ from ..platform.forwarded_headers import checked_names
 from .compatible import CompatibleWith, compatible_intake, compatible_options
 from .users import user_of
 
-RESERVED = ("health", "info", "ready", "watch")
+RESERVED = ("health", "info", "ready", "threads", "watch")
 """Names that are routes. `agent` is allowed: paths below `/agent/` are longer than those below an agent's name, and
 LangGraph's own templates call their graph that."""
 DEFAULT = "default"

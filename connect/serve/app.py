@@ -86,7 +86,7 @@ def _middleware(origins: Sequence[str], hosts: Sequence[str]) -> list[Middleware
             Middleware(
                 CORSMiddleware,
                 allow_origins=list(origins),
-                allow_methods=["GET", "POST"],
+                allow_methods=["GET", "POST", "PATCH", "DELETE"],
                 allow_headers=["*"],
                 allow_credentials="*" not in origins,  # only named origins may send the user's cookies
                 expose_headers=["Retry-After"],

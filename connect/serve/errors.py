@@ -23,6 +23,7 @@ from ..errors import (
     ConnectionLost,
     InvalidIdError,
     InvalidInputError,
+    NotSupportedError,
     PlatformError,
     QueueFullError,
     RunConflictError,
@@ -93,7 +94,7 @@ def log_refusal(error: Exception, request: Request) -> None:
         log_failure(error, label)
 
 
-def label_request(request: Request, agent: str, thread_id: str, run_id: str | None = None) -> None:
+def label_request(request: Request, agent: str, thread_id: str | None = None, run_id: str | None = None) -> None:
     """What a request is about, for `log_refusal`."""
     request.scope[_LABEL] = log_context(agent, thread_id, run_id)
 
@@ -130,6 +131,8 @@ def refusal_of(error: Exception) -> Refusal | None:
             return Refusal(HTTPStatus.NOT_FOUND, code_of(error), str(error))
         case RunConflictError():
             return Refusal(HTTPStatus.CONFLICT, code_of(error), str(error))
+        case NotSupportedError():
+            return Refusal(HTTPStatus.NOT_IMPLEMENTED, code_of(error), str(error))
         case PlatformError():
             return _passed_on(error)
         case ConnectionLost():

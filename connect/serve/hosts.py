@@ -27,7 +27,7 @@ class Hosts:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers one request."""
-        if scope["type"] != "http" or _name(Headers(scope=scope).get("host", "")) in self._names:
+        if scope["type"] != "http" or host_of(Headers(scope=scope)) in self._names:
             await self._app(scope, receive, send)
             return
         message = f"Unknown Host header. Allowed: {', '.join(sorted(self._names))}."
@@ -35,9 +35,9 @@ class Hosts:
         await refused(error, Request(scope))(scope, receive, send)
 
 
-def _name(host: str) -> str | None:
-    """The name in a `Host` header; None if there is none."""
+def host_of(headers: Headers) -> str | None:
+    """The name in the `Host` header; None if there is none."""
     try:
-        return urlsplit(f"//{host}").hostname
+        return urlsplit(f"//{headers.get('host', '')}").hostname
     except ValueError:
         return None

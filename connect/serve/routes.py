@@ -26,6 +26,7 @@ from .limits import Limits
 from .routing import routes
 from .service import Service
 from .shutdown import Closing
+from .threads import ThreadRoutes
 from .users import Authenticate, Authorize, Users
 
 
@@ -88,7 +89,12 @@ def agui_routes(
         raise ValueError(f"grace: expected 0 seconds or more, got {grace!r}")
     made = agents_of(agents, compatible_with)
     service = Service(made, Users(authenticate, authorize), limits or Limits(), heartbeat, Closing(grace))
-    below = [*_root(service), *CopilotKit(service).routes(), *AgentRoutes(service).routes()]
+    below = [
+        *_root(service),
+        *CopilotKit(service).routes(),
+        *ThreadRoutes(service).routes(),
+        *AgentRoutes(service).routes(),
+    ]
     return AguiRoutes((Route(each, route.endpoint) for route in below for each in _paths(path, route)), service)
 
 

@@ -22,9 +22,10 @@ from ..access import identity_of
 from ..backend import Backend, connect_batches, open_thread, watch_batches
 from ..encoded import Batches
 from ..errors import RunNotFoundError, checked_run_id, checked_thread_id, log_context
+from ..inputs.thread_state import ThreadState
 from ..readers import direct_options
 from ..run_outcome import PastErrors
-from .agents import Agent
+from .agents import DEFAULT, Agent
 from .bodies import Bodies
 from .errors import Refusal, label_request, refusal_of, stop_response
 from .limits import Capacity, Limits
@@ -81,6 +82,17 @@ class Service:
             raise Refusal(HTTPStatus.NOT_FOUND, "unknown_agent", f"There is no such agent.{self.names()}")
         return self.agents[name]
 
+    def named(self, wanted: str | None) -> str:
+        """The name of the agent that a request means; None and `default` are the only one. Raises `Refusal`."""
+        only = self.only
+        if only is not None and wanted in (None, DEFAULT):
+            return only
+        if wanted is None:
+            message = f"Expected ?agent= and the name of one.{self.names()}"
+            raise Refusal(HTTPStatus.BAD_REQUEST, "agent_expected", message)
+        self.agent(wanted)
+        return wanted
+
     async def authenticate(self, request: Request) -> None:
         """See `Users.authenticate`."""
         await self.users.authenticate(request)
@@ -93,9 +105,27 @@ class Service:
         agent = self.agent(name)
         label_request(request, name, thread_id, run_id)
         checked_thread_id(thread_id, in_url=agent.backend.ids_in_url)
+        return agent, await self._source_for(request, action, agent, name, thread_id, run_id)
+
+    async def listing(self, request: Request, name: str) -> Backend:
+        """The source of an agent for a request of its threads: it has those that the user may list. Raises
+        `Refusal`."""
+        label_request(request, name)
+        self.users.check_local(request)
+        return await self._source_for(request, "list", self.agent(name), name)
+
+    async def _source_for(
+        self,
+        request: Request,
+        action: Action,
+        agent: Agent,
+        name: str,
+        thread_id: str | None = None,
+        run_id: str | None = None,
+    ) -> Backend:
         where = await self.users.authorize(request, action, name, thread_id)
         try:
-            return agent, agent.source_for(request, where)
+            return agent.source_for(request, where)
         except ValueError as error:
             label = log_context(name, thread_id, run_id)
             _log.error("authorize returned an invalid filter, and %r is refused: %s (%s).", action, error, label)
@@ -182,6 +212,11 @@ class Service:
             options = await agent.options_for(source, version)
             batches = watch_batches(source, thread_id, options=options)
             return self._stream(batches, agent, source, name, thread_id, version, places.pop_all(), stays=True)
+
+    async def thread(self, request: Request, name: str, thread_id: str) -> ThreadState | None:
+        """A thread as a client has it that connects; None for a thread that is unknown."""
+        agent, source = await self.admit(request, "read", name, thread_id)
+        return await source.thread(thread_id, await agent.options_for(source, PROTOCOL_VERSION))
 
     async def stop(self, request: Request, name: str, thread_id: str, run_id: str | None = None) -> Response:
         """Stops a run, or the thread's active run. 202 if it has not stopped in time: a synchronous function cannot be

@@ -11,17 +11,19 @@ import inspect
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from starlette.requests import Request
 
 from ..access import Metadata
 from ..errors import log_context
 from .errors import CLOSE, Refusal
+from .hosts import host_of
 
-Action = Literal["read", "run", "stop", "list"]
-"""What a request does. `read`: connects to a thread, or watches it. `run`: sends an input; the answer streams the
-thread's run. `stop`: stops a run. `list`: requests the agents (`/info`); no thread is named then."""
+Action = Literal["read", "run", "stop", "list", "update", "delete"]
+"""What a request does. `read`: connects to a thread, watches it, or reads it. `run`: sends an input; the answer streams
+the thread's run. `stop`: stops a run. `list`: requests the agents (`/info`), or an agent's threads; no thread is named
+then. `update`: renames or archives a thread. `delete`: deletes it."""
 
 Authenticate = Callable[[Request], Any | Awaitable[Any]]
 """The user of a request, from its headers. None and False are answered with 401; anything else is kept as
@@ -33,6 +35,10 @@ Authorize = Callable[[Any, Action, str, str | None], bool | Mapping[str, Any] | 
 `authenticate` (or a dependency of FastAPI) left in `request.state.user`, None without one. True allows it. A
 mapping allows it for threads with these metadata alone, and is stamped on the threads that the user creates: see
 `access`. Anything else is 403; or raise Starlette's `HTTPException`. It must not block the event loop."""
+
+_LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "::1"})
+_PROXYS: Final = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip")
+"""Headers that proxies add."""
 
 _log = logging.getLogger(__name__)
 
@@ -63,6 +69,8 @@ class Users:
     async def authorize(self, request: Request, action: Action, agent: str, thread_id: str | None) -> Metadata:
         """The filter for the threads with which the user may do this; raises `Refusal` (403) if with none."""
         if self._authorize is None:
+            if action in ("update", "delete"):
+                self.check_local(request)
             return {}
         allowed: object = self._authorize(user_of(request), action, agent, thread_id)
         if inspect.isawaitable(allowed):
@@ -79,6 +87,27 @@ class Users:
                 log_context(agent, thread_id),
             )
         raise forbidden()
+
+    def may_list(self, request: Request) -> bool:
+        """Whether a request may be for threads without naming one, as far as that is known before `authorize`."""
+        return self._authorize is not None or is_local(request)
+
+    def check_local(self, request: Request) -> None:
+        """Raises `Refusal` (403) for a request that may come from another machine, where nothing says who may see which
+        thread: without `authorize`, threads are listed, changed and deleted on loopback only."""
+        if not self.may_list(request):
+            message = "Threads are listed, changed and deleted from other machines only where the app has authorize."
+            raise Refusal(HTTPStatus.FORBIDDEN, "forbidden", message)
+
+
+def is_local(request: Request) -> bool:
+    """Whether a request comes from this machine, and through no proxy that says so in its headers."""
+    client = "" if request.client is None else request.client.host
+    return (
+        host_of(request.headers) in _LOOPBACK_NAMES
+        and (client in _LOOPBACK_NAMES or client.startswith("127."))
+        and not any(name in request.headers for name in _PROXYS)
+    )
 
 
 def user_of(request: Request) -> Any:

@@ -278,6 +278,7 @@ async def test_threads_are_listed_by_metadata_and_status_newest_first(place: Pla
     found = await listed.search(metadata={"mark": mark})
     assert ([each.thread_id for each in found.threads], found.next) == (ids[::-1], None)
     assert [each.updated_at for each in found.threads] == sorted((e.updated_at for e in found.threads), reverse=True)
+    assert all(each.created_at is not None and each.created_at <= each.updated_at for each in found.threads)
     pages, after = [], None
     while True:
         page = await listed.search(metadata={"mark": mark}, status="waiting", limit=1, after=after)

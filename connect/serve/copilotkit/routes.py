@@ -46,6 +46,8 @@ from .endings import answers, readable, unbegun
 from .info import described
 
 _SUGGESTS: Final = "copilotkitSuggest"
+_NO_ENDPOINTS: Final = {"inspect": False, "realtimeMetadata": False}
+"""What `/info` says of threads that only CopilotKit's own platform answers."""
 _KEPT_OUT = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND)
 """Refusals after which nothing of the thread is sent."""
 
@@ -108,10 +110,12 @@ class CopilotKit:
         if only is not None:
             agents.setdefault(DEFAULT, agents[only])
         info = {"version": __version__, "mode": "sse", "agents": agents}
-        return json_response({**info, "audioFileTranscriptionEnabled": False, "telemetryDisabled": True})
+        endpoints = {"list": self._service.users.may_list(request), "mutations": True, **_NO_ENDPOINTS}
+        off = {"audioFileTranscriptionEnabled": False, "telemetryDisabled": True}
+        return json_response({**info, "threadEndpoints": endpoints, **off})
 
     async def _started(self, request: Request, wanted: str, body: Any) -> Response:
-        name = self._named(wanted)
+        name = self._service.named(wanted)
         given = await checked_input(body, self._service.limits, name)
         if _is_suggestion(given):
             await self._service.admit(request, "run", name, given.thread_id)
@@ -136,7 +140,7 @@ class CopilotKit:
         )
 
     async def _connected(self, request: Request, wanted: str, body: Any) -> Response:
-        name = self._named(wanted)
+        name = self._service.named(wanted)
         given = await checked_input(body, self._service.limits, name, is_run=False)
         ends = partial(readable, given=given)
         version = given.protocol_version
@@ -145,14 +149,7 @@ class CopilotKit:
         )
 
     async def _stopped(self, request: Request, wanted: str, thread_id: str) -> Response:
-        return await self._service.stop(request, self._named(wanted), thread_id)
-
-    def _named(self, wanted: str) -> str:
-        """The name of the agent that a page requests; raises `Refusal` if there is none."""
-        only = self._service.only
-        name = only if wanted == DEFAULT and only is not None else wanted
-        self._service.agent(name)
-        return name
+        return await self._service.stop(request, self._service.named(wanted), thread_id)
 
     async def _body(self, request: Request) -> Any:
         return await read(request, self._service.bodies)
