@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph_agui.connect import Intake, Local, Platform, RetryPolicy, Runs
+from langgraph_agui.connect import Intake, Local, Platform, RetryPolicy, Runs, threads
 from langgraph_agui.connect.inputs import Prepared
 from langgraph_agui.connect.serve import Agent, Limits, agui_app
 from langgraph_agui.translator import Options
@@ -18,6 +18,7 @@ from tests.support.clients.listening import until
 from tests.support.servers.fault_server import Answer, Asked, answered, dropped, faulty, refused
 from tests.support.servers.gates import Gates
 from tests.support.servers.serving import WITHIN, Served, posted, served
+from tests.support.streams.paced import quick
 
 SECRET = "the secret word"
 LIMITS = Limits(body=3_000, messages=3, depth=6)
@@ -264,6 +265,23 @@ async def test_what_an_owners_hook_raises_is_told_to_nobody(caplog: pytest.LogCa
     async with served(agui_app(agent)) as server, server.client() as client:
         assert refusal(await client.post("/", json=posted("t", "hi"))) == (500, "internal_error")
     assert SECRET in caplog.text
+
+
+async def test_what_a_graph_does_not_support_is_not_implemented(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
+    graph = quick(InMemorySaver())
+
+    async def prepare(given: Any) -> Prepared:
+        if given.run_id == "titled":
+            await threads(graph).update(given.thread_id, {"agui_title": "It has no store"})
+        return Prepared()
+
+    async with served(agui_app(Agent(graph, intake=Intake(prepare=prepare)))) as server, server.client() as client:
+        assert (await client.post("/", json=posted("t", "hi"))).status_code == 200
+        answer = await client.post("/", json=posted("t", "hi", run_id="titled"))
+    assert refusal(answer) == (501, "not_supported")
+    assert "no store" in answer.json()["message"]
+    assert [line for line in caplog.messages if line.startswith("Refused") and "thread 't', run 'titled'" in line]
 
 
 @pytest.mark.parametrize(

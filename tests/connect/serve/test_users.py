@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import orjson
 import pytest
 from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableConfig
@@ -341,8 +342,9 @@ async def test_a_user_has_so_many_runs_and_readers_at_once(gate: Gates, caplog: 
                 refused = await client.get("/watch/t")
                 assert (refused.status_code, refused.json()["error"]) == (429, "too_many_readers")
             await until_true(lambda: app.state.service.places.readers == 0)
-            refused = await client.post("/chat", json=posted("u", "hi"))
-            assert (refused.status_code, refused.json()["error"]) == (429, "too_many_runs")
+            async with streamed("u", "more") as refused:  # a run that is not refused never ends: it is not read
+                assert refused.status_code == 429
+                assert orjson.loads(await refused.aread())["error"] == "too_many_runs"
             assert int(refused.headers["retry-after"]) > 0
             assert (
                 "HTTP 429: You have too many concurrent runs. Retry later. (POST '/chat', agent 'chat'" in caplog.text
