@@ -113,13 +113,14 @@ class LocalThreads:
 
     async def history(self, thread_id: str, *, limit: int = LIMIT, before: str | None = None) -> Sequence[Checkpoint]:
         """See `thread_info.Threads`."""
+        checked_limit(limit)
         states: list[Checkpoint] = []
         if await self.get(thread_id) is not None:
             with self._reading(thread_id):
                 async with aclosing(history(self._source.graph, _config(thread_id), before)) as checkpoints:
                     async for checkpoint in checkpoints:
                         states.append(checkpoint)
-                        if len(states) == checked_limit(limit):
+                        if len(states) == limit:
                             break
         return states
 

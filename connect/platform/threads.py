@@ -4,16 +4,20 @@ Rules:
 
 1. With an assistant, its threads alone: the server notes in a thread's metadata by which assistant (or graph) it was
    run last.
-2. A page's cursor is the server's offset. The server's statuses are not ours (a cancelled run leaves `interrupted`), so
-   a thread that is `interrupted` and names no interrupt is looked at, and threads are searched in pages until enough
-   have the wanted status, at most `_SCANNED` for one answer.
+2. A page's cursor is its last thread, where that was in the server's list and when it had changed. Threads move in that
+   list while it is read: those that are newer than the cursor are passed over, and where threads before it are gone, it
+   is searched for further up. So a thread that stays as it is, is on one page.
+3. The server's statuses are not ours (a cancelled run leaves `interrupted`), so a thread that is `interrupted` and
+   names no interrupt is looked at, and threads are searched in pages until enough have the wanted status, at most
+   `_SCANNED` for one answer.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from ..access import owner_of
@@ -25,6 +29,7 @@ from .source import PlatformSource, which_assistant
 from .thread import NOT_FOUND
 
 _SCANNED: Final = 500
+_NEWEST: Final = datetime.max.replace(tzinfo=UTC)
 _SERVERS: Final = {"running": "busy", "waiting": "interrupted", "failed": "error"}
 """The server's status of all threads that have one of ours."""
 _STATUSES: Final[Mapping[str, ThreadStatus]] = {"busy": "running", "error": "failed"}
@@ -46,25 +51,36 @@ class PlatformThreads:
         after: str | None = None,
     ) -> ThreadPage:
         """See `thread_info.Threads`."""
-        access = self._source.access
-        which = {**(metadata or {}), **access.equal, **which_assistant(self._source.assistant_id)}
+        access, wanted = self._source.access, metadata or {}
+        which = {**wanted, **access.equal, **which_assistant(self._source.assistant_id)}
         listed: list[ThreadInfo] = []
-        start = offset = int(after or 0)
+        cursor = _Cursor.parse(after)
+        scanned = back = 0
         checked_limit(limit)
-        while offset - start < _SCANNED:
+        while scanned < _SCANNED:
+            offset = max(0, cursor.offset - 1 - back)
             page = await self._source.search_threads(which, MOST, offset, _SERVERS.get(status or ""))
-            for thread in page:
+            if offset and not (page and cursor.has_passed(page[0])):
+                back = MOST + 2 * back
+                continue
+            back = 0
+            for place, thread in enumerate(page, offset + 1):
+                if cursor.has_passed(thread):
+                    cursor = replace(cursor, offset=place)
+                    continue
                 if len(listed) == limit:
-                    return ThreadPage(listed, str(offset))
-                offset += 1
-                if not access.allows(thread.get("metadata") or {}):
+                    return ThreadPage(listed, str(cursor))
+                cursor = _Cursor(place, _changed(thread), str(thread["thread_id"]))
+                own = thread.get("metadata") or {}
+                if not (access.allows(own) and wanted.items() <= own.items()):
                     continue
                 info = await self._info(thread)
                 if status in (None, info.status):
                     listed.append(info)
             if len(page) < MOST:
                 return ThreadPage(listed)
-        return ThreadPage(listed, str(offset))
+            scanned += len(page)
+        return ThreadPage(listed, str(cursor))
 
     async def get(self, thread_id: str) -> ThreadInfo | None:
         """See `thread_info.Threads`."""
@@ -96,9 +112,10 @@ class PlatformThreads:
 
     async def history(self, thread_id: str, *, limit: int = LIMIT, before: str | None = None) -> Sequence[Checkpoint]:
         """See `thread_info.Threads`."""
+        checked_limit(limit)
         found: list[Checkpoint] = []
         if await self.get(thread_id) is not None:
-            async with aclosing(self._source.thread_at(thread_id).history(checked_limit(limit), before)) as checkpoints:
+            async with aclosing(self._source.thread_at(thread_id).history(limit, before)) as checkpoints:
                 async for checkpoint in checkpoints:
                     found.append(checkpoint)
                     if len(found) == limit:
@@ -120,8 +137,44 @@ class PlatformThreads:
         return ThreadInfo(
             thread_id=str(thread["thread_id"]),
             created_at=datetime.fromisoformat(str(thread["created_at"])),
-            updated_at=datetime.fromisoformat(str(thread["updated_at"])),
+            updated_at=_changed(thread),
             status=status,
             metadata=metadata,
             agent=owner_of(metadata) or metadata.get("graph_id"),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _Cursor:
+    """A thread of the server's list, as a page ends there; before the first one, the list's beginning.
+
+    - `offset`: how many threads the list had up to this one, and with it.
+    - `changed`: when it had changed.
+    """
+
+    offset: int = 0
+    changed: datetime = _NEWEST
+    thread_id: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.offset}_{self.changed.isoformat()}_{self.thread_id}"
+
+    @classmethod
+    def parse(cls, after: str | None) -> _Cursor:
+        """What `str` has written, None for the beginning; raises `ValueError` for any other text."""
+        if after is None:
+            return cls()
+        try:
+            offset, changed, thread_id = after.split("_", 2)
+            return cls(int(offset), datetime.fromisoformat(changed), thread_id)
+        except ValueError:
+            raise ValueError(f"after: expected the `next` of a page, got {after[:64]!r}") from None
+
+    def has_passed(self, thread: Answered) -> bool:
+        """Whether a thread is on the pages up to here: it is this one, or was newer."""
+        return str(thread["thread_id"]) == self.thread_id or _changed(thread) > self.changed
+
+
+def _changed(thread: Answered) -> datetime:
+    """When the server changed a thread last."""
+    return datetime.fromisoformat(str(thread["updated_at"]))

@@ -295,6 +295,52 @@ async def test_threads_are_listed_by_metadata_and_status_newest_first(place: Pla
         await listed.update(ids[0], {"agui_agent": "another"})
 
 
+async def test_a_thread_that_stays_as_it_is_is_on_one_page_of_a_list_that_changes(place: Place) -> None:
+    """Between the pages threads are made, changed and deleted: also the one at which the next page begins."""
+    listed, mark = threads(place.source_of("gated_chat")), str(uuid4())
+
+    async def made() -> str:
+        thread_id, _ = await place.ran("gated_chat")
+        await listed.update(thread_id, {"mark": mark, "other": str(uuid4())})
+        return thread_id
+
+    ids = [await made() for _ in range(9)][::-1]
+    seen: list[list[str]] = []
+    after = None
+    for between in (made, lambda: listed.delete(ids[0]), lambda: listed.delete(ids[5]), made, None):
+        page = await listed.search(metadata={"mark": mark}, limit=2, after=after)
+        seen.append([each.thread_id for each in page.threads])
+        after = page.next
+        if between is not None:
+            await between()
+    assert (seen, after) == ([ids[:2], ids[2:4], ids[4:6], ids[6:8], ids[8:]], None)
+    for _ in range(2):  # the second page has to begin where it ended, though all before that are gone
+        await made()
+    first = await listed.search(metadata={"mark": mark}, limit=4)
+    for each in first.threads:
+        await listed.delete(each.thread_id)
+    rest = await listed.search(metadata={"mark": mark}, after=first.next)
+    assert [each.thread_id for each in rest.threads] == [each for each in ids[1:] if each != ids[5]]
+    given: list[Any] = [{"mark": mark, "agui_agent": "other"}, {"mark": mark, "graph_id": "other"}]
+    for none_has in given:
+        assert (await listed.search(metadata=none_has)).threads == []
+
+
+async def test_arguments_of_lists_that_are_none_are_refused(place: Place) -> None:
+    listed = threads(place.source_of("gated_chat"))
+    for limit in (-1, 0, 101):
+        for refused in (listed.search(limit=limit), listed.history(str(uuid4()), limit=limit)):
+            with pytest.raises(ValueError, match="limit: expected a number from 1 to 100"):
+                await refused
+
+
+@pytest.mark.parametrize("after", ["", "2", "garbage", "-5", "2_never_t"])
+async def test_a_cursor_of_a_platform_that_is_none_is_refused(after: str) -> None:
+    async with get_client(url="http://127.0.0.1:9") as client:
+        with pytest.raises(ValueError, match="after: expected the `next` of a page"):
+            await threads(client).search(after=after)
+
+
 async def test_a_failed_thread_is_listed_as_failed(place: Place) -> None:
     source = place.source_of("gated_raising")
     thread_id, runner = await place.ran("gated_raising")
