@@ -207,6 +207,10 @@ class Ledger:
         its messages; `answered`: the ids of the calls that its tool results answer."""
         return {key for key, record in self._pending.items() if not record.main.is_among(stored, answered)}
 
+    def task(self, message_id: str) -> str:
+        """The task (`langgraph_checkpoint_ns`) that a pending message is of; empty where its chunks named none."""
+        return next((task for (task, _), record in self._aliases.items() if message_id in record.ids), "")
+
     def streaming(self, message_id: str) -> Record | None:
         """The record of the model call that says this message, if it has not ended."""
         record = self._streaming.get(message_id)

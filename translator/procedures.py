@@ -125,11 +125,16 @@ class Procedures:
 
     # --- messages -------------------------------------------------------------------------------------------------
 
-    def not_stored(self, messages: Iterable[Any]) -> list[Event]:
+    def not_stored(self, messages: Iterable[Any]) -> dict[str, list[Event]]:
         """The text of the run that these messages do not have (`Translator.not_stored`)."""
         missing = self._ledger.not_stored({fields(message).get("id") for message in messages}, set())
-        texts = [each for each in self._view.messages if each["id"] in missing and each["role"] == "assistant"]
-        return [each for each in texts if each.get("content") and "parentToolCallId" not in each.get("metadata", {})]
+        found: dict[str, list[Event]] = {}
+        for each in self._view.messages:
+            is_own = each["id"] in missing and "parentToolCallId" not in each.get("metadata", {})
+            if is_own and each["role"] == "assistant" and each.get("content"):
+                node = self._ledger.task(each["id"]).partition("|")[0].partition(":")[0]
+                found.setdefault(node, []).append(each)
+        return found
 
     def _on_message(self, part: Part) -> Iterator[Event]:
         yield from self._root.release()

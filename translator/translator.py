@@ -202,10 +202,11 @@ class Translator:
         """What the run has stopped at: interrupts that wait for answers, or a static breakpoint; None for neither."""
         return self._procedures.interrupted
 
-    def not_stored(self, messages: Iterable[Any]) -> list[Event]:
+    def not_stored(self, messages: Iterable[Any]) -> dict[str, list[Event]]:
         """The assistant messages with text that this run emitted, as the client has them, and that a checkpoint with
-        these `messages` (in any form, see `parts/message.py`) does not have, under any id. Without those of subagents
-        and from inside a tool call, which are no part of the thread. Emits nothing; may be called at any time."""
+        these `messages` (in any form, see `parts/message.py`) does not have, under any id: by the node of the root
+        graph that they are of; an empty name where that is not known. Without those of subagents and from inside a tool
+        call, which are no part of the thread. Emits nothing; may be called at any time."""
         return self._procedures.not_stored(messages)
 
     # --- how events leave -----------------------------------------------------------------------------------------

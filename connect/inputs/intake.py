@@ -81,8 +81,8 @@ class Intake:
         `continue`: both stay, and the input runs when its turn comes. `cancel`: the run is cancelled, and the input
         leaves the queue.
     `on_cancel`: What happens to the text that a run has emitted and not stored when it is stopped. `discard`: the
-        client has it until it loads the thread again, or runs it. `save`: it is written to the thread, as the node that
-        was running, so that the next run has it too. For a graph of this process; not on a platform.
+        client has it until it loads the thread again, or runs it. `save`: it is written to the thread, as the
+        nodes that were emitting it, so that the next run has it too. For a graph of this process; not on a platform.
     `dispatched_events`: Whether what nodes and tools send with LangChain's `adispatch_custom_event` is emitted: as
         `CUSTOM`, and messages, tool calls and state that they send under the names of `ag-ui-langgraph` or CopilotKit
         (`manually_emit_message`, ...) as such. A callback handler is added to the config of each run. For a graph of

@@ -6,11 +6,13 @@ from typing import Any, TypedDict
 
 import pytest
 from ag_ui.core import RunAgentInput
+from langchain_core.callbacks import adispatch_custom_event
 from langchain_core.messages import AIMessage, BaseMessage, RemoveMessage
+from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import interrupt
-from langgraph_agui.connect import Intake, Local, Runs, cancel, connect
+from langgraph_agui.connect import Intake, Local, Runs, cancel, connect, thread
 from langgraph_agui.connect.serve import Agent, agui_app
 from langgraph_agui.connect.testing import Pause, ScriptedChatModel, text, tool_call
 from langgraph_agui.translator import Options
@@ -144,6 +146,52 @@ async def test_what_finished_beside_it_is_kept_and_the_graph_continues_behind_th
         state = await state_of(compiled)
     assert sorted(await contents(compiled)) == ["Noted.", "hello", "one two "]
     assert state.next == ("after",)
+
+
+async def test_each_message_is_written_as_its_own_node_and_the_graph_continues_behind_each() -> None:
+    """Of several that were streaming: the third is one that its node has emitted by hand, beside a silent node."""
+    points = [Pause() for _ in range(4)]
+
+    async def by_hand(state: MessagesState, config: RunnableConfig) -> dict[str, Any]:
+        await adispatch_custom_event("manually_emit_message", {"message": "Hm.", "message_id": "hm"}, config=config)
+        await points[2]()
+        return {}
+
+    async def silent(state: MessagesState) -> dict[str, Any]:
+        await points[3]()
+        return {}
+
+    graph = StateGraph(MessagesState).add_node("left", speaker(pausing(points[0]))).add_node("by_hand", by_hand)
+    graph.add_node("right", speaker(pausing(points[1]))).add_node("silent", silent)
+    for name in ("left", "right", "by_hand", "silent"):
+        after = speaker(ScriptedChatModel(turns=[text(f"After {name}.") + end()], turn_of=lambda messages: 0))
+        graph.add_node(f"after_{name}", after).add_edge(START, name).add_edge(name, f"after_{name}")
+    compiled = graph.compile(InMemorySaver())
+    intake = Intake(on_cancel="save", dispatched_events=True)
+    async with Runs() as runs:
+        source = Local(compiled, runs=runs)
+        asker = Asker(source, asked("hello", "r"), intake)
+        for point in points:
+            await point.reached.wait()
+        await turns()
+        assert await cancel(source, "t") == "stopped"
+        await asker.task
+        emitted = {event["messageId"] for event in asker.events if event["type"] == "TEXT_MESSAGE_START"}
+        state = await state_of(compiled)
+        assert sorted(await contents(compiled)) == ["Hm.", "hello", "one two ", "one two "]
+        assert {message.id for message in state.values["messages"][1:]} == emitted
+        assert sorted(state.next) == ["after_by_hand", "after_left", "after_right"]
+        last = asked("hello", "r2").model_copy(update={"messages": (await thread_messages(source))})
+        await Asker(source, last, intake).task
+    assert sorted(await contents(compiled))[:3] == ["After by_hand.", "After left.", "After right."]
+
+
+async def thread_messages(source: Local) -> list[Any]:
+    """The messages of a client that has loaded the thread."""
+    found = await thread(source, "t")
+    assert found is not None
+    wire = {"threadId": "t", "runId": "r", "messages": found.view.messages}
+    return RunAgentInput.model_validate(wire).messages
 
 
 async def test_a_pending_interrupt_stays_and_nothing_is_written(caplog: pytest.LogCaptureFixture) -> None:
