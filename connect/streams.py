@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from ag_ui.core import Event
 
@@ -21,7 +21,8 @@ from .timed_iterator import TimedIterator, TimedOut
 
 _Form = TypeVar("_Form")
 
-_HEARTBEAT = b": heartbeat\n\n"
+COMMENT: Final = b": heartbeat\n\n"
+"""What is sent while there is no event."""
 _ENDS = frozenset({"RUN_FINISHED", "RUN_ERROR"})
 
 _log = logging.getLogger(__name__)
@@ -45,7 +46,7 @@ async def frames(
     (None: never)."""
     async with aclosing(_formed(batches, lambda event: event.frame(version), heartbeat, label)) as formed:
         async for forms in formed:
-            yield b"".join(forms) or _HEARTBEAT
+            yield b"".join(forms) or COMMENT
 
 
 async def _formed(

@@ -20,6 +20,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import AbstractContextManager, aclosing, asynccontextmanager, suppress
+from functools import partial
 from typing import Any
 
 from starlette.responses import Response
@@ -30,6 +31,7 @@ from ...translator import events as agui
 from ..encoded import Batch, Batches, to_batch
 from ..errors import SHUTDOWN, log_context
 from ..streams import frames
+from .sender import NotReadError, Sender
 from .shutdown import Closing, Opened, StreamInterrupted
 
 HEADERS = {
@@ -103,6 +105,8 @@ class EventStream(Response):
     `send_timeout`: seconds in which the reader has to take what it is sent. `agent`, `thread_id`: for the log.
     """
 
+    _sender: Sender
+
     def __init__(
         self,
         batches: Batches,
@@ -129,70 +133,61 @@ class EventStream(Response):
         self._agent = agent
         self._thread_id = thread_id
         self._stays = stays
-        self._is_sending = True
-        """Whether the server has not taken what it was given last, or nothing was sent: then no last event can be."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Sends all events, until the stream or the server ends or the reader leaves."""
         with self._place:
             async with aclosing(self._batches):
+                self._sender = sender = Sender(send, self._heartbeat, self._send_timeout)
                 try:
                     opening = self._closing.opened(self._is_idle, is_answer=True)
-                    async with opening as opened, _leaving(receive, opened):
-                        await self._stream(scope, send)
-                except _NotReadError:
-                    _log.warning(
-                        "A reader did not take what it was sent within %g seconds, and its stream is ended (%s).",
-                        self._send_timeout,
-                        self._label(),
-                    )
-                    await _drop(receive)
+                    async with (
+                        opening as opened,
+                        _leaving(receive, opened),
+                        sender.watched(partial(opened.end, by_server=False)),
+                    ):
+                        await self._stream(scope, sender)
                 except StreamInterrupted as ended:
-                    if ended.by_server:
-                        await self._end_early(send, self._message)
+                    if isinstance(sender.failure, NotReadError):
+                        _log.warning(
+                            "A reader did not take what it was sent within %g seconds, and its stream is ended (%s).",
+                            self._send_timeout,
+                            self._label(),
+                        )
+                        await _drop(receive)
+                    elif sender.failure is not None:
+                        raise sender.failure from None
+                    elif ended.by_server:
+                        await self._end_early(sender, self._message)
                 except asyncio.CancelledError:
-                    await self._end_early(send, _CANCELLED)
+                    await self._end_early(sender, _CANCELLED)
                     raise
 
     def _label(self) -> str:
         return log_context(self._agent, self._thread_id, self._batches.run_id)
 
     def _is_idle(self) -> bool:
-        return self._stays and self._batches.is_between and not self._is_sending
+        return self._stays and self._batches.is_between and not self._sender.is_sending
 
-    async def _stream(self, scope: Scope, send: Send) -> None:
-        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
-        self._is_sending = False
+    async def _stream(self, scope: Scope, sender: Sender) -> None:
+        await sender.send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
         if scope["method"] != "HEAD":
-            async with aclosing(frames(self._batches, self._version, self._heartbeat, self._label)) as chunks:
+            async with aclosing(frames(self._batches, self._version, None, self._label)) as chunks:
                 async for chunk in chunks:
-                    await self._send(send, chunk)
+                    await sender.send_body(chunk)
                     if self._closing.has_begun and self._is_idle():
                         break
-        await self._send(send, b"", more=False)
+        await sender.send_body(b"", more=False)
 
-    async def _send(self, send: Send, chunk: bytes, *, more: bool = True) -> None:
-        self._is_sending = True
-        try:
-            async with asyncio.timeout(self._send_timeout):
-                await send({"type": "http.response.body", "body": chunk, "more_body": more})
-        except TimeoutError:
-            raise _NotReadError from None
-        self._is_sending = False
-
-    async def _end_early(self, send: Send, message: str) -> None:
-        if self._is_sending:
+    async def _end_early(self, sender: Sender, message: str) -> None:
+        if sender.is_sending:
             return
         last = b""
         if not self._batches.is_between or not (self._stays or self._batches.last):
             last = b"".join(each.frame(self._version) for each in self._batches.farewell(message))
         with suppress(TimeoutError):
             async with asyncio.timeout(_GOODBYE):
-                await send({"type": "http.response.body", "body": last, "more_body": False})
-
-
-class _NotReadError(Exception):
-    """The reader did not take in time what it was sent."""
+                await sender.send_body(last, more=False)
 
 
 async def _drop(receive: Receive) -> None:

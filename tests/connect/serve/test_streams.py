@@ -2,12 +2,14 @@
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
 from ag_ui.core import RunAgentInput
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph_agui.connect import Intake, Local, Runs
 from langgraph_agui.connect.inputs import Prepared
@@ -15,6 +17,7 @@ from langgraph_agui.connect.local.event_log import MOST_BYTES
 from langgraph_agui.connect.local.run import Run
 from langgraph_agui.connect.serve import Agent, Limits, agui_app
 from starlette.applications import Starlette
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from fixtures.gated import GATED
 from tests.support.clients.listening import until as comes_to
@@ -100,6 +103,103 @@ async def test_silence_is_filled_with_comments(gate: Gates) -> None:
             if heard.count(": heartbeat\n\n") >= 2:
                 gate.open("first 0")
     assert kinds_of(heard)[-1] == "RUN_FINISHED"
+
+
+class Taken:
+    """A middleware: an app whose server takes a message of a response only when `take` returns."""
+
+    def __init__(self, app: ASGIApp, take: Callable[[bytes], Awaitable[None]]) -> None:
+        self._app = app
+        self._take = take
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def taking(message: Message) -> None:
+            await self._take(message.get("body", b""))
+            await send(message)
+
+        await self._app(scope, receive, taking)
+
+
+async def test_events_wait_until_the_comment_before_them_is_taken(gate: Gates) -> None:
+    gate.hold("first 0")
+    began, goes_on, is_taken = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def take(body: bytes) -> None:
+        if body.startswith(b":") and not is_taken.is_set():
+            began.set()
+            await goes_on.wait()
+            is_taken.set()
+        assert not began.is_set() or is_taken.is_set()
+
+    async with Runs() as runs:
+        app = app_of("gated_chat", runs, gate, 0.05)
+        app.add_middleware(Taken, take=take)
+        async with served(app) as server, server.client() as client:
+            asked = asyncio.create_task(client.post("/", json=posted("t", "hi")))
+            await began.wait()
+            gate.open("first 0")
+            await going(runs).wait()
+            goes_on.set()
+            assert kinds_of((await asked).content)[-1] == "RUN_FINISHED"
+
+
+async def test_a_reader_that_does_not_take_a_comment_is_dropped(gate: Gates, caplog: pytest.LogCaptureFixture) -> None:
+    gate.hold("first 0")
+
+    async def take(body: bytes) -> None:
+        if body.startswith(b":"):
+            await asyncio.Event().wait()
+
+    source = Local(GATED["gated_chat"](InMemorySaver()), agent="graph", runs=(runs := Runs()))
+    agent = Agent(source, intake=Intake(config=gate.config(words=20)))
+    app = agui_app(agent, heartbeat=0.05, limits=Limits(send_timeout=0.2))
+    app.add_middleware(Taken, take=take)
+    async with runs, served(app) as server:
+        async with asking(server, posted("t", "hi")):
+            await comes_to(lambda: "its stream is ended" in caplog.text)
+            await comes_to(lambda: server.connections == 0)
+        await comes_to(lambda: app.state.service.places.readers == 0)
+        assert going(runs).status == "running"
+        gate.open("first 0")
+        assert await going(runs).wait() == "finished"
+
+
+async def test_a_server_that_fails_to_send_a_comment_is_given_the_error(
+    gate: Gates, caplog: pytest.LogCaptureFixture
+) -> None:
+    gate.hold("first 0")
+
+    async def take(body: bytes) -> None:
+        if body.startswith(b":"):
+            raise OSError("the client is gone")
+
+    async with Runs() as runs:
+        app = app_of("gated_chat", runs, gate, 0.05)
+        app.add_middleware(Taken, take=take)
+        async with served(app) as server:
+            async with asking(server, posted("t", "hi")):
+                await comes_to(lambda: "OSError: the client is gone" in caplog.text)
+            await comes_to(lambda: app.state.service.places.readers == 0)
+            gate.open("first 0")
+            assert await going(runs).wait() == "finished"
+
+
+async def test_the_start_of_a_run_is_sent_before_its_graph_has_had_a_turn() -> None:
+    order: list[str] = []
+
+    class Noted(InMemorySaver):
+        async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+            order.append("read")
+            return await super().aget_tuple(config)
+
+    async def take(body: bytes) -> None:
+        order.extend(["start"] if b"RUN_STARTED" in body else [])
+
+    app = agui_app(GATED["gated_chat"](Noted()))
+    app.add_middleware(Taken, take=take)
+    async with served(app) as server, server.client() as client:
+        assert kinds_of((await client.post("/", json=posted("t", "hi"))).content)[-1] == "RUN_FINISHED"
+    assert order[-2:] == ["start", "read"]  # a graph begins with its thread's checkpoint
 
 
 async def test_a_run_goes_on_when_its_reader_leaves(gate: Gates) -> None:

@@ -1,0 +1,96 @@
+"""What one reader is sent, message by message: `Sender`. Never what of a stream that is (`stream`).
+
+- When nothing was sent for `heartbeat` seconds, a comment is, so that no proxy closes the connection.
+- A reader that does not take a message within `timeout` seconds gets no more: that is a `failure`.
+
+One timer of the stream does both. A timer, or a task, for each message would cost more than the message.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+from starlette.types import Message, Send
+
+from ..streams import COMMENT
+
+
+class NotReadError(Exception):
+    """The reader did not take in time what it was sent."""
+
+
+class Sender:
+    """Sends to one reader, in a running event loop. `heartbeat`: None sends no comments."""
+
+    _timer: asyncio.TimerHandle
+    _at_failure: Callable[[], None]
+
+    def __init__(self, send: Send, heartbeat: float | None, timeout: float) -> None:
+        self._send = send
+        self._heartbeat = math.inf if heartbeat is None else heartbeat
+        self._timeout = timeout
+        self._loop = asyncio.get_running_loop()
+        self._since = self._loop.time()
+        """When the last message was begun, or was taken."""
+        self._comment: asyncio.Task[None] | None = None
+        """The comment that is being sent."""
+        self.is_sending = True
+        """Whether the server has not taken the last message, or there was none: then no other can be sent."""
+        self.failure: Exception | None = None
+        """Why nothing more can be sent, where no call of `send` raises it."""
+
+    async def send(self, message: Message) -> None:
+        """Sends a message; returns when the server has taken it. Raises what the server raises."""
+        if self._comment is not None:
+            await self._comment
+        await self._put(message)
+
+    async def send_body(self, body: bytes, *, more: bool = True) -> None:
+        """Sends a part of the body. `more`: whether it is not the last."""
+        await self.send({"type": "http.response.body", "body": body, "more_body": more})
+
+    @asynccontextmanager
+    async def watched(self, at_failure: Callable[[], None]) -> AsyncIterator[None]:
+        """Sends comments, and watches the reader, within the block. `at_failure`: called when there is a `failure`; it
+        has to end the block."""
+        self._at_failure = at_failure
+        self._watch()
+        try:
+            yield
+        finally:
+            self._timer.cancel()
+            if self._comment is not None:
+                self._comment.cancel()
+                await asyncio.wait((self._comment,))
+
+    def _watch(self) -> None:
+        now = self._loop.time()
+        due = self._since + (self._timeout if self.is_sending else self._heartbeat)
+        if due <= now and self.is_sending:
+            self._fail(NotReadError())
+            return
+        if due <= now:
+            self._comment = self._loop.create_task(self._send_comment())
+            due = math.inf
+        # at least once within either time: a message may begin at any moment
+        self._timer = self._loop.call_at(min(due, now + self._heartbeat, now + self._timeout), self._watch)
+
+    async def _send_comment(self) -> None:
+        try:
+            await self._put({"type": "http.response.body", "body": COMMENT, "more_body": True})
+        except Exception as error:
+            self._fail(error)
+        finally:
+            self._comment = None
+
+    async def _put(self, message: Message) -> None:
+        self.is_sending, self._since = True, self._loop.time()
+        await self._send(message)
+        self.is_sending, self._since = False, self._loop.time()
+
+    def _fail(self, error: Exception) -> None:
+        self.failure = error
+        self._at_failure()
