@@ -8,6 +8,8 @@
 #                        pages in Chromium
 #   make test-browser    the pages of examples/copilotkit in Chromium, against a real server; each leaves a picture in
 #                        test-artefacts
+#   make docs            the documentation site, into site/; a broken link fails (ARGS='serve': served while it is
+#                        written)
 #   make bench           the benchmark, the peer beside it (ARGS='--only replay': a part of it)
 #   make test-all        make test, test-services, sweep, fuzz, mutants and test-versions: some hours
 #   make sweep           what make test tests on some cases, on all: every cut of every recording, every form
@@ -56,7 +58,7 @@ POSTGRES := $(or $(shell command -v initdb),$(wildcard /usr/lib/postgresql/*/bin
 AEGRA := $(if $(and $(AEGRA_PYTHON),$(POSTGRES)),.venv-aegra/.ready)
 
 .PHONY: demo test test-services test-all lint types unit services client test-browser chromium aegra bench sweep fuzz mutants golden \
-	test-versions test-oldest test-middle test-newest run-bench node clean FORCE
+	test-versions test-oldest test-middle test-newest run-bench docs run-docs node clean FORCE
 .NOTPARALLEL:
 .DEFAULT_GOAL := test
 
@@ -119,6 +121,14 @@ bench:
 run-bench: $(VENV)/.bench
 	$(RUN) -m benchmarks $(ARGS)
 
+# In an environment of its own: nothing else needs what builds the site.
+docs:
+	@$(MAKE) --no-print-directory run-docs VENV=.venv-docs
+
+# The advertisement for another generator that the theme prints is no warning of ours.
+run-docs: $(VENV)/.docs
+	NO_MKDOCS_2_WARNING=true $(RUN) -m mkdocs $(or $(ARGS),build --clean --quiet)
+
 mutants: $(VENV)/.dev $(NODE_MODULES)
 	$(RUN) -m tests.mutants $(ARGS)
 
@@ -141,7 +151,7 @@ test-newest:
 	$(MAKE) unit VENV=.venv-newest INSTALL_FLAGS='--upgrade --upgrade-strategy eager'
 
 clean:
-	rm -rf .venv .venv-oldest .venv-middle .venv-newest .venv-bench .venv-aegra build dist *.egg-info
+	rm -rf .venv .venv-oldest .venv-middle .venv-newest .venv-bench .venv-docs .venv-aegra build dist site *.egg-info
 	rm -rf test-artefacts examples/copilotkit/dist tests/client/node_modules tests/browser/node_modules examples/copilotkit/node_modules
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .langgraph_api
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -167,6 +177,11 @@ $(VENV)/.installed: pyproject.toml $(VENV)/.modules | $(VENV)/.created
 $(VENV)/.dev: pyproject.toml | $(VENV)/.installed
 	@echo 'installing what the checks use into $(VENV)'
 	@$(INSTALL) --group dev
+	@touch $@
+
+$(VENV)/.docs: pyproject.toml | $(VENV)/.installed
+	@echo 'installing what builds the documentation into $(VENV)'
+	@$(INSTALL) --group docs
 	@touch $@
 
 $(VENV)/.bench: pyproject.toml | $(VENV)/.installed

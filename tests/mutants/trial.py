@@ -22,6 +22,8 @@ _COPIED = (
     "examples",
     "benchmarks",
     "pyproject.toml",
+    "docs",
+    "mkdocs.yml",
     "README.md",
     "Makefile",
 )

@@ -1,0 +1,29 @@
+// assistant-ui on a graph: a runtime that streams runs, and loads its thread when the page is loaded.
+//
+//     langgraph-agui serve chat=my_app:graph --origin http://localhost:5173
+
+import { AssistantRuntimeProvider, ExportedMessageRepository, type ThreadHistoryAdapter } from "@assistant-ui/react";
+import { fromAgUiMessages, useAgUiRuntime } from "@assistant-ui/react-ag-ui";
+import { useMemo, type ReactNode } from "react";
+
+import { ConnectableHttpAgent } from "../connectable-http-agent/connectable-http-agent";
+
+/** What the chat's components are put into. `url`: the agent's, such as `http://127.0.0.1:8000/chat`. */
+export function GraphRuntime({ url, threadId, children }: { url: string; threadId: string; children: ReactNode }) {
+  const agent = useMemo(() => new ConnectableHttpAgent({ url, threadId }), [url, threadId]);
+  const history = useMemo(() => threadOf(url, threadId), [url, threadId]);
+  const runtime = useAgUiRuntime({ agent, adapters: { history }, onError: console.error });
+  return <AssistantRuntimeProvider runtime={runtime}>{children}</AssistantRuntimeProvider>;
+}
+
+/** The messages of the thread: what the server has. An active run is waited for. */
+function threadOf(url: string, threadId: string): ThreadHistoryAdapter {
+  return {
+    async load() {
+      const reader = new ConnectableHttpAgent({ url, threadId });
+      await reader.connectAgent();
+      return ExportedMessageRepository.fromArray(fromAgUiMessages(reader.messages));
+    },
+    async append() {}, // the server has kept it
+  };
+}

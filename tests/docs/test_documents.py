@@ -1,0 +1,210 @@
+"""The blocks of JSON, shell and TypeScript in the documents are right, and links lead somewhere.
+
+JSON is validated as what its title names. A command of a shell block is checked by its program: options are parsed,
+targets, extras and files exist, and `curl` requests are made to a server with the example agents. TypeScript is an
+excerpt of the file that its title names: the examples are compiled and run by their own tests.
+"""
+
+import inspect
+import json
+import re
+import shlex
+import tomllib
+from collections.abc import Iterator
+from contextlib import suppress
+from importlib.util import find_spec
+from itertools import groupby, pairwise
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+import typer
+from ag_ui.core import Event, RunAgentInput
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph_agui import connect, translator
+from langgraph_agui.connect import serve, testing
+from langgraph_agui.connect.cli.commands import app as command_line
+from langgraph_agui.connect.serve import agui_app
+from pydantic import TypeAdapter
+
+from examples.agent import day_planner
+from examples.guide import city_guide
+from tests.support.documents import DOCUMENTS, ROOT, Block, blocks
+from tests.support.language import found
+from tests.support.servers.serving import Served, served
+
+LANGUAGES = {"python", "json", "shell", "ts", "tsx", "html", "nginx", "text", "mermaid"}
+ERROR = {"error": str, "message": str}
+SHAPES: dict[str, TypeAdapter[Any]] = {
+    "RunAgentInput": TypeAdapter(RunAgentInput),
+    "event": TypeAdapter(Event),
+    "error": TypeAdapter(dict[str, str]),
+    "langgraph.json": TypeAdapter(dict[str, Any]),
+    "aegra.json": TypeAdapter(dict[str, Any]),
+}
+"""What a block of JSON is, by its title."""
+ENDS = ("RUN_FINISHED", "RUN_ERROR")
+
+
+def commands(block: Block) -> Iterator[list[str]]:
+    """The words of each command of a shell block; a command ends with its line, unless a quote is open, or at `&&`."""
+    lines = ""
+    for line in block.code.replace("\\\n", " ").splitlines():
+        lines += f"{line}\n"
+        with suppress(ValueError):
+            words = shlex.split(lines, comments=True)
+            lines = ""
+            for is_separator, command in groupby(words, "&&".__eq__):
+                if not is_separator:
+                    yield [*command]
+
+
+SHELL = [(block, words) for block in blocks("shell") for words in commands(block)]
+OFFLINE = [pytest.param(words, id=f"{block}-{words[0]}") for block, words in SHELL if words[0] != "curl"]
+
+
+def test_a_block_names_its_language() -> None:
+    assert [str(block) for block in blocks(*{block.language for block in blocks()}, "") if not block.language] == []
+    assert {block.language for path in DOCUMENTS for block in blocks(*LANGUAGES)} <= LANGUAGES
+
+
+@pytest.mark.parametrize("block", blocks("json"), ids=str)
+def test_json_is_what_its_title_names(block: Block) -> None:
+    SHAPES[block.title].validate_json(block.code)
+
+
+@pytest.mark.parametrize("block", [each for each in blocks("ts", "tsx", "html", "python") if each.title], ids=str)
+def test_a_titled_block_is_an_excerpt_of_its_file(block: Block) -> None:
+    def plain(code: str) -> str:
+        return "\n".join(line.strip() for line in code.strip().splitlines())
+
+    assert plain(block.code) in plain((ROOT / block.title).read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("block", blocks("ts", "html"), ids=str)
+def test_typescript_has_a_title(block: Block) -> None:
+    assert block.title
+
+
+@pytest.mark.parametrize("words", OFFLINE)
+def test_a_command_exists(words: list[str]) -> None:
+    program, *rest = words
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    match program:
+        case "langgraph-agui":
+            typer.main.get_command(command_line).make_context("langgraph-agui", rest, resilient_parsing=False)
+            if rest and not rest[0].startswith("-"):
+                group: Any = typer.main.get_command(command_line)
+                group.commands[rest[0]].make_context(rest[0], rest[1:])
+        case "make":
+            targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+            assert {each for each in rest if "=" not in each} <= set(targets)
+        case "pip":
+            for each in rest[1:]:
+                extras = re.findall(r"(?:^\.|^langgraph-agui)\[([\w,]+)\]", each)
+                assert {name for group in extras for name in group.split(",")} <= set(project["optional-dependencies"])
+        case "langgraph":
+            configs = [value for name, value in pairwise(rest) if name == "--config"]
+            assert all((ROOT / each).exists() for each in configs)
+        case "npm":
+            scripts = json.loads((ROOT / "examples/copilotkit/package.json").read_text(encoding="utf-8"))["scripts"]
+            assert rest[0] in ("ci", "install") or rest[1] in scripts
+        case "cd":
+            assert (ROOT / rest[0]).is_dir()
+        case "uvicorn" | "aegra" | "python":
+            pass
+        case _:
+            raise AssertionError(f"a command that no test knows: {words}")
+
+
+def requested(words: list[str]) -> tuple[str, str, dict[str, str], str | None]:
+    """The method, the URL, the headers and the body of a `curl` command."""
+    method, url, headers, body = "", "", {}, None
+    rest: Iterator[str] = iter(words[1:])
+    for word in rest:
+        match word:
+            case "-s" | "-N" | "-sN" | "-i":
+                pass
+            case "-X":
+                method = next(rest)
+            case "-H":
+                name, _, value = next(rest).partition(": ")
+                headers[name] = value
+            case "-d":
+                body = next(rest)
+            case "--json":
+                body = next(rest)
+                headers["content-type"] = "application/json"
+            case _:
+                assert word.startswith("http://"), word
+                url = word
+    return method or ("GET" if body is None else "POST"), url, headers, body
+
+
+async def answered(server: Served, words: list[str]) -> None:
+    """Makes the request of a `curl` command, and reads the answer: a stream up to the end of its first run."""
+    method, url, headers, body = requested(words)
+    target = urlsplit(url)
+    path = f"{target.path}?{target.query}" if target.query else target.path
+    async with server.client() as client, client.stream(method, path, headers=headers, content=body) as response:
+        assert response.status_code == httpx.codes.OK, (await response.aread()).decode()
+        if not response.headers["content-type"].startswith("text/event-stream"):
+            json.loads(await response.aread())
+            return
+        async for line in response.aiter_lines():
+            if line.startswith("data: ") and json.loads(line.removeprefix("data: "))["type"] in ENDS:
+                return
+
+
+@pytest.mark.parametrize("page", sorted({block.page for block, words in SHELL if words[0] == "curl"}))
+async def test_requests_are_answered(page: str) -> None:
+    def agent(build: Any) -> Any:
+        graph = build(0)
+        graph.checkpointer = InMemorySaver()
+        return graph
+
+    async with served(agui_app({"planner": agent(day_planner), "guide": agent(city_guide)})) as server:
+        for block, words in SHELL:
+            if block.page == page and words[0] == "curl":
+                await answered(server, words)
+
+
+LINKS = sorted(
+    {
+        (path.relative_to(ROOT).as_posix(), link)
+        for path in DOCUMENTS
+        for link in re.findall(r"\]\((?!https?:)([^)#]+)[^)]*\)", path.read_text(encoding="utf-8"))
+    }
+)
+
+
+@pytest.mark.parametrize(("page", "link"), LINKS)
+def test_a_link_leads_to_a_file(page: str, link: str) -> None:
+    assert ((ROOT / page).parent / link).exists()
+
+
+API = {"translator": translator, "connect": connect, "serve": serve, "testing": testing}
+
+
+@pytest.mark.parametrize("page", API)
+def test_a_name_that_a_module_hides_is_in_the_reference(page: str) -> None:
+    """A package's page lists what the package exports, but a function with the name of its own module."""
+    module = API[page]
+    hidden = [name for name in module.__all__ if find_spec(f"{module.__name__}.{name}")]
+    text = (ROOT / f"docs/api/{page}.md").read_text(encoding="utf-8")
+    directives = set(re.findall(r"^::: (\S+)$", text, re.MULTILINE))
+    objects = {name for name in hidden if not inspect.ismodule(getattr(module, name))}
+    assert directives == {module.__name__, *(f"{module.__name__}.{name}.{name}" for name in objects)}
+
+
+PAGES = [path for path in DOCUMENTS if path.is_relative_to(ROOT / "docs")]
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_a_page_is_in_plain_english_and_in_the_navigation(path: Path) -> None:
+    lines = re.sub(r"^```.*?^```$", "", path.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    assert list(found(lines)) == []
+    name = path.relative_to(ROOT / "docs").as_posix()
+    assert f": {name}\n" in (ROOT / "mkdocs.yml").read_text(encoding="utf-8")

@@ -1,0 +1,390 @@
+"""The Python code of the documents runs, and does what their text says. A block is found by a name that it defines."""
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncIterator, Iterable
+from contextlib import aclosing, asynccontextmanager
+from pathlib import Path
+from typing import Any, NotRequired, TypedDict
+from uuid import uuid4
+
+import httpx
+import pytest
+from ag_ui.core import EventType
+from langchain.agents import AgentState, create_agent
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph_agui.connect import Intake, start
+from langgraph_agui.connect.serve import Agent, agui_app
+from langgraph_agui.connect.testing import ScriptedChatModel, tool_call
+from langgraph_agui.translator import PLATFORM_STREAM_MODES, ClientView, encode
+from langgraph_sdk import get_client
+from langgraph_sdk.client import LangGraphClient
+
+from fixtures import FIXTURES
+from fixtures.gated import GATED
+from fixtures.graphs.history import summarising
+from fixtures.run import Conversation
+from tests.support.clients.agui_client import AguiClient
+from tests.support.clients.listening import until
+from tests.support.documents import block, blocks
+from tests.support.servers.gates import asked, gates
+from tests.support.servers.serving import events_of, kinds_of, served
+
+
+@pytest.fixture
+def conversation() -> Conversation:
+    return Conversation(FIXTURES["agent_one_tool"])
+
+
+# --- wrap a graph -----------------------------------------------------------------------------------------------------
+
+QUESTION = {"id": "user-1", "role": "user", "content": "hi"}
+WIRE = {"threadId": "t", "runId": "r", "state": {}, "tools": [], "context": [], "forwardedProps": {}}
+DECLARED = [("1.0.0", {"protocolVersion": "1.0"}), ("0.0.59", {})]
+
+
+@asynccontextmanager
+async def serving(graph: Any, may_use: Any = None, user_of: Any = bool) -> AsyncIterator[httpx.AsyncClient]:
+    """A client of what the documents serve of a graph."""
+    transport = httpx.ASGITransport(block("served").served(graph, user_of, may_use))
+    async with httpx.AsyncClient(transport=transport, base_url="http://app/agents/planner") as client:
+        yield client
+
+
+def ids(messages: Iterable[Any]) -> list[str]:
+    return [message["id"] if isinstance(message, dict) else message.id for message in messages]
+
+
+def viewed(events: Iterable[dict[str, Any]]) -> ClientView:
+    """What a client without anything has after these events."""
+    view = ClientView()
+    for event in events:
+        view.apply(event)
+    return view
+
+
+async def stored(graph: Any) -> list[str]:
+    """The ids of the thread's messages."""
+    return ids((await graph.aget_state({"configurable": {"thread_id": "t"}})).values["messages"])
+
+
+async def test_a_graph_is_started_and_connected_to(conversation: Conversation) -> None:
+    given = await conversation.given(conversation.fixture.turns[0])
+    events = [event async for event in block("events").events(conversation.graph, given, conversation.config)]
+    assert [events[0].type.value, events[-1].type.value] == ["RUN_STARTED", "RUN_FINISHED"]
+
+
+@pytest.mark.parametrize(("version", "declared"), DECLARED)
+async def test_the_mounted_app_serves_a_client(
+    conversation: Conversation, agui_client: AguiClient, version: str, declared: dict[str, str]
+) -> None:
+    async with serving(conversation.graph) as client:
+        answer = await client.post("", json=WIRE | declared | {"messages": [QUESTION]})
+    played = agui_client.play(frames=answer.content, version=version, messages=[QUESTION])
+    assert played.accepted
+    assert ids(played.messages) == await stored(conversation.graph)
+
+
+async def test_a_reloaded_page_gets_the_active_run(agui_client: AguiClient) -> None:
+    graph = GATED["gated_chat"](InMemorySaver())
+    async with gates() as gate, serving(graph) as client:
+        gate.hold("first 3")
+        run = await start(graph, asked(), gate.config("t"))
+        await gate.reached("first 3")
+        reloaded = asyncio.create_task(client.post("/connect", json=WIRE | {"messages": []}))
+        await until(lambda: run.readers == 1)
+        gate.open("first 3")
+        played = agui_client.play(frames=(await reloaded).content, version="0.0.59", mode="connect")
+    assert played.accepted
+    assert ids(played.messages) == await stored(graph)
+
+
+async def test_authorize_refuses_a_user(conversation: Conversation) -> None:
+    async with serving(conversation.graph, lambda user, action, agent, thread: False) as client:
+        answer = await client.post("", json=WIRE | {"messages": [QUESTION]})
+    assert (answer.status_code, answer.json()["error"]) == (403, "forbidden")
+
+
+async def test_users_have_threads_of_their_own(conversation: Conversation) -> None:
+    async def user_of_token(token: str | None) -> dict[str, str] | None:
+        return token and {"identity": token}  # type: ignore[return-value]
+
+    transport = httpx.ASGITransport(block("app_for_users").app_for_users(conversation.graph, user_of_token))
+    async with httpx.AsyncClient(transport=transport, base_url="http://app/planner") as client:
+        given = WIRE | {"messages": [QUESTION], "protocolVersion": "1.0"}
+        assert (await client.post("", json=given)).status_code == 401
+        by = {name: {"authorization": name} for name in ("ada", "bob", "admin")}
+        assert "RUN_FINISHED" in (await client.post("", json=given, headers=by["ada"])).text
+        read = {name: (await client.post("/connect", json=given, headers=by[name])).text for name in by}
+        assert {name for name in by if "RUN_FINISHED" in read[name]} == {"ada", "admin"}
+        assert read["bob"] == ""
+        assert (await client.post("", json=given | {"runId": "s"}, headers=by["bob"])).status_code == 404
+
+
+async def test_a_framework_of_ones_own_sends_frames(conversation: Conversation, agui_client: AguiClient) -> None:
+    body = json.dumps(WIRE | {"protocolVersion": "1.0", "messages": [QUESTION]}).encode()
+    frames = b"".join([frame async for frame in block("frames_of").frames_of(conversation.graph, body)])
+    played = agui_client.play(frames=frames, messages=[QUESTION])
+    assert played.accepted
+    assert ids(played.messages) == await stored(conversation.graph)
+
+
+# --- reconnect to a platform thread, watch cron runs ------------------------------------------------------------------
+
+
+@pytest.fixture
+async def platform(dev_server: str) -> AsyncIterator[LangGraphClient]:
+    async with get_client(url=dev_server) as client:
+        yield client
+
+
+async def test_the_threads_that_wait_are_listed() -> None:
+    graph = GATED["gated_asking"](InMemorySaver())
+    config: Any = {"configurable": {"thread_id": "t"}, "metadata": {"user": "ann"}}
+    await graph.ainvoke(asked(), config)
+    ((title, _, interrupts, messages),) = [
+        each async for each in block("waiting_questions").waiting_questions(graph, "ann")
+    ]
+    assert (title, [each.value for each in interrupts], len(messages)) == (None, [{"question": "really"}], 2)
+
+
+async def test_a_thread_of_a_platform_is_joined_in_the_middle_of_its_run(
+    dev_server: str, platform: LangGraphClient, agui_client: AguiClient
+) -> None:
+    thread_id = (await platform.threads.create())["thread_id"]
+    async with gates() as gate:
+        gate.hold("first 3")
+        modes: Any = PLATFORM_STREAM_MODES
+        how: Any = {"input": asked(), "config": gate.config(), "stream_mode": modes, "stream_resumable": True}
+        await platform.runs.create(thread_id, "gated_chat", **how)
+        await gate.reached("first 3")
+        events = []
+        async for event in block("thread_events").thread_events(dev_server, thread_id):
+            events.append(event)
+            gate.open("first 3")
+    played = agui_client.play(frames=b"".join(map(encode, events)), mode="connect")
+    state: Any = await platform.threads.get_state(thread_id)
+    assert played.accepted
+    assert ids(played.messages) == ids(state["values"]["messages"])
+
+
+async def test_the_tokens_of_a_crons_runs_are_watched(platform: LangGraphClient) -> None:
+    thread_id = (await platform.threads.create())["thread_id"]
+    events = block("runs_to_come").runs_to_come(platform, thread_id)
+    async with aclosing(events), asyncio.timeout(60):
+        waiting = asyncio.create_task(anext(events))
+        await block("schedule").schedule(platform, thread_id, "gated_chat", "* * * * * *")
+        try:
+            kinds = [(await waiting).type]
+            while EventType.RUN_FINISHED not in kinds:
+                kinds.append((await anext(events)).type)
+        finally:
+            for cron in await platform.crons.search(thread_id=thread_id):
+                await platform.crons.delete(cron["cron_id"])
+    assert kinds.count(EventType.TEXT_MESSAGE_START) == 2
+    assert kinds.count(EventType.TEXT_MESSAGE_CONTENT) > 10
+
+
+# --- by hand ----------------------------------------------------------------------------------------------------------
+
+
+async def test_a_stream_is_translated(conversation: Conversation) -> None:
+    given = await conversation.given(conversation.fixture.turns[0])
+    events = [event async for event in block("translated").translated(conversation.graph, given, conversation.config)]
+    assert [events[0].type.value, events[-1].type.value] == ["RUN_STARTED", "RUN_FINISHED"]
+
+
+@pytest.mark.parametrize(("graph", "outcome"), [("gated_chat", "success"), ("gated_asking", "interrupt")])
+async def test_a_platforms_stream_ends_as_its_run_did(platform: LangGraphClient, graph: str, outcome: str) -> None:
+    thread_id = (await platform.threads.create())["thread_id"]
+    events = [event async for event in block("platform_run").platform_run(platform, thread_id, asked(), graph)]
+    assert (events[-1].type.value, events[-1].outcome.type) == ("RUN_FINISHED", outcome)
+
+
+async def test_the_state_machine_is_used_by_hand(conversation: Conversation, agui_client: AguiClient) -> None:
+    parts = [part async for part in conversation.stream(conversation.fixture.turns[0])]
+    frames = block("frames").frames(parts, error=RuntimeError("lost"))
+    assert agui_client.play(frames=b"".join(frames)).accepted
+
+
+async def test_a_graph_of_ones_own_is_tested() -> None:
+    def add(a: int, b: int) -> int:
+        """Adds."""
+        return a + b
+
+    def build_agent(model: Any) -> Any:
+        return create_agent(model, [add], checkpointer=InMemorySaver())
+
+    await block("test_the_agent_adds").test_the_agent_adds(build_agent)
+
+
+# --- sources ----------------------------------------------------------------------------------------------------------
+
+
+async def test_a_platform_is_served(platform: LangGraphClient) -> None:
+    app = block("platform_app").platform_app(platform, "gated_chat")
+    given = WIRE | {"threadId": str(uuid4()), "messages": [QUESTION], "protocolVersion": "1.0"}
+    async with served(app) as server, server.client() as client:
+        assert kinds_of((await client.post("/agent", json=given)).text)[-1] == "RUN_FINISHED"
+
+
+async def test_a_saver_is_opened_in_the_lifespan(tmp_path: Path) -> None:
+    builder = StateGraph(MessagesState).add_sequence([("answer", lambda state: {"messages": [("ai", "Hello.")]})])
+    builder.add_edge(START, "answer")
+    for run in ("first", "second"):  # the second app finds the first one's thread in the file
+        app = block("app_with_saver").app_with_saver(builder, str(tmp_path / "threads.db"))
+        async with served(app) as server, server.client() as client:
+            given = WIRE | {"runId": run, "messages": [QUESTION | {"id": run}], "protocolVersion": "1.0"}
+            events = events_of((await client.post("/agents/planner", json=given)).text)
+            kept = events_of((await client.post("/agents/planner/connect", json=given | {"messages": []})).text)
+        assert events[-1]["outcome"] == {"type": "success"}
+        roles = [message["role"] for message in viewed(kept).messages]
+    assert roles == ["user", "assistant"] * 2
+
+
+# --- recipes ----------------------------------------------------------------------------------------------------------
+
+
+@asynccontextmanager
+async def asked_of(agents: Any, **more: Any) -> AsyncIterator[Any]:
+    """A function that posts an input to an agent, and returns the events."""
+    app = agents if callable(agents) else agui_app(agents, **more)
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://app") as client:
+
+        async def ask(agent: str, run_id: str, **given: Any) -> list[dict[str, Any]]:
+            whole = WIRE | {"runId": run_id, "messages": [], "protocolVersion": "1.0"} | given
+            answer = await client.post(f"/{agent}", json=whole)
+            return events_of(answer.text) if answer.status_code == httpx.codes.OK else [answer.json()]
+
+        yield ask
+
+
+def one_node(node: Any, schema: Any = MessagesState) -> Any:
+    return StateGraph(schema).add_sequence([("node", node)]).add_edge(START, "node").compile(InMemorySaver())
+
+
+def answer_of(events: list[dict[str, Any]]) -> str:
+    """The text of the last message that streamed."""
+    streamed = [event for event in events if event["type"] == "TEXT_MESSAGE_CONTENT"]
+    return "".join(event["delta"] for event in streamed if event["messageId"] == streamed[-1]["messageId"])
+
+
+@pytest.mark.parametrize(
+    ("agent", "wrong", "answer", "text"),
+    [
+        ("booking", "perhaps", True, "Done."),
+        ("booking", {"decisions": []}, "reject", "Done."),
+        ("asking", {"book": "perhaps"}, {"book": True}, "It is booked."),
+        ("asking", True, {"book": "no"}, "It is not booked."),
+    ],
+)
+async def test_an_approval_is_answered(agent: str, wrong: Any, answer: Any, text: str) -> None:
+    model = ScriptedChatModel(turns=[["Shall I?", tool_call("book", {"place": "Tower"})], "Done."])
+    booking = block("booking_agent").booking_agent(model, InMemorySaver())
+    async with asked_of({"booking": booking, "asking": one_node(block("ask_first").ask_first)}) as ask:
+        (question,) = (await ask(agent, "1", messages=[QUESTION]))[-1]["outcome"]["interrupts"]
+        assert question["responseSchema"]["type"] == "object"
+        entry = {"interruptId": question["id"], "status": "resolved"}
+        assert (await ask(agent, "2", resume=[entry | {"payload": wrong}]))[0]["error"] == "invalid_input"
+        events = await ask(agent, "3", resume=[entry | {"payload": answer}])
+    assert (answer_of(events), events[-1]["outcome"]) == (text, {"type": "success"})
+
+
+async def test_a_cancelled_question_is_not_answered_with_yes() -> None:
+    async with asked_of({"asking": one_node(block("ask_first").ask_first)}) as ask:
+        (question,) = (await ask("asking", "1", messages=[QUESTION]))[-1]["outcome"]["interrupts"]
+        assert question["message"] == "Shall I book the tower?"
+        events = await ask("asking", "2", resume=[{"interruptId": question["id"], "status": "cancelled"}])
+    assert answer_of(events) == "It is not booked."
+
+
+class Planned(MessagesState):
+    stops: list[str]
+    report: str
+    secret: str
+
+
+async def test_named_channels_are_shared() -> None:
+    graph = one_node(lambda state: {"stops": [*state.get("stops", []), "tower"], "secret": "s"}, Planned)
+    async with asked_of(block("shared").shared(graph)) as ask:
+        events = await ask("planner", "1", messages=[QUESTION], state={"stops": ["museum"], "secret": "mine"})
+    assert viewed(events).state == {"stops": ["museum", "tower"]}
+
+
+async def test_arguments_are_state_while_they_stream() -> None:
+    call = tool_call("write_report", {"text": "All is well in the city."}, fragments=8)
+    graph = create_agent(
+        ScriptedChatModel(turns=[call, "Done."]), [write_report], state_schema=Reported, checkpointer=InMemorySaver()
+    )
+    async with asked_of({"planner": block("predicting").predicting(graph)}) as ask:
+        events = await ask("planner", "1", messages=[QUESTION])
+    assert "PredictState" in [event.get("name") for event in events]
+    assert [event for event in events if event["type"].startswith("STATE_") and "All is" in json.dumps(event)]
+
+
+class Reported(AgentState[Any]):
+    report: NotRequired[str]
+
+
+def write_report(text: str) -> str:
+    """Writes a report."""
+    return text
+
+
+class Reading(TypedDict):
+    names: list[str]
+    progress: float
+
+
+async def test_progress_is_emitted_while_a_node_runs() -> None:
+    graph = one_node(block("read_files").read_files, Reading)
+    async with asked_of({"reader": Agent(graph, intake=Intake(state={"names"}))}) as ask:
+        events = await ask("reader", "1", messages=[QUESTION], state={"names": ["a", "b"]})
+    kinds = [event["type"] for event in events]
+    progress = [(viewed(events[:end]).state or {}).get("progress") for end in range(len(events) + 1)]
+    assert list(dict.fromkeys(filter(None, progress))) == [0.5, 1.0]
+    assert (kinds.count("CUSTOM"), kinds.count("ACTIVITY_SNAPSHOT")) == (2, 2)
+
+
+async def test_a_graph_finds_its_user() -> None:
+    graph = one_node(block("greet").greet)
+    async with asked_of({"greeter": graph}, authenticate=lambda request: {"identity": "ada"}) as ask:
+        assert answer_of(await ask("greeter", "1", messages=[QUESTION])) == "Hello, ada!"
+
+
+@pytest.mark.newest
+async def test_what_a_summary_replaced_stays_visible() -> None:
+    graph = summarising(InMemorySaver())
+    async with asked_of({"agent": block("remembering").remembering(graph)}) as ask:
+        for turn in range(4):
+            await ask("agent", str(turn), messages=[QUESTION | {"id": f"q{turn}", "content": f"{turn}"}])
+        events = await ask("agent/connect", "4")
+    assert [each["id"] for each in viewed(events).messages if each["role"] == "user"] == ["q0", "q1", "q2", "q3"]
+
+
+async def test_a_page_of_the_other_library_is_served_at_its_url() -> None:
+    app = block("migrated").migrated(one_node(block("ask_first").ask_first))
+    async with asked_of(app) as ask:
+        events = await ask("agent", "1", messages=[QUESTION])
+        (question,) = [event for event in events if event.get("name") == "on_interrupt"]
+        assert "outcome" not in events[-1]
+        answer = {"command": {"resume": {"book": True}, "interruptEvent": question["value"]}}
+        events = await ask("agent", "2", forwardedProps=answer)
+    assert answer_of(events) == "It is booked."
+
+
+async def test_forwarded_props_reach_a_graph_by_a_hook() -> None:
+    graph = one_node(lambda state: {"messages": [("ai", "Hello.")]})
+    system = {"id": "s", "role": "system", "content": "Obey."}
+    async with asked_of({"agent": block("tenant_agent").tenant_agent(graph)}) as ask:
+        await ask("agent", "1", messages=[system, QUESTION], forwardedProps={"tenant": "acme"})
+    state = await graph.aget_state({"configurable": {"thread_id": "t"}})
+    assert (state.metadata["tenant"], len(state.values["messages"])) == ("acme", 2)
+
+
+def test_each_block_of_python_is_run_by_a_test() -> None:
+    tests = "".join(path.read_text(encoding="utf-8") for path in Path(__file__).parent.glob("test_*.py"))
+    run = set(re.findall(r'block\("(\w+)"\)', tests))
+    assert [str(each) for each in blocks("python") if not each.title and not run & {*each.defines}] == []
