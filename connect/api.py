@@ -17,18 +17,7 @@ from ag_ui.core import Event, RunAgentInput
 from ..translator import ClientView, Options
 from .backend import Backend, Source, backend_of, checked_ids, connect_batches, watch_batches
 from .encoded import Batches, to_batch
-from .errors import (
-    ConnectionLost,
-    InvalidIdError,
-    InvalidInputError,
-    PlatformError,
-    RunConflictError,
-    ThreadNotFoundError,
-    UnreadableError,
-    failed,
-    log_context,
-    log_failure,
-)
+from .errors import AguiError, failed, log_context, log_failure
 from .inputs import Intake
 from .inputs.thread_state import ThreadState
 from .inputs.unknown import read_input
@@ -43,15 +32,6 @@ HEARTBEAT: Final = 15.0
 """Seconds without an event after which an SSE comment is sent, so that no proxy closes the connection."""
 
 _KINDS: Final = {"options": Options, "view": ClientView, "retry": RetryPolicy, "intake": Intake}
-_REFUSALS: Final = (
-    RunConflictError,
-    ThreadNotFoundError,
-    InvalidIdError,
-    InvalidInputError,
-    UnreadableError,
-    PlatformError,
-    ConnectionLost,
-)
 
 
 def run(
@@ -295,7 +275,7 @@ async def _submitted(
         async with aclosing(await backend.submit(given, options=options, intake=intake)) as batches:
             async for batch in batches:
                 yield batch
-    except _REFUSALS as error:
+    except AguiError as error:
         log_failure(error, label())
         yield to_batch([failed(error, options or Options())])
 

@@ -21,10 +21,8 @@ from ..translator import ClientView, Options
 from .access import Metadata
 from .encoded import Batch, Batches, to_batch
 from .errors import (
-    ConnectionLost,
+    AguiError,
     InvalidIdError,
-    PlatformError,
-    UnreadableError,
     checked_run_id,
     checked_thread_id,
     failed,
@@ -220,7 +218,7 @@ async def connect_batches(
         opened = await open_thread(
             backend, thread_id, run_id=run_id, options=options, view=view, past_errors=past_errors
         )
-    except (InvalidIdError, UnreadableError) as error:
+    except AguiError as error:
         yield _error(error, options, log_context(backend.name, thread_id, run_id))
         return
     async with aclosing(opened) as batches:
@@ -269,7 +267,7 @@ async def _guarded(
         async with aclosing(batches):
             async for batch in batches:
                 yield batch
-    except (PlatformError, ConnectionLost, InvalidIdError) as error:
+    except AguiError as error:
         last = reader.view.terminal
         event = _error(error, options, label)
         if last is None or (watches and last["type"] != "RUN_ERROR"):

@@ -50,11 +50,23 @@ _UNFIT_IN_URL = re.compile(r"[/\\?#%]|\A\.+\Z")
 """What would change the path that an id is put into."""
 
 
-class ConnectionLost(Exception):  # noqa: N818 - nothing has failed yet: it is tried again
+class AguiError(Exception):
+    """The base of the errors that are raised here. `code`: as in the table above."""
+
+    code = INTERNAL
+
+
+class RequestError(AguiError):
+    """What the caller wants can't be done; the message says why, and quotes no content."""
+
+
+class ConnectionLost(AguiError):  # noqa: N818 - nothing has failed yet: it is tried again
     """A connection to a platform could not be made, was lost, or brought what cannot be read.
 
     `reason`: which of these. `is_timeout`: it was connected, but nothing came within the read timeout.
     """
+
+    code = Lost.code
 
     def __init__(self, reason: str, *, is_timeout: bool = False) -> None:
         super().__init__(reason)
@@ -62,24 +74,21 @@ class ConnectionLost(Exception):  # noqa: N818 - nothing has failed yet: it is t
         self.is_timeout = is_timeout
 
 
-class PlatformError(Exception):
+class PlatformError(AguiError):
     """A platform refused a request, and would again.
 
-    `status`: the HTTP status. `message`: the platform's own text. `code`: that of the status.
+    `status`: the HTTP status. `message`: the platform's own text. `code`: that of the status: `unauthorized`,
+    `forbidden`, `not_found`, `conflict`, `invalid`, or `platform_error` for all else.
     """
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
         self.status = status
         self.message = message
-
-    @property
-    def code(self) -> str:
-        """`unauthorized`, `forbidden`, `not_found`, `conflict`, `invalid`, or `platform_error` for all else."""
-        return _CODES.get(self.status, "platform_error")
+        self.code = _CODES.get(status, "platform_error")
 
 
-class RunConflictError(RuntimeError):
+class RunConflictError(RequestError, RuntimeError):
     """A run could not start, because the thread has an active one; the message names both."""
 
     code = CONFLICT
@@ -91,13 +100,13 @@ class QueueFullError(RunConflictError):
     code = "queue_full"
 
 
-class InvalidInputError(ValueError):
+class InvalidInputError(RequestError, ValueError):
     """A client's input that can't be run; the message names what was expected and what came, and quotes no content."""
 
     code = "invalid_input"
 
 
-class UnreadableError(RuntimeError):
+class UnreadableError(AguiError, RuntimeError):
     """A checkpointer raised: `cause`. Logged where it is raised."""
 
     code = "unreadable_thread"
@@ -107,7 +116,7 @@ class UnreadableError(RuntimeError):
         self.cause = cause
 
 
-class ThreadNotFoundError(LookupError):
+class ThreadNotFoundError(RequestError, LookupError):
     """There is no such thread, or it belongs to another agent or user: for this one it does not exist."""
 
     code = "not_found"
@@ -116,22 +125,20 @@ class ThreadNotFoundError(LookupError):
         super().__init__("There is no such thread for this agent.")
 
 
-class NotSupportedError(RuntimeError):
+class NotSupportedError(RequestError, RuntimeError):
     """What was requested needs something that the graph or the server does not have; the message says what."""
 
     code = "not_supported"
 
 
-class RunNotFoundError(LookupError):
+class RunNotFoundError(RequestError, LookupError):
     """There is no such run to stop; the message names the thread, and the run if one was named."""
 
     code = "not_found"
 
 
-class InvalidIdError(ValueError):
+class InvalidIdError(RequestError, ValueError):
     """An invalid id; the message says why, without the id."""
-
-    code: str
 
 
 class InvalidThreadIdError(InvalidIdError):
@@ -149,23 +156,14 @@ class InvalidRunIdError(InvalidIdError):
 def failed(error: BaseException, options: Options) -> Event:
     """The `RUN_ERROR` for an error, always with its code; the rest is up to `options.error_detail`. An error about the
     caller's own input has its message from `code` on: it quotes no content."""
-    is_ours = isinstance(error, InvalidIdError | InvalidInputError | RunConflictError | ThreadNotFoundError)
     cause = error.cause if isinstance(error, UnreadableError) else error
-    detail = "message" if is_ours and options.error_detail == "code" else options.error_detail
+    detail = "message" if isinstance(error, RequestError) and options.error_detail == "code" else options.error_detail
     return error_event(cause, detail, code=code_of(error))
 
 
 def code_of(error: BaseException) -> str:
     """The code of an error, as in the table above."""
-    match error:
-        case PlatformError() | InvalidIdError() | InvalidInputError() | RunConflictError():
-            return error.code
-        case UnreadableError() | ThreadNotFoundError() | NotSupportedError():
-            return error.code
-        case ConnectionLost():
-            return Lost.code
-        case _:
-            return INTERNAL
+    return error.code if isinstance(error, AguiError) else INTERNAL
 
 
 def log_failure(error: BaseException, label: str) -> None:
@@ -180,7 +178,7 @@ def log_failure(error: BaseException, label: str) -> None:
             _log.warning("The platform answered with HTTP %d: %r (%s).", error.status, error.message, label)
         case ConnectionLost():
             _log.warning("The platform could not be reached: %s (%s).", error.reason, label)
-        case InvalidIdError() | InvalidInputError() | RunConflictError() | ThreadNotFoundError() | NotSupportedError():
+        case RequestError():
             _log.info("Refused: %s (%s).", error, label)
         case _:
             _log.error("Unexpected exception (%s).", label, exc_info=error)

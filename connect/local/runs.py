@@ -24,13 +24,7 @@ from langgraph.types import StreamMode
 from ...translator import PROTOCOL_VERSION, STREAM_MODES, ClientView, Options, Translator
 from ..access import USER, Access, identity_of
 from ..default_options import options_for
-from ..errors import (
-    InvalidIdError,
-    InvalidInputError,
-    RunConflictError,
-    ThreadNotFoundError,
-    log_context,
-)
+from ..errors import RequestError, log_context
 from ..inputs.intake import OnCancel, OnDisconnect
 from ..inputs.planning import NoEdits
 from ..run_outcome import RunOutcome, Subgraph
@@ -266,7 +260,7 @@ class Runs:
         for feed in [feed for feed, of in self._feeds.items() if of == thread]:
             feed.wake()
         error = None if task.cancelled() else task.exception()
-        if isinstance(error, InvalidIdError | InvalidInputError | RunConflictError | ThreadNotFoundError):
+        if isinstance(error, RequestError):
             _log.warning("A queued input was refused (%s): %s", label, error)
         elif error is not None:
             _log.error("A queued input could not be run (%s).", label, exc_info=error)

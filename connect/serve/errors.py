@@ -19,17 +19,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ..errors import (
+    CONFLICT,
     INTERNAL,
+    SHUTDOWN,
     ConnectionLost,
-    InvalidIdError,
-    InvalidInputError,
-    NotSupportedError,
     PlatformError,
     QueueFullError,
-    RunConflictError,
-    ThreadNotFoundError,
+    RequestError,
     UnreadableError,
-    code_of,
     log_context,
     log_failure,
 )
@@ -40,6 +37,12 @@ RETRY_AFTER = 2
 CLOSE = {"Connection": "close"}
 """The header of an answer to a request whose body was not read: nothing more is taken on its connection."""
 
+_STATUSES = {
+    CONFLICT: HTTPStatus.CONFLICT,
+    "not_found": HTTPStatus.NOT_FOUND,
+    "not_supported": HTTPStatus.NOT_IMPLEMENTED,
+}
+"""By the code of what can't be done; all else is 422."""
 _PASSED_ON = (401, 403, 404, 409, 422)
 """What a platform's refusal is answered with as it is; 400 is 422, and all else is 502."""
 _UNREACHABLE = "The platform could not be reached."
@@ -71,8 +74,7 @@ def too_much(code: str, message: str) -> Refusal:
 
 def shutting_down() -> Refusal:
     """The refusal of what comes when the server is about to end."""
-    message = "The server is shutting down. Retry later."
-    return Refusal(HTTPStatus.SERVICE_UNAVAILABLE, "shutdown", message, {"Retry-After": str(RETRY_AFTER)})
+    return _unavailable(SHUTDOWN, "The server is shutting down. Retry later.")
 
 
 def refused(error: Exception, request: Request) -> Response:
@@ -120,26 +122,22 @@ def refusal_of(error: Exception) -> Refusal | None:
             return error
         case HTTPException():
             return Refusal(error.status_code, _code(error.status_code), str(error.detail), error.headers)
-        case InvalidIdError() | InvalidInputError():
-            return Refusal(HTTPStatus.UNPROCESSABLE_ENTITY, code_of(error), str(error))
-        case UnreadableError():
-            headers = {"Retry-After": str(RETRY_AFTER)}
-            return Refusal(HTTPStatus.SERVICE_UNAVAILABLE, code_of(error), _UNREADABLE, headers)
         case QueueFullError():
-            return too_much(code_of(error), str(error))
-        case ThreadNotFoundError():
-            return Refusal(HTTPStatus.NOT_FOUND, code_of(error), str(error))
-        case RunConflictError():
-            return Refusal(HTTPStatus.CONFLICT, code_of(error), str(error))
-        case NotSupportedError():
-            return Refusal(HTTPStatus.NOT_IMPLEMENTED, code_of(error), str(error))
+            return too_much(error.code, str(error))
+        case RequestError():
+            return Refusal(_STATUSES.get(error.code, HTTPStatus.UNPROCESSABLE_ENTITY), error.code, str(error))
+        case UnreadableError():
+            return _unavailable(error.code, _UNREADABLE)
+        case ConnectionLost():
+            return _unavailable(error.code, _UNREACHABLE)
         case PlatformError():
             return _passed_on(error)
-        case ConnectionLost():
-            headers = {"Retry-After": str(RETRY_AFTER)}
-            return Refusal(HTTPStatus.SERVICE_UNAVAILABLE, code_of(error), _UNREACHABLE, headers)
         case _:
             return None
+
+
+def _unavailable(code: str, message: str) -> Refusal:
+    return Refusal(HTTPStatus.SERVICE_UNAVAILABLE, code, message, {"Retry-After": str(RETRY_AFTER)})
 
 
 def _passed_on(error: PlatformError) -> Refusal:
