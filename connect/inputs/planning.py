@@ -12,13 +12,13 @@ What it costs is bounded, whatever a client sends and how often:
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from typing import Final
 
 from ag_ui.core import Message, RunAgentInput
 
 from ..errors import InvalidInputError
+from ..recent import Recent
 from .forking import MOST, ForkPoint, Search
 from .off_loop import off_loop
 from .plan import Again, Fork, Plan, plan
@@ -38,7 +38,7 @@ class NoEdits:
     checkpoint of the thread."""
 
     def __init__(self) -> None:
-        self._found: OrderedDict[str, dict[str, int]] = OrderedDict()
+        self._found: Recent[str, dict[str, int]] = Recent(_REMEMBERED)
 
     def of(self, given: RunAgentInput, checkpoint_id: str | None) -> set[str]:
         """The ids of those of an input."""
@@ -48,10 +48,7 @@ class NoEdits:
     def add(self, message: Message, checkpoint_id: str | None) -> None:
         """A message was found to be none."""
         if checkpoint_id is not None:
-            self._found.setdefault(checkpoint_id, {})[message.id] = _content(message)
-            self._found.move_to_end(checkpoint_id)
-            if len(self._found) > _REMEMBERED:
-                self._found.popitem(last=False)
+            self._found[checkpoint_id] = {**self._found.get(checkpoint_id, {}), message.id: _content(message)}
 
 
 async def planned(

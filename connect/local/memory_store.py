@@ -23,6 +23,7 @@ from typing import Any
 from langgraph.pregel import Pregel
 
 from ..errors import RunConflictError
+from ..recent import Recent
 from .active_run import ActiveRun, LastRun, ThreadKey
 from .checkpointers import has_checkpointer
 from .feed import Feed
@@ -40,12 +41,11 @@ class MemoryRunStore:
     def __init__(self, *, linger: float = 60.0, lingering: int = 100, remembered: int = 1_000) -> None:
         self._linger = linger
         self._most_lingering = lingering
-        self._most_remembered = remembered
         self._number = 0
         self._namespaces = _Namespaces()
         self._active: dict[ThreadKey, ActiveRun] = {}
         self._lingering: OrderedDict[ThreadKey, tuple[LastRun, asyncio.TimerHandle]] = OrderedDict()
-        self._remembered: OrderedDict[ThreadKey, LastRun] = OrderedDict()
+        self._remembered: Recent[ThreadKey, LastRun] = Recent(remembered)
         self._feeds: weakref.WeakKeyDictionary[Feed, ThreadKey] = weakref.WeakKeyDictionary()
         self._turns = Turns()
 
@@ -76,9 +76,6 @@ class MemoryRunStore:
             return
         if last.run is None:
             self._remembered[thread] = last
-            self._remembered.move_to_end(thread)
-            if len(self._remembered) > self._most_remembered:
-                self._remembered.popitem(last=False)
             return
         timer = asyncio.get_running_loop().call_later(self._linger, self._forget, thread)
         self._lingering[thread] = (last, timer)

@@ -9,12 +9,12 @@ known is kept, also when the thread is deleted; the whole history is never read.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from typing import Any
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from ..access import MARK, Access, Metadata, owner_of
+from ..recent import Recent
 from .active_run import ThreadKey
 
 _MOST = 10_000
@@ -27,8 +27,8 @@ class Owners:
     """The metadata of threads as far as this process knows them; by checkpointer and thread id."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[ThreadKey, Metadata] = OrderedDict()
-        self._read: OrderedDict[ThreadKey, str] = OrderedDict()
+        self._known: Recent[ThreadKey, Metadata] = Recent(_MOST)
+        self._read: Recent[ThreadKey, str] = Recent(_MOST)
         """Threads whose checkpoints were read, and the newest one then: there are no other metadata in them."""
 
     def known(self, key: ThreadKey) -> Metadata | None:
@@ -37,8 +37,7 @@ class Owners:
 
     def note(self, key: ThreadKey, metadata: Metadata) -> dict[str, Any]:
         """Gives a thread those of these metadata that it does not have; its metadata of these keys."""
-        known = {**metadata, **self._known.get(key, {})}
-        _put(self._known, key, known)
+        self._known[key] = known = {**metadata, **self._known.get(key, {})}
         return {name: known[name] for name in metadata}
 
     async def find(self, key: ThreadKey, saver: BaseCheckpointSaver[Any], access: Access) -> Metadata | None:
@@ -57,7 +56,7 @@ class Owners:
             found = await _metadata(saver, thread, {"step": -1}, 1)
             if not access.keys <= found.keys():
                 found = {**_scalars(newest.metadata), **await _metadata(saver, thread, _BEGIN, _INPUTS), **found}
-                _put(self._read, key, newest.checkpoint["id"])
+                self._read[key] = newest.checkpoint["id"]
             self.note(key, found)
         return self._known.get(key, {})
 
@@ -73,10 +72,3 @@ async def _metadata(saver: BaseCheckpointSaver[Any], thread: Any, which: Any, li
 def _scalars(metadata: Metadata) -> dict[str, Any]:
     """The metadata that a run can leave in a checkpoint."""
     return {name: value for name, value in metadata.items() if isinstance(value, str | int | float)}
-
-
-def _put(entries: OrderedDict[ThreadKey, Any], key: ThreadKey, value: Any) -> None:
-    entries[key] = value
-    entries.move_to_end(key)
-    if len(entries) > _MOST:
-        entries.popitem(last=False)

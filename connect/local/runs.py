@@ -11,7 +11,6 @@ import asyncio
 import inspect
 import logging
 import weakref
-from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Hashable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -27,6 +26,7 @@ from ..default_options import options_for
 from ..errors import RequestError, log_context
 from ..inputs.intake import OnCancel, OnDisconnect
 from ..inputs.planning import NoEdits
+from ..recent import Recent
 from ..run_outcome import RunOutcome, Subgraph
 from .active_run import ThreadKey
 from .checkpointers import check_saver, has_checkpointer
@@ -92,7 +92,7 @@ class Runs:
         """Inputs that are to run when another run has ended."""
         self.pollers = Pollers()
         """What reads the threads that are watched."""
-        self._unfinished: OrderedDict[tuple[ThreadKey, str], None] = OrderedDict()
+        self._unfinished: Recent[tuple[ThreadKey, str], None] = Recent(_MOST_UNFINISHED)
         """The runs without an end for which a warning was logged."""
         self.owners = Owners()
         """The metadata of threads, by which it is decided who may use them."""
@@ -196,8 +196,6 @@ class Runs:
         if outcome is None or outcome.ending is not UNFINISHED or (thread, outcome.run_id) in self._unfinished:
             return
         self._unfinished[thread, outcome.run_id] = None
-        if len(self._unfinished) > _MOST_UNFINISHED:
-            self._unfinished.popitem(last=False)
         _log.warning(
             "The thread's last run has no end: it ended with its process, or it runs in another one, which is known "
             "only where the processes share a run store (%s).",

@@ -47,6 +47,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 import orjson
 
+from ..recent import Recent
 from .http import Received
 
 _START: Final = "0-0"
@@ -109,7 +110,7 @@ class ReplayFilter:
         """`guessing`: how many of those that wait are repeated, if the repetition may be over."""
         self._was_guessed = False
         """`live`: whether the jump before it was a guess."""
-        self._others: dict[int, None] = {}
+        self._others: Recent[int, None] = Recent(_MOST)
         """The last events whose ids have another form."""
 
     def resume_id(self) -> str:
@@ -192,8 +193,6 @@ class ReplayFilter:
         if entry in self._others:
             return []
         self._others[entry] = None
-        if len(self._others) > _MOST:
-            del self._others[next(iter(self._others))]
         self._newest, self._position, self._known = received.id, None, []
         return [received]
 

@@ -8,7 +8,6 @@ of its client. They expire, because an assistant can be given another graph. Cre
 from __future__ import annotations
 
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from hashlib import sha256
@@ -23,6 +22,7 @@ from ..default_options import options_for_schemas
 from ..errors import PlatformError
 from ..inputs.channels import InputChannels, input_channels_of_schemas
 from ..inputs.planning import NoEdits
+from ..recent import Recent
 from .calls import RetryPolicy, retried
 from .thread import NOT_FOUND, UNFIT, PlatformThread
 
@@ -181,7 +181,7 @@ class SchemaCache:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._entries: OrderedDict[tuple[str, bytes], tuple[float, Schemas]] = OrderedDict()
+        self._entries: Recent[tuple[str, bytes], tuple[float, Schemas]] = Recent(_MOST)
 
     def get(self, client: LangGraphClient, assistant: str) -> Schemas | None:
         """The schemas of an assistant (or of a graph, by its name) as this client was given them; None if they are not
@@ -195,11 +195,7 @@ class SchemaCache:
 
     def put(self, client: LangGraphClient, assistant: str, schemas: Schemas) -> None:
         """Keeps what this client was given."""
-        key = assistant, _credentials(client)
-        self._entries.pop(key, None)
-        self._entries[key] = self._clock() + EXPIRES_AFTER, schemas
-        if len(self._entries) > _MOST:
-            self._entries.popitem(last=False)
+        self._entries[assistant, _credentials(client)] = self._clock() + EXPIRES_AFTER, schemas
 
 
 def _credentials(client: LangGraphClient) -> bytes:

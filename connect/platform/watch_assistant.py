@@ -9,13 +9,13 @@ One that is gone before it was seen (a stateless cron's is deleted when its run 
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import aclosing
 from datetime import UTC, datetime
 from typing import Any
 
 from ..encoded import Batches
+from ..recent import Recent
 from .connect import ThreadFollower, is_due
 from .source import PlatformSource, which_assistant
 
@@ -38,12 +38,13 @@ async def watch_assistant(
     """
     threads = await platform.search_threads(which_assistant(assistant_id), _THREADS)
     begun = max((_changed(thread) for thread in threads), default=datetime.min.replace(tzinfo=UTC))
-    seen = OrderedDict((str(thread["thread_id"]), _Seen(_changed(thread))) for thread in reversed(threads))
+    seen: Recent[str, _Seen] = Recent(_REMEMBERED)
+    for thread in reversed(threads):
+        seen[str(thread["thread_id"])] = _Seen(_changed(thread))
     while True:
         for thread in reversed(threads):
             thread_id, changed = str(thread["thread_id"]), _changed(thread)
-            before = seen.pop(thread_id, None) or _Seen(begun)
-            seen[thread_id] = before
+            seen[thread_id] = before = seen.get(thread_id) or _Seen(begun)
             if thread.get("status") == "busy" or changed > before.changed:
                 before.follower = before.follower or follower_of(thread_id, before.changed)
                 async with aclosing(before.follower.batches(joins=is_due)) as batches:
@@ -52,8 +53,6 @@ async def watch_assistant(
                 if before.follower.is_lost:
                     return
             before.changed = changed
-        while len(seen) > _REMEMBERED:
-            seen.popitem(last=False)
         await asyncio.sleep(poll)
         threads = await platform.search_threads(which_assistant(assistant_id), _THREADS)
 

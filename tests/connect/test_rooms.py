@@ -13,7 +13,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent.parent / "connect"
 LAYERS = (
-    ("thread_info",),
+    ("thread_info", "recent"),
     ("access", "errors", "encoded", "readers", "run_outcome", "default_options", "timed_iterator"),
     ("inputs", "tracing"),
     ("idle", "streams", "replaced_messages"),
