@@ -4,8 +4,9 @@ No I/O."""
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from ag_ui.core import RunAgentInput
 
@@ -99,17 +100,31 @@ def _with_custom_error(events: list[Event], thread_id: str, run_id: str) -> list
 
 
 def waiting_events(
-    given: RunAgentInput, wait: Wait, state: ThreadState, options: Options, reader: Reader
+    given: RunAgentInput, wait: Wait, state: ThreadState, options: Options, reader: Reader, *, follows: bool = False
 ) -> list[Event]:
-    """A run that names the pending interrupts, and changes nothing that the client has."""
+    """A run that names the pending interrupts, and changes nothing that the client has. `follows`: it comes after the
+    run of an answer that was not the last, so that the messages which wait are at the end again."""
+    known = reader.view.messages
     run = Translator(given.thread_id, given.run_id, options, reader.view, parent_run_id=given.parent_run_id)
     ids = [id_of(interrupt) for interrupt in state.interrupts]
     what = {"interruptIds": ids, "messageIds": list(wait.message_ids)}
     events = run.start()
+    if follows:
+        events += _at_the_end(known, wait.message_ids)
     events += run.feed(("custom", {"name": INTERRUPT_PENDING, "value": what}))
     if state.is_stopped and not state.interrupts:
         events += run.feed(("updates", {"__interrupt__": ()}))
     return events + run.finish(Finished(tuple(state.interrupts)))
+
+
+def _at_the_end(messages: list[dict[str, Any]], ids: Collection[str]) -> list[Event]:
+    """The messages of these ids behind all others, where they are not. A client leaves the messages that it has where
+    they are: those that are to go to the end are removed first."""
+    last = [message for message in messages if message["id"] in ids]
+    if messages[len(messages) - len(last) :] == last:
+        return []
+    others = [message for message in messages if message["id"] not in ids]
+    return [agui.messages_snapshot(others), agui.messages_snapshot([*others, *last])]
 
 
 def log_late(nothing: Nothing, label: str) -> None:

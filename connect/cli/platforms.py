@@ -56,7 +56,7 @@ async def platform_agents(client: LangGraphClient) -> dict[str, tuple[Platform, 
 async def input_channels(platform: Platform, messages_key: str) -> frozenset[str] | None:
     """What the input of an assistant's graph can write; None if the server does not answer that, which is logged."""
     try:
-        return (await platform.retrying(_ONCE).places(messages_key)).channels
+        return (await platform.retrying(_ONCE).input_channels(messages_key)).names
     except (PlatformError, ConnectionLost) as error:
         log_failure(error, log_context(platform.assistant_id, None))
         return None

@@ -31,7 +31,7 @@ from .platforms import input_channels, platform_agents, reached
 from .project import Project, project_of, read_project
 from .screen import console
 from .targets import is_url
-from .welcome import address, is_own, open_door, welcome
+from .welcome import address, host_warning, is_own, welcome
 
 MESSAGES: Final = Options().messages_key
 """The channel of the conversation, which is no state."""
@@ -86,7 +86,7 @@ async def serve_on(settings: ServeSettings, bound: socket.socket) -> None:
         app = agui_app(agents, origins=settings.origins, hosts=_hosts(settings), grace=settings.grace)
         url = address(settings.host, bound.getsockname()[1])
         lines = welcome(url, list(agents), origins=settings.origins, threads=_threads(settings, server_url))
-        output = [*filter(None, [open_door(settings.host)]), *lines]
+        output = [*filter(None, [host_warning(settings.host)]), *lines]
 
         def end() -> None:
             seconds = f"{settings.grace:g} seconds"
@@ -131,7 +131,7 @@ async def _own_agents(settings: ServeSettings, lifetime: AsyncExitStack) -> list
     found = []
     for target, variable in variables:
         graph = await built(target, variable, threads, lifetime)
-        channels = input_channels_of(graph, MESSAGES).channels
+        channels = input_channels_of(graph, MESSAGES).names
         try:
             source = Local(graph, agent=target.name)
         except TypeError as error:

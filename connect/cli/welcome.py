@@ -47,7 +47,7 @@ def is_own(host: str) -> bool:
         return False
 
 
-def open_door(host: str) -> str | None:
+def host_warning(host: str) -> str | None:
     """A warning for a host that is not of this machine alone."""
     return (
         None

@@ -1,7 +1,7 @@
-"""Where a client's state, tools and context go into a graph: into the places that its schema has for them, and no
-others. Pure: what a platform's graph has, `platform` requests.
+"""Where a client's state, tools and context go into a graph: into the channels and context fields that its schema has
+for them, and no others. Pure: what a platform's graph has, `platform` requests.
 
-| place | in the | content |
+| name | in the | content |
 |---|---|---|
 | a channel that `Intake.state` names | state | what the client's state has under that name |
 | `tools` | state, context | the front end's tools: `[{"name", "description", "parameters"}]`, for `bind_tools` |
@@ -51,11 +51,11 @@ TOOLS: Final = frozenset({*_CHANNELS, "ag_ui"})
 
 @dataclass(frozen=True, slots=True)
 class InputChannels:
-    """The places of one graph."""
+    """Where one graph takes its input."""
 
     messages_key: str | None
     """The channel of the conversation; None if it has none."""
-    channels: frozenset[str] | None = None
+    names: frozenset[str] | None = None
     """What its input can write; None if that is not known."""
     reducers: frozenset[str] | None = None
     """Of the channels, those that have a reducer; None if that is not known."""
@@ -68,7 +68,7 @@ class InputChannels:
 
 
 def input_channels_of_schemas(schemas: Mapping[str, Any] | None, messages_key: str) -> InputChannels:
-    """The places of a platform's graph, by the schemas of its assistant. What it has reducers for is not known."""
+    """Those of a platform's graph, by the schemas of its assistant. What it has reducers for is not known."""
     named = schemas or {}
     names = properties_of(named.get("input_schema"))
     return InputChannels(
@@ -76,55 +76,56 @@ def input_channels_of_schemas(schemas: Mapping[str, Any] | None, messages_key: s
     )
 
 
-def check(places: InputChannels, intake: Intake) -> None:
+def check(channels: InputChannels, intake: Intake) -> None:
     """Raises `ValueError` for channels in `Intake.state` that are none, or the conversation's."""
     if intake.state == ALL:
         return
-    if places.messages_key in intake.state:
-        raise ValueError(f"Intake.state: {places.messages_key!r} is the conversation, which is no state")
-    missing = sorted(set(intake.state) - places.channels) if places.channels is not None else []
+    if channels.messages_key in intake.state:
+        raise ValueError(f"Intake.state: {channels.messages_key!r} is the conversation, which is no state")
+    missing = sorted(set(intake.state) - channels.names) if channels.names is not None else []
     if missing:
         raise ValueError(f"Intake.state: the graph's input has no channels {', '.join(map(repr, missing))}")
 
 
-def written(places: InputChannels, given: RunAgentInput, intake: Intake, values: Mapping[str, Any]) -> dict[str, Any]:
+def written(channels: InputChannels, given: RunAgentInput, intake: Intake, values: Mapping[str, Any]) -> dict[str, Any]:
     """What an input writes to channels other than the conversation's; `values` are the thread's, objects or their JSON.
 
     Raises `InvalidInputError` for a state that can't be written, and `ValueError` for channels in `Intake.state` that
     the graph's input does not have.
     """
-    wanted = {**_state(places, given, intake), **_conventions(places, given, values)}
+    wanted = {**_state(channels, given, intake), **_conventions(channels, given, values)}
+    reduced = channels.reducers or frozenset()
     return {
-        name: Overwrite(value) if name in (places.reducers or ()) and name in (values.keys() | places.begun) else value
+        name: Overwrite(value) if name in reduced and name in (values.keys() | channels.begun) else value
         for name, value in wanted.items()
         if name not in values or _differ(values[name], value)
     }
 
 
-def without_place(
-    places: InputChannels, given: RunAgentInput, intake: Intake, values: Mapping[str, Any], options: Options
+def unused_kinds(
+    channels: InputChannels, given: RunAgentInput, intake: Intake, values: Mapping[str, Any], options: Options
 ) -> list[str]:
     """The kinds of what a client sends that reaches no graph: `tools`, `context`, `state`, `forwardedProps`.
 
     A client sends back the state that it got: only what it changed counts. `values` are the thread's values.
     """
-    channels, fields_of = places.channels or frozenset(), places.context
+    names, fields_of = channels.names or frozenset(), channels.context
     state = given.state if isinstance(given.state, Mapping) else {}
-    unnamed = state.keys() - _writable(places, intake) - CLIENT_CHANNELS - {options.messages_key}
+    unnamed = state.keys() - _writable(channels, intake) - CLIENT_CHANNELS - {options.messages_key}
     lost = {
-        "tools": given.tools and channels.isdisjoint(_CHANNELS) and fields_of.isdisjoint(TOOLS),
-        "context": given.context and channels.isdisjoint(_CHANNELS[1:]) and fields_of.isdisjoint(_FIELDS[1:]),
+        "tools": given.tools and names.isdisjoint(_CHANNELS) and fields_of.isdisjoint(TOOLS),
+        "context": given.context and names.isdisjoint(_CHANNELS[1:]) and fields_of.isdisjoint(_FIELDS[1:]),
         "state": any(name not in values or _differ(values[name], state[name]) for name in unnamed),
         "forwardedProps": intake.prepare is None and _brings(given.forwarded_props),
     }
     return [kind for kind, is_lost in lost.items() if is_lost]
 
 
-def context_of(places: InputChannels, given: RunAgentInput, base: Any) -> Any:
+def context_of(channels: InputChannels, given: RunAgentInput, base: Any) -> Any:
     """The runtime context with the client's tools and context in it; `base` is the owner's. None if there is nothing
     for it."""
     front_end = _front_end(given)
-    found = {name: front_end[name] for name in _FIELDS if name in places.context}
+    found = {name: front_end[name] for name in _FIELDS if name in channels.context}
     if not found or not (base is None or isinstance(base, Mapping)):
         return base
     return {**found, **(base or {})}
@@ -147,10 +148,10 @@ def _as_json(value: Any) -> Any:
     return [_as_json(item) for item in value] if isinstance(value, list | tuple) else to_json(value)
 
 
-def _state(places: InputChannels, given: RunAgentInput, intake: Intake) -> dict[str, Any]:
+def _state(channels: InputChannels, given: RunAgentInput, intake: Intake) -> dict[str, Any]:
     """What of the client's state may be written."""
-    check(places, intake)
-    names = _writable(places, intake)
+    check(channels, intake)
+    names = _writable(channels, intake)
     if not names or given.state is None:
         return {}
     if not isinstance(given.state, Mapping):
@@ -162,27 +163,27 @@ def _state(places: InputChannels, given: RunAgentInput, intake: Intake) -> dict[
     return found
 
 
-def _writable(places: InputChannels, intake: Intake) -> Set[str]:
+def _writable(channels: InputChannels, intake: Intake) -> Set[str]:
     """The channels that the client's state is written to."""
     if intake.state != ALL:
         return frozenset(intake.state)
-    named = {name for name in places.channels or () if not name.startswith("_")}
-    return named - {places.messages_key, *_CHANNELS}
+    named = {name for name in channels.names or () if not name.startswith("_")}
+    return named - {channels.messages_key, *_CHANNELS}
 
 
-def _conventions(places: InputChannels, given: RunAgentInput, values: Mapping[str, Any]) -> dict[str, Any]:
+def _conventions(channels: InputChannels, given: RunAgentInput, values: Mapping[str, Any]) -> dict[str, Any]:
     """The client's tools and context, where there are channels for them, beside what the graph keeps there."""
     front_end = _front_end(given)
     found: dict[str, Any] = {}
     for name in _CHANNELS:
-        if name in (places.channels or ()):
+        if name in (channels.names or ()):
             value, kept = front_end[name], values.get(name)
             found[name] = {**kept, **value} if isinstance(value, dict) and isinstance(kept, Mapping) else value
     return found
 
 
 def _front_end(given: RunAgentInput) -> dict[str, Any]:
-    """The client's tools and context, by the names of the places for them."""
+    """The client's tools and context, by the names under which graphs take them."""
     tools = [_tool(tool) for tool in given.tools or ()]
     context = [{"description": item.description, "value": item.value} for item in given.context or ()]
     ag_ui = {"tools": tools, "context": context}

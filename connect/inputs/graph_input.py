@@ -32,7 +32,7 @@ def graph_input(
     given: RunAgentInput,
     new: Sequence[Message] | None,
     state: ThreadState,
-    places: InputChannels,
+    channels: InputChannels,
     intake: Intake,
     added: Prepared,
 ) -> GraphInput:
@@ -40,23 +40,23 @@ def graph_input(
 
     `new`: the messages that begin a turn; None for a run that continues. `state`: the thread where the run starts.
     """
-    values = {**written(places, given, intake, state.values), **added.values}
-    if new is not None and places.messages_key is not None:
-        values[places.messages_key] = _conversation(state, new, places)
+    values = {**written(channels, given, intake, state.values), **added.values}
+    if new is not None and channels.messages_key is not None:
+        values[channels.messages_key] = _conversation(state, new, channels)
     context = added.context if added.context is not None else intake.context
     if isinstance(added.context, Mapping) and isinstance(intake.context, Mapping):
         context = {**intake.context, **added.context}
-    return GraphInput(values, context_of(places, given, context))
+    return GraphInput(values, context_of(channels, given, context))
 
 
-def _conversation(state: ThreadState, new: Sequence[Message], places: InputChannels) -> Any:
+def _conversation(state: ThreadState, new: Sequence[Message], channels: InputChannels) -> Any:
     """What is written to the conversation's channel, so that the new messages are behind the stored ones."""
     stored = [*state.messages, *state.brought]
     items = [*state.brought, *completed(stored, taken(new))]
-    if places.is_plain:
+    if channels.is_plain:
         return [*state.messages, *items]
     if not state.is_replaced:
         return items
-    if places.reducers is not None and places.messages_key in places.reducers:
+    if channels.reducers is not None and channels.messages_key in channels.reducers:
         return Overwrite(items)
     return [RemoveMessage(REMOVE_ALL_MESSAGES), *items]

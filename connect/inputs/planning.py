@@ -12,21 +12,19 @@ What it costs is bounded, whatever a client sends and how often:
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Callable
 from typing import Final
 
 from ag_ui.core import Message, RunAgentInput
 
 from ..errors import InvalidInputError
 from ..recent import Recent
-from .forking import MOST, ForkPoint, Search
+from ..thread_info import Checkpoint
+from .forking import MOST, ForkPoint, Search, searched
 from .off_loop import off_loop
 from .plan import Again, Fork, Plan, plan
 from .request import RunRequest
 from .thread_state import ThreadState
-
-Searched = Callable[[Search], Awaitable[Search]]
-"""Does a search in the thread's history."""
 
 _ROUNDS: Final = 8
 _REMEMBERED: Final = 1_000
@@ -52,9 +50,10 @@ class NoEdits:
 
 
 async def planned(
-    request: RunRequest, now: ThreadState, searched: Searched, no_edits: NoEdits
+    request: RunRequest, now: ThreadState, history: Callable[[], AsyncGenerator[Checkpoint, None]], no_edits: NoEdits
 ) -> tuple[Plan, ForkPoint | None]:
-    """What is to be done, and the earlier checkpoint at which; None is the newest, whose state is `now`.
+    """What is to be done, and the earlier checkpoint at which; None is the newest, whose state is `now`. `history`: the
+    thread's checkpoints, the newest first, read anew by each call.
 
     Raises `InvalidInputError` where there is no checkpoint to run a message again from, and as `inputs.plan.plan`.
     """
@@ -68,11 +67,11 @@ async def planned(
         )
         if not isinstance(wanted, Fork | Again):
             return wanted, None
-        search = await searched(Search(wanted, key, max(left, 1)))
+        search = await searched(Search(wanted, key, max(left, 1)), history())
         left -= search.read
         if search.found is None and isinstance(wanted, Again):
             wanted = wanted.as_fork(given)
-            search = await searched(Search(wanted, key))
+            search = await searched(Search(wanted, key), history())
         if search.found is not None:
             return wanted, search.found
         if not (search.is_no_edit and isinstance(wanted, Fork) and wanted.edited is not None):

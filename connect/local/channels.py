@@ -22,7 +22,7 @@ else:
 
 
 def input_channels_of(graph: Pregel[Any, Any, Any, Any], messages_key: str) -> InputChannels:
-    """The places of a compiled graph."""
+    """Those of a compiled graph."""
     names = _taken_by(graph)
     reduced = {name for name, channel in graph.channels.items() if isinstance(channel, _REDUCED)}
     begun = {name for name in reduced if graph.channels[name].is_available()}  # type: ignore[union-attr]

@@ -1,6 +1,6 @@
 """A client's input as a run of this process: the thread is read, the run planned, started and read.
 
-Which run an input asks for is `inputs.plan`'s; what the graph gets, `inputs.graph_input`'s. Here is the order:
+How a plan is carried out is `submission`'s. Here is the order:
 
 1. An active run is looked for first, and again when it is the input's turn (`turns`). One with the input's own id is
    this very request, sent again: its client gets that run from where it is. For any other the intake decides (`busy`).
@@ -8,16 +8,13 @@ Which run an input asks for is `inputs.plan`'s; what the graph gets, `inputs.gra
    the request: it is run also without readers, unless the intake stops runs that have none.
 3. LangGraph takes an input under the run id of the thread's last checkpoint for a continuation of that run, and ignores
    its content. So an id that comes again with something new gets a number.
-4. What was written in a superstep that did not end is in the thread until a new turn begins, which drops it: the result
-   of one tool while another one failed, the message of a run that was cancelled at once. So it is reconciled first.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import AsyncGenerator, Coroutine
 from contextlib import aclosing
-from dataclasses import replace
 from typing import Any, Final, TypeVar
 
 from ag_ui.core import RunAgentInput
@@ -39,20 +36,16 @@ from ..errors import (
     failed,
     log_context,
 )
-from ..idle import log_late, unchanged_events, waiting_events
 from ..inputs import Intake
-from ..inputs.channels import InputChannels, without_place
 from ..inputs.configs import merged
-from ..inputs.forking import Search, searched
-from ..inputs.graph_input import GraphInput, graph_input
-from ..inputs.plan import Again, Begin, Drop, Fork, GoOn, Nothing, Plan, Resume, Wait
-from ..inputs.planning import planned
+from ..inputs.forking import ForkPoint
+from ..inputs.graph_input import GraphInput
+from ..inputs.plan import Begin, Fork, GoOn, Resume
 from ..inputs.request import RunRequest
 from ..inputs.resume import LONGEST
-from ..inputs.unused import note_unused
-from ..readers import Reader
-from ..replaced_messages import with_replaced
 from ..run_outcome import PastErrors
+from ..submission import Started, Submission
+from ..thread_info import Checkpoint
 from .active_run import ActiveRun
 from .channels import input_channels_of
 from .checkpointers import reading
@@ -84,22 +77,19 @@ async def begin_local(
     return await _Submission(source, request).begun(queue)
 
 
-class _Submission:
-    """One input, on its way to a run."""
+class _Submission(Submission[Read]):
+    """An input for a compiled graph of this process."""
 
     def __init__(self, source: GraphSource, request: RunRequest) -> None:
         self._source, self._graph, self._runs = source, source.graph, source.runs
         self._store = source.runs.store
         self._agent = agent_of(source.graph, source.agent)
+        label = log_context(self._agent, request.given.thread_id, request.given.run_id)
+        super().__init__(request, no_edits=source.runs.no_edits, unused=source.unused, label=label)
         self._thread = source.key(request.given.thread_id)
-        self._asking = request
-        self._given, self._options, self._intake = request.given, request.options, request.intake
-        self._reader = Reader(request.options, request.view)
-        self._places: InputChannels = input_channels_of(source.graph, request.options.messages_key)
         thread = {"configurable": {"thread_id": request.given.thread_id}}
         configs = (request.intake.config, request.added.config, user_config(source.user), thread)
         self._config = graph_config(source.graph, *configs)
-        self._label = log_context(self._agent, self._given.thread_id, self._given.run_id)
 
     async def begun(self, queue: int | None = None) -> Batches:
         """The client's batches; the run has started, or waits for another's end. `queue`: how many may wait."""
@@ -116,16 +106,16 @@ class _Submission:
 
     async def _in_turn(self, turn: Turn) -> Batches:
         async with turn.taken():
-            return await self._when_free()
+            return await self.when_free()
 
-    async def _when_free(self) -> Batches:
-        """The client's batches, from its turn on."""
+    async def when_free(self) -> Batches:
+        """See `Submission`. The input has its turn."""
         while True:
             await self._check_owner()
             active = await self._store.active(self._thread)
             if active is None:
                 try:
-                    return await self._begin()
+                    return await self._begin(await self._read())
                 except RunConflictError:  # one was started without taking a turn
                     continue
             if self._is_refused(active):
@@ -157,36 +147,6 @@ class _Submission:
         if not is_ours:
             raise ThreadNotFoundError
 
-    async def _begin(self) -> Batches:
-        read, wanted = await self._planned()
-        if isinstance(wanted, Drop) or (isinstance(wanted, Begin) and read.thread.has_pending_writes):
-            read = await self._reconciled()
-        if isinstance(wanted, Drop):
-            if wanted.more:
-                return await self._following()._when_free()
-            wanted = Nothing()
-        if isinstance(wanted, Wait):
-            return one_batch(waiting_events(self._given, wanted, read.thread, self._options, self._reader))
-        if isinstance(wanted, Nothing):
-            log_late(wanted, self._label)
-            ended = read.ended
-            if ended is not None:
-                with reading(self._label):
-                    values = await with_replaced(ended.values, self._options, history(self._graph, self._config))
-                    ended = replace(ended, values=values)
-            events = unchanged_events(self._given, ended, self._options, self._reader, self._asking.past_errors)
-            return one_batch(events)
-        run = await self._start(wanted, read)
-        if isinstance(wanted, Resume | GoOn) and wanted.more:
-            return self._both_batches(run, self._owned(self._when_ended(run)))
-        return run.attach(self._reader)
-
-    async def _planned(self) -> tuple[Read, Plan]:
-        """What is to be done, and the thread where it is done: now, or at an earlier checkpoint."""
-        now = await self._read()
-        wanted, found = await planned(self._asking, now.thread, self._searched, self._runs.no_edits)
-        return (now if found is None else now.at(found)), wanted
-
     async def _read(self) -> Read:
         last = await self._store.last(self._thread)
         with reading(self._label):
@@ -194,12 +154,13 @@ class _Submission:
         self._runs.note_outcome(self._thread, found.ended, self._agent)
         return found
 
-    async def _searched(self, search: Search) -> Search:
+    async def _history(self) -> AsyncGenerator[Checkpoint, None]:
         with reading(self._label):
-            return await searched(search, history(self._graph, self._config))
+            async with aclosing(history(self._graph, self._config)) as checkpoints:
+                async for checkpoint in checkpoints:
+                    yield checkpoint
 
     async def _reconciled(self) -> Read:
-        """The thread, after what its last run wrote was saved, and what that run left undone was dropped."""
         with reading(self._label):
             await self._graph.aupdate_state(self._marked(), None, as_node=END)
         return await self._read()
@@ -210,24 +171,23 @@ class _Submission:
         stamp = {name: known.get(name, value) for name, value in self._source.stamp.items()}
         return merged(self._config, {"metadata": stamp})
 
-    async def _start(self, wanted: Begin | Resume | GoOn | Fork | Again, read: Read) -> Run:
+    async def _start(self, wanted: Started, now: Read, point: ForkPoint | None) -> Batches:
         if not self._source.access.allows(self._runs.owners.known(self._thread)):
             raise ThreadNotFoundError  # another agent, or user, began on it while this input was planned
-        new = wanted.messages if isinstance(wanted, Begin | Fork) else None
-        goes_in = graph_input(self._given, new, read.thread, self._places, self._intake, self._asking.added)
-        lost = without_place(self._places, self._given, self._intake, read.thread.values, self._options)
-        label = log_context(self._source.agent or self._source.graph, self._given.thread_id, self._given.run_id)
-        note_unused(self._source.unused, lost, label)
+        at = now if point is None else now.at(point)
+        channels = input_channels_of(self._graph, self._options.messages_key)
+        goes_in = self._graph_input(wanted, at.thread, channels)
         config = self._config
-        if read.checkpoint_id is not None:
-            config = merged(config, {"configurable": {"checkpoint_id": read.checkpoint_id, "checkpoint_ns": ""}})
-        return await self._runs.start(
+        if at.checkpoint_id is not None:
+            config = merged(config, {"configurable": {"checkpoint_id": at.checkpoint_id, "checkpoint_ns": ""}})
+        run_id, continues = self._given.run_id, isinstance(wanted, Resume | GoOn)
+        run = await self._runs.start(
             self._graph,
             _input(wanted, goes_in),
             config,
-            run_id=_free(self._given.run_id, read.run_id) if new is not None else self._given.run_id,
+            run_id=_free(run_id, at.run_id) if isinstance(wanted, Begin | Fork) else run_id,
             options=self._options,
-            view=self._asking.view,
+            view=self._request.view,
             agent=self._source.agent,
             on_disconnect=self._intake.on_disconnect,
             dispatched_events=self._intake.dispatched_events,
@@ -235,9 +195,12 @@ class _Submission:
             timeout=self._source.timeout,
             context=goes_in.context,
             parent_run_id=self._given.parent_run_id,
-            waiting=read.ended.waiting if read.ended is not None and isinstance(wanted, Resume | GoOn) else (),
+            waiting=at.ended.waiting if at.ended is not None and continues else (),
             stamp=self._source.stamp,
         )
+        if isinstance(wanted, Resume | GoOn) and wanted.more:
+            return self._both_batches(run, self._owned(self._when_ended(run)))
+        return run.attach(self._reader)
 
     async def _when_ended(self, first: Run) -> Batches | None:
         """The run of the messages that came along with an answer, if the answered one ended well."""
@@ -245,9 +208,8 @@ class _Submission:
             return None
         return await self._following(first.view.copy()).begun()
 
-    def _following(self, view: ClientView | None = None) -> _Submission:
-        """The same input without its answers."""
-        return _Submission(self._source, self._asking.without_answers(view or self._asking.view))
+    def _following(self, view: ClientView) -> _Submission:
+        return _Submission(self._source, self._request.without_answers(view))
 
     def _owned(self, work: Coroutine[Any, Any, _Made]) -> asyncio.Task[_Made]:
         return self._runs.own(work, agent=self._agent, thread=self._thread, run_id=self._given.run_id)
@@ -286,7 +248,7 @@ def _is_cancelled() -> bool:
     return task is not None and task.cancelling() > 0
 
 
-def _input(wanted: Plan, goes_in: GraphInput) -> Any:
+def _input(wanted: Started, goes_in: GraphInput) -> Any:
     if isinstance(wanted, Begin | Fork):
         return goes_in.values
     if isinstance(wanted, Resume):

@@ -4,7 +4,8 @@ asks for (`inputs.plan`), and nothing is written."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.prebuilt import ToolNode
@@ -12,9 +13,9 @@ from langgraph.pregel import Pregel
 from langgraph.types import StateSnapshot
 
 from ...translator import unanswered_calls
+from .. import submission
 from ..inputs.forking import ForkPoint
 from ..inputs.thread_state import ThreadState
-from ..run_outcome import RunOutcome
 from .active_run import LastRun
 from .checkpointers import has_checkpointer
 from .connect import newest, outcome_at
@@ -26,20 +27,18 @@ _INPUT = "__start__"
 """The channel in which a graph's input is until it has been taken."""
 
 
-class Read(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Read(submission.Read):
     """A thread as its checkpointer has it."""
 
-    thread: ThreadState
     run_id: str | None = None
     """The run that its newest checkpoint is of."""
-    ended: RunOutcome | None = None
-    """How its last run ended; None for a thread without a checkpoint."""
     checkpoint_id: str | None = None
     """The checkpoint to start from; None is the newest."""
 
     def at(self, found: ForkPoint) -> Read:
         """The thread as it was at an earlier checkpoint."""
-        return Read(found.thread, found.checkpoint.run_id, self.ended, found.checkpoint.id)
+        return Read(found.thread, self.ended, found.checkpoint.run_id, found.checkpoint.id)
 
 
 async def read(graph: Graph, config: Any, last: LastRun | None, messages_key: str) -> Read:
@@ -65,7 +64,7 @@ async def read(graph: Graph, config: Any, last: LastRun | None, messages_key: st
         checkpoint_id=ended.checkpoint_id,
         has_pending_writes=len(state.next) < len(state.tasks),
     )
-    return Read(thread, (state.metadata or {}).get("run_id"), ended)
+    return Read(thread, ended, (state.metadata or {}).get("run_id"))
 
 
 def own_tools(graph: Graph) -> frozenset[str]:

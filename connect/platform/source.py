@@ -111,7 +111,7 @@ class PlatformSource:
             self._schemas.put(self.client, wanted, known)
         return known
 
-    async def places(self, messages_key: str) -> InputChannels:
+    async def input_channels(self, messages_key: str) -> InputChannels:
         """Where a client's input goes in the assistant's graph. Which of its channels have a reducer, no platform says:
         see `Intake.replaced`. Raises as `schemas` does, but for what is not there."""
         try:

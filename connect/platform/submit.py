@@ -1,8 +1,8 @@
 """A client's input as a run of a platform: the thread is read, the run planned, started, and emitted from its first
 event on.
 
-Which run an input makes is `inputs.plan`'s; what the graph gets, `inputs.graph_input`'s; a run's events, `attach`'s.
-Here is the order, and what servers are requested to do (measured on `langgraph dev` and Aegra):
+How a plan is carried out is `submission`'s; a run's events, `attach`'s. Here is the order, and what servers are
+requested to do (measured on `langgraph dev` and Aegra):
 
 1. A run that is active is searched for first. One with the input's own id is this very request, sent again, and is
    emitted from where it is. For any other the intake decides (`busy`).
@@ -20,17 +20,16 @@ Here is the order, and what servers are requested to do (measured on `langgraph 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ag_ui.core import RunAgentInput
 
-from ...translator import PLATFORM_STREAM_MODES, Options, to_json
-from ...translator import events as agui
+from ...translator import PLATFORM_STREAM_MODES, ClientView, Options, to_json
 from ..access import Metadata
-from ..encoded import Batches, Event, one_batch
+from ..encoded import Batches
 from ..errors import (
     InvalidInputError,
     RunConflictError,
@@ -40,20 +39,17 @@ from ..errors import (
     checked_thread_id,
     log_context,
 )
-from ..idle import log_late, unchanged_events, waiting_events
 from ..inputs import Intake
-from ..inputs.channels import json_of, without_place
+from ..inputs.channels import json_of
 from ..inputs.configs import merged
-from ..inputs.forking import Search, searched
-from ..inputs.graph_input import GraphInput, graph_input
-from ..inputs.plan import Again, Begin, Drop, Fork, GoOn, Nothing, Plan, Resume, Wait
-from ..inputs.planning import planned
+from ..inputs.forking import ForkPoint
+from ..inputs.graph_input import GraphInput
+from ..inputs.plan import Begin, Fork, GoOn, Resume
 from ..inputs.request import RunRequest
 from ..inputs.thread_state import ThreadState
-from ..inputs.unused import note_unused
-from ..readers import Reader
-from ..replaced_messages import with_replaced
 from ..run_outcome import PastErrors, Subgraph
+from ..submission import Read, Started, Submission
+from ..thread_info import Checkpoint
 from .attach import Attachment
 from .look import RUN_ID, Answered, Look, client_run_id, has_kwargs
 from .outcome import ACTIVE, subgraphs
@@ -82,19 +78,27 @@ async def begin_platform(
     if source.assistant_id is None:
         raise InvalidInputError("expected a Platform with an assistant_id to run something, got one without")
     request = await RunRequest.of(given, options or await source.options(), intake, past_errors)
-    return await _Beginning(source, thread, request).begun()
+    return await _Submission(source, thread, request).when_free()
 
 
-class _Beginning:
-    """One input, on its way to a run."""
+@dataclass(frozen=True, slots=True)
+class _Read(Read):
+    """A thread as the server has it."""
+
+    look: Look | None = None
+    """None for a thread that does not exist yet."""
+
+
+class _Submission(Submission[_Read]):
+    """An input for an assistant of a platform."""
 
     def __init__(self, source: PlatformSource, thread: PlatformThread, request: RunRequest) -> None:
-        self._source, self._thread, self._request = source, thread, request
-        self._given, self._options, self._intake = request.given, request.options, request.intake
-        self._reader = Reader(request.options, request.view)
+        label = log_context(source.assistant_id, request.given.thread_id, request.given.run_id)
+        super().__init__(request, no_edits=source.no_edits, unused=source.unused, label=label)
+        self._source, self._thread = source, thread
 
-    async def begun(self) -> Batches:
-        """The client's events; the run has started, or waits for another's end."""
+    async def when_free(self) -> Batches:
+        """See `Submission`. The run has started, or waits for another's end."""
         attempts = 0
         while True:
             look = await self._thread.look()
@@ -103,7 +107,7 @@ class _Beginning:
             if look is None or look.active is None:
                 attempts += 1
                 try:
-                    return await self._begin(look)
+                    return await self._begin(self._found(look))
                 except RunConflictError:  # another one was faster
                     if attempts == _ATTEMPTS:
                         raise
@@ -117,7 +121,7 @@ class _Beginning:
                     "to be called when it has ended"
                 )
             if self._intake.busy == "queue":
-                return await self._begin(look) if has_kwargs(look.active) else self._after(look.active)
+                return await self._begin(self._found(look)) if has_kwargs(look.active) else self._after(look.active)
             try:
                 is_stopped = await self._thread.cancel(None)
             except RunNotFoundError:  # it has ended by itself
@@ -135,49 +139,34 @@ class _Beginning:
                 return run
         return None
 
-    async def _begin(self, look: Look | None) -> Batches:
-        now = ThreadState() if look is None else look.thread_state(self._options.messages_key)
-        wanted, found = await planned(self._request, now, self._searched, self._source.no_edits)
-        at, checkpoint_id = (now, None) if found is None else (found.thread, found.checkpoint.id)
-        if isinstance(wanted, Drop) or (isinstance(wanted, Begin) and at.has_pending_writes):
-            await self._thread.drop()
-        if isinstance(wanted, Drop):
-            if wanted.more:
-                return await self._following().begun()
-            wanted, look = Nothing(), await self._thread.look()
-        if isinstance(wanted, Wait):
-            return one_batch(self._waits(wanted, now))
-        if isinstance(wanted, Nothing):
-            log_late(wanted, log_context(self._source.assistant_id, self._given.thread_id, self._given.run_id))
-            return await self._unchanged(look)
-        run = await self._started(wanted, at, checkpoint_id, look)
-        if not isinstance(wanted, Resume | GoOn):
-            return self._started_run(run, [], more=False)
-        return self._started_run(run, [] if look is None else subgraphs(look.state), more=wanted.more)
+    def _found(self, look: Look | None) -> _Read:
+        if look is None:
+            return _Read(ThreadState())
+        return _Read(look.thread_state(self._options.messages_key), look.outcome, look)
 
-    async def _searched(self, search: Search) -> Search:
-        return await searched(search, self._thread.history())
+    def _history(self) -> AsyncGenerator[Checkpoint, None]:
+        return self._thread.history()
 
-    async def _started(
-        self,
-        wanted: Begin | Resume | GoOn | Fork | Again,
-        at: ThreadState,
-        checkpoint_id: str | None,
-        look: Look | None,
-    ) -> Answered:
-        new = wanted.messages if isinstance(wanted, Begin | Fork) else None
-        if look is not None and look.active is not None and checkpoint_id is None:
+    async def _reconciled(self) -> _Read:
+        await self._thread.drop()
+        return self._found(await self._thread.look())
+
+    async def _unchanged(self, now: _Read) -> Batches:
+        if now.look is not None and now.look.active is not None:
+            return self._attached(now.look.active)
+        return await super()._unchanged(now)
+
+    async def _start(self, wanted: Started, now: _Read, point: ForkPoint | None) -> Batches:
+        at = now.thread if point is None else point.thread
+        if now.look is not None and now.look.active is not None and point is None:
             at = replace(at, messages=())  # a call that waits now may be answered when the queued run starts
-        places = await self._source.places(self._options.messages_key)
-        places = replace(places, reducers=frozenset(self._intake.replaced))
-        goes_in = graph_input(self._given, new, at, places, self._intake, self._request.added)
-        lost = without_place(places, self._given, self._intake, at.values, self._options)
-        label = log_context(self._source.assistant_id, self._given.thread_id, self._given.run_id)
-        note_unused(self._source.unused, lost, label)
+        channels = await self._source.input_channels(self._options.messages_key)
+        channels = replace(channels, reducers=frozenset(self._intake.replaced))
+        goes_in = self._graph_input(wanted, at, channels)
         metadata = {**await self._thread.claim(), RUN_ID: self._given.run_id}
-        return await self._thread.start(
+        run = await self._thread.start(
             str(self._source.assistant_id),
-            **create_arguments(wanted, goes_in, checkpoint_id),
+            **create_arguments(wanted, goes_in, None if point is None else point.checkpoint.id),
             **self._configured(goes_in.context, metadata),
             metadata=metadata,
             multitask_strategy=_STRATEGIES[self._intake.busy],
@@ -186,6 +175,9 @@ class _Beginning:
             stream_subgraphs=True,
             stream_resumable=True,
         )
+        if not isinstance(wanted, Resume | GoOn):
+            return self._started_run(run, [], more=False)
+        return self._started_run(run, [] if now.look is None else subgraphs(now.look.state), more=wanted.more)
 
     def _configured(self, context: Any, metadata: Metadata) -> dict[str, Any]:
         config: dict[str, Any] = dict(merged(self._intake.config, self._request.added.config))
@@ -213,7 +205,7 @@ class _Beginning:
             if not is_over and self._intake.on_disconnect == "cancel":
                 await self._thread.stop(str(run["run_id"]))
         if more and self._has_ended_well():
-            async with aclosing(await self._following().begun()) as batches:
+            async with aclosing(await self._following(self._reader.view).when_free()) as batches:
                 async for batch in batches:
                     yield batch
 
@@ -222,45 +214,24 @@ class _Beginning:
         last = self._reader.view.terminal or {}
         return last.get("type") == "RUN_FINISHED" and last.get("outcome", {}).get("type") != "cancelled"
 
-    def _following(self) -> _Beginning:
-        """The same input without its answers, for the client as it is now."""
-        return _Beginning(self._source, self._thread, self._request.without_answers(self._reader.view))
+    def _following(self, view: ClientView) -> _Submission:
+        return _Submission(self._source, self._thread, self._request.without_answers(view))
 
     async def _after(self, run: Answered) -> Batches:
         """The client's events, when another run has ended."""
         async with aclosing(run_events(self._thread, str(run["run_id"]), replays=False)) as notices:
             async for _ in notices:
                 pass
-        async with aclosing(await self.begun()) as batches:
+        async with aclosing(await self.when_free()) as batches:
             async for batch in batches:
                 yield batch
-
-    def _waits(self, wanted: Wait, now: ThreadState) -> list[Event]:
-        """What waits for an answer; and the messages that wait with it, at the end again, if an answer that they came
-        with was not the last."""
-        known = self._reader.view.messages
-        started, *rest = waiting_events(self._given, wanted, now, self._options, self._reader)
-        waiting = [message for message in known if message["id"] in wanted.message_ids]
-        if not waiting or known[-len(waiting) :] == waiting:
-            return [started, *rest]
-        others = [message for message in known if message["id"] not in wanted.message_ids]
-        # A client leaves the messages it has where they are: those that are to go to the end are removed first.
-        return [started, agui.messages_snapshot(others), agui.messages_snapshot([*others, *waiting]), *rest]
 
     def _attached(self, run: Answered) -> Batches:
         """A run that is active already."""
         return Attachment(self._thread, run, self._reader, self._options).batches()
 
-    async def _unchanged(self, look: Look | None) -> Batches:
-        if look is not None and look.active is not None:
-            return self._attached(look.active)
-        last = None if look is None else look.outcome
-        if last is not None:
-            last = replace(last, values=await with_replaced(last.values, self._options, self._thread.history()))
-        return one_batch(unchanged_events(self._given, last, self._options, self._reader, self._request.past_errors))
 
-
-def create_arguments(wanted: Plan, goes_in: GraphInput, checkpoint_id: str | None) -> dict[str, Any]:
+def create_arguments(wanted: Started, goes_in: GraphInput, checkpoint_id: str | None) -> dict[str, Any]:
     """The arguments of `runs.create` for what is done, and where: at this checkpoint, or at the newest.
 
     A run that continues and writes nothing is created by a checkpoint without an id: Aegra takes no request without

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from http import HTTPStatus
-from typing import Protocol
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
@@ -23,25 +22,15 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from .errors import Refusal, refused, shutting_down
-from .shutdown import Closing, StreamInterrupted
+from .service import Service
+from .shutdown import StreamInterrupted
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 
-class Door(Protocol):
-    """What each request passes before its endpoint; the app's `Service`."""
-
-    @property
-    def closing(self) -> Closing:
-        """What is open, and how that ends with the server."""
-
-    async def authenticate(self, request: Request) -> None:
-        """Raises `Refusal` for a request of no known user; reads none of its body."""
-
-
-def routes(door: Door, path: str, *, is_open: bool = False, **by_method: Endpoint) -> list[Route]:
+def routes(service: Service, path: str, *, is_open: bool = False, **by_method: Endpoint) -> list[Route]:
     """The routes of one path; `by_method`: what answers a method. `is_open`: without authentication."""
-    endpoint = MethodRouter(door, by_method, is_open=is_open)
+    endpoint = MethodRouter(service, by_method, is_open=is_open)
     paths = [path] if path.endswith(":path}") else sorted({path.rstrip("/") or "/", path.rstrip("/") + "/"})
     return [Route(each, endpoint) for each in paths]
 
@@ -56,8 +45,8 @@ def thread_of(request: Request) -> str:
 class MethodRouter:
     """Answers the requests for one path: an ASGI app, and by `answer` an endpoint."""
 
-    def __init__(self, door: Door, by_method: dict[str, Endpoint], *, is_open: bool) -> None:
-        self._door = door
+    def __init__(self, service: Service, by_method: dict[str, Endpoint], *, is_open: bool) -> None:
+        self._service = service
         self._by_method = by_method
         if "GET" in by_method:
             self._by_method = {**by_method, "HEAD": by_method["GET"]}
@@ -84,9 +73,9 @@ class MethodRouter:
             if request.method not in self._by_method:
                 message = f"{request.method} is not allowed here. Allowed: {self._allow['Allow']}."
                 raise Refusal(HTTPStatus.METHOD_NOT_ALLOWED, "method_not_allowed", message, self._allow)
-            async with self._door.closing.opened():
+            async with self._service.closing.opened():
                 if not self.is_open:
-                    await self._door.authenticate(request)
+                    await self._service.users.authenticate(request)
                 return await self._by_method[request.method](request)
         except StreamInterrupted:
             return refused(shutting_down(), request)

@@ -59,7 +59,7 @@ class Service:
         self.users = users
         self.limits = limits
         self.closing = closing
-        self.places = Capacity(limits, [agent.backend for agent in agents.values()])
+        self.capacity = Capacity(limits, [agent.backend for agent in agents.values()])
         self.locals: list[Backend] = [agent.backend for agent in agents.values() if agent.backend.graph is not None]
         """The backends whose graphs are in this process."""
         self.bodies = Bodies(limits)
@@ -92,10 +92,6 @@ class Service:
             raise Refusal(HTTPStatus.BAD_REQUEST, "agent_expected", message)
         self.agent(wanted)
         return wanted
-
-    async def authenticate(self, request: Request) -> None:
-        """See `Users.authenticate`."""
-        await self.users.authenticate(request)
 
     async def admit(
         self, request: Request, action: Action, name: str, thread_id: str, run_id: str | None = None
@@ -162,10 +158,10 @@ class Service:
         read the stream itself."""
         agent, source = await self.admit(request, "run", name, given.thread_id, given.run_id)
         checked_run_id(given.run_id, in_url=source.ids_in_url)
-        with ExitStack() as places:
-            places.enter_context(self.places.reader(identity_of(user_of(request))))
-            place = places.enter_context(ExitStack())
-            place.enter_context(self.places.run(identity_of(user_of(request)), source, given.thread_id))
+        with ExitStack() as taken:
+            taken.enter_context(self.capacity.reader(identity_of(user_of(request))))
+            start = taken.enter_context(ExitStack())
+            start.enter_context(self.capacity.run(identity_of(user_of(request)), source, given.thread_id))
             options = await agent.options_for(source, given.protocol_version)
             if is_direct:
                 options = direct_options(options)
@@ -174,9 +170,9 @@ class Service:
                 given, options=options, intake=intake, past_errors=past_errors, queue=self.limits.queue
             )
             if source.runs is not None:
-                place.close()  # `Runs` counts it from here on
+                start.close()  # `Runs` counts it from here on
             thread_id, version = given.thread_id, given.protocol_version
-            return self._stream(batches, agent, source, name, thread_id, version, places.pop_all(), adapt)
+            return self._stream(batches, agent, source, name, thread_id, version, taken.pop_all(), adapt)
 
     async def connect(
         self,
@@ -194,24 +190,24 @@ class Service:
         """Streams the thread and what runs on it, to its end. `view`: the client's messages and state. `refuses`:
         whether an unreadable thread is refused with an HTTP status; if not, the stream has the `RUN_ERROR`."""
         agent, source = await self.admit(request, "read", name, thread_id, run_id)
-        with ExitStack() as places:
-            places.enter_context(self.places.reader(identity_of(user_of(request))))
+        with ExitStack() as taken:
+            taken.enter_context(self.capacity.reader(identity_of(user_of(request))))
             options = await agent.options_for(source, version)
             how: dict[str, Any] = {"run_id": run_id, "options": options, "view": view, "past_errors": past_errors}
             batches = (
                 await open_thread(source, thread_id, **how) if refuses else connect_batches(source, thread_id, **how)
             )
-            return self._stream(batches, agent, source, name, thread_id, version, places.pop_all(), adapt)
+            return self._stream(batches, agent, source, name, thread_id, version, taken.pop_all(), adapt)
 
     async def watch(self, request: Request, name: str, thread_id: str) -> Response:
         """Streams the thread, and from then on every run of it, for as long as the client stays."""
         agent, source = await self.admit(request, "read", name, thread_id)
-        with ExitStack() as places:
-            places.enter_context(self.places.reader(identity_of(user_of(request))))
+        with ExitStack() as taken:
+            taken.enter_context(self.capacity.reader(identity_of(user_of(request))))
             version = PROTOCOL_VERSION
             options = await agent.options_for(source, version)
             batches = watch_batches(source, thread_id, options=options)
-            return self._stream(batches, agent, source, name, thread_id, version, places.pop_all(), stays=True)
+            return self._stream(batches, agent, source, name, thread_id, version, taken.pop_all(), stays=True)
 
     async def thread(self, request: Request, name: str, thread_id: str) -> ThreadState | None:
         """A thread as a client has it that connects; None for a thread that is unknown."""
@@ -248,7 +244,7 @@ class Service:
         name: str,
         thread_id: str,
         version: str | None,
-        place: AbstractContextManager[Any],
+        taken: AbstractContextManager[Any],
         adapt: Adapt | None = None,
         *,
         stays: bool = False,
@@ -261,7 +257,7 @@ class Service:
             version=version,
             heartbeat=self._heartbeat,
             message=_CONTINUES if source.runs is None else _ENDS_HERE,
-            place=place,
+            taken=taken,
             send_timeout=self.limits.send_timeout,
             agent=name,
             thread_id=thread_id,

@@ -43,7 +43,7 @@ HEADERS = {
 _log = logging.getLogger(__name__)
 
 _CANCELLED = "The server has ended this stream. Connect to the thread again."
-_GOODBYE = 1.0
+_LAST_EVENT_WITHIN = 1.0
 """Seconds in which a reader has to take the last event."""
 
 
@@ -83,7 +83,7 @@ class TrackedBatches:
             self.last = each.event["type"]
         return batch
 
-    def farewell(self, message: str) -> Batch:
+    def end_events(self, message: str) -> Batch:
         """The events that end a run before its end."""
         return to_batch([*self._in_run.closings(), agui.run_error(message, SHUTDOWN)])
 
@@ -101,8 +101,9 @@ class EventStream(Response):
     """Batches, sent to one reader as they come.
 
     `version`: the protocol version of its client. `stays`: whether one run follows another, so that the stream can end
-    between two of them. `message`: that of the `RUN_ERROR` when the server ends. `place`: left when the stream is over.
-    `send_timeout`: seconds in which the reader has to take what it is sent. `agent`, `thread_id`: for the log.
+    between two of them. `message`: that of the `RUN_ERROR` when the server ends. `taken`: the capacity, which is free
+    when the stream is over. `send_timeout`: seconds in which the reader has to take what it is sent. `agent`,
+    `thread_id`: for the log.
     """
 
     _sender: Sender
@@ -115,7 +116,7 @@ class EventStream(Response):
         version: str | None,
         heartbeat: float | None,
         message: str,
-        place: AbstractContextManager[Any],
+        taken: AbstractContextManager[Any],
         send_timeout: float,
         agent: str,
         thread_id: str,
@@ -128,7 +129,7 @@ class EventStream(Response):
         self._version = version
         self._heartbeat = heartbeat
         self._message = message
-        self._place = place
+        self._taken = taken
         self._send_timeout = send_timeout
         self._agent = agent
         self._thread_id = thread_id
@@ -136,7 +137,7 @@ class EventStream(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Sends all events, until the stream or the server ends or the reader leaves."""
-        with self._place:
+        with self._taken:
             async with aclosing(self._batches):
                 self._sender = sender = Sender(send, self._heartbeat, self._send_timeout)
                 try:
@@ -184,9 +185,9 @@ class EventStream(Response):
             return
         last = b""
         if not self._batches.is_between or not (self._stays or self._batches.last):
-            last = b"".join(each.frame(self._version) for each in self._batches.farewell(message))
+            last = b"".join(each.frame(self._version) for each in self._batches.end_events(message))
         with suppress(TimeoutError):
-            async with asyncio.timeout(_GOODBYE):
+            async with asyncio.timeout(_LAST_EVENT_WITHIN):
                 await sender.send_body(last, more=False)
 
 

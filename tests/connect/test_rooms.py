@@ -17,6 +17,7 @@ LAYERS = (
     ("access", "errors", "encoded", "readers", "run_outcome", "default_options", "timed_iterator"),
     ("inputs", "tracing"),
     ("idle", "streams", "replaced_messages"),
+    ("submission",),
     ("local", "platform"),
     ("backend",),
     ("api",),

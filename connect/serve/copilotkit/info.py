@@ -79,8 +79,8 @@ def _add(seen: dict[str, Any], graph: Pregel[Any, Any, Any, Any], options: Optio
         seen["state"]["memory"] = True
     if any(name.startswith(_APPROVES) for name in graph.nodes):
         seen["humanInTheLoop"]["approvals"] = seen["humanInTheLoop"]["supported"]
-    places = input_channels_of(graph, options.messages_key)
-    takes = not TOOLS.isdisjoint((places.channels or frozenset()) | places.context)
+    channels = input_channels_of(graph, options.messages_key)
+    takes = not TOOLS.isdisjoint((channels.names or frozenset()) | channels.context)
     names = own_tools(graph)
     if takes or names:
         seen["tools"] = {"supported": True, "clientProvided": takes}

@@ -128,7 +128,7 @@ def test_a_server_of_this_machine_alone_is_asked_under_its_own_names(
         assert httpx.get(f"{server.url}/info", headers={"Host": host}).status_code == status
 
 
-def test_an_open_door_is_spoken_of(folder: Path) -> None:
+def test_a_host_that_others_reach_is_warned_of(folder: Path) -> None:
     with serving("planner:graph", "--host", "0.0.0.0", cwd=folder) as server:
         assert server.said[0].startswith("0.0.0.0: every client that reaches this port can run these agents")
 

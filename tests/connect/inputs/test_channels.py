@@ -71,14 +71,14 @@ class Thread:
     def __init__(self, graph: Any, *channels: str) -> None:
         self.graph = graph
         self.intake = Intake(state=frozenset(channels))
-        self.places = input_channels_of(graph, MESSAGES)
+        self.channels = input_channels_of(graph, MESSAGES)
 
     async def held(self) -> dict[str, Any]:
         return (await self.graph.aget_state(CONFIG)).values  # type: ignore[no-any-return]
 
     async def written(self, sent: RunAgentInput) -> dict[str, Any]:
         """What the input writes; the graph is run with it."""
-        values = written(self.places, sent, self.intake, await self.held())
+        values = written(self.channels, sent, self.intake, await self.held())
         await self.graph.ainvoke({MESSAGES: [], **values}, CONFIG)
         return values
 
@@ -188,11 +188,11 @@ def test_a_value_that_says_it_overwrites_is_refused(name: str, value: Any) -> No
 
 @pytest.mark.parametrize("state", [[], "secret", 7, True])
 def test_a_state_that_is_no_object_is_refused_where_one_is_wanted(state: Any) -> None:
-    places = input_channels_of(graph_of(State), MESSAGES)
+    channels = input_channels_of(graph_of(State), MESSAGES)
     with pytest.raises(InvalidInputError, match="state: expected an object") as refused:
-        written(places, given(state), Intake(state={"items"}), {})
+        written(channels, given(state), Intake(state={"items"}), {})
     assert "secret" not in str(refused.value)
-    assert written(places, given(state), Intake(), {}) == {}
+    assert written(channels, given(state), Intake(), {}) == {}
 
 
 def test_no_state_writes_nothing() -> None:
@@ -216,9 +216,9 @@ def test_a_channel_that_the_graph_does_not_take_cannot_be_named() -> None:
     class Asked(TypedDict):
         label: str
 
-    places = input_channels_of(graph_of(State, input_schema=Asked), MESSAGES)
+    channels = input_channels_of(graph_of(State, input_schema=Asked), MESSAGES)
     with pytest.raises(ValueError, match="'items', 'lable'"):
-        written(places, given({"items": []}), Intake(state={"items", "lable", "label"}), {})
+        written(channels, given({"items": []}), Intake(state={"items", "lable", "label"}), {})
 
 
 # --- tools and context in the state
@@ -331,13 +331,13 @@ def test_a_typed_dictionary_has_its_fields_and_no_others() -> None:
     class Typed(TypedDict):
         tools: list[Any]
 
-    places = input_channels_of(graph_of(State, context_schema=Typed), MESSAGES)
-    assert context_of(places, given(**FRONT_END), None) == {"tools": [TOOL]}
+    channels = input_channels_of(graph_of(State, context_schema=Typed), MESSAGES)
+    assert context_of(channels, given(**FRONT_END), None) == {"tools": [TOOL]}
 
 
 def test_what_the_owner_says_in_the_context_wins() -> None:
-    places = input_channels_of(graph_of(State, context_schema=Classed), MESSAGES)
-    assert context_of(places, given(**FRONT_END), {"tools": []})["tools"] == []
+    channels = input_channels_of(graph_of(State, context_schema=Classed), MESSAGES)
+    assert context_of(channels, given(**FRONT_END), {"tools": []})["tools"] == []
 
 
 @pytest.mark.parametrize("base", [None, {"user": "ann"}])
@@ -353,7 +353,7 @@ def test_an_owners_context_that_is_no_mapping_is_left_as_it_is() -> None:
     )
 
 
-# --- which places a graph has
+# --- which channels a graph has
 
 
 def test_a_graph_without_a_conversation_has_no_place_for_it() -> None:
@@ -373,9 +373,9 @@ def test_a_function_takes_what_its_type_says() -> None:
     async def open_to_all(asked: dict[str, Any]) -> int:
         return 1
 
-    assert input_channels_of(typed, MESSAGES).channels == frozenset({"messages", "tools"})
+    assert input_channels_of(typed, MESSAGES).names == frozenset({"messages", "tools"})
     assert (
-        input_channels_of(open_to_all, MESSAGES).channels,
+        input_channels_of(open_to_all, MESSAGES).names,
         input_channels_of(open_to_all, MESSAGES).messages_key,
     ) == (
         None,
@@ -387,15 +387,15 @@ def test_schemas_tell_the_same_places_as_the_graph() -> None:
     graph = graph_of(State, context_schema=Classed)
     schemas = {"input_schema": graph.get_input_jsonschema(), "context_schema": graph.get_context_jsonschema()}
     of_graph, of_schemas = input_channels_of(graph, MESSAGES), input_channels_of_schemas(schemas, MESSAGES)
-    assert (of_schemas.channels, of_schemas.context) == (of_graph.channels, of_graph.context)
+    assert (of_schemas.names, of_schemas.context) == (of_graph.names, of_graph.context)
     assert (of_schemas.messages_key, of_schemas.reducers) == (MESSAGES, None)
 
 
 @pytest.mark.parametrize("schemas", [None, {}, {"input_schema": None, "context_schema": None}, {"input_schema": "x"}])
 def test_of_a_graph_without_schemas_the_owner_is_believed(schemas: Any) -> None:
-    places = input_channels_of_schemas(schemas, MESSAGES)
-    assert written(places, given({"label": "x"}, **FRONT_END), Intake(state={"label"}), {}) == {"label": "x"}
-    assert context_of(places, given(**FRONT_END), None) is None
+    channels = input_channels_of_schemas(schemas, MESSAGES)
+    assert written(channels, given({"label": "x"}, **FRONT_END), Intake(state={"label"}), {}) == {"label": "x"}
+    assert context_of(channels, given(**FRONT_END), None) is None
 
 
 def test_values_are_told_a_platform_in_its_json() -> None:

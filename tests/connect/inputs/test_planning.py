@@ -1,7 +1,7 @@
 """What planning costs is bounded, however long a thread is and whatever a client sends, as often as it likes."""
 
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Any
 
 import pytest
@@ -40,7 +40,7 @@ def user(number: int, content: str | None = None) -> dict[str, Any]:
     return {"id": f"u{number}", "role": "user", "content": content or f"Question {number}."}
 
 
-async def never(search: Search) -> Search:
+def never() -> AsyncGenerator[Checkpoint, None]:
     raise AssertionError("nothing is to be searched for")
 
 

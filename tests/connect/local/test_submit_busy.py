@@ -9,11 +9,10 @@ from unittest.mock import AsyncMock
 import pytest
 from ag_ui.core import RunAgentInput
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph_agui.connect import Intake, InvalidInputError, Local, Runs, run
+from langgraph_agui.connect import Intake, InvalidInputError, Local, Runs, run, submission
 from langgraph_agui.connect.errors import code_of
 from langgraph_agui.connect.inputs.planning import planned
 from langgraph_agui.connect.inputs.request import RunRequest
-from langgraph_agui.connect.local import submit
 from langgraph_agui.connect.testing import Pause
 from langgraph_agui.translator import Options
 
@@ -139,7 +138,7 @@ async def test_what_a_queued_input_fails_in_is_logged_and_its_readers_are_told(
         await until(lambda: len(source.runs._queued) == 1)
         if not reads:
             await second.leave()
-        monkeypatch.setattr(submit, "planned", AsyncMock(side_effect=error))
+        monkeypatch.setattr(submission, "planned", AsyncMock(side_effect=error))
         point.open.set()
         await first.task
         await until(lambda: not source.runs._queued)
@@ -157,7 +156,7 @@ async def test_what_a_message_fails_in_that_came_with_an_answer_is_logged_and_to
             raise ZeroDivisionError("a bug")
         return await planned(asking, *rest)
 
-    monkeypatch.setattr(submit, "planned", failing)
+    monkeypatch.setattr(submission, "planned", failing)
     point = Pause()
     point.open.set()
     async with Runs() as runs:

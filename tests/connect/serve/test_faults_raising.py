@@ -120,8 +120,8 @@ async def test_a_run_that_raised_leaves_its_place(caplog: pytest.LogCaptureFixtu
     async with served(app := agui_app(graph(wrong))) as server, server.client() as client:
         for place in range(3):
             await client.post("/", json=posted("t", "hi", run_id=f"run-{place}"))
-        places = app.state.service.places
-        await until(lambda: places.readers == places.starting == 0)
+        capacity = app.state.service.capacity
+        await until(lambda: capacity.readers == capacity.starting == 0)
 
 
 def assert_discreet(told: httpx.Response) -> None:

@@ -100,14 +100,14 @@ async def test_no_odd_request_is_an_error_of_the_server(house: Counted, caplog: 
 
 
 async def test_a_body_that_never_ends_takes_no_place(house: Counted) -> None:
-    places = house.app.state.service.places
+    capacity = house.app.state.service.capacity
     async with connected(house) as (_, writer):
         writer.write(asking("/chat", **RUN)[:-1])
         await writer.drain()
         async with connected(house) as (reader, other):
             other.write(asking("/chat/connect", **given("done")))
             await reader.readuntil(b"RUN_FINISHED")
-        await until(lambda: places.readers == places.starting == 0)
+        await until(lambda: capacity.readers == capacity.starting == 0)
         assert house.server.connections == 1
     await house.is_empty()
 

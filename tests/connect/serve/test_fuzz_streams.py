@@ -93,10 +93,10 @@ class Fuzzed:
         return found
 
     async def _is_empty(self) -> None:
-        places = self._app.state.service.places
+        capacity = self._app.state.service.capacity
         async with asyncio.timeout(WITHIN):
             await until(
-                lambda: places.readers == places.starting == self._runs.running == self._server.connections == 0
+                lambda: capacity.readers == capacity.starting == self._runs.running == self._server.connections == 0
             )
             await until(lambda: len(asyncio.all_tasks()) <= self._tasks + 1)
 

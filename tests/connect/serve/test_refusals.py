@@ -173,7 +173,7 @@ async def test_more_runs_than_there_may_be_are_sent_away(gate: Gates) -> None:
 
 
 async def test_a_thread_with_queued_inputs_takes_one_place_and_its_queue_is_bounded(gate: Gates) -> None:
-    """Also when their clients have left. What was queued runs, each input once, and the places are free again."""
+    """Also when their clients have left. What was queued runs, each input once, and the capacity is free again."""
     gate.hold("first 0")
     source = Local(GATED["gated_chat"](InMemorySaver()), agent="chat", runs=(runs := Runs()))
     agent = Agent(source=source, intake=Intake(config=gate.config(), busy="queue"))
@@ -191,7 +191,7 @@ async def test_a_thread_with_queued_inputs_takes_one_place_and_its_queue_is_boun
         assert [answer.status_code for answer in answers] == [200] * 3 + [429] * 16
         assert refusal(answers[-1]) == (429, "queue_full")
         assert int(answers[-1].headers["retry-after"]) > 0
-        await until(lambda: app.state.service.places.readers == 0)
+        await until(lambda: app.state.service.capacity.readers == 0)
         async with client.stream("POST", "/", json=posted("u", "hi")) as other:
             assert other.status_code == 200
             assert refusal(await client.post("/", json=posted("v", "hi"))) == (429, "too_many_runs")

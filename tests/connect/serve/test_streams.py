@@ -245,7 +245,7 @@ async def test_a_client_that_leaves_while_its_run_is_planned_loses_and_leaves_no
         run = going(runs)
         gate.open("second 0")
         assert await asyncio.wait_for(run.wait(), WITHIN) == ends
-        await comes_to(lambda: app.state.service.places.readers == 0)
+        await comes_to(lambda: app.state.service.capacity.readers == 0)
 
 
 async def test_a_reader_that_leaves_frees_all_it_had(gate: Gates) -> None:
@@ -262,16 +262,16 @@ async def test_a_reader_that_leaves_frees_all_it_had(gate: Gates) -> None:
         await comes_to(lambda: server.connections <= 1)  # httpx may keep one
         await comes_to(lambda: len(asyncio.all_tasks()) <= before)
         assert going(runs).kept == 0
-        await comes_to(lambda: app.state.service.places.readers == 0)
+        await comes_to(lambda: app.state.service.capacity.readers == 0)
         gate.open("first 3")
 
 
 async def test_a_watcher_that_leaves_in_silence_is_gone_at_once() -> None:
     async with Runs() as runs, served(app := app_of("gated_chat", runs)) as server, server.client() as client:
-        places = app.state.service.places
+        capacity = app.state.service.capacity
         async with client.stream("GET", "/watch/t"):
-            assert places.readers == 1
-        await comes_to(lambda: places.readers == 0)
+            assert capacity.readers == 1
+        await comes_to(lambda: capacity.readers == 0)
 
 
 async def test_a_reader_that_never_reads_holds_up_nobody_and_no_memory(gate: Gates) -> None:
@@ -304,7 +304,7 @@ async def test_a_reader_that_takes_nothing_is_dropped_and_its_place_is_free(
             await gate.reached("second 0")
             async with asyncio.timeout(WITHIN):
                 await comes_to(lambda: server.connections == 0)
-                await comes_to(lambda: app.state.service.places.readers == 0)
+                await comes_to(lambda: app.state.service.capacity.readers == 0)
         run = going(runs)
         assert (run.status, run.readers) == ("running", 0)
         gate.open("second *")

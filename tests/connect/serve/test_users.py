@@ -324,7 +324,7 @@ async def test_a_graph_knows_no_user_where_there_is_none() -> None:
 
 
 async def test_a_user_has_so_many_runs_and_readers_at_once(gate: Gates, caplog: pytest.LogCaptureFixture) -> None:
-    """Inputs for a thread that has a run are not one more, and another user has places of their own."""
+    """Inputs for a thread that has a run are not one more, and another user has capacity of its own."""
     caplog.set_level("INFO")
     gate.hold("first 0")
     intake = Intake(config=gate.config(), busy="queue")
@@ -341,7 +341,7 @@ async def test_a_user_has_so_many_runs_and_readers_at_once(gate: Gates, caplog: 
                 assert queued.status_code == 200
                 refused = await client.get("/watch/t")
                 assert (refused.status_code, refused.json()["error"]) == (429, "too_many_readers")
-            await until_true(lambda: app.state.service.places.readers == 0)
+            await until_true(lambda: app.state.service.capacity.readers == 0)
             async with streamed("u", "more") as refused:  # a run that is not refused never ends: it is not read
                 assert refused.status_code == 429
                 assert orjson.loads(await refused.aread())["error"] == "too_many_runs"

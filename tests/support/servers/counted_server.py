@@ -43,12 +43,12 @@ class Counted:
             raise AssertionError(f"expected {self._before}, got {self._has()}; {asyncio.all_tasks()}") from None
 
     def _has(self) -> dict[str, Any]:
-        places, live = self.app.state.service.places, live_run(self.runs, "chat", "live")
+        capacity, live = self.app.state.service.capacity, live_run(self.runs, "chat", "live")
         return {
             "tasks": len(asyncio.all_tasks()),
             "files": len(list(Path("/proc/self/fd").iterdir())),
-            "readers": places.readers,
-            "runs": (places.starting, self.runs.running),
+            "readers": capacity.readers,
+            "runs": (capacity.starting, self.runs.running),
             "reading the run": None if live is None else (live.readers, live.kept),
         }
 
@@ -70,7 +70,7 @@ async def counted(gate: Gates, **settings: Any) -> AsyncIterator[Counted]:
                 await client.post("/chat", json=posted("done", "hi"))
                 async with client.stream("POST", "/chat", json=posted("live", "hi")):
                     await gate.reached("live first 3")
-            await until(lambda: server.connections == app.state.service.places.readers == 0)
+            await until(lambda: server.connections == app.state.service.capacity.readers == 0)
             yield Counted(server, app, runs)
             gate.open("*")
 

@@ -52,15 +52,15 @@ def _flood(checkpointer: Checkpointer) -> Graph:
 
 
 def inside(app: Any, runs: Runs) -> dict[str, int]:
-    """What a process has of an app: tasks, open files, bytes of memory, readers, and places that are taken."""
+    """What a process has of an app: tasks, open files, bytes of memory, readers, and the capacity that is taken."""
     gc.collect()
-    places = app.state.service.places
+    capacity = app.state.service.capacity
     return {
         "tasks": len(asyncio.all_tasks()),
         "files": len(list(Path("/proc/self/fd").iterdir())),
         "memory": resident(),
-        "readers": places.readers,
-        "told": places.starting,
+        "readers": capacity.readers,
+        "told": capacity.starting,
         "running": runs.running,
     }
 

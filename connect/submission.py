@@ -1,0 +1,116 @@
+"""One client's input, from its plan to its batches: `Submission`, the same in this process and on a platform.
+
+Which run an input asks for is `inputs.plan`'s, and what the graph gets is `inputs.graph_input`'s. Here each plan is
+carried out; how a thread is read and a run started is what `local.submit` and `platform.submit` add.
+
+| plan | the client gets |
+|---|---|
+| `Begin`, `Fork`, `Again` | the run that is started |
+| `Resume`, `GoOn` | the same; and then the run of what the input has besides its answers |
+| `Drop` | the run of what else the input has; without any, as for `Nothing` |
+| `Wait` | a run that names the pending interrupts |
+| `Nothing` | a run that changes nothing |
+
+What was written in a superstep that did not end is in the thread until a new turn begins, which drops it: the result of
+one tool while another one failed, the message of a run that was cancelled at once. So it is reconciled first, before
+`Begin` and for `Drop`: it stays in the thread, and what the last run left undone is given up.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass, replace
+from typing import Generic, Self, TypeVar
+
+from ..translator import ClientView
+from .encoded import Batches, one_batch
+from .idle import log_late, unchanged_events, waiting_events
+from .inputs.channels import InputChannels, unused_kinds
+from .inputs.forking import ForkPoint
+from .inputs.graph_input import GraphInput, graph_input
+from .inputs.plan import Again, Begin, Drop, Fork, GoOn, Nothing, Resume, Wait
+from .inputs.planning import NoEdits, planned
+from .inputs.request import RunRequest
+from .inputs.thread_state import ThreadState
+from .inputs.unused import note_unused
+from .readers import Reader
+from .replaced_messages import with_replaced
+from .run_outcome import RunOutcome
+from .thread_info import Checkpoint
+
+Started = Begin | Resume | GoOn | Fork | Again
+"""The plans that start a run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A thread as it was read for an input."""
+
+    thread: ThreadState
+    """Its state."""
+    ended: RunOutcome | None = None
+    """How its last run ended; None for a thread without one."""
+
+
+_Read = TypeVar("_Read", bound=Read)
+
+
+class Submission(ABC, Generic[_Read]):
+    """One input, on its way to a run. `no_edits`, `unused`: what is known of the inputs before it. `label`: as
+    `errors.log_context`."""
+
+    def __init__(self, request: RunRequest, *, no_edits: NoEdits, unused: set[str], label: str) -> None:
+        self._request = request
+        self._given, self._options, self._intake = request.given, request.options, request.intake
+        self._reader = Reader(request.options, request.view)
+        self._no_edits, self._unused, self._label = no_edits, unused, label
+
+    @abstractmethod
+    async def when_free(self) -> Batches:
+        """The client's batches, as soon as no other run is in the way."""
+
+    @abstractmethod
+    def _following(self, view: ClientView) -> Self:
+        """The same input without its answers, for a client that has this view by then."""
+
+    @abstractmethod
+    def _history(self) -> AsyncGenerator[Checkpoint, None]:
+        """The thread's checkpoints, the newest first."""
+
+    @abstractmethod
+    async def _reconciled(self) -> _Read:
+        """The thread, after what its last run wrote was saved, and what that run left undone was dropped."""
+
+    @abstractmethod
+    async def _start(self, wanted: Started, now: _Read, point: ForkPoint | None) -> Batches:
+        """Starts the run, at an earlier checkpoint where one is given; its batches."""
+
+    async def _begin(self, now: _Read) -> Batches:
+        """Plans the input for its thread, and carries the plan out."""
+        wanted, point = await planned(self._request, now.thread, self._history, self._no_edits)
+        if isinstance(wanted, Drop) or (isinstance(wanted, Begin) and now.thread.has_pending_writes):
+            now = await self._reconciled()
+            if isinstance(wanted, Drop) and wanted.more:
+                return await self._following(self._request.view).when_free()
+        if isinstance(wanted, Wait):
+            thread, follows = now.thread, self._request.follows
+            return one_batch(waiting_events(self._given, wanted, thread, self._options, self._reader, follows=follows))
+        if isinstance(wanted, Nothing):
+            log_late(wanted, self._label)
+        if isinstance(wanted, Nothing | Drop):
+            return await self._unchanged(now)
+        return await self._start(wanted, now, point)
+
+    async def _unchanged(self, now: _Read) -> Batches:
+        ended = now.ended
+        if ended is not None:
+            ended = replace(ended, values=await with_replaced(ended.values, self._options, self._history()))
+        return one_batch(unchanged_events(self._given, ended, self._options, self._reader, self._request.past_errors))
+
+    def _graph_input(self, wanted: Started, state: ThreadState, channels: InputChannels) -> GraphInput:
+        """What goes into the graph of a run that starts where the thread has this state."""
+        lost = unused_kinds(channels, self._given, self._intake, state.values, self._options)
+        note_unused(self._unused, lost, self._label)
+        new = wanted.messages if isinstance(wanted, Begin | Fork) else None
+        return graph_input(self._given, new, state, channels, self._intake, self._request.added)
