@@ -92,7 +92,7 @@ async def test_what_raises_before_a_run_is_said_in_json(where: str, caplog: pyte
 
 
 @pytest.mark.parametrize("path", ["/", "/default/connect", "/default/stop", "/agent/default/run", "/watch/t"])
-async def test_a_door_that_breaks_lets_nobody_in(path: str) -> None:
+async def test_a_hook_that_raises_refuses_the_request(path: str) -> None:
     def authorize(*what: Any) -> bool:
         return bool(wrong())
 
