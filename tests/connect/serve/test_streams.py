@@ -158,7 +158,7 @@ async def test_a_reader_that_does_not_take_a_comment_is_dropped(gate: Gates, cap
         async with asking(server, posted("t", "hi")):
             await comes_to(lambda: "its stream is ended" in caplog.text)
             await comes_to(lambda: server.connections == 0)
-        await comes_to(lambda: app.state.service.places.readers == 0)
+        await comes_to(lambda: app.state.service.capacity.readers == 0)
         assert going(runs).status == "running"
         gate.open("first 0")
         assert await going(runs).wait() == "finished"
@@ -179,7 +179,7 @@ async def test_a_server_that_fails_to_send_a_comment_is_given_the_error(
         async with served(app) as server:
             async with asking(server, posted("t", "hi")):
                 await comes_to(lambda: "OSError: the client is gone" in caplog.text)
-            await comes_to(lambda: app.state.service.places.readers == 0)
+            await comes_to(lambda: app.state.service.capacity.readers == 0)
             gate.open("first 0")
             assert await going(runs).wait() == "finished"
 
