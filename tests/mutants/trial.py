@@ -25,6 +25,7 @@ _COPIED = (
     "docs",
     "mkdocs.yml",
     "README.md",
+    "CONTRIBUTING.md",
     "Makefile",
 )
 _LEFT_OUT = shutil.ignore_patterns("node_modules", "__pycache__", "dist", ".langgraph_api")

@@ -61,7 +61,7 @@ def blocks(*languages: str) -> list[Block]:
 def block(name: str) -> Any:
     """The names that the Python block which defines `name` defines. It is run; raises ValueError unless there is one
     such block in all documents."""
-    (code,) = {block.code for block in blocks("python") if name in block.defines}
+    (code,) = {block.code for block in blocks("python") if name in block.defines}  # README.md repeats one
     names: dict[str, Any] = {}
     exec(compile(code, f"the block that defines {name}", "exec", dont_inherit=True), names)
     return SimpleNamespace(**names)
