@@ -26,14 +26,13 @@ from typing import Generic, Self, TypeVar
 from ..translator import ClientView
 from .encoded import Batches, one_batch
 from .idle import log_late, unchanged_events, waiting_events
-from .inputs.channels import InputChannels, unused_kinds
+from .inputs.channels import InputChannels, note_unused
 from .inputs.forking import ForkPoint
 from .inputs.graph_input import GraphInput, graph_input
 from .inputs.plan import Again, Begin, Drop, Fork, GoOn, Nothing, Resume, Wait
 from .inputs.planning import NoEdits, planned
 from .inputs.request import RunRequest
 from .inputs.thread_state import ThreadState
-from .inputs.unused import note_unused
 from .readers import Reader
 from .replaced_messages import with_replaced
 from .run_outcome import RunOutcome
@@ -110,7 +109,7 @@ class Submission(ABC, Generic[_Read]):
 
     def _graph_input(self, wanted: Started, state: ThreadState, channels: InputChannels) -> GraphInput:
         """What goes into the graph of a run that starts where the thread has this state."""
-        lost = unused_kinds(channels, self._given, self._intake, state.values, self._options)
-        note_unused(self._unused, lost, self._label)
+        given, values = self._given, state.values
+        note_unused(self._unused, channels, given, self._intake, values, self._options, self._label)
         new = wanted.messages if isinstance(wanted, Begin | Fork) else None
-        return graph_input(self._given, new, state, channels, self._intake, self._request.added)
+        return graph_input(given, new, state, channels, self._intake, self._request.added)

@@ -1,5 +1,5 @@
 """Where a client's state, tools and context go into a graph: into the channels and context fields that its schema has
-for them, and no others. Pure: what a platform's graph has, `platform` requests.
+for them, and no others. No I/O: what a platform's graph has, `platform` requests.
 
 | name | in the | content |
 |---|---|---|
@@ -27,6 +27,7 @@ Rules:
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from typing import Any, Final
@@ -42,11 +43,20 @@ from .messages import as_json
 
 OVERWRITE: Final = "__overwrite__"
 """What marks an overwrite in JSON; as a key, or as the type of an object."""
+_WHY: Final = {
+    "tools": "neither its state nor its context has a field for them (`copilotkit`, `ag-ui`, `tools`)",
+    "context": "neither its state nor its context has a field for it (`copilotkit`, `ag-ui`, `context`)",
+    "state": "Intake.state does not name what was changed",
+    "forwardedProps": "Intake.prepare, which would read them, is not set",
+}
+"""By kind: why it reaches no graph."""
 _NO_ARGUMENTS: Final[Mapping[str, Any]] = {"type": "object", "properties": {}}
 _CHANNELS: Final = ("tools", "copilotkit", "ag-ui")
 _FIELDS: Final = (*_CHANNELS, "ag_ui", "context")
 TOOLS: Final = frozenset({*_CHANNELS, "ag_ui"})
 """Where the front end's tools are to be found, in the state or the context."""
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,12 +112,21 @@ def written(channels: InputChannels, given: RunAgentInput, intake: Intake, value
     }
 
 
-def unused_kinds(
-    channels: InputChannels, given: RunAgentInput, intake: Intake, values: Mapping[str, Any], options: Options
-) -> list[str]:
-    """The kinds of what a client sends that reaches no graph: `tools`, `context`, `state`, `forwardedProps`.
+def note_unused(
+    known: set[str],
+    channels: InputChannels,
+    given: RunAgentInput,
+    intake: Intake,
+    values: Mapping[str, Any],
+    options: Options,
+    label: str,
+) -> None:
+    """Adds the kinds of what a client sends and no graph gets (`tools`, `context`, `state`, `forwardedProps`) to those
+    `known`, which `/info` names, and logs each that is new. It is no error: a page sends its tools and its state to
+    every agent. But an owner whose tool is never called must find out why.
 
-    A client sends back the state that it got: only what it changed counts. `values` are the thread's values.
+    A client sends back the state that it got: only what it changed counts. `values` are the thread's values. `label`:
+    as `errors.log_context`.
     """
     names, fields_of = channels.names or frozenset(), channels.context
     state = given.state if isinstance(given.state, Mapping) else {}
@@ -118,7 +137,12 @@ def unused_kinds(
         "state": any(name not in values or _differ(values[name], state[name]) for name in unnamed),
         "forwardedProps": intake.prepare is None and _brings(given.forwarded_props),
     }
-    return [kind for kind, is_lost in lost.items() if is_lost]
+    for kind, is_lost in lost.items():
+        if is_lost and kind not in known:
+            known.add(kind)
+            _log.warning(
+                "What clients send as %s reaches no graph (%s): %s. This is logged once.", kind, label, _WHY[kind]
+            )
 
 
 def context_of(channels: InputChannels, given: RunAgentInput, base: Any) -> Any:
