@@ -27,7 +27,6 @@ RUNTIME = {
     "langgraph-sdk",
     "orjson",
     "pydantic",
-    "tenacity",
 }
 PROVIDED = {name.replace("-", "_") for name in RUNTIME} - {"ag_ui_protocol"} | {"ag_ui"}
 """What may be imported for it."""

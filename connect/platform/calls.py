@@ -6,7 +6,7 @@ Rules:
 1. Whatever may succeed the next time is a `ConnectionLost`, and is retried as the policy says: no connection, no answer
    in time, 408, 429, 5xx. All else that the server answers is a `PlatformError`, which is final.
 2. Half of each pause between attempts is fixed and half is random, so that the readers of a server that restarts do not
-   all come back at the same moment. The pauses are `tenacity`'s.
+   all come back at the same moment.
 3. A call that must not be repeated (it starts a run) is an `sdk_call` alone.
 """
 
@@ -14,13 +14,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
+import random
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TypeVar
 
 import httpx
-from tenacity import AsyncRetrying, RetryCallState, wait_exponential, wait_random_exponential
 
 from ..errors import ConnectionLost
 from .http import READ_TIMEOUT, error_of_answer, reason_of
@@ -56,22 +57,21 @@ class Retries:
     """The attempts that a policy allows. `sleep`: how to wait; None is `asyncio.sleep`."""
 
     def __init__(self, policy: RetryPolicy, sleep: Callable[[float], Awaitable[None]] | None = None) -> None:
-        self._max_attempts = policy.max_attempts
+        self._policy = policy
         self._sleep = sleep or asyncio.sleep
-        half, most = policy.initial_delay / 2, policy.max_delay / 2
-        self._wait = wait_exponential(multiplier=half, max=most) + wait_random_exponential(multiplier=half, max=most)
-        self._state = RetryCallState(AsyncRetrying(), fn=None, args=(), kwargs={})
+        self._failures = 0
 
     def progressed(self) -> None:
         """The server answered: the failures before do not count any more."""
-        self._state.attempt_number = 1
+        self._failures = 0
 
     async def pause(self, lost: ConnectionLost) -> None:
         """Waits before the next attempt; raises `lost` if there is to be none."""
-        if self._state.attempt_number >= self._max_attempts:
+        longest = min(math.ldexp(self._policy.initial_delay, min(self._failures, 64)), self._policy.max_delay)
+        self._failures += 1
+        if self._failures >= self._policy.max_attempts:
             raise lost
-        await self._sleep(self._wait(self._state))
-        self._state.prepare_for_next_attempt()
+        await self._sleep(longest * random.uniform(0.5, 1))
 
 
 async def sdk_call(call: Awaitable[_Answer]) -> _Answer:
