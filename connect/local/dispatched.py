@@ -12,7 +12,8 @@ These are the names of `ag-ui-langgraph` and of CopilotKit's Python package. Wha
 model says, or a node writes: a message that is not stored leaves with its step. Each is a `CUSTOM` event too, as any
 other name is, but for CopilotKit's state.
 
-An event is in the order of the stream of the graph that it was sent in. A thread that a node has started itself has no
+An event has the data as they were when it was sent: a node may send one object many times, and change it between. It is
+in the order of the stream of the graph that it was sent in. A thread that a node has started itself has no
 such stream; what it sends is emitted as soon as the event loop has a turn.
 """
 
@@ -31,6 +32,7 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import merge_configs
 from langgraph.config import get_stream_writer
 
+from ...translator import to_json
 from .run import Run
 
 _log = logging.getLogger(__name__)
@@ -62,7 +64,7 @@ class _Handler(BaseCallbackHandler):
 
     def on_custom_event(self, name: str, data: Any, **about: Any) -> None:
         """An event was sent."""
-        event = _Dispatched(name, data, about.get("metadata") or {})
+        event = _Dispatched(name, to_json(data), about.get("metadata") or {})
         try:
             write = get_stream_writer()
         except (RuntimeError, KeyError):  # a thread without the node's context

@@ -19,7 +19,7 @@ from langgraph.types import Command, interrupt
 from langgraph_agui.connect import Intake
 from langgraph_agui.connect.serve import Agent, agui_app
 from langgraph_agui.connect.testing import ScriptedChatModel, text, tool_call
-from langgraph_agui.translator import Options
+from langgraph_agui.translator import ClientView, Options
 
 from fixtures.scripts import end
 from tests.support.clients.agui_client import VERSIONS
@@ -33,6 +33,7 @@ PAINT = {
     "parameters": {"type": "object", "properties": {"colour": {"type": "string"}}},
 }
 CHOICE = {"name": "write", "description": "Writes."}
+STEPS = ("Digging", "Planting", "Watering")
 
 
 class WithTools(MessagesState):
@@ -100,6 +101,41 @@ def writing() -> Graph:
     return StateGraph(Writing).add_node("draft", draft).add_edge(START, "draft").compile(InMemorySaver())
 
 
+class Doing(MessagesState):
+    steps: list[dict[str, str]]
+    tools: list[Any]
+
+
+def doing() -> Graph:
+    """Plans steps, which are state while they are written, and emits on the way how far it is with them; then a message
+    and a call by hand. Its model is called in the node's own config, and its state is one object all the time."""
+    steps = [{"description": name, "status": "pending"} for name in STEPS]
+    script = tool_call("plan", {"steps": steps}, "call_p", fragments=12) + end()
+    model = ScriptedChatModel(turns=[script, text("All done.")])
+
+    def begin(state: Doing) -> Command[Any]:
+        return Command(goto="work", update={"messages": state["messages"], "steps": state.get("steps", [])})
+
+    async def work(state: Doing, config: RunnableConfig) -> Command[Any]:
+        config["metadata"]["predict_state"] = [{"state_key": "steps", "tool": "plan", "tool_argument": "steps"}]
+        answer = await model.bind_tools([*state.get("tools", []), CHOICE]).ainvoke(state["messages"], config)
+        if not answer.tool_calls:
+            return Command(goto=END, update={"messages": [*state["messages"], answer], "steps": state["steps"]})
+        state["steps"] = [dict(step) for step in answer.tool_calls[0]["args"]["steps"]]
+        for step in state["steps"]:
+            step["status"] = "completed"
+            await adispatch_custom_event("manually_emit_state", state, config=config)
+        call = {"id": "cheer", "name": "cheer", "args": {"loud": True}}
+        await adispatch_custom_event("manually_emit_tool_call", call, config=config)
+        message = {"message_id": "nearly", "message": "Nearly there."}
+        await adispatch_custom_event("manually_emit_message", message, config=config)
+        result = {"role": "tool", "content": "Steps executed.", "tool_call_id": answer.tool_calls[0]["id"]}
+        return Command(goto="begin", update={"messages": [*state["messages"], answer, result], "steps": state["steps"]})
+
+    graph = StateGraph(Doing).add_node("begin", begin).add_node("work", work).add_edge(START, "begin")
+    return graph.add_edge("begin", "work").add_edge("work", END).compile(InMemorySaver())
+
+
 @asynccontextmanager
 async def serving(graph: Graph) -> AsyncIterator[str]:
     app = agui_app({"it": graph}, compatible_with="ag-ui-langgraph")
@@ -162,6 +198,35 @@ async def test_a_document_is_seen_while_it_is_written(live: LiveClients, version
         assert len([place for place in grown if place < kinds.index("TOOL_CALL_END")]) > 1
         assert ended.state == {"document": "Once upon a time."}
         assert ended.texts[-1] == "There."
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+async def test_a_plan_is_seen_while_it_is_made_and_carried_out(live: LiveClients, version: str) -> None:
+    async with serving(doing()) as url:
+        page = await live.agent(url, version=version)
+        ended = await page.says("Plant a garden.")
+        view, seen = ClientView([], {}), []
+        for event in ended.events:
+            view.apply(event)
+            if event["type"].startswith("STATE"):
+                seen.append([step.get("status", "") for step in view.state.get("steps", [])])
+        planned, done = ["pending"] * 3, ["completed"] * 3
+        assert seen[-4:] == [planned, [*done[:1], *planned[1:]], [*done[:2], *planned[2:]], done]
+        assert list(map(len, seen)) == sorted(map(len, seen))
+        assert ended.state["steps"] == [{"description": each, "status": "completed"} for each in STEPS]
+        assert "messages" not in ended.state
+        assert [event["name"] for event in ended.events if event["type"] == "CUSTOM"] == [
+            "PredictState",
+            *["manually_emit_state"] * 3,
+            "manually_emit_tool_call",
+            "manually_emit_message",
+        ]
+        emitted = {event.get("toolCallId") or event.get("messageId") for event in ended.events}
+        assert {"cheer", "nearly"} <= emitted
+        assert [message["role"] for message in ended.messages] == ["user", "assistant", "tool", "assistant"]
+        assert ended.texts[-1] == "All done."
+        loaded = await (await live.agent(f"{url}/connect", version=version)).runs()
+        assert (loaded.messages, loaded.state) == (ended.messages, ended.state)
 
 
 async def test_what_an_owner_chose_stays() -> None:
