@@ -136,6 +136,7 @@ class Runs:
         configured = run_config(graph, config, run_id)
         thread_id, run_id = configured["configurable"]["thread_id"], configured["configurable"]["run_id"]
         thread = self.store.key(graph, agent, thread_id)
+        await self.store.turn(thread).opened()
         options = replace(options or options_for(graph), protocol_version=PROTOCOL_VERSION)
         run = Run(
             thread,

@@ -97,11 +97,11 @@ class LocalThreads:
         return await self._known(thread_id)
 
     async def delete(self, thread_id: str) -> None:
-        """See `thread_info.Threads`. Inputs that come meanwhile wait for their turn, and run on a new thread; what
-        `start` begins meanwhile does not wait."""
+        """See `thread_info.Threads`. Inputs that come meanwhile, and runs that `start` begins, wait, and run on a new
+        thread."""
         await self._known(thread_id)
         store, key = self._source.runs.store, self._source.key(thread_id)
-        async with store.turn(key).taken():
+        async with store.turn(key).closed():
             if (await self._known(thread_id)).status == "running":
                 raise RunConflictError(f"thread {thread_id!r} has a run that is running")
             with self._reading(thread_id):

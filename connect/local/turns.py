@@ -1,7 +1,7 @@
 """The inputs of a thread of this process, one after the other: `Turn` of one thread, `Turns` of all.
 
 During its turn an input reads the thread, plans and starts its run: two that did so at once would plan for the same
-state, and only one could start.
+state, and only one could start. While a thread is deleted, runs that start without a turn wait too.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ class Turn:
     def __init__(self) -> None:
         self._lock = asyncio.Lock()
         self._inputs = 0
+        self._is_open = asyncio.Event()
+        self._is_open.set()
 
     @property
     def is_taken(self) -> bool:
@@ -35,6 +37,21 @@ class Turn:
                 yield
         finally:
             self._inputs -= 1
+
+    @asynccontextmanager
+    async def closed(self) -> AsyncGenerator[None, None]:
+        """As `taken`, and no run starts within the block."""
+        async with self.taken():
+            self._is_open.clear()
+            try:
+                yield
+            finally:
+                self._is_open.set()
+
+    async def opened(self) -> None:
+        """Waits until the thread is not closed."""
+        while not self._is_open.is_set():
+            await self._is_open.wait()
 
 
 class Turns:

@@ -181,15 +181,41 @@ async def test_an_active_run_belongs_to_its_user_and_agent_in_every_process(
         graph.checkpointer.saves.set()
 
 
+class Slow(InMemorySaver):
+    """A checkpointer that deletes a thread when `goes_on` is set."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.deleting, self.goes_on = asyncio.Event(), asyncio.Event()
+
+    async def adelete_thread(self, thread_id: str) -> None:
+        self.deleting.set()
+        await self.goes_on.wait()
+        await super().adelete_thread(thread_id)
+
+
+async def test_a_run_starts_when_its_thread_was_deleted(processes: Processes) -> None:
+    local = processes.local(processes.one, quick(saver := Slow()))
+    await (await processes.start(local.graph)).wait()
+    deleting = asyncio.create_task(threads(local).delete("t"))
+    await saver.deleting.wait()
+    starting = asyncio.create_task(processes.start(local.graph))
+    await turns(20)
+    assert not starting.done()
+    saver.goes_on.set()
+    await deleting
+    assert await (await starting).wait() == "finished"
+    state = await local.graph.aget_state(on("t"))  # type: ignore[arg-type]
+    assert [message.type for message in state.values["messages"]] == ["human", "ai"]
+    run = await processes.start(speaking(point := Pause(), saver), run_id="next")
+    await point.reached.wait()
+    with pytest.raises(RunConflictError):
+        await threads(local).delete("t")
+    point.open.set()
+    assert await run.wait() == "finished"
+
+
 async def test_inputs_wait_while_a_thread_is_deleted(processes: Processes) -> None:
-    class Slow(InMemorySaver):
-        deleting, goes_on = asyncio.Event(), asyncio.Event()
-
-        async def adelete_thread(self, thread_id: str) -> None:
-            self.deleting.set()
-            await self.goes_on.wait()
-            await super().adelete_thread(thread_id)
-
     local = processes.local(processes.one, quick(saver := Slow()))
     await (await processes.start(local.graph)).wait()
     deleting = asyncio.create_task(threads(local).delete("t"))
