@@ -66,7 +66,7 @@ async def _read(parts: AsyncIterator[Any], readers: int, form: Form) -> None:
     translator = Translator("t", "r", view=ClientView([], None))
     thread = ThreadKey("agent", "t")
     run = Run(thread, translator, "agent", "continue", has_checkpointer=False, on_end=lambda run: None)
-    run.begin(parts, 1)
+    run.begin(lambda _: parts, 1)
     await asyncio.gather(*(_drained(form(run.attach(Reader(Options())))) for _ in range(readers)))
     await run.wait()
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
 from contextlib import aclosing
 from typing import Any, Final, NamedTuple, cast
 
@@ -33,7 +33,6 @@ from langchain_core.runnables.config import merge_configs
 from langgraph.config import get_stream_writer
 
 from ...translator import to_json
-from .run import Run
 
 _log = logging.getLogger(__name__)
 
@@ -58,8 +57,8 @@ class _Handler(BaseCallbackHandler):
     run_inline = True
     ignore_agent = ignore_chain = ignore_chat_model = ignore_llm = ignore_retriever = ignore_retry = True
 
-    def __init__(self, run: Run) -> None:
-        self._run = run
+    def __init__(self, emit: Callable[[Any], bool], label: str) -> None:
+        self._emit_part, self._label = emit, label
         self._loop = asyncio.get_running_loop()
 
     def on_custom_event(self, name: str, data: Any, **about: Any) -> None:
@@ -80,20 +79,20 @@ class _Handler(BaseCallbackHandler):
             self._log_lost(event)
 
     def _emit(self, event: _Dispatched) -> None:
-        if self._run.outcome is not None:
-            self._log_lost(event)
-            return
         ns = tuple(str(event.metadata.get("langgraph_checkpoint_ns") or "").split("|")[:-1])
         for mode, data in _read(event):
-            self._run.feed((ns, mode, data))
+            if not self._emit_part((ns, mode, data)):
+                self._log_lost(event)
+                return
 
     def _log_lost(self, event: _Dispatched) -> None:
-        _log.warning("The event %r was sent after the end of its run (%s).", event.name, self._run.label)
+        _log.warning("The event %r was sent after the end of its run (%s).", event.name, self._label)
 
 
-def with_handler(config: RunnableConfig, run: Run) -> RunnableConfig:
-    """The config of a run whose stream is to have dispatched events; give the stream to `with_dispatched`."""
-    return merge_configs(config, {"callbacks": [_Handler(run)]})
+def with_handler(config: RunnableConfig, emit: Callable[[Any], bool], label: str) -> RunnableConfig:
+    """The config of a run whose stream is to have dispatched events; give the stream to `with_dispatched`. `emit`:
+    emits a part of another thread, see `run.Stream`. `label`: the run as log lines name it."""
+    return merge_configs(config, {"callbacks": [_Handler(emit, label)]})
 
 
 async def with_dispatched(parts: AsyncIterator[Any]) -> AsyncGenerator[Any, None]:

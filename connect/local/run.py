@@ -59,6 +59,8 @@ CANCEL_WAIT: Final = 10.0
 _PARTS_PER_TURN: Final = 64
 """Parts after which readers get a turn of the event loop."""
 
+Stream = Callable[[Callable[[Any], bool]], AsyncIterator[Any]]
+"""Begins a graph's stream. It is given what emits a part that comes beside the stream: False if it is too late."""
 Save = Callable[[Translator], Awaitable[None]]
 """Saves what was emitted of a run that was cancelled; given its translator."""
 
@@ -123,19 +125,17 @@ class Run:
         self._save: Save | None = None
         self._timer: asyncio.TimerHandle | None = None
 
-    def begin(
-        self, parts: AsyncIterator[Any], number: int, timeout: float | None = None, save: Save | None = None
-    ) -> None:
-        """Begins the run, whose thread is claimed. `parts`: the graph's stream. `number`: see `number`. `timeout`:
-        seconds after which the run is stopped and fails. `save`: called when it was cancelled and its graph has
-        stopped, before the thread is free."""
+    def begin(self, stream: Stream, number: int, timeout: float | None = None, save: Save | None = None) -> None:
+        """Begins the run, whose thread is claimed. `stream`: begins the graph's stream. `number`: see `number`.
+        `timeout`: seconds after which the run is stopped and fails. `save`: called when it was cancelled and its graph
+        has stopped, before the thread is free."""
         self._save = save
         self._event_log.run = number
         loop = asyncio.get_running_loop()
         if timeout is not None:
             self._timer = loop.call_later(timeout, self._exceed, timeout)
         context = self._span.within(context_for(self._mark))
-        self._task = loop.create_task(self._drain(parts), name=f"run {self.run_id}", context=context)
+        self._task = loop.create_task(self._drain(stream(self._feed)), name=f"run {self.run_id}", context=context)
         self._task.add_done_callback(self._stopped)
         _log.info("Run started (%s).", self.label)
 
@@ -279,15 +279,15 @@ class Run:
         fed = 0
         async with aclosing(cast(Any, parts)):
             async for part in parts:
-                self.feed(part)
+                self._feed(part)
                 fed += 1
                 if fed % _PARTS_PER_TURN == 0:
                     await asyncio.sleep(0)
 
-    def feed(self, part: Any) -> None:
-        """Emits what a part of the graph's stream becomes; after the run's last event, nothing."""
+    def _feed(self, part: Any) -> bool:
+        """Emits what a part of the graph's stream becomes; False after the run's last event."""
         if self._event_log.is_closed:
-            return
+            return False
         try:
             self._emit(self._translator.feed(part))
         except Exception as error:
@@ -297,6 +297,7 @@ class Run:
                 self._emit_end(Failed(error))
             except Exception:
                 _log.exception("The run's last events could not be made (%s).", self.label)
+        return True
 
     def _emit(self, events: list[dict[str, Any]]) -> None:
         self._events += len(events)

@@ -11,7 +11,7 @@ import asyncio
 import inspect
 import logging
 import weakref
-from collections.abc import Callable, Coroutine, Hashable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Hashable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from types import TracebackType
@@ -154,13 +154,16 @@ class Runs:
         self._live[thread] = run
         if run.metadata:
             configured["metadata"] = {**(configured.get("metadata") or {}), **self.owners.note(thread, run.metadata)}
-        if dispatched_events:
-            configured = with_handler(configured, run)
-        parts = graph.astream(input, configured, context=context, stream_mode=_STREAM_MODES, subgraphs=True)
+
+        def stream(emit: Callable[[Any], bool]) -> AsyncIterator[Any]:
+            within = with_handler(configured, emit, run.label) if dispatched_events else configured
+            parts = graph.astream(input, within, context=context, stream_mode=_STREAM_MODES, subgraphs=True)
+            return with_dispatched(parts) if dispatched_events else parts
+
         save = None
         if on_cancel == "save":
             save = partial(save_partial_messages, graph, configured, options.messages_key, run.label)
-        run.begin(with_dispatched(parts) if dispatched_events else parts, number, timeout, save)
+        run.begin(stream, number, timeout, save)
         return run
 
     def feed(self, thread: ThreadKey) -> Feed:

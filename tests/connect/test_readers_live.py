@@ -68,7 +68,7 @@ async def test_who_joins_at_any_event_holds_in_the_end_what_the_first_reader_doe
         translator = Translator("t", "r", options, view)
         thread = ThreadKey("chat", "t")
         joining.run = Run(thread, translator, "chat", "continue", has_checkpointer=True, on_end=lambda run: None)
-        joining.run.begin(parts, 1)
+        joining.run.begin(lambda _, parts=parts: parts, 1)  # type: ignore[misc]
         await joining.run.wait()
         listeners = [await listener.hear(told) for listener, told in joining.joined]
         first = listeners[0]
