@@ -34,12 +34,12 @@ class ReplacedMessages:
         self._key = options.messages_key
         self._values = values
         messages = values.get(self._key) if isinstance(values, Mapping) else None
-        self._known = set(message_ids(messages)) if isinstance(messages, list | tuple) else set()
         self._found: list[Any] = []
         self._newer: Checkpoint | None = None
         self._fed = 0
         self.is_complete = options.history != "keep" or not _has_summary(messages)
         """Whether older checkpoints can change nothing any more."""
+        self._known = set() if self.is_complete else set(message_ids(messages or ()))
 
     def feed(self, checkpoint: Checkpoint) -> None:
         """Takes the next older checkpoint, of whatever branch."""

@@ -158,7 +158,7 @@ def test_a_new_message_alone_is_read_and_told(name: str) -> None:
 def test_each_message_is_read_once_in_a_run_of_many_steps() -> None:
     messages = conversation(200)
     steps = [values(messages=messages[: at + 1]) for at in range(len(messages))]
-    assert called(replay(steps))["to_agui"] == len(messages)
+    assert called(replay(steps))["ordinary"] == len(messages)
 
 
 def test_a_new_message_is_told_in_as_many_bytes_after_a_long_history() -> None:

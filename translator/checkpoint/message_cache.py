@@ -13,10 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import orjson
 
+from ..convert.ordinary import ordinary
 from ..convert.to_agui import to_agui
 from ..jsonable.to_json import json_bytes_unlogged, to_json_each
 from ..losses import Losses
@@ -36,17 +37,6 @@ _FIELDS: Final[Mapping[Any, Callable[[Mapping[str, Any]], Any]]] = {
 """By type of an ordinary message: what reads the fields that count."""
 
 
-class Stored(NamedTuple):
-    """One stored message as it was seen."""
-
-    key: Any
-    """Its id, or its position if it has none."""
-    digest: int
-    """What differs if the message has changed."""
-    messages: tuple[Event, ...]
-    """What it is for the client."""
-
-
 class MessageCache:
     """The messages of a conversation, as last seen."""
 
@@ -55,37 +45,47 @@ class MessageCache:
         self._losses = losses
         self.known = False
         """Whether there has been any list of them."""
-        self.all: list[Stored] = []
+        self.keys: list[Any] = []
+        """By message: its id, or its position if it has none."""
         self.past: set[Any] = set()
         """The keys of messages that were there and are not any more."""
         self._digests: list[int] = []
-
-    @property
-    def keys(self) -> list[Any]:
-        """By message: its id, or its position if it has none."""
-        return [stored.key for stored in self.all]
+        """By message: what differs if it has changed."""
+        self._wires: list[tuple[Event, ...]] = []
+        """By message: what it is for the client."""
 
     @property
     def messages(self) -> list[Event]:
         """What all of them are for the client."""
-        return [message for stored in self.all for message in stored.messages]
+        return [message for wires in self._wires for message in wires]
 
     def read(self, messages: Sequence[Any]) -> None:
         """Takes the messages as they are now."""
         self.known = True
-        digests = _digests(messages)
-        head = len(self.all)
+        views = [*map(fields, messages)]
+        digests, is_json = _digests(views)
+        head = len(self.keys)
         if digests[:head] != self._digests:  # an id is a part of the digest
             head = 0
-        known = {stored[:2]: stored for stored in self.all[head:]}
-        seen = [(_key(fields(messages[at]), at), digests[at]) for at in range(head, len(messages))]
-        changed = [at for at, each in enumerate(seen) if each not in known]
-        converted = to_json_each([self._converted(messages[head + at], head + at) for at in changed])
-        known |= {seen[at]: Stored(*seen[at], tuple(made)) for at, made in zip(changed, converted, strict=True)}
-        self.past.update(stored.key for stored in self.all[head:])
-        self.past.difference_update(key for key, _ in seen)
-        self.all[head:] = [known[each] for each in seen]
-        self._digests = digests
+        keys = [_key(view, at) for at, view in enumerate(views[head:], head)]
+        known = dict(zip(zip(self.keys[head:], self._digests[head:], strict=True), self._wires[head:], strict=True))
+        found: list[tuple[Event, ...]] = []
+        others: list[int] = []
+        """Those of the messages that are new or changed, and not ordinary."""
+        for at, seen in enumerate(zip(keys, digests[head:], strict=True)):
+            wires = known.get(seen)
+            if wires is None:
+                wire = ordinary(views[head + at], self._options) if is_json else None
+                wires = () if wire is None else (wire,)
+                if wire is None:
+                    others.append(at)
+            found.append(wires)
+        converted = to_json_each([self._converted(messages[head + at], head + at) for at in others]) if others else []
+        for at, made in zip(others, converted, strict=True):
+            found[at] = tuple(made)
+        self.past.update(self.keys[head:])
+        self.past.difference_update(keys)
+        self.keys[head:], self._wires[head:], self._digests = keys, found, digests
 
     def _converted(self, message: Any, position: int) -> list[Event]:
         try:
@@ -104,21 +104,20 @@ def keys_of(messages: Sequence[Any]) -> list[Any]:
 
 
 def _key(view: Mapping[str, Any], position: int) -> Any:
-    message_id = _field(view, "id")
+    message_id = view.get("id") if type(view) is dict else _field(view, "id")
     if type(message_id) is str:
         return message_id or position
     return position if message_id is None else json_bytes_unlogged(message_id)
 
 
-def _digests(messages: Sequence[Any]) -> list[int]:
-    """By message: what differs if it has changed."""
+def _digests(views: Sequence[Mapping[str, Any]]) -> tuple[list[int], bool]:
+    """By message: what differs if it has changed. And whether the fields of all are JSON as they are."""
     try:
-        views = [message if type(message) is dict else message.__dict__ for message in messages]
-        return [hash(orjson.dumps(_FIELDS[view["type"]](view))) for view in views]
+        return [hash(orjson.dumps(_FIELDS[view["type"]](view))) for view in views], True
     except Exception:  # one of them is not ordinary, or has values that JSON does not have
         names = (*_NAMES, *_CALLS, *_OF_RESULT, "role")
-        each = ([_field(view, name) for name in names] for view in map(fields, messages))
-        return [hash(json_bytes_unlogged(values)) for values in each]
+        each = ([_field(view, name) for name in names] for view in views)
+        return [hash(json_bytes_unlogged(values)) for values in each], False
 
 
 def _field(view: Mapping[str, Any], name: str) -> Any:

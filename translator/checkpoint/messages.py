@@ -18,7 +18,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..client.snapshots import ordered_snapshots, with_activity_types
@@ -137,21 +137,20 @@ class Messages:
         kept_pending = [item for item in extras if item in pending and item not in surplus]
         still_streaming = [] if overlap is None else kept_pending
         uncompared = ledger.uncompared(wanted)
-        missing = [wanted[item] for item in uncompared if not view.has(item)]
         is_unknown = not view.knows_messages and bool(wanted)
-        differs = any(not self._is_same(wanted[item]) for item in uncompared)
-        whole = is_unknown or surplus or (missing and (is_first or still_streaming)) or differs
+        missing = [] if is_unknown else [wanted[item] for item in uncompared if not view.has(item)]
+        whole = is_unknown or surplus or (missing and (is_first or still_streaming)) or self._differ(uncompared, wanted)
         if whole or not _are_in_order([*order, *(message["id"] for message in missing)], wanted):
             rest = [item for item in order if item not in surplus and item not in still_streaming]
             streaming = [message for item in still_streaming if (message := view.message(item))]
             yield from self._snapshots(merge(wanted, rest, view.message) + streaming)
-        elif missing:
-            appended = self._appended(missing, wanted)
+        else:
+            appended = self._appended(missing, wanted) if missing else []
             yield from appended
-            if not appended or not _are_in_order(view.order, wanted):
+            if missing and (not appended or not _are_in_order(view.order, wanted)):
                 yield from self._snapshots(merge(wanted, order, view.message))
-        for item in uncompared:
-            view.share(wanted[item])
+            for item in uncompared:  # of a snapshot, the client's copies are these anyway
+                view.share(wanted[item])
         ledger.compared(wanted, continued, is_partial=is_partial)
 
     def _is_kept(self, message_id: str, pending: Collection[str]) -> bool:
@@ -167,10 +166,10 @@ class Messages:
             return True
         return self._options.history == "keep"
 
-    def _is_same(self, stored: Event) -> bool:
-        """Whether the client has no other copy of a message."""
-        copy = self._view.message(stored["id"])
-        return copy is None or is_same_message(copy, stored)
+    def _differ(self, ids: Iterable[str], wanted: Mapping[str, Event]) -> bool:
+        """Whether the client has another copy of one of these messages."""
+        copies = ((self._view.message(item), wanted[item]) for item in ids)
+        return any(copy is not None and not is_same_message(copy, stored) for copy, stored in copies)
 
     def _appended(self, missing: list[Event], wanted: Mapping[str, Event]) -> list[Event]:
         """New messages as events; [] if events cannot express them, or the client would mix up their calls."""
@@ -183,14 +182,15 @@ class Messages:
         return [] if None in made else [event for each in made for event in each or ()]
 
     def _snapshots(self, messages: list[Event]) -> Iterator[Event]:
-        wanted = by_id(messages)
+        wanted = {message["id"] for message in messages}
         yield from ordered_snapshots(self._view.order, messages, self._snapshot_event)
         self._ledger.keep(message_id for message_id in self._view.order if message_id not in wanted)
 
     def _snapshot_event(self, messages: list[Event]) -> Event:
         """A snapshot. Of activities it says that media are complete: others a client may have from earlier runs."""
-        view, stays = self._view, by_id(messages)
-        replaced = [message for message in view.messages if stays.get(message["id"]) is not message]
+        view, present = self._view, self._view.messages
+        stays = by_id(messages) if present else {}
+        replaced = [message for message in present if stays.get(message["id"]) is not message]
         for message in replaced:
             self._ledger.dropped(message, stays.get(message["id"]))
         drops = any(message["id"] not in stays and message.get("activityType") == "media" for message in replaced)

@@ -130,7 +130,7 @@ class ClientContents:
     @property
     def order(self) -> list[str]:
         """The ids of the messages, in the client's order."""
-        return [entry.id for entry in self.store.order]
+        return self.store.ids
 
     def has(self, message_id: str) -> bool:
         """Whether the client has a message with this id."""

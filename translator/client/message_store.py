@@ -8,15 +8,18 @@ Rules:
   what is read here may be put into events, and what events carry may be stored, without copies.
 - Ids may repeat, as they may in the client. A look-up gives the first message (or tool call) with an id.
 - Appending a delta costs the same however long the message and the history are.
+- Messages that are only read need no indexes: these are made when something is first looked up, or changes.
 - Only assistants have tool calls. One without an id, a name and arguments is not indexed: no event can reach it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from contextlib import suppress
+from typing import Any, Final
 
 Message = dict[str, Any]
+_INDEXES: Final = ("order", "entries", "calls")
 
 
 class StoredCall:
@@ -87,22 +90,39 @@ class MessageStore:
     `is_legacy`: whether the client is 0.0.59, whose reducer differs in a few rules (see `reducer`).
     """
 
-    __slots__ = ("calls", "entries", "is_legacy", "order")
+    __slots__ = ("_plain", "calls", "entries", "is_legacy", "order")
+
+    order: list[StoredMessage]
+    """All messages."""
+    entries: dict[str, StoredMessage]
+    """The first message of each id."""
+    calls: dict[str, tuple[StoredMessage, StoredCall]]
+    """The first tool call of each id, with its message."""
 
     def __init__(self, messages: Iterable[Message] = (), *, is_legacy: bool = False) -> None:
         self.is_legacy = is_legacy
-        self.order: list[StoredMessage] = []
-        """All messages."""
-        self.entries: dict[str, StoredMessage] = {}
-        """The first message of each id."""
-        self.calls: dict[str, tuple[StoredMessage, StoredCall]] = {}
-        """The first tool call of each id, with its message."""
-        for message in messages:
-            self.append(message)
+        self._plain: list[Message] | None = list(messages)
+        """The messages as they were given; None once the indexes are made."""
+
+    def __getattr__(self, name: str) -> Any:
+        """Makes the indexes. Python calls this for attributes that are not set: those that are set cost nothing."""
+        if name not in _INDEXES:
+            raise AttributeError(name)
+        self.set_order([StoredMessage(message, 0) for message in self._plain or ()])
+        return getattr(self, name)
+
+    @property
+    def ids(self) -> list[str]:
+        """The ids of all messages, in order."""
+        if self._plain is None:
+            return [entry.id for entry in self.order]
+        return [message["id"] for message in self._plain]
 
     def read(self) -> list[Message]:
         """All messages as the client has them, in its order."""
-        return [entry.read() if entry.is_stale else entry.message for entry in self.order]
+        if self._plain is None:
+            return [entry.read() if entry.is_stale else entry.message for entry in self.order]
+        return list(self._plain)
 
     def append(self, message: Message) -> StoredMessage:
         """Adds a message at the end."""
@@ -141,12 +161,18 @@ class MessageStore:
         return fresh
 
     def set_order(self, order: list[StoredMessage]) -> None:
-        """Makes these the messages."""
-        self.order, self.entries, self.calls = order, {}, {}
+        """Makes these the messages, with their indexes."""
+        self._plain, self.order, self.entries, self.calls = None, order, {}, {}
         for position in range(len(order) - 1, -1, -1):
             order[position].position = position
         for entry in order:
             self._index(entry)
+
+    def set_messages(self, messages: Iterable[Message]) -> None:
+        """Makes these the messages."""
+        self._plain = list(messages)
+        with suppress(AttributeError):  # there are no indexes
+            del self.order, self.entries, self.calls
 
     def copy(self) -> MessageStore:
         """The same messages; later events change one of the two only."""

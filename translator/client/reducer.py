@@ -182,7 +182,10 @@ def _run_started(store: MessageStore, event: Event) -> None:
 
 def _messages_snapshot(store: MessageStore, event: Event) -> None:
     messages: list[Event] = event["messages"]
-    wires = {message["id"]: message for message in messages} if store.order else {}
+    if not store.ids:
+        store.set_messages(messages)
+        return
+    wires = {message["id"]: message for message in messages}
     stays = staying(event, is_legacy=store.is_legacy)
     merged: list[StoredMessage] = []
     fresh: dict[str, StoredMessage] = {}

@@ -23,7 +23,7 @@ def ordered_snapshots(order: list[str], messages: list[Event], make: Callable[[l
     its own order for ids it has. Where that would end wrong, a snapshot of the messages that are in order already comes
     first: the client drops the others, and gets them in the order of the second one.
     """
-    wanted = by_id(messages)
+    wanted = by_id(messages) if order else {}
     ids = list(wanted)
     if order != ids[: len(order)]:
         present, known = [item for item in order if item in wanted], set(order)

@@ -31,6 +31,7 @@ _CALL_BLOCKS: Final = frozenset(
 )
 CALL_SIGNATURES: Final = "__gemini_function_call_thought_signatures__"
 """Where `langchain-google-genai` keeps the thought signatures of calls, by call id, in `additional_kwargs`."""
+_CONTENT_KWARGS: Final = (*reasoning.KWARGS, "tool_outputs", "refusal", "audio", CALL_SIGNATURES)
 _FRAGMENT_BLOCKS: Final = _CALL_BLOCKS | {"input_json_delta"}
 _BARE_TEXT: Final = frozenset({"type", "text", "index", "id"})
 _PROVIDER_ONLY: Final = frozenset({"model_provider"})
@@ -42,6 +43,7 @@ _FINISH_FIELDS: Final = (
     "finishReason",
     "completion_reason",
 )
+_FINISH_KEYS: Final = frozenset({*_FINISH_FIELDS, "incomplete_details"})
 _FINISH_REASONS: Final[Mapping[str, str]] = {
     "length": "length",
     "max_tokens": "length",
@@ -108,6 +110,11 @@ def read_content(view: Mapping[str, Any], *, whole: bool | None = None, report: 
     return found
 
 
+def has_content(kwargs: Mapping[str, Any]) -> bool:
+    """Whether a message's `additional_kwargs` may have content of an assistant's message."""
+    return any(kwargs.get(field) is not None for field in _CONTENT_KWARGS)
+
+
 def text_of(view: Mapping[str, Any]) -> str:
     """The text of all blocks of a message, without reasoning."""
     return "".join(block.text for block in read_content(view) if type(block) is Text)
@@ -115,13 +122,26 @@ def text_of(view: Mapping[str, Any]) -> str:
 
 def finish_reason(view: Mapping[str, Any]) -> str | None:
     """Why the model stopped, if not normally (rule 6). Of several chunks, the last that has a reason counts."""
-    if reason := _finish_reason(view.get("response_metadata")):
+    if reason := finish_reason_in(view.get("response_metadata")):
         return reason
     kwargs = view.get("additional_kwargs")
     if isinstance(kwargs, Mapping) and kwargs.get("refusal"):
         return "refusal"
     content = view.get("content")
     return "refusal" if type(content) is list and any(map(_is_refusal, content)) else None
+
+
+def finish_reason_in(metadata: Any) -> str | None:
+    """The finish reason of a message's `response_metadata` (rule 6)."""
+    if not isinstance(metadata, Mapping) or _FINISH_KEYS.isdisjoint(metadata):
+        return None
+    given = [metadata[field] for field in _FINISH_FIELDS if field in metadata]
+    details = metadata.get("incomplete_details")
+    if isinstance(details, Mapping):
+        given.append(details.get("reason"))
+    # the last word of an enum's text: "FinishReason.MAX_TOKENS"
+    words = [reason.lower().rpartition(".")[2] for reason in given if isinstance(reason, str)]
+    return next((_FINISH_REASONS[word] for word in words if word in _FINISH_REASONS), None)
 
 
 def text_delta(view: Mapping[str, Any]) -> str:
@@ -301,16 +321,3 @@ def _safely(view: Mapping[str, Any], report: Report, read: Callable[..., Iterabl
     except Exception as error:
         report(view, error)
         return []
-
-
-def _finish_reason(metadata: Any) -> str | None:
-    """The finish reason of a message's `response_metadata`."""
-    if not isinstance(metadata, Mapping) or not metadata:
-        return None
-    given = [metadata[field] for field in _FINISH_FIELDS if field in metadata]
-    details = metadata.get("incomplete_details")
-    if isinstance(details, Mapping):
-        given.append(details.get("reason"))
-    # the last word of an enum's text: "FinishReason.MAX_TOKENS"
-    words = [reason.lower().rpartition(".")[2] for reason in given if isinstance(reason, str)]
-    return next((_FINISH_REASONS[word] for word in words if word in _FINISH_REASONS), None)

@@ -24,6 +24,8 @@ from ..parts.message import as_name
 from .blocks import Block, Encrypted, Key, Reasoning
 
 BLOCK_TYPES: Final = frozenset({"thinking", "redacted_thinking", "reasoning", "reasoning_content"})
+KWARGS: Final = ("reasoning_content", "reasoning")
+"""Where `additional_kwargs` may have reasoning."""
 _SEPARATOR: Final = "\n\n"
 _STANDARD_INDEX: Final = "lc_rs_"
 
@@ -124,7 +126,7 @@ def read(block: Mapping[str, Any], position: int | None) -> Iterator[Block]:
 
 def read_kwargs(kwargs: Mapping[str, Any]) -> Iterator[Block]:
     """The reasoning that some adapters keep in `additional_kwargs` (DeepSeek, Qwen, Groq, xAI; Responses v0)."""
-    for field in ("reasoning_content", "reasoning"):
+    for field in KWARGS:
         reasoning = kwargs.get(field)
         if isinstance(reasoning, str) and reasoning:
             yield Reasoning(field, reasoning)

@@ -112,6 +112,8 @@ def merge(wanted: Mapping[str, Event], order: list[str], copy: Callable[[str], E
             anchor = message_id
         elif (message := copy(message_id)) is not None:
             after.setdefault(anchor, []).append(message)
+    if not after:
+        return list(wanted.values())
     merged = after.get(None, [])
     for message_id, wire in wanted.items():
         merged.append(wire)

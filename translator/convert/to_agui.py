@@ -44,6 +44,7 @@ from ..parts.message import as_name, fields, kind_of
 from ..wire import ids
 from ..wire.events import Event
 from ..wire.older_clients import parts_as_text
+from .ordinary import ordinary
 
 AG_UI_MESSAGE: Final = TypeAdapter[Message](Message)
 """Checks and builds the protocol's messages."""
@@ -65,6 +66,8 @@ def to_agui(message: Any, position: int, options: Options, report: Report = log_
     not visible: system messages, a middleware's summaries, removals, no messages at all.
     """
     view = fields(message)
+    if (wire := ordinary(view, options)) is not None:
+        return [wire]
     kind, role = kind_and_role(view)
     message_id = id_of(view, position)
     if kind == "ai":
@@ -111,9 +114,10 @@ def result_message(message_id: str, result: ServerResult, options: Options) -> E
 def kind_and_role(view: Mapping[str, Any]) -> tuple[str, str | None]:
     """A message's kind, as `kind_of` has it but for chat messages, and the name that a role of its own gives it
     (rule 2)."""
-    kind, role = kind_of(view), as_name(view.get("role"))
+    kind = kind_of(view)
     if kind != "chat":
         return kind, None
+    role = as_name(view.get("role"))
     kind = _KIND_OF_ROLE.get(role or "", "ai")
     return kind, role if kind == "ai" and role not in ("assistant", "ai") else None
 
@@ -179,11 +183,6 @@ def _middleware(view: Mapping[str, Any]) -> str | None:
 def _assistant(
     view: Mapping[str, Any], message_id: str, role: str | None, options: Options, report: Report
 ) -> list[Event]:
-    if _is_text(view):
-        message: Event = {"id": message_id, "role": "assistant", "content": view["content"], **_name(view, role)}
-        if reason := finish_reason(view):
-            message["metadata"] = {"finishReason": reason}
-        return [message]
     answer = _Answer(message_id)
     for block in read_content(view, whole=True, report=report):
         answer.add(block)
@@ -196,15 +195,6 @@ def _assistant(
     if options.tool_results:
         wires += [result_message(message_id, one, options) for one in answer.results if one.call_id not in hidden]
     return wires
-
-
-def _is_text(view: Mapping[str, Any]) -> bool:
-    """Whether a message is a text and nothing else, as most are: these need not be read block by block."""
-    if view.get("additional_kwargs") or view.get("tool_calls") or view.get("invalid_tool_calls"):
-        return False
-    metadata = view.get("response_metadata")
-    has_grounding = isinstance(metadata, Mapping) and "grounding_metadata" in metadata
-    return type(view.get("content")) is str and not has_grounding
 
 
 def _answer_message(answer: _Answer, calls: list[Event], view: Mapping[str, Any], role: str | None) -> Event:

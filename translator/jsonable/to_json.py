@@ -187,6 +187,8 @@ def _dumps(value: Any, depth: int = 0) -> bytes:
     The lists around it use up the levels that the value may not have: orjson itself refuses what is nested deeper than
     `MAX_DEPTH`.
     """
+    if type(value) is dict and not depth and _BASIC.issuperset(map(type, value.values())):
+        return orjson.dumps(value, option=_OPTIONS)  # not nested at all
     for _ in range(depth):
         value = [value]
     around = [[[[[[[[[[[[[[value]]]]]]]]]]]]]]  # `_MARGIN` lists

@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Any, Final
 
 import orjson
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
 _NOTHING: Final[Mapping[str, Any]] = {}
 _TYPE_OF_ROLE: Final[Mapping[str, str]] = {
@@ -39,6 +39,8 @@ _TYPE_OF_CLASS: Final[Mapping[str, str]] = {
 
 _ORDINARY: Final = frozenset({"human", "ai", "tool", "system"})
 """The kinds that most messages are of."""
+_CLASSES: Final = frozenset({HumanMessage, AIMessage, AIMessageChunk, ToolMessage, SystemMessage})
+"""The classes that most messages are of: a look-up is faster than `issubclass` of an abstract class."""
 
 
 def fields(message: Any) -> Mapping[str, Any]:
@@ -48,7 +50,7 @@ def fields(message: Any) -> Mapping[str, Any]:
     is given may be the message's own dictionary: it is for reading, and shows later changes.
     """
     kind = type(message)  # `isinstance` would read an attribute, which may raise
-    if issubclass(kind, BaseMessage):
+    if kind in _CLASSES or issubclass(kind, BaseMessage):
         return message.__dict__  # type: ignore[no-any-return]
     if issubclass(kind, str):
         return {"type": "human", "content": message}

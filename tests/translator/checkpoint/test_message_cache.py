@@ -71,9 +71,9 @@ def test_an_edit_is_seen_in_json(name: str) -> None:
 def test_equal_messages_made_anew_are_not_read_anew() -> None:
     stored = MessageCache(Options(), Losses("t", "r"))
     stored.read(as_json(conversation()))
-    before = list(stored.all)
+    before = stored.messages
     stored.read(as_json(conversation()))
-    assert all(was is now for was, now in zip(before, stored.all, strict=True))
+    assert all(was is now for was, now in zip(before, stored.messages, strict=True))
 
 
 def test_an_edit_beside_a_message_of_another_kind_is_seen() -> None:
@@ -84,6 +84,12 @@ def test_an_edit_beside_a_message_of_another_kind_is_seen() -> None:
     messages[2].content = "another"
     stored.read(messages)
     assert stored.messages == expected(messages)
+
+
+def test_a_text_that_is_no_json_is_made_json() -> None:
+    stored = MessageCache(Options(), Losses("t", "r"))
+    stored.read([*conversation(), HumanMessage("lone \ud800", id="odd")])
+    assert stored.messages == [*expected(conversation()), {"id": "odd", "role": "user", "content": "lone \ufffd"}]
 
 
 def test_new_messages_follow_unchanged_ones() -> None:

@@ -229,6 +229,7 @@ def test_a_catch_up_is_one_pass_over_the_messages(name: str) -> None:
     def cost(count: int) -> int:
         view = seen(RUN, TEXT, MORE, messages=HISTORY[:count])
         reader = seen(RUN, messages=of_reader(HISTORY[:count]))
+        assert not any(each.has("") for each in (view, reader))  # makes the indexes
         return lines(lambda: view.catch_up(reader))
 
     assert cost(1000) - cost(100) <= 900 * most

@@ -1,0 +1,98 @@
+"""The messages that most conversations consist of, converted without reading content blocks: `ordinary`.
+
+An ordinary message has an id, is a user's text, a tool's text, or an assistant's text and calls, and becomes exactly
+one wire message. For these `to_agui` gives what is made here; all others are left to it (None), so when in doubt a
+message is not ordinary.
+
+The strings of such a wire message are exactly `str`, and its dicts are new: it is JSON as it is, unless a string has a
+lone surrogate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..content.reader import finish_reason_in, has_content
+from ..content.server_tools import json_text
+from ..options import Options
+from ..wire.events import Event
+
+
+def ordinary(view: Mapping[str, Any], options: Options) -> Event | None:
+    """The wire message of an ordinary message; None for any other. Takes its `fields` and what `to_agui` takes."""
+    if type(view) is not dict:  # of any other class, reading itself may raise
+        return None
+    message_id, content, name = view.get("id"), view.get("content"), view.get("name")
+    if type(message_id) is not str or type(content) is not str or not message_id:
+        return None
+    if name is not None and type(name) is not str:
+        return None
+    kind = view.get("type")
+    if type(kind) is not str:
+        return None
+    if kind == "ai" or kind == "AIMessageChunk":
+        return _assistant(view, message_id, content, name, options)
+    if kind == "tool":
+        return _tool(view, message_id, content, name, options)
+    if kind != "human" or view.get("additional_kwargs"):
+        return None
+    message = {"id": message_id, "role": "user", "content": content}
+    if name:
+        message["name"] = name
+    return message
+
+
+def _assistant(
+    view: Mapping[str, Any], message_id: str, content: str, name: str | None, options: Options
+) -> Event | None:
+    kwargs, metadata = view.get("additional_kwargs"), view.get("response_metadata")
+    if (kwargs and (type(kwargs) is not dict or has_content(kwargs))) or view.get("invalid_tool_calls"):
+        return None
+    if metadata and (type(metadata) is not dict or "grounding_metadata" in metadata):
+        return None
+    message: Event = {"id": message_id, "role": "assistant"}
+    if given := view.get("tool_calls"):
+        calls = _calls(given, options)
+        if calls is None:
+            return None
+        if content:
+            message["content"] = content
+        message["toolCalls"] = calls
+    else:
+        message["content"] = content
+    if name:
+        message["name"] = name
+    if metadata and (reason := finish_reason_in(metadata)):
+        message["metadata"] = {"finishReason": reason}
+    return message
+
+
+def _calls(given: Any, options: Options) -> list[Event] | None:
+    """The calls of a message; None if one is hidden, is without an id or a name, or has the id of another."""
+    if type(given) is not list:
+        return None
+    calls: dict[str, Event] = {}
+    for call in given:
+        if type(call) is not dict:
+            return None
+        call_id, name, arguments = call.get("id"), call.get("name"), call.get("args")
+        if type(call_id) is not str or type(name) is not str or isinstance(arguments, str):
+            return None
+        if not call_id or not name or call_id in calls or name in options.hidden_tools:
+            return None
+        function = {"name": name, "arguments": json_text({} if arguments is None else arguments)}
+        calls[call_id] = {"id": call_id, "type": "function", "function": function}
+    return list(calls.values())
+
+
+def _tool(view: Mapping[str, Any], message_id: str, content: str, name: str | None, options: Options) -> Event | None:
+    call_id = view.get("tool_call_id")
+    if type(call_id) is not str or not options.tool_results or (name and name in options.hidden_tools):
+        return None
+    if options.result_limit is not None and len(content) > options.result_limit:
+        return None
+    message: Event = {"id": message_id, "role": "tool", "content": content, "toolCallId": call_id}
+    if view.get("status") == "error":
+        message["metadata"] = {"status": "error"}
+    return message
