@@ -15,7 +15,7 @@ OnCancel = Literal["discard", "save"]
 """What becomes of the text that a run has emitted and not stored when it is stopped."""
 Busy = Literal["reject", "queue", "cancel"]
 """What becomes of a run that is to start on a thread that has an active one: it is refused, it waits, or the other is
-cancelled. On a platform the multitask strategies `reject`, `enqueue` and `interrupt`."""
+cancelled."""
 Shortened = Literal["continue", "fork"]
 """What an input means that has something new and is without some messages of the thread: that the client lost them, so
 that the thread continues; or that it took them back, so that the thread forks where the two differ."""

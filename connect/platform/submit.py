@@ -11,7 +11,8 @@ requested to do (measured on `langgraph dev` and Aegra):
    waits, and plans when the other run has ended.
 3. `cancel`: the other run is stopped first, so that the plan is made from what it has left behind. One that does not
    stop in time is a conflict.
-4. Of two inputs at the same moment `langgraph dev` answers 409 to one, which looks again. Aegra starts both.
+4. A run is started on a thread that was found free for a free one: of two inputs at the same moment `langgraph dev`
+   answers 409 to one, which looks again, and may be the same request, sent twice. Aegra starts both.
 5. Servers take either a context or `configurable`, and give a graph the same values as both, the context reduced to its
    schema. So the values of both are put into `configurable`.
 6. Messages that came with an answer belong to the request: if its reader has left, they are not run, and the client
@@ -62,7 +63,6 @@ _ATTEMPTS = 4
 that it can't stop."""
 _TOP: dict[str, Any] = {"checkpoint_ns": ""}
 """The newest checkpoint of a thread's graph; with an id, that one."""
-_STRATEGIES = {"reject": "reject", "queue": "enqueue", "cancel": "interrupt"}
 
 
 async def begin_platform(
@@ -158,7 +158,8 @@ class _Submission(Submission[_Read]):
 
     async def _start(self, wanted: Started, now: _Read, point: ForkPoint | None) -> Batches:
         at = now.thread if point is None else point.thread
-        if now.look is not None and now.look.active is not None and point is None:
+        is_free = now.look is None or now.look.active is None
+        if not is_free and point is None:
             at = replace(at, messages=())  # a call that waits now may be answered when the queued run starts
         channels = await self._source.input_channels(self._options.messages_key)
         channels = replace(channels, reducers=frozenset(self._intake.replaced))
@@ -169,7 +170,7 @@ class _Submission(Submission[_Read]):
             **create_arguments(wanted, goes_in, None if point is None else point.checkpoint.id),
             **self._configured(goes_in.context, metadata),
             metadata=metadata,
-            multitask_strategy=_STRATEGIES[self._intake.busy],
+            multitask_strategy="reject" if is_free else "enqueue",
             if_not_exists="create",
             stream_mode=list(PLATFORM_STREAM_MODES),
             stream_subgraphs=True,

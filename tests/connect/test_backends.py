@@ -5,7 +5,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, get_args
 from uuid import uuid4
 
 import pytest
@@ -32,6 +32,7 @@ from langgraph_agui.connect import (
     watch,
 )
 from langgraph_agui.connect.backend import Backend, backend_of
+from langgraph_agui.connect.inputs.intake import Busy
 from langgraph_agui.translator import ClientView
 from langgraph_sdk import get_client
 
@@ -192,9 +193,10 @@ async def test_a_second_input_is_refused_and_the_same_one_gets_the_run(place: Pl
 
 
 @not_on(aegra="lets the runs of a thread run at once")
-async def test_two_equal_inputs_at_once_are_one_run(place: Place) -> None:
+@pytest.mark.parametrize("busy", get_args(Busy))
+async def test_two_equal_inputs_at_once_are_one_run(place: Place, busy: Busy) -> None:
     thread_id = str(uuid4())
-    both = [place.client("gated_chat", thread_id) for _ in range(2)]
+    both = [place.client("gated_chat", thread_id, intake={"busy": busy}) for _ in range(2)]
     assert [(await each.over()).end for each in both] == ["success", "success"]
     assert place.gate.passed.count("first 0") == 1
 
