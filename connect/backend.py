@@ -32,8 +32,9 @@ from .errors import (
 from .inputs import Intake
 from .inputs.thread_state import ThreadState
 from .local.backend import Local
+from .local.checkpointers import Graph
 from .local.run import Run
-from .local.runs import Graph, Runs
+from .local.runs import Runs
 from .local.source import type_of
 from .platform.backend import Platform, platform_of
 from .platform.calls import RetryPolicy

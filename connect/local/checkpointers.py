@@ -14,18 +14,21 @@ from langgraph.pregel import Pregel
 
 from ..errors import UnreadableError
 
+Graph = Pregel[Any, Any, Any, Any]
+"""A compiled graph."""
+
 _ASKED: Final = ("aget_tuple", "alist", "aput", "aput_writes")
 """What a run in an event loop asks a checkpointer for."""
 
 _log = logging.getLogger(__name__)
 
 
-def has_checkpointer(graph: Pregel[Any, Any, Any, Any]) -> bool:
+def has_checkpointer(graph: Graph) -> bool:
     """Whether the graph keeps its threads by itself."""
     return isinstance(graph.checkpointer, BaseCheckpointSaver)
 
 
-def check_saver(graph: Pregel[Any, Any, Any, Any]) -> None:
+def check_saver(graph: Graph) -> None:
     """Raises `TypeError` for a checkpointer that is synchronous: every run and every read of a thread would fail.
 
     Such a class has at least one of the asynchronous methods from `BaseCheckpointSaver`, where they only raise.

@@ -8,10 +8,6 @@ from __future__ import annotations
 
 from contextlib import aclosing
 from dataclasses import replace
-from typing import Any
-
-from langgraph.pregel import Pregel
-from langgraph.types import StateSnapshot
 
 from ...translator import Options
 from ...translator import events as agui
@@ -22,13 +18,14 @@ from ..readers import Reader, direct_options
 from ..replaced_messages import with_replaced
 from ..run_outcome import PastErrors, RunOutcome
 from .active_run import ActiveRun, LastRun, RunStatus
-from .checkpointers import has_checkpointer, reading
+from .checkpointers import Graph, has_checkpointer, reading
 from .feed import Feed
 from .history import history
-from .outcome import ended, needs_stops, outcome_without_checkpoint
+from .outcome import outcome_without_checkpoint
 from .run import CANCEL_WAIT
-from .runs import Graph, agent_of
+from .runs import agent_of
 from .source import GraphSource
+from .thread_state import newest, outcome_at
 
 NOT_FOUND = "not_found"
 """The code for a run that was asked for and is neither active nor the thread's last."""
@@ -145,37 +142,6 @@ async def _idle(graph: Graph, thread_id: str, last: LastRun | None) -> RunOutcom
     if state.metadata is None and state.created_at is None:
         return outcome_without_checkpoint(last)
     return await outcome_at(graph, state, last)
-
-
-async def newest(graph: Graph, config: Any) -> StateSnapshot:
-    """A thread's newest state, with those of the subgraphs that have begun and not ended."""
-    state = await graph.aget_state(config)
-    return await graph.aget_state(config, subgraphs=True) if any(task.state for task in state.tasks) else state
-
-
-async def outcome_at(graph: Graph, state: StateSnapshot, last: LastRun | None) -> RunOutcome:
-    """How the run ended that made this state, as `outcome.ended`."""
-    stops = needs_stops(state, last) and await _stops(graph, graph, state)
-    return ended(state, last, stops=stops)
-
-
-async def _stops(root: Graph, graph: Graph, state: StateSnapshot) -> bool:
-    """Whether the graph, or one inside it, was compiled to stop where the state is."""
-    before, after = graph.interrupt_before_nodes, graph.interrupt_after_nodes
-    if before == "*" or not set(before).isdisjoint(state.next):
-        return True
-    if after and state.parent_config is not None:
-        ran = (await root.aget_state(state.parent_config)).next
-        if after == "*" or not set(after).isdisjoint(ran):
-            return True
-    inside = dict(graph.get_subgraphs())
-    for task in state.tasks:
-        child = inside.get(task.name)
-        if isinstance(child, Pregel) and task.state is not None:
-            within = task.state if isinstance(task.state, StateSnapshot) else await root.aget_state(task.state)
-            if await _stops(root, child, within):
-                return True
-    return False
 
 
 def _refusal(reader: Reader, message: str, code: str) -> Batch:

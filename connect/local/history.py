@@ -13,7 +13,7 @@ from typing import Any, cast
 from langgraph.types import StateSnapshot
 
 from ..thread_info import Checkpoint
-from .runs import Graph
+from .checkpointers import Graph
 
 _FIRST_PAGE, _LARGEST_PAGE = 8, 64
 

@@ -20,16 +20,13 @@ from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.constants import END
 from langgraph.graph.state import CompiledStateGraph
-from langgraph.pregel import Pregel
 from langgraph.types import StateUpdate
 
 from ...translator import Translator
 from ..inputs.configs import merged
 from .channels import input_channels_of
-from .checkpointers import has_checkpointer
+from .checkpointers import Graph, has_checkpointer
 from .outcome import pending
-
-Graph = Pregel[Any, Any, Any, Any]
 
 _log = logging.getLogger(__name__)
 

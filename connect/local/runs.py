@@ -29,7 +29,7 @@ from ..inputs.planning import NoEdits
 from ..recent import Recent
 from ..run_outcome import RunOutcome, Subgraph
 from .active_run import ThreadKey
-from .checkpointers import check_saver, has_checkpointer
+from .checkpointers import Graph, check_saver, has_checkpointer
 from .configs import run_config
 from .dispatched import with_dispatched, with_handler
 from .feed import Feed
@@ -42,7 +42,6 @@ from .run import CANCEL_WAIT, Run
 from .run_store import RunStore
 from .summary import OnRunEnd
 
-Graph = Pregel[Any, Any, Any, Any]
 _Made = TypeVar("_Made")
 _Task = TypeVar("_Task", bound=asyncio.Future[Any])
 

@@ -16,8 +16,8 @@ from ..access import Access, Metadata, names_of_agents
 from ..default_options import options_for
 from ..run_outcome import RunOutcome
 from .active_run import ActiveRun, ThreadKey
-from .checkpointers import check_saver
-from .runs import Graph, Runs, check_timeout, default_runs
+from .checkpointers import Graph, check_saver
+from .runs import Runs, check_timeout, default_runs
 
 _unused: WeakKeyDictionary[Graph, dict[str | None, set[str]]] = WeakKeyDictionary()
 """By graph and agent: what clients have sent and the graph has no field for. A `Local` may be made for each request."""

@@ -1,5 +1,5 @@
-"""The state of a thread of this process when an input comes, read from its checkpointer: `read`. Never what an input
-asks for (`inputs.plan`), and nothing is written."""
+"""The state of a thread of this process, read from its checkpointer: `read`, for an input; `newest` and `outcome_at`.
+Never what an input asks for (`inputs.plan`), and nothing is written."""
 
 from __future__ import annotations
 
@@ -16,12 +16,11 @@ from ...translator import unanswered_calls
 from .. import submission
 from ..inputs.forking import ForkPoint
 from ..inputs.thread_state import ThreadState
+from ..run_outcome import RunOutcome
 from .active_run import LastRun
-from .checkpointers import has_checkpointer
-from .connect import newest, outcome_at
+from .checkpointers import Graph, has_checkpointer
 from .history import values_of
-from .outcome import pending
-from .runs import Graph
+from .outcome import ended, needs_stops, pending
 
 _INPUT = "__start__"
 """The channel in which a graph's input is until it has been taken."""
@@ -49,7 +48,7 @@ async def read(graph: Graph, config: Any, last: LastRun | None, messages_key: st
     state = await newest(graph, config)
     if state.metadata is None and state.created_at is None:
         return Read(ThreadState())
-    ended = await outcome_at(graph, state, last)
+    now = await outcome_at(graph, state, last)
     values = values_of(state)
     messages = [*(values.get(messages_key) or ()), *await _asked(graph, state, messages_key)]
     thread = ThreadState(
@@ -57,14 +56,45 @@ async def read(graph: Graph, config: Any, last: LastRun | None, messages_key: st
         values=values,
         own_tools=own_tools(graph) if unanswered_calls(messages) else (),
         interrupts=pending(state),
-        is_stopped=ended.stopped,
+        is_stopped=now.stopped,
         is_unfinished=bool(state.next),
-        status=ended.status,
-        run_id=ended.run_id,
-        checkpoint_id=ended.checkpoint_id,
+        status=now.status,
+        run_id=now.run_id,
+        checkpoint_id=now.checkpoint_id,
         has_pending_writes=len(state.next) < len(state.tasks),
     )
-    return Read(thread, ended, (state.metadata or {}).get("run_id"))
+    return Read(thread, now, (state.metadata or {}).get("run_id"))
+
+
+async def newest(graph: Graph, config: Any) -> StateSnapshot:
+    """A thread's newest state, with those of the subgraphs that have begun and not ended."""
+    state = await graph.aget_state(config)
+    return await graph.aget_state(config, subgraphs=True) if any(task.state for task in state.tasks) else state
+
+
+async def outcome_at(graph: Graph, state: StateSnapshot, last: LastRun | None) -> RunOutcome:
+    """How the run ended that made this state, as `outcome.ended`."""
+    stops = needs_stops(state, last) and await _stops(graph, graph, state)
+    return ended(state, last, stops=stops)
+
+
+async def _stops(root: Graph, graph: Graph, state: StateSnapshot) -> bool:
+    """Whether the graph, or one inside it, was compiled to stop where the state is."""
+    before, after = graph.interrupt_before_nodes, graph.interrupt_after_nodes
+    if before == "*" or not set(before).isdisjoint(state.next):
+        return True
+    if after and state.parent_config is not None:
+        ran = (await root.aget_state(state.parent_config)).next
+        if after == "*" or not set(after).isdisjoint(ran):
+            return True
+    inside = dict(graph.get_subgraphs())
+    for task in state.tasks:
+        child = inside.get(task.name)
+        if isinstance(child, Pregel) and task.state is not None:
+            within = task.state if isinstance(task.state, StateSnapshot) else await root.aget_state(task.state)
+            if await _stops(root, child, within):
+                return True
+    return False
 
 
 def own_tools(graph: Graph) -> frozenset[str]:

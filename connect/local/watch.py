@@ -31,10 +31,11 @@ from ..readers import Reader, direct_options
 from ..run_outcome import PastErrors, RunOutcome, written_as
 from .active_run import ActiveRun
 from .checkpointers import has_checkpointer
-from .connect import found, outcome_at
+from .connect import found
 from .outcome import UNFINISHED
 from .runs import agent_of
 from .source import GraphSource
+from .thread_state import outcome_at
 
 _log = logging.getLogger(__name__)
 

@@ -12,7 +12,8 @@ from ag_ui.core import RunAgentInput
 
 from ...translator import ClientView, Options
 from ..api import connect_sse, run_sse
-from ..local.runs import Graph, start
+from ..local.checkpointers import Graph
+from ..local.runs import start
 
 
 async def record(
