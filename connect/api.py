@@ -24,8 +24,9 @@ from .inputs.unknown import read_input
 from .local.run import CANCEL_WAIT
 from .platform.calls import RetryPolicy
 from .platform.watch import POLL
+from .readers import offset_of
 from .run_outcome import CancelResult, PastErrors
-from .streams import frames, models
+from .streams import SseWithIds, frames, models
 from .thread_info import Threads
 
 HEARTBEAT: Final = 15.0
@@ -68,11 +69,11 @@ def run_sse(
     retry: RetryPolicy | None = None,
     heartbeat: float | None = HEARTBEAT,
 ) -> AsyncGenerator[bytes, None]:
-    """`run` as SSE frames. Events that are ready together are one `bytes`. After `heartbeat` seconds without an event a
-    comment is sent (None: never)."""
+    """`run` as SSE frames, with ids as `connect_sse` says. Events that are ready together are one `bytes`. After
+    `heartbeat` seconds without an event a comment is sent (None: never)."""
     _check_seconds("heartbeat", heartbeat)
     batches, version, label = _checked_run(source, input, options, intake, retry)
-    return frames(batches, version, heartbeat, label)
+    return frames(batches, version, heartbeat, label, SseWithIds(has_id=False))
 
 
 def connect(
@@ -110,13 +111,19 @@ def connect_sse(
     view: ClientView | None = None,
     past_errors: PastErrors = "error",
     retry: RetryPolicy | None = None,
+    last_event_id: str | None = None,
     heartbeat: float | None = HEARTBEAT,
 ) -> AsyncGenerator[bytes, None]:
     """`connect` as SSE frames. Events that are ready together are one `bytes`. After `heartbeat` seconds without an
-    event a comment is sent (None: never)."""
+    event a comment is sent (None: never).
+
+    Events of a run of this process have ids. `last_event_id`: the last one that a client got which comes back, as
+    browsers send it in the header `Last-Event-ID`: it gets the events after it, where they are still known, and else
+    what a new client gets; None for a new one."""
     _check_seconds("heartbeat", heartbeat)
-    batches = _checked_connect(source, thread_id, run_id, options, view, past_errors, retry)
-    return frames(batches, _version(options), heartbeat, partial(_label, source, thread_id, run_id))
+    batches = _checked_connect(source, thread_id, run_id, options, view, past_errors, retry, last_event_id)
+    label = partial(_label, source, thread_id, run_id)
+    return frames(batches, _version(options), heartbeat, label, SseWithIds(has_id=last_event_id is not None))
 
 
 @overload
@@ -181,6 +188,7 @@ def watch_sse(
     past_errors: PastErrors = "error",
     retry: RetryPolicy | None = None,
     poll: float = POLL,
+    last_event_id: str | None = None,
     heartbeat: float | None = HEARTBEAT,
 ) -> AsyncGenerator[bytes, None]: ...
 
@@ -195,6 +203,7 @@ def watch_sse(
     past_errors: PastErrors = "error",
     retry: RetryPolicy | None = None,
     poll: float = POLL,
+    last_event_id: str | None = None,
     heartbeat: float | None = HEARTBEAT,
 ) -> AsyncGenerator[bytes, None]: ...
 
@@ -209,13 +218,15 @@ def watch_sse(
     past_errors: PastErrors = "error",
     retry: RetryPolicy | None = None,
     poll: float = POLL,
+    last_event_id: str | None = None,
     heartbeat: float | None = HEARTBEAT,
 ) -> AsyncGenerator[bytes, None]:
     """`watch` as SSE frames. Events that are ready together are one `bytes`. After `heartbeat` seconds without an event
-    a comment is sent (None: never)."""
+    a comment is sent (None: never). `last_event_id`: as for `connect_sse`."""
     _check_seconds("heartbeat", heartbeat)
-    batches = _checked_watch(source, thread_id, assistant_id, options, view, past_errors, retry, poll)
-    return frames(batches, _version(options), heartbeat, partial(_label, source, thread_id))
+    batches = _checked_watch(source, thread_id, assistant_id, options, view, past_errors, retry, poll, last_event_id)
+    label = partial(_label, source, thread_id)
+    return frames(batches, _version(options), heartbeat, label, SseWithIds(has_id=last_event_id is not None))
 
 
 async def cancel(source: Source, thread_id: str, run_id: str | None = None) -> CancelResult:
@@ -288,11 +299,13 @@ def _checked_connect(
     view: ClientView | None,
     past_errors: PastErrors,
     retry: RetryPolicy | None,
+    last_event_id: str | None = None,
 ) -> Batches:
     """The batches of `connect`, if its arguments are valid."""
     backend = backend_of(source, retry)
     _check(past_errors, options=options, view=view, retry=retry)
-    return connect_batches(backend, thread_id, run_id=run_id, options=options, view=view, past_errors=past_errors)
+    how: Any = {"run_id": run_id, "options": options, "view": view, "past_errors": past_errors}
+    return connect_batches(backend, thread_id, after=offset_of(last_event_id), **how)
 
 
 def _checked_watch(
@@ -304,6 +317,7 @@ def _checked_watch(
     past_errors: PastErrors,
     retry: RetryPolicy | None,
     poll: float,
+    last_event_id: str | None = None,
 ) -> Batches:
     """The batches of `watch`, if its arguments are valid."""
     backend = backend_of(source, retry)
@@ -311,8 +325,8 @@ def _checked_watch(
     _check_seconds("poll", poll)
     if (thread_id is None) == (assistant_id is None):
         raise TypeError("watch: expected a thread_id, or an assistant_id in its place")
-    how: dict[str, Any] = {"options": options, "view": view, "past_errors": past_errors, "poll": poll}
-    return watch_batches(backend, thread_id, assistant_id=assistant_id, **how)
+    how: Any = {"options": options, "view": view, "past_errors": past_errors, "poll": poll}
+    return watch_batches(backend, thread_id, assistant_id=assistant_id, after=offset_of(last_event_id), **how)
 
 
 def _label(source: Source, thread_id: str | None, run_id: str | None = None) -> str:

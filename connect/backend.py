@@ -40,7 +40,7 @@ from .platform.backend import Platform, platform_of
 from .platform.calls import RetryPolicy
 from .platform.source import type_of as type_of_client
 from .platform.watch import POLL
-from .readers import Reader, direct_options
+from .readers import Offset, Reader, direct_options
 from .run_outcome import CancelResult, PastErrors
 from .thread_info import Threads
 from .tracing import Span, begun, traced
@@ -194,12 +194,13 @@ async def open_thread(
     run_id: str | None = None,
     options: Options | None = None,
     view: ClientView | None = None,
+    after: Offset | None = None,
     past_errors: PastErrors = "error",
 ) -> Batches:
-    """`connect` in batches. Raises `InvalidIdError`, and `UnreadableError` for what the checkpointer raises. Later
-    errors are emitted as `RUN_ERROR`."""
+    """`connect` in batches; `after`: the client has all events before it. Later errors are emitted as `RUN_ERROR`.
+    Raises `InvalidIdError`, and `UnreadableError` for what the checkpointer raises."""
     thread_id, run_id = checked_ids(backend, thread_id, run_id)
-    reader = Reader(direct_options(options or Options()), view)
+    reader = Reader(direct_options(options or Options()), view, after)
     span = Span("connect", backend.name, thread_id, run_id)
     attached = backend.attach(thread_id, reader, options, run_id=run_id, past_errors=past_errors)
     return _guarded(await begun(attached, span), reader, options, log_context(backend.name, thread_id, run_id))
@@ -212,12 +213,13 @@ async def connect_batches(
     run_id: str | None = None,
     options: Options | None = None,
     view: ClientView | None = None,
+    after: Offset | None = None,
     past_errors: PastErrors = "error",
 ) -> Batches:
     """`open_thread`, and every error as `RUN_ERROR`."""
     try:
         opened = await open_thread(
-            backend, thread_id, run_id=run_id, options=options, view=view, past_errors=past_errors
+            backend, thread_id, run_id=run_id, options=options, view=view, after=after, past_errors=past_errors
         )
     except AguiError as error:
         yield _error(error, options, log_context(backend.name, thread_id, run_id))
@@ -234,12 +236,13 @@ def watch_batches(
     assistant_id: str | None = None,
     options: Options | None = None,
     view: ClientView | None = None,
+    after: Offset | None = None,
     past_errors: PastErrors = "error",
     poll: float = POLL,
 ) -> Batches:
-    """`watch` in batches, and every error as `RUN_ERROR`. Raises `TypeError` for an assistant of a graph of this
-    process."""
-    reader = Reader(direct_options(options or Options()), view)
+    """`watch` in batches (`after` as for `open_thread`), and every error as `RUN_ERROR`. Raises `TypeError` for an
+    assistant of a graph of this process."""
+    reader = Reader(direct_options(options or Options()), view, after)
     label = log_context(assistant_id or backend.name, thread_id)
     if assistant_id is not None:
         batches = backend.watch_assistant(assistant_id, reader, options, past_errors=past_errors, poll=poll)

@@ -22,10 +22,14 @@ _ESTIMATE = 160
 class EncodedEvent:
     """An event as a wire dict, which must not be changed, and the forms in which readers get it."""
 
-    __slots__ = ("_frame", "_old", "event")
+    __slots__ = ("_frame", "_old", "at", "event", "run")
 
-    def __init__(self, event: Event) -> None:
+    def __init__(self, event: Event, run: int = 0, at: int = 0) -> None:
         self.event = event
+        self.run = run
+        """The number of its run, as in `Offset`; 0 where no reader can continue after it."""
+        self.at = at
+        """How many events of the run there are up to it, itself included."""
         self._frame: bytes | None = None
         self._old: EncodedEvent | None = None
 

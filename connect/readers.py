@@ -43,12 +43,13 @@ class Offset:
 
 
 class Reader:
-    """One reader, on a new stream. `view`: what its client is known to have, None for unknown; it is never changed."""
+    """One reader, on a new stream. `view`: what its client is known to have, None for unknown; it is never changed.
+    `offset`: the client has all events of a run of this process before it."""
 
-    def __init__(self, options: Options, view: ClientView | None = None) -> None:
+    def __init__(self, options: Options, view: ClientView | None = None, offset: Offset | None = None) -> None:
         self.view = ClientView(version=options.protocol_version) if view is None else _begun(view)
         """What the reader has now, and has open. Every event that is emitted to it is applied to this."""
-        self.offset: Offset | None = None
+        self.offset = offset
         """Where the reader is, after the last batch that it got of a run of this process."""
         self._options = options
 
@@ -61,6 +62,14 @@ class Reader:
         events = self.catch_up(view)
         self.view = view
         return events
+
+
+def offset_of(last_event_id: str | None) -> Offset | None:
+    """The offset that a client names by the last id it got; None for an id that is none of ours: it is caught up."""
+    try:
+        return None if last_event_id is None else Offset.parse(last_event_id)
+    except ValueError:
+        return None
 
 
 def catch_up_events(view: ClientView, reader: ClientView, options: Options) -> list[Event]:

@@ -10,7 +10,7 @@ from typing import Literal, Protocol
 from ...translator import Ending
 from ..access import Metadata
 from ..encoded import Batch
-from ..readers import Offset, Reader
+from ..readers import Reader
 
 RunStatus = Literal["running", "stopping", "finished", "interrupted", "failed", "cancelled"]
 """`running`; `stopping`, when readers have its end and its graph has not stopped yet; or how it ended."""
@@ -55,9 +55,9 @@ class ActiveRun(Protocol):
     def status(self) -> RunStatus:
         """See `RunStatus`."""
 
-    def attach(self, reader: Reader, after: Offset | None = None) -> AsyncGenerator[Batch, None]:
-        """The events that bring `reader` to where the run is, then the run's own, to its end. `after`: the reader has
-        all events before this offset; what it is missing is emitted as it was, where that is still known."""
+    def attach(self, reader: Reader) -> AsyncGenerator[Batch, None]:
+        """The events that bring `reader` to where the run is, then the run's own, to its end. Of a reader whose offset
+        is one of this run, what it is missing is emitted as it was, where that is still known."""
 
     async def cancel(self, wait: float = ...) -> RunStatus:
         """Stops the run and waits up to `wait` seconds until its graph has stopped; the status then."""

@@ -73,7 +73,8 @@ class EventLog:
             self._first += len(events)
             return
         if events:
-            batch = to_batch(events)
+            run = self.run
+            batch = [EncodedEvent(event, run, at) for at, event in enumerate(events, self._end + 1)]
             self.kept += _size(batch)
             self._ring += batch
             self._shorten()
@@ -89,12 +90,12 @@ class EventLog:
         self._first, self._ring, self.kept = self._end + 1, [], 0
         self._wake()
 
-    async def read(self, reader: Reader, after: Offset | None = None) -> AsyncGenerator[Batch, None]:
-        """The events for `reader` from now on, to the run's end; then its view is the run's. `after`: it has all events
-        before this offset."""
+    async def read(self, reader: Reader) -> AsyncGenerator[Batch, None]:
+        """The events for `reader` from now on, to the run's end; then its view is the run's. It has all events before
+        its offset, if that is one of this run."""
         self.readers += 1
         try:
-            position, batch = self._join(reader, after)
+            position, batch = self._join(reader)
             while batch or not self.is_closed:
                 if batch:
                     reader.offset = Offset(self.run, position.at)
@@ -110,23 +111,31 @@ class EventLog:
     def _end(self) -> int:
         return self._first + len(self._ring)
 
-    def _join(self, reader: Reader, after: Offset | None) -> tuple[_Position, Batch]:
+    def _join(self, reader: Reader) -> tuple[_Position, Batch]:
         """Where a new reader continues, and what it gets first."""
+        after = reader.offset
         if after is not None and after.run == self.run and self._first <= after.event <= self._end:
             return _Position(self._end, self._view.open.copy()), self._ring[after.event - self._first :]
         position = _Position(self._end, reader.view.open)
-        return position, position.take(to_batch(reader.catch_up(self._view)))
+        return position, position.take(self._caught_up(reader.catch_up(self._view)))
 
     def _next(self, position: _Position) -> Batch:
         if position.at < self._first:
             position.at = self._end
-            return position.take(to_batch(self._view.catch_up(position.open)))
+            return position.take(self._caught_up(self._view.catch_up(position.open)))
         start = position.at - self._first
         batch = self._ring[start : start + BATCH]
         if self.kept > BATCH_BYTES:  # only then can it be too large
             batch = _lightest(batch)
         position.at += len(batch)
         return position.take(batch)
+
+    def _caught_up(self, events: list[Event]) -> Batch:
+        """The events that bring a reader to the view. It can continue after the last of them only."""
+        batch = to_batch(events)
+        if batch:
+            batch[-1].run, batch[-1].at = self.run, self._end
+        return batch
 
     def _wake(self) -> None:
         """Wakes the readers that wait now."""

@@ -44,7 +44,7 @@ from ..access import Metadata
 from ..encoded import Batch
 from ..errors import INTERNAL, TIMEOUT, log_context
 from ..inputs.intake import OnDisconnect
-from ..readers import Offset, Reader
+from ..readers import Reader
 from ..run_outcome import Subgraph
 from ..streams import models
 from ..tracing import Span
@@ -225,14 +225,14 @@ class Run:
         reader = Reader(Options(protocol_version=PROTOCOL_VERSION, first_state="delta"))
         return models(self.attach(reader), PROTOCOL_VERSION, lambda: self.label)
 
-    def attach(self, reader: Reader, after: Offset | None = None) -> AsyncGenerator[Batch, None]:
-        """The events that bring `reader` to where the run is, then the run's own, to its end. `after`: the reader has
-        all events before this offset.
+    def attach(self, reader: Reader) -> AsyncGenerator[Batch, None]:
+        """The events that bring `reader` to where the run is, then the run's own, to its end. Of a reader whose offset
+        is one of this run, what it is missing is emitted as it was, where that is still known.
 
         The reader joins at the first read. Closing the iterator detaches it.
         """
         _log.info("Reader attached; %d others read (%s).", self.readers, self.label)
-        return self._event_log.read(reader, after)
+        return self._event_log.read(reader)
 
     async def cancel(self, wait: float = CANCEL_WAIT) -> RunStatus:
         """Stops the graph and waits up to `wait` seconds until it has stopped; returns the status then: `stopping` if

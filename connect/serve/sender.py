@@ -15,23 +15,22 @@ from contextlib import asynccontextmanager
 
 from starlette.types import Message, Send
 
-from ..streams import COMMENT
-
 
 class NotReadError(Exception):
     """The reader did not take in time what it was sent."""
 
 
 class Sender:
-    """Sends to one reader, in a running event loop. `heartbeat`: None sends no comments."""
+    """Sends to one reader, in a running event loop. `heartbeat`: None sends no comments. `comment`: their bytes."""
 
     _timer: asyncio.TimerHandle
     _at_failure: Callable[[], None]
 
-    def __init__(self, send: Send, heartbeat: float | None, timeout: float) -> None:
+    def __init__(self, send: Send, heartbeat: float | None, timeout: float, comment: bytes) -> None:
         self._send = send
         self._heartbeat = math.inf if heartbeat is None else heartbeat
         self._timeout = timeout
+        self._bytes = comment
         self._loop = asyncio.get_running_loop()
         self._since = self._loop.time()
         """When the last message was begun, or was taken."""
@@ -80,7 +79,7 @@ class Sender:
 
     async def _send_comment(self) -> None:
         try:
-            await self._put({"type": "http.response.body", "body": COMMENT, "more_body": True})
+            await self._put({"type": "http.response.body", "body": self._bytes, "more_body": True})
         except Exception as error:
             self._fail(error)
         finally:

@@ -23,7 +23,7 @@ from ..backend import Backend, connect_batches, open_thread, watch_batches
 from ..encoded import Batches
 from ..errors import RunNotFoundError, checked_run_id, checked_thread_id, log_context
 from ..inputs.thread_state import ThreadState
-from ..readers import direct_options
+from ..readers import Offset, direct_options, offset_of
 from ..run_outcome import PastErrors
 from .agents import DEFAULT, Agent
 from .bodies import Bodies
@@ -31,7 +31,7 @@ from .errors import Refusal, label_request, refusal_of, stop_response
 from .limits import Capacity, Limits
 from .readiness import Readiness
 from .shutdown import Closing
-from .stream import EventStream
+from .stream import LAST_EVENT_ID, EventStream, wire_of
 from .users import Action, Users, forbidden, user_of
 
 Adapt = Callable[[Batches, Callable[[], Batches]], Batches]
@@ -172,7 +172,7 @@ class Service:
             if source.runs is not None:
                 start.close()  # `Runs` counts it from here on
             thread_id, version = given.thread_id, given.protocol_version
-            return self._stream(batches, agent, source, name, thread_id, version, taken.pop_all(), adapt)
+            return self._stream(request, batches, agent, source, name, thread_id, version, taken.pop_all(), adapt)
 
     async def connect(
         self,
@@ -194,10 +194,11 @@ class Service:
             taken.enter_context(self.capacity.reader(identity_of(user_of(request))))
             options = await agent.options_for(source, version)
             how: dict[str, Any] = {"run_id": run_id, "options": options, "view": view, "past_errors": past_errors}
+            how["after"] = None if adapt is not None else _after(request)
             batches = (
                 await open_thread(source, thread_id, **how) if refuses else connect_batches(source, thread_id, **how)
             )
-            return self._stream(batches, agent, source, name, thread_id, version, taken.pop_all(), adapt)
+            return self._stream(request, batches, agent, source, name, thread_id, version, taken.pop_all(), adapt)
 
     async def watch(self, request: Request, name: str, thread_id: str) -> Response:
         """Streams the thread, and from then on every run of it, for as long as the client stays."""
@@ -206,8 +207,8 @@ class Service:
             taken.enter_context(self.capacity.reader(identity_of(user_of(request))))
             version = PROTOCOL_VERSION
             options = await agent.options_for(source, version)
-            batches = watch_batches(source, thread_id, options=options)
-            return self._stream(batches, agent, source, name, thread_id, version, taken.pop_all(), stays=True)
+            batches = watch_batches(source, thread_id, options=options, after=_after(request))
+            return self._stream(request, batches, agent, source, name, thread_id, version, taken.pop_all(), stays=True)
 
     async def thread(self, request: Request, name: str, thread_id: str) -> ThreadState | None:
         """A thread as a client has it that connects; None for a thread that is unknown."""
@@ -238,6 +239,7 @@ class Service:
 
     def _stream(
         self,
+        request: Request,
         batches: Batches,
         agent: Agent,
         source: Backend,
@@ -261,5 +263,11 @@ class Service:
             send_timeout=self.limits.send_timeout,
             agent=name,
             thread_id=thread_id,
+            wire=wire_of(request, has_ids=adapt is None),
             stays=stays,
         )
+
+
+def _after(request: Request) -> Offset | None:
+    """Where the client of a request was, if it comes back."""
+    return offset_of(request.headers.get(LAST_EVENT_ID))

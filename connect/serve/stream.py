@@ -23,6 +23,7 @@ from contextlib import AbstractContextManager, aclosing, asynccontextmanager, su
 from functools import partial
 from typing import Any
 
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
@@ -30,18 +31,22 @@ from ...translator import OpenItems
 from ...translator import events as agui
 from ..encoded import Batch, Batches, to_batch
 from ..errors import SHUTDOWN, log_context
-from ..streams import frames
+from ..streams import JsonLines, Sse, SseWithIds, Wire, frames
 from .sender import NotReadError, Sender
 from .shutdown import Closing, Opened, StreamInterrupted
 
 HEADERS = {
-    "Content-Type": "text/event-stream; charset=utf-8",
     "Cache-Control": "no-store, no-transform",
     "X-Accel-Buffering": "no",
 }
 
+LAST_EVENT_ID = "Last-Event-ID"
+"""The header of a client that comes back: the last id that it got."""
+
 _log = logging.getLogger(__name__)
 
+_LINES = ("application/x-ndjson", "application/jsonl")
+"""What a client accepts that wants lines of JSON."""
 _CANCELLED = "The server has ended this stream. Connect to the thread again."
 _LAST_EVENT_WITHIN = 1.0
 """Seconds in which a reader has to take the last event."""
@@ -103,7 +108,7 @@ class EventStream(Response):
     `version`: the protocol version of its client. `stays`: whether one run follows another, so that the stream can end
     between two of them. `message`: that of the `RUN_ERROR` when the server ends. `taken`: the capacity, which is free
     when the stream is over. `send_timeout`: seconds in which the reader has to take what it is sent. `agent`,
-    `thread_id`: for the log.
+    `thread_id`: for the log. `wire`: what its events look like.
     """
 
     _sender: Sender
@@ -120,9 +125,10 @@ class EventStream(Response):
         send_timeout: float,
         agent: str,
         thread_id: str,
+        wire: Wire,
         stays: bool = False,
     ) -> None:
-        super().__init__(None, headers=HEADERS)
+        super().__init__(None, headers={"Content-Type": wire.media_type, **HEADERS})
         del self.headers["content-length"]
         self._batches = TrackedBatches(batches)
         self._closing = closing
@@ -134,12 +140,13 @@ class EventStream(Response):
         self._agent = agent
         self._thread_id = thread_id
         self._stays = stays
+        self._wire = wire
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Sends all events, until the stream or the server ends or the reader leaves."""
         with self._taken:
             async with aclosing(self._batches):
-                self._sender = sender = Sender(send, self._heartbeat, self._send_timeout)
+                self._sender = sender = Sender(send, self._heartbeat, self._send_timeout, self._wire.heartbeat)
                 try:
                     opening = self._closing.opened(self._is_idle, is_answer=True)
                     async with (
@@ -173,7 +180,7 @@ class EventStream(Response):
     async def _stream(self, scope: Scope, sender: Sender) -> None:
         await sender.send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
         if scope["method"] != "HEAD":
-            async with aclosing(frames(self._batches, self._version, None, self._label)) as chunks:
+            async with aclosing(frames(self._batches, self._version, None, self._label, self._wire)) as chunks:
                 async for chunk in chunks:
                     await sender.send_body(chunk)
                     if self._closing.has_begun and self._is_idle():
@@ -185,10 +192,19 @@ class EventStream(Response):
             return
         last = b""
         if not self._batches.is_between or not (self._stays or self._batches.last):
-            last = b"".join(each.frame(self._version) for each in self._batches.end_events(message))
+            last = b"".join(self._wire.frame(each, self._version) for each in self._batches.end_events(message))
         with suppress(TimeoutError):
             async with asyncio.timeout(_LAST_EVENT_WITHIN):
                 await sender.send_body(last, more=False)
+
+
+def wire_of(request: Request, *, has_ids: bool) -> Wire:
+    """What the events that answer a request look like: server-sent events, or lines of JSON by its `Accept`. `has_ids`:
+    whether a client can continue after an event."""
+    accepted = request.headers.get("accept", "")
+    if any(each in accepted for each in _LINES) and "text/event-stream" not in accepted:
+        return JsonLines()
+    return SseWithIds(has_id=LAST_EVENT_ID in request.headers) if has_ids else Sse()
 
 
 async def _drop(receive: Receive) -> None:

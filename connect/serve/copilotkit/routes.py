@@ -36,6 +36,7 @@ from starlette.routing import Route
 from .... import __version__
 from ....translator import encode
 from ....translator import events as agui
+from ...streams import Sse
 from ..agents import DEFAULT
 from ..body import checked_input, read, text_of
 from ..errors import Refusal, json_response, log_refusal, refusal_of
@@ -173,7 +174,7 @@ def _over(given: RunAgentInput) -> Response:
         agui.run_started(given.thread_id, given.run_id, given.protocol_version),
         agui.run_finished(given.thread_id, given.run_id, {"type": "success"}),
     ]
-    return Response(b"".join(map(encode, events)), headers=HEADERS)
+    return Response(b"".join(map(encode, events)), headers={"Content-Type": Sse.media_type, **HEADERS})
 
 
 def _invalid(message: str) -> Refusal:

@@ -16,7 +16,7 @@ from langgraph_agui.connect import Intake
 from langgraph_agui.connect.serve import Agent, agui_app
 
 from tests.support.random.examples import examples
-from tests.support.servers.serving import WITHIN, served
+from tests.support.servers.serving import WITHIN, data_of, served
 from tests.support.streams.chats import calling, counting
 
 MARK = "zqxj"
@@ -145,7 +145,7 @@ def judge(answer: httpx.Response) -> None:
         assert set(answer.json()) == {"error", "message"}
         assert MARK not in answer.text
     elif kind.startswith("text/event-stream"):
-        told = [json.loads(frame.removeprefix("data: ")) for frame in answer.text.split("\n\n") if frame]
+        told = [json.loads(data_of(frame)) for frame in answer.text.split("\n\n") if frame]
         assert not [event for event in told if event.get("code") == "internal_error"]
 
 

@@ -91,7 +91,7 @@ class Chat:
 
 def events_of(frames: str) -> list[Event]:
     """The events of a stream's text."""
-    return [json.loads(frame[len("data: ") :]) for frame in frames.split("\n\n") if frame.startswith("data: ")]
+    return [json.loads(line[len("data: ") :]) for line in frames.split("\n") if line.startswith("data: ")]
 
 
 def types_of(events: Iterable[Mapping[str, Any]]) -> list[str]:

@@ -130,11 +130,16 @@ def posted(thread_id: str, *said: str, run_id: str = "run-1", **more: Any) -> di
     return {"threadId": thread_id, "runId": run_id, "messages": messages, "protocolVersion": "1.0", **more}
 
 
+def data_of(frame: str) -> str:
+    """The data of a frame, which may have an id before it."""
+    return next(line.removeprefix("data: ") for line in frame.split("\n") if line.startswith("data: "))
+
+
 def events_of(body: str | bytes) -> list[dict[str, Any]]:
     """The events of a whole event stream."""
     text = body if isinstance(body, str) else body.decode()
     frames = [frame for frame in text.split("\n\n") if frame and not frame.startswith(":")]
-    return [json.loads(frame.removeprefix("data: ")) for frame in frames]
+    return [json.loads(data_of(frame)) for frame in frames]
 
 
 def kinds_of(body: str | bytes) -> list[str]:
@@ -150,7 +155,7 @@ async def told(response: httpx.Response) -> AsyncIterator[dict[str, Any]]:
             *frames, kept = (kept + piece).split("\n\n")
             for frame in frames:
                 if not frame.startswith(":"):
-                    yield json.loads(frame.removeprefix("data: "))
+                    yield json.loads(data_of(frame))
 
 
 async def until(events: AsyncIterator[dict[str, Any]], kind: str) -> dict[str, Any]:
