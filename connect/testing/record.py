@@ -50,4 +50,4 @@ async def record(
         frames = connect_sse(graph, run.thread_id, run_id=run.run_id, view=view, heartbeat=None)
     async with aclosing(frames):
         data = b"".join([frame async for frame in frames])
-    return [orjson.loads(frame[6:]) for frame in data.split(b"\n\n") if frame]
+    return [orjson.loads(frame.partition(b"data: ")[2]) for frame in data.split(b"\n\n") if frame]
