@@ -1,10 +1,13 @@
-"""What is shipped: the wheel that is built from this tree, and what its metadata promises."""
+"""What is shipped: the source distribution of this tree, the wheel that is built from that, and what its metadata
+promises."""
 
 import ast
+import os
 import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import tomllib
 import zipfile
 from email.message import Message
@@ -38,6 +41,58 @@ EXTRA = {
 }
 """What may be imported in one folder alone: the extras `serve` and `otel` bring it, but FastAPI, which is imported
 for types alone: the app is given."""
+FILES = (
+    *("CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "MANIFEST.in", "Makefile", "README.md", "mkdocs.yml"),
+    *("pyproject.toml", ".gitignore"),
+)
+LEFT_OUT = ("__pycache__", "node_modules", "dist", ".langgraph_api", "*.tsbuildinfo")
+"""What builds and runs leave in the folders."""
+BASE = """
+import re, sys
+from importlib.abc import MetaPathFinder
+from importlib.metadata import distribution, packages_distributions
+from packaging.requirements import Requirement
+
+class OthersAreMissing(MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        top = name.partition(".")[0]
+        if top != "langgraph_agui" and top in modules and not owners(modules[top]) & known:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+def owners(names):
+    return {re.sub("[-_.]+", "-", name).lower() for name in names}
+
+known, left = set(), set(sys.argv[1].split(","))
+while left:
+    known |= left
+    asked = [Requirement(text) for name in left for text in distribution(name).requires or ()]
+    left = owners(each.name for each in asked if not each.marker or each.marker.evaluate({"extra": ""})) - known
+modules = packages_distributions()
+sys.meta_path.insert(0, OthersAreMissing())
+"""
+"""Makes a process that has the distributions in its first argument, what these require, and no other."""
+RUN = """
+import asyncio
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph_agui.connect import connect
+from langgraph_agui.connect.testing import ScriptedChatModel, check_stream, record
+
+async def answer(state):
+    return {"messages": [await ScriptedChatModel(turns=["Hello there."]).ainvoke(state["messages"])]}
+
+async def main():
+    builder = StateGraph(MessagesState).add_node(answer).add_edge(START, "answer")
+    graph = builder.compile(checkpointer=InMemorySaver())
+    events = await record(graph, "Hi!", {"configurable": {"thread_id": "1"}})
+    check_stream(events)
+    again = [event async for event in connect(graph, "1")]
+    print(events[-1]["type"], again[-1].type.value)
+
+asyncio.run(main())
+from langgraph_agui.connect.cli import main
+main()
+"""
 PACKAGE = ROOT / "connect/_package"
 """What is `langgraph_agui` itself."""
 FOLDERS = sorted(
@@ -52,19 +107,54 @@ def project() -> dict[str, Any]:
     return table
 
 
+def files_below(folder: Path) -> set[str]:
+    """The files below a folder."""
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+
+
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
-    """The wheel, built from a copy: setuptools would ship what an earlier build left in `build/`."""
-    tree, built = tmp_path_factory.mktemp("tree"), tmp_path_factory.mktemp("wheel")
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(ROOT / name, tree)
-    for name in (*HOUSES, "tests", "fixtures", "examples", "benchmarks"):
-        shutil.copytree(ROOT / name, tree / name, ignore=shutil.ignore_patterns("__pycache__", "node_modules"))
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of this tree: setuptools would ship what an earlier build left in `build/`."""
+    copy = tmp_path_factory.mktemp("tree")
+    for name in FILES:
+        shutil.copy(ROOT / name, copy)
+    for name in (*HOUSES, "benchmarks", "docs", "examples", "fixtures", "tests"):
+        shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns(*LEFT_OUT))
+    return copy
+
+
+@pytest.fixture(scope="module")
+def sdist(tree: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The source distribution, unpacked."""
+    files, folder = files_below(tree), tmp_path_factory.mktemp("sdist")
+    script = f"from setuptools import build_meta; build_meta.build_sdist({str(folder)!r})"
+    ran = subprocess.run([sys.executable, "-c", script], cwd=tree, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    (made,) = folder.glob("*.tar.gz")
+    with tarfile.open(made) as archive:
+        archive.extractall(folder, filter="data")
+    unpacked = folder / made.name.removesuffix(".tar.gz")
+    assert files <= files_below(unpacked)
+    return unpacked
+
+
+@pytest.fixture(scope="module")
+def wheel(sdist: Path, tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
+    """The wheel, built from the source distribution."""
+    built = tmp_path_factory.mktemp("wheel")
     command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--no-index"]
-    ran = subprocess.run([*command, "--wheel-dir", built, tree], capture_output=True, text=True, check=False)
+    ran = subprocess.run([*command, "--wheel-dir", built, sdist], capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
     (made,) = built.glob("*.whl")
     return zipfile.ZipFile(made)
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: zipfile.ZipFile, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the wheel's packages."""
+    folder = tmp_path_factory.mktemp("installed")
+    wheel.extractall(folder)
+    return folder
 
 
 @pytest.fixture(scope="module")
@@ -113,19 +203,44 @@ def test_the_wheel_holds_every_module_and_the_typing_mark(wheel: zipfile.ZipFile
     assert shipped == {f"langgraph_agui/{name}" for name in modules | {f"{house}/py.typed"}}
 
 
-def test_the_wheel_imports_without_the_tree(wheel: zipfile.ZipFile, tmp_path: Path) -> None:
-    wheel.extractall(tmp_path)
+def test_the_wheel_imports_without_the_tree(installed: Path, tmp_path: Path) -> None:
     script = (
-        f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
+        f"import sys; sys.path.insert(0, {str(installed)!r})\n"
         "import langgraph_agui.connect, langgraph_agui.translator as t\n"
         "print(t.__file__, all(hasattr(t, name) for name in t.__all__), langgraph_agui.__version__)"
     )
     ran = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert ran.stdout.split() == [
-        str(tmp_path / "langgraph_agui/translator/__init__.py"),
+        str(installed / "langgraph_agui/translator/__init__.py"),
         "True",
         version("langgraph-agui"),
     ], ran.stderr
+
+
+def test_the_wheel_runs_a_graph_with_what_it_requires_alone(installed: Path, tmp_path: Path) -> None:
+    script = f"{BASE}\nsys.path.insert(0, {str(installed)!r})\n{RUN}"
+    command = [sys.executable, "-c", script, ",".join(RUNTIME)]
+    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ran.stdout.split() == ["RUN_FINISHED", "RUN_FINISHED"], ran.stderr
+    missing = "typer is not installed: pip install 'langgraph-agui[serve]'"
+    assert (ran.returncode, ran.stderr.strip()) == (1, f"langgraph-agui: {missing}")
+
+
+def test_the_source_distribution_runs_its_tests(sdist: Path, installed: Path) -> None:
+    some = ["tests/docs/test_documents.py", "-k", "link or json or excerpt"]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *some]
+    environment = {**os.environ, "PYTHONPATH": str(installed)}
+    ran = subprocess.run(command, cwd=sdist, env=environment, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stdout
+
+
+def test_the_metadata_describe_the_package(metadata: Message) -> None:
+    assert {"Author", "Keywords", "Summary"} <= set(metadata.keys())
+    found = metadata.get_all("Classifier", [])
+    assert "Typing :: Typed" in found
+    minor = [int(each.rpartition(".")[2]) for each in found if each.startswith("Programming Language :: Python :: 3.")]
+    assert min(minor) == 11
+    assert not [each for each in found if each.startswith("License ::")]
 
 
 def test_the_licence_is_named_and_shipped(wheel: zipfile.ZipFile, metadata: Message) -> None:

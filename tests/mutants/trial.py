@@ -26,6 +26,10 @@ _COPIED = (
     "mkdocs.yml",
     "README.md",
     "CONTRIBUTING.md",
+    "CHANGELOG.md",
+    "LICENSE",
+    "MANIFEST.in",
+    ".gitignore",
     "Makefile",
 )
 _LEFT_OUT = shutil.ignore_patterns("node_modules", "__pycache__", "dist", ".langgraph_api")
