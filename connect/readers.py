@@ -89,6 +89,11 @@ def catch_up_events(view: ClientView, reader: ClientView, options: Options) -> l
     return view.catch_up(unknown)
 
 
+def for_version(options: Options, version: str | None) -> Options:
+    """The options of a reader whose client declares this protocol version."""
+    return options if options.protocol_version == version else replace(options, protocol_version=version)
+
+
 def direct_options(options: Options) -> Options:
     """The options of a reader that gets this stream itself, with no server in between that folds a run's state."""
     return replace(options, first_state="delta")

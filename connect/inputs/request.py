@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from ag_ui.core import RunAgentInput
 
 from ...translator import ClientView, Options
+from ..readers import for_version
 from ..run_outcome import PastErrors
 from . import Intake
 from .intake import Prepared, prepared
@@ -35,7 +36,7 @@ class RunRequest:
         """The request of an input; the owner's hook is called. `options`: with any protocol version."""
         return cls(
             given=given,
-            options=replace(options, protocol_version=given.protocol_version),
+            options=for_version(options, given.protocol_version),
             intake=intake,
             added=await prepared(intake, given),
             past_errors=past_errors,

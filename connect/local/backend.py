@@ -13,7 +13,6 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from ...translator import ClientView, Options
-from ..default_options import options_for
 from ..encoded import Batches
 from ..errors import log_context
 from ..idle import idle_view
@@ -23,7 +22,6 @@ from ..inputs.thread_state import ThreadState
 from ..readers import Reader, direct_options
 from ..run_outcome import CancelResult, PastErrors, RunOutcome
 from ..thread_info import ThreadStatus
-from .channels import input_channels_of
 from .checkpointers import reading
 from .connect import attach_local, cancel_local, found
 from .run import Run
@@ -83,7 +81,7 @@ class Local(GraphSource):
 
     def check_intake(self, intake: Intake, options: Options | None) -> None:
         """See `Backend`."""
-        check(input_channels_of(self.graph, (options or options_for(self.graph)).messages_key), intake)
+        check(self.input_channels(options or self._options), intake)
 
     def with_headers(self, headers: Iterable[tuple[bytes, bytes]], names: Iterable[str]) -> Local:
         """See `Backend`. There is no server to send them to."""

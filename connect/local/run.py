@@ -113,6 +113,8 @@ class Run:
         self._span = Span("run", agent)
         self._events = len(translator.start(self._span.trace_id))
         self._span.identify(self.thread_id, self.run_id)
+        self.label = log_context(agent, self.thread_id, self.run_id)
+        """Its agent, thread and id, for a log line."""
         for subgraph in waiting:
             self._events += len(translator.apply_checkpoint(subgraph.values, subgraph.ns))
         on_last_reader_left = self._cancel if on_disconnect == "cancel" else None
@@ -153,11 +155,6 @@ class Run:
     def run_id(self) -> str:
         """Its id, as in `RUN_STARTED`."""
         return str(self.view.run_id)
-
-    @property
-    def label(self) -> str:
-        """Its agent, thread and id, for a log line."""
-        return log_context(self.agent, self.thread_id, self.run_id)
 
     @property
     def view(self) -> ClientView:

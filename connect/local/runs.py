@@ -12,7 +12,6 @@ import inspect
 import logging
 import weakref
 from collections.abc import AsyncIterator, Callable, Coroutine, Hashable, Iterable, Mapping
-from dataclasses import replace
 from functools import partial
 from types import TracebackType
 from typing import Any, Final, NamedTuple, TypeVar, get_args
@@ -26,6 +25,7 @@ from ..default_options import options_for
 from ..errors import RequestError, log_context
 from ..inputs.intake import OnCancel, OnDisconnect
 from ..inputs.planning import NoEdits
+from ..readers import for_version
 from ..recent import Recent
 from ..run_outcome import RunOutcome, Subgraph
 from .active_run import ThreadKey
@@ -136,7 +136,7 @@ class Runs:
         thread_id, run_id = configured["configurable"]["thread_id"], configured["configurable"]["run_id"]
         thread = self.store.key(graph, agent, thread_id)
         await self.store.turn(thread).opened()
-        options = replace(options or options_for(graph), protocol_version=PROTOCOL_VERSION)
+        options = for_version(options or options_for(graph), PROTOCOL_VERSION)
         run = Run(
             thread,
             Translator(thread_id, run_id, options, _seed(graph, options, view), parent_run_id=parent_run_id),

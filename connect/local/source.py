@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from copy import copy
+from dataclasses import replace
 from typing import Any, Self
 from weakref import WeakKeyDictionary
 
@@ -14,8 +15,10 @@ from langgraph.pregel import Pregel
 from ...translator import Options
 from ..access import Access, Metadata, names_of_agents
 from ..default_options import options_for
+from ..inputs.channels import InputChannels
 from ..run_outcome import RunOutcome
 from .active_run import ActiveRun, ThreadKey
+from .channels import input_channels_of
 from .checkpointers import Graph, check_saver
 from .runs import Runs, check_timeout, default_runs
 
@@ -42,11 +45,14 @@ class GraphSource:
         self.timeout = timeout
         self.graph = graph
         self.agent = agent
-        self.shares_threads_with = names_of_agents(shares_threads_with)
         self.user: Any = None
         """Who makes the request; runs have it in their config."""
-        self._where: Metadata = {}
+        self.access = Access(agent, names_of_agents(shares_threads_with))
+        """Which threads may be used."""
         self._runs = runs
+        self._options = options_for(graph)
+        self._input_channels: dict[str, InputChannels] = {}
+        """By the conversation's channel. The same object in all copies of a source: graphs do not change."""
 
     @property
     def runs(self) -> Runs:
@@ -66,21 +72,18 @@ class GraphSource:
         """The same as it is served under a name: its own, if it has one."""
         same = copy(self)
         same.agent = self.agent or agent
-        same.shares_threads_with = self.shares_threads_with.union(shares_threads_with)
+        same.access = self.access.named(agent, shares_threads_with)
         return same
 
     def for_user(self, user: Any, where: Metadata) -> Self:
         """See `Backend`."""
+        if user is self.user and where == self.access.where:
+            return self
         same = copy(self)
-        same.user, same._where = user, where
+        same.user, same.access = user, replace(self.access, where=where)
         if any(isinstance(value, list) and len(value) > 1 for value in same.access.stamp.values()):
             raise ValueError("$contains: expected one value: a checkpoint's metadata has no lists")
         return same
-
-    @property
-    def access(self) -> Access:
-        """Which threads may be used."""
-        return Access(self.agent, self.shares_threads_with, self._where)
 
     @property
     def stamp(self) -> dict[str, Any]:
@@ -108,7 +111,14 @@ class GraphSource:
 
     async def options(self) -> Options:
         """The options when none are given: the channels of the graph's output schema."""
-        return options_for(self.graph)
+        return self._options
+
+    def input_channels(self, options: Options) -> InputChannels:
+        """The places in which the graph takes its input."""
+        key = options.messages_key
+        if key not in self._input_channels:
+            self._input_channels[key] = input_channels_of(self.graph, key)
+        return self._input_channels[key]
 
 
 def type_of(given: object) -> str:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Coroutine
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import Any, Final, TypeVar
 
 from ag_ui.core import RunAgentInput
@@ -47,7 +47,6 @@ from ..run_outcome import PastErrors
 from ..submission import Started, Submission
 from ..thread_info import Checkpoint
 from .active_run import ActiveRun
-from .channels import input_channels_of
 from .checkpointers import reading
 from .configs import graph_config
 from .history import history
@@ -105,25 +104,26 @@ class _Submission(Submission[Read]):
         return await self._in_turn(turn)
 
     async def _in_turn(self, turn: Turn) -> Batches:
+        has_waited = turn.is_taken
         async with turn.taken():
+            if has_waited:
+                await self._check_owner()
             return await self.when_free()
 
     async def when_free(self) -> Batches:
         """See `Submission`. The input has its turn."""
         while True:
-            await self._check_owner()
             active = await self._store.active(self._thread)
             if active is None:
-                try:
+                with suppress(RunConflictError):  # one was started without taking a turn
                     return await self._begin(await self._read())
-                except RunConflictError:  # one was started without taking a turn
-                    continue
-            if self._is_refused(active):
+            elif self._is_refused(active):
                 return self._joined(active)
-            if self._intake.busy == "queue":
+            elif self._intake.busy == "queue":
                 await active.wait()
             elif await active.cancel() == "stopping":
                 return self._joined(active)
+            await self._check_owner()  # another agent, or user, may have begun on it meanwhile
 
     def _is_refused(self, active: ActiveRun) -> bool:
         """Whether the input does not wait for this run. A run that is stopping has ended for its readers, so an input
@@ -175,8 +175,7 @@ class _Submission(Submission[Read]):
         if not self._source.access.allows(self._runs.owners.known(self._thread)):
             raise ThreadNotFoundError  # another agent, or user, began on it while this input was planned
         at = now if point is None else now.at(point)
-        channels = input_channels_of(self._graph, self._options.messages_key)
-        goes_in = self._graph_input(wanted, at.thread, channels)
+        goes_in = self._graph_input(wanted, at.thread, self._source.input_channels(self._options))
         config = self._config
         if at.checkpoint_id is not None:
             config = merged(config, {"configurable": {"checkpoint_id": at.checkpoint_id, "checkpoint_ns": ""}})

@@ -15,10 +15,12 @@ from starlette.requests import Request
 from ...translator import Options
 from ..access import Metadata, names_of_agents
 from ..backend import Backend, Source, backend_of
+from ..default_options import options_for
 from ..inputs import Intake
 from ..local.checkpointers import has_checkpointer
 from ..platform.calls import RetryPolicy
 from ..platform.forwarded_headers import checked_names
+from ..readers import for_version
 from .compatible import CompatibleWith, compatible_intake, compatible_options
 from .users import user_of
 
@@ -91,8 +93,12 @@ class Agent:
         return backend_of(self.source)
 
     def named(self, name: str) -> Agent:
-        """The same agent with a source that knows under which name it is served: threads belong to that name."""
-        return replace(self, source=self.backend.named(name, self.shares_threads_with))
+        """The same agent with a source that knows under which name it is served: threads belong to that name. Its
+        options are complete, where they depend on a graph of this process."""
+        options = self.options
+        if options is None and self.backend.graph is not None:
+            options = options_for(self.backend.graph, error_detail="code")
+        return replace(self, source=self.backend.named(name, self.shares_threads_with), options=options)
 
     def source_for(self, request: Request, where: Metadata) -> Backend:
         """The source for this request: for its user, who may use the threads that match `where`; a platform is sent the
@@ -110,8 +116,9 @@ class Agent:
 
     async def options_for(self, source: Backend, version: str | None) -> Options:
         """The options for a client of this protocol version. Raises as `Platform.options`."""
-        options = self.adjusted(self.options or replace(await source.options(), error_detail="code"))
-        return replace(options, protocol_version=version)
+        if self.options is not None:
+            return for_version(self.adjusted(self.options), version)
+        return self.adjusted(replace(await source.options(), error_detail="code", protocol_version=version))
 
     def adjusted(self, options: Options) -> Options:
         """These options, for the pages that it serves."""

@@ -12,10 +12,12 @@ from langgraph.func import entrypoint
 from langgraph.graph import END, START, MessagesState, StateGraph, add_messages
 from langgraph.types import Send, interrupt
 from langgraph_agui.connect import Intake, Local, Runs
+from langgraph_agui.connect.serve import agui_app
 
 from tests.connect.local.test_submit_busy import Asker, asked
 from tests.support.clients.agui_client import AguiClient
 from tests.support.clients.chatting import Chat, types_of
+from tests.support.servers.serving import kinds_of, posted, served
 from tests.support.streams.chats import ON, Graph, asking, calling, counting, said
 
 SAVED_AT_THE_END = Intake(config={"configurable": {"__pregel_durability": "exit"}})
@@ -341,3 +343,21 @@ async def test_a_question_in_a_subgraph_with_a_memory_of_its_own_is_answered(agu
         await chat.says("go", f"u{number}")
         await chat.answers(f"yes {number}")
     assert (await said(graph), chat.interrupts) == (["go", "yes 1", "go", "yes 2"], [])
+
+
+async def test_the_schema_of_a_graphs_input_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = remembering()
+    made, make = 0, graph.get_input_jsonschema
+
+    def counted(**given: Any) -> dict[str, Any]:
+        nonlocal made
+        made += 1
+        return make(**given)
+
+    monkeypatch.setattr(graph, "get_input_jsonschema", counted)
+    app = agui_app(graph)
+    async with served(app) as server, server.client() as client:
+        for run_id in ("one", "two", "three"):
+            body = (await client.post("/", json=posted(run_id, "hello", run_id=run_id))).content
+            assert kinds_of(body)[-1] == "RUN_FINISHED"
+    assert made == 1

@@ -18,6 +18,7 @@ from langgraph_agui.connect.local.owners import Owners
 from langgraph_agui.connect.serve import Action, Agent, agui_app
 from langgraph_agui.connect.testing import Pause
 
+from tests.support.clients.listening import until as comes_to
 from tests.support.servers.serving import WITHIN, events_of, kinds_of, posted, served, told, until
 from tests.support.streams.paced import HELLO, Graph, on, quick, speaking
 
@@ -169,7 +170,8 @@ def test_one_name_in_place_of_names_of_agents_is_refused(kind: Any) -> None:
     given = {"source" if kind is Agent else "graph": quick(InMemorySaver())}
     with pytest.raises(ValueError, match="expected names of agents, got the text 'private'"):
         kind(**given, shares_threads_with="private")
-    assert kind(**given, shares_threads_with=["private"]).shares_threads_with == {"private"}
+    made = kind(**given, shares_threads_with=["private"])
+    assert getattr(made, "access", made).shares_threads_with == {"private"}
 
 
 async def test_two_agents_do_not_run_on_one_thread_at_once(saver: Saver) -> None:
@@ -183,6 +185,34 @@ async def test_two_agents_do_not_run_on_one_thread_at_once(saver: Saver) -> None
         assert (refused.status_code, refused.json()["error"]) == (409, "conflict")
         point.open.set()
         await runs_now.aread()
+
+
+class Planning(InMemorySaver):
+    """Lets the second read of a thread, that of the first input's plan, wait until `open` is set."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reads = 0
+        self.open = asyncio.Event()
+
+    async def aget_tuple(self, config: Any) -> Any:
+        self.reads += 1
+        if self.reads == 2:
+            await self.open.wait()
+        return await super().aget_tuple(config)
+
+
+async def test_an_input_finds_that_a_thread_was_begun_by_another_agent_while_it_waited_for_its_turn() -> None:
+    point, saver = Pause(), Planning()
+    async with two(saver, speaking(point, saver)) as client:
+        first = asyncio.create_task(client.post("/private", json=posted("t", "hello")))
+        await comes_to(lambda: saver.reads == 2)
+        second = asyncio.create_task(client.post("/public", json=posted("t", "hello")))
+        await comes_to(lambda: saver.reads == 3)  # it may use a thread that does not exist
+        saver.open.set()
+        assert (await second).status_code == 404
+        point.open.set()
+        assert kinds_of((await first).content)[-1] == "RUN_FINISHED"
 
 
 async def test_a_source_without_an_agents_name_reads_and_runs_on_any_thread(saver: Saver) -> None:
