@@ -8,6 +8,7 @@ import sys
 
 import uvicorn
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+from langgraph.store.memory import InMemoryStore
 from langgraph_agui.connect import Intake
 from langgraph_agui.connect.serve import Agent, agui_app
 
@@ -17,8 +18,9 @@ from .planner import planner
 async def serve(port: int, database: str, origin: str, gate: int) -> None:
     """Serves until it is told to stop."""
     async with AsyncSqliteSaver.from_conn_string(database) as saver:
+        graph = planner(saver).copy({"store": InMemoryStore()})  # names of threads are kept there
         gated = Intake(config={"configurable": {"gate": {"port": gate, "run": ""}}})
-        app = agui_app({"planner": Agent(source=planner(saver), intake=gated)}, origins=[origin])
+        app = agui_app({"planner": Agent(source=graph, intake=gated)}, origins=[origin])
         await uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="warning")).serve()
 
 
