@@ -1,6 +1,7 @@
 """Fixtures every test may ask for."""
 
 import asyncio
+import gc
 import logging
 from collections.abc import AsyncIterator, Iterator
 
@@ -25,6 +26,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if needs_services(item):
             item.add_marker("services")
+
+
+def pytest_collection_finish() -> None:
+    """Takes what was imported and collected out of garbage collection: it is a million objects, which live as long as
+    the session, and each full collection would look at all of them."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")
