@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from fixtures.gated import FIRST, SECOND
-from tests.support.servers.command import Serving, asking, command, commands, one_line, serving
+from tests.support.servers.command import Serving, asking, command, one_line, serving
 from tests.support.servers.gates import Gates
 from tests.support.servers.serving import told
 
@@ -274,8 +274,9 @@ def mistakes(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def refused(mistakes: Path) -> dict[str, Ran]:
     """What each mistake is answered with."""
-    ran = commands([["serve", "--port", "0", *arguments] for arguments, _, _ in REFUSED.values()], cwd=mistakes)
-    return dict(zip(REFUSED, ran, strict=True))
+    return {
+        name: command("serve", "--port", "0", *arguments, cwd=mistakes) for name, (arguments, _, _) in REFUSED.items()
+    }
 
 
 @pytest.mark.parametrize("mistake", REFUSED)

@@ -17,7 +17,7 @@ from langgraph_sdk import get_client
 
 from fixtures.gated import ARGS, FIRST, FOUND, GATED, SECOND
 from tests.support.clients.platform_runs import FULL
-from tests.support.servers.command import COMMAND, command, environment, interruptible, one_line, serving
+from tests.support.servers.command import command, command_line, environment, one_line, serving
 from tests.support.servers.dev_server import MortalServer
 from tests.support.servers.gates import Gates, asked
 from tests.support.servers.server_process import ROOT
@@ -70,17 +70,16 @@ class Watching:
 async def watching(*arguments: str, terminal: bool = False, **more: str) -> AsyncIterator[Watching]:
     """The command `watch`, for as long as the block lasts. `terminal`: whether it writes to one, or into a pipe."""
     reading, writing = os.openpty() if terminal else os.pipe()
-    with interruptible():
-        process = await asyncio.create_subprocess_exec(
-            *COMMAND,
-            "watch",
-            *arguments,
-            cwd=ROOT,
-            env={**environment(more), **({"TERM": "xterm-256color", "COLUMNS": "100"} if terminal else {})},
-            stdin=subprocess.DEVNULL,
-            stdout=writing,
-            stderr=subprocess.PIPE if not terminal else None,
-        )
+    process = await asyncio.create_subprocess_exec(
+        *command_line(),
+        "watch",
+        *arguments,
+        cwd=ROOT,
+        env={**environment(more), **({"TERM": "xterm-256color", "COLUMNS": "100"} if terminal else {})},
+        stdin=subprocess.DEVNULL,
+        stdout=writing,
+        stderr=subprocess.PIPE if not terminal else None,
+    )
     os.close(writing)
     out = asyncio.StreamReader()
     transport, _ = await asyncio.get_running_loop().connect_read_pipe(

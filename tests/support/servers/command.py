@@ -1,14 +1,19 @@
-"""The command `langgraph-agui`, run as somebody runs it: to its end, or served and stopped again. No tests here."""
+"""The command `langgraph-agui`, run as a user runs it: to its end, or served and stopped again. No tests here.
 
-import json
+Its process is forked from one that has imported what it needs: see `fork_server.py`.
+"""
+
+import atexit
 import os
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import IO, Any
 
 import httpx
@@ -17,15 +22,25 @@ from langgraph_agui.translator import ClientView
 from tests.support.servers.server_process import ROOT, python_path
 from tests.support.servers.serving import events_of
 
-COMMAND = [sys.executable, "-m", "langgraph_agui.connect.cli"]
+_CLIENT = Path(__file__).with_name("fork_client.py")
 _ENVIRONMENT = {"PYTHONWARNINGS": "error", "PYTHONPATH": python_path()}
+
+
+def forked(module: str) -> list[str]:
+    """The command that does what `python -m` does with this module and the arguments that follow."""
+    return [sys.executable, "-IS", str(_CLIENT), _fork_server(), module]
+
+
+def command_line() -> list[str]:
+    """The command, without arguments."""
+    return forked("langgraph_agui.connect.cli")
 
 
 def command(
     *arguments: str, cwd: Path = ROOT, before: str | None = None, **variables: str
 ) -> subprocess.CompletedProcess[str]:
-    """The command, run to its end. `before`: Python that is run in its process first."""
-    start = COMMAND if before is None else [sys.executable, "-c", f"{before}\n{_MAIN}"]
+    """The command, run to its end. `before`: Python that is run first, in a process that has imported nothing."""
+    start = command_line() if before is None else [sys.executable, "-c", f"{before}\n{_MAIN}"]
     return subprocess.run(
         [*start, *arguments],
         cwd=cwd,
@@ -37,25 +52,6 @@ def command(
         timeout=60,
         check=False,
     )
-
-
-def commands(several: Sequence[Sequence[str]], cwd: Path) -> list["subprocess.CompletedProcess[str]"]:
-    """Commands, each run to its end in a process of its own: see `forked_commands`."""
-    ran = subprocess.run(
-        [sys.executable, "-m", "tests.support.servers.forked_commands"],
-        cwd=cwd,
-        env=environment({}),
-        input=json.dumps(several),
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=100,
-        check=True,
-    )
-    return [
-        subprocess.CompletedProcess(list(each), **said)
-        for each, said in zip(several, json.loads(ran.stdout), strict=True)
-    ]
 
 
 @dataclass(frozen=True)
@@ -81,7 +77,7 @@ class Serving:
 def serving(*arguments: str, cwd: Path = ROOT, **variables: str) -> Iterator[Serving]:
     """The command `serve` on a free port, from the moment it has said where it is; stopped at the end of the block."""
     with subprocess.Popen(
-        [*COMMAND, "serve", "--port", "0", *arguments],
+        [*command_line(), "serve", "--port", "0", *arguments],
         cwd=cwd,
         env=environment(variables),
         stdin=subprocess.DEVNULL,
@@ -108,20 +104,6 @@ def asking(text: str, thread_id: str = "t", run_id: str = "r", **more: Any) -> d
     return {"threadId": thread_id, "runId": run_id, "messages": [message], **rest}
 
 
-@contextmanager
-def interruptible() -> Iterator[None]:
-    """A command that is started in the block takes SIGINT. A shell starts what runs in its background with SIGINT
-    ignored, tests as well, and a command inherits that."""
-    before = signal.getsignal(signal.SIGINT)
-    if before is signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        if before is signal.SIG_IGN:
-            signal.signal(signal.SIGINT, before)
-
-
 def one_line(ran: "subprocess.CompletedProcess[str]") -> str:
     """The only thing that a command said that did not do what it was asked for."""
     assert ran.stdout == ""
@@ -136,6 +118,27 @@ _MAIN = "from langgraph_agui.connect.cli import main; main()"
 def environment(more: Mapping[str, str]) -> dict[str, str]:
     """What a command finds, wherever it is run: our packages; and no warning is passed over."""
     return {**os.environ, **_ENVIRONMENT, **more}
+
+
+@cache
+def _fork_server() -> str:
+    """The address of this session's fork server, which ends with it."""
+    with ExitStack() as lifetime:
+        address = str(Path(lifetime.enter_context(TemporaryDirectory())) / "forks")
+        server = lifetime.enter_context(
+            subprocess.Popen(
+                [sys.executable, "-m", "tests.support.servers.fork_server", address],
+                cwd=ROOT,
+                env=environment({}),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                start_new_session=True,
+            )
+        )
+        assert server.stdout is not None
+        assert server.stdout.readline() == b"ready\n"
+        atexit.register(lifetime.pop_all().close)
+    return address
 
 
 def _until_threads(lines: IO[str]) -> Iterator[str]:

@@ -1,0 +1,158 @@
+"""Runs Python modules, each in a process forked from one that has imported the packages: imports take longer than most
+commands do.
+
+`python -m tests.support.servers.fork_server ADDRESS` listens on a Unix socket, until its stdin ends. Each connection
+is one run: see `fork_client.py`. A run whose client goes away is killed.
+"""
+
+import gc
+import json
+import os
+import runpy
+import selectors
+import signal
+import socket
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from types import FrameType
+from typing import Any
+
+IMPORTED = (
+    "fixtures.gated",
+    "langgraph.checkpoint.sqlite.aio",
+    "langgraph_agui.connect.cli.reload",
+    "langgraph_agui.connect.cli.serve",
+    "langgraph_agui.connect.cli.watch",
+    "uvicorn.lifespan.on",
+    "uvicorn.loops.auto",
+    "uvicorn.protocols.http.auto",
+    "uvicorn.protocols.websockets.auto",
+)
+"""What runs find imported. What a run does at import in its own process alone must not be here."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What one client asks for: a module and its arguments, its folder and environment, and stdin, stdout, stderr."""
+
+    arguments: list[str]
+    folder: str
+    environment: dict[str, str]
+    files: list[int]
+
+
+class Forks:
+    """The runs, each with its client's connection."""
+
+    def __init__(self, listener: socket.socket) -> None:
+        self._listener = listener
+        self._clients: dict[int, socket.socket] = {}
+        self._selector = selectors.DefaultSelector()
+        self._ended, wakes = os.pipe()
+        os.set_blocking(wakes, False)
+        signal.set_wakeup_fd(wakes)
+        signal.signal(signal.SIGCHLD, _passed)
+        for source in (0, self._ended, listener):
+            self._selector.register(source, selectors.EVENT_READ)
+
+    def serve(self) -> Request | None:
+        """Returns None when stdin ends, and in each forked process what is to be run there."""
+        while True:
+            for key, _ in self._selector.select():
+                if key.fileobj == 0:
+                    return None
+                if key.fileobj == self._ended:
+                    os.read(self._ended, 4096)
+                    self._answer_ended()
+                elif key.fileobj is self._listener:
+                    client, _ = self._listener.accept()
+                    request = _received(client)
+                    if self._is_forked(request, client):
+                        return request
+                elif key.data in self._clients:
+                    os.kill(key.data, signal.SIGKILL)
+                    self._selector.unregister(key.fileobj)
+
+    def _is_forked(self, request: Request, client: socket.socket) -> bool:
+        child = os.fork()
+        if child == 0:
+            for each in (client, *self._clients.values()):
+                each.close()
+            self._selector.close()
+            return True
+        for file in request.files:
+            os.close(file)
+        self._clients[child] = client
+        self._selector.register(client, selectors.EVENT_READ, child)
+        client.sendall(f"{child}\n".encode())
+        return False
+
+    def _answer_ended(self) -> None:
+        for child, code in _ended_children():
+            client = self._clients.pop(child)
+            if client.fileno() in self._selector.get_map():
+                self._selector.unregister(client)
+                client.sendall(f"{code}\n".encode())
+            client.close()
+
+
+def _passed(number: int, frame: FrameType | None) -> None:
+    """A handler, so that the signal wakes the selector."""
+
+
+def _ended_children() -> Iterator[tuple[int, int]]:
+    while True:
+        try:
+            child, status = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return
+        if child == 0:
+            return
+        yield child, os.waitstatus_to_exitcode(status)
+
+
+def _received(client: socket.socket) -> Request:
+    text, files, _, _ = socket.recv_fds(client, 1 << 16, 3)
+    while not text.endswith(b"\n"):
+        text += client.recv(1 << 16)
+    asked: dict[str, Any] = json.loads(text)
+    return Request(asked["arguments"], asked["folder"], asked["environment"], files)
+
+
+def run(request: Request) -> None:
+    """Does what `python -m` does with these arguments."""
+    signal.set_wakeup_fd(-1)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # also if the test itself ignores it
+    for number, file in enumerate(request.files):
+        os.dup2(file, number)
+        os.close(file)
+    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.stdout = open(1, "w", 1 if os.isatty(1) else -1, encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.stderr = open(2, "w", 1, encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
+    os.chdir(request.folder)
+    os.environ.clear()
+    os.environ.update(request.environment)
+    sys.path[0] = request.folder
+    sys.argv[1:] = request.arguments[1:]
+    runpy.run_module(request.arguments[0], run_name="__main__", alter_sys=True)
+
+
+def main() -> None:
+    """Serves, and runs in each forked process what was asked for: that process ends as the module does."""
+    for name in IMPORTED:
+        import_module(name)
+    gc.freeze()  # a collection in a forked process copies the pages of all that it looks at
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(sys.argv[1])
+        listener.listen(64)
+        print("ready", flush=True)
+        request = Forks(listener).serve()
+    if request is not None:
+        run(request)
+
+
+if __name__ == "__main__":
+    main()
