@@ -11,11 +11,11 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Any
 
-from langgraph_agui.connect.encoded import Batches
-from langgraph_agui.connect.local.active_run import ThreadKey
-from langgraph_agui.connect.local.run import Run
-from langgraph_agui.connect.readers import Reader
-from langgraph_agui.connect.streams import frames, models
+from langgraph_agui.connect.events.encoded import Batches
+from langgraph_agui.connect.events.readers import Reader
+from langgraph_agui.connect.events.streams import frames, models
+from langgraph_agui.connect.local.run.run import Run
+from langgraph_agui.connect.local.store.active_run import ThreadKey
 from langgraph_agui.translator import ClientView, Options, Translator, translate_sse
 
 from .graphs import again, answering, captured

@@ -5,30 +5,29 @@ run too. `start` starts a run of this process that outlives its readers, `cancel
 how a run ended, for `translate`. See each for its rules.
 
 `api` validates the arguments, `backend` finds out where the runs are, and the rooms do the work: `local` (graphs of
-this process), `platform` (LangGraph servers); for both `inputs` plans which run an input asks for. `serve` puts them
-behind HTTP, `cli` on the command line; `testing` is for tests of your own graphs.
+this process), `platform` (LangGraph servers); for both `inputs` plans which run an input asks for, `submission` carries
+the plan out, and `events` brings what is emitted to readers. `serve` puts them behind HTTP, `cli` on the command line;
+`testing` is for tests of your own graphs.
 
 Where it is decided
 
-=====================================================  ===============================================
-who may use a thread                                   `access.py`; the hooks that an app gives: `serve/users.py`;
-                                                       where a thread's metadata are found: `local/owners.py`,
-                                                       `platform/thread.py` (`exists`, `claim`)
-which run an input asks for                            `inputs/plan.py`
-where a run is claimed and released                    `local/runs.py`, `Runs.start` and `Runs._ended`; the rules:
-                                                       `local/run_store.py`; when its graph has stopped:
-                                                       `local/run.py`. Of a platform's runs: the server
-what becomes of a run when its last reader leaves      `Intake.on_disconnect`, in `inputs/intake.py`; here
-                                                       `local/event_log.py` counts, on a platform `platform/submit.py`
-what a late joiner gets                                `local/event_log.py`, `platform/attach.py`
-how a lost connection to a platform is made up for     `platform/run_stream.py` joins again, `platform/replayed.py`
-                                                       knows which events are new, `platform/attach.py` makes up for
-                                                       missing ones; how often it is tried: `platform/calls.py`
-how a run ended                                        `local/outcome.py`, `platform/outcome.py`
-what a request passes before its body is read          `serve/routing.py`; after that: `serve/service.py`
-how a server ends                                      `serve/shutdown.py`, and its streams: `serve/stream.py`
-which code an error has, and how it is logged          `errors.py`; its HTTP status: `serve/errors.py`
-=====================================================  ===============================================
+===============================================  ==============================================================
+who may use a thread                             `access.py`; the hooks that an app gives: `serve/requests/users.py`
+where a thread's metadata are found              `local/checkpoints/owners.py`; `platform/thread.py` (`exists`, `claim`)
+which run an input asks for                      `inputs/plan.py`; what is done about it: `submission.py`
+where a run is claimed and released              `local/run/runs.py` (`Runs.start`, `Runs._ended`), by the rules of
+                                                 `local/store/run_store.py`. Of a platform's runs: the server
+what becomes of a run when its last reader       `Intake.on_disconnect`, in `inputs/intake.py`; it is done by
+leaves                                           `local/run/event_log.py`, and on a platform by `platform/submit.py`
+what a late joiner gets                          `local/run/event_log.py`; `platform/join/attach.py`
+how a lost connection to a platform is           the room `platform/join`: `run_stream.py` joins again, `replayed.py`
+mended                                           knows which events are new, `attach.py` makes up for missing ones
+how often a platform is tried again              `platform/calls.py`
+how a run ended                                  `local/checkpoints/outcome.py`; `platform/outcome.py`
+what a request passes before its body is read    `serve/routing.py`; after that: `serve/service.py`
+how a server ends                                `serve/streams/shutdown.py`; its streams: `serve/streams/stream.py`
+which code an error has, and how it is logged    `errors.py`; its HTTP status: `serve/errors.py`
+===============================================  ==============================================================
 """
 
 from .api import cancel, connect, connect_sse, run, run_sse, thread, threads, watch, watch_sse
@@ -49,10 +48,10 @@ from .errors import (
 from .inputs import Intake, Prepared
 from .inputs.thread_state import ThreadState
 from .local.backend import Local
-from .local.memory_store import MemoryRunStore
-from .local.run import Run
-from .local.runs import Runs, start
-from .local.summary import RunSummary
+from .local.run.run import Run
+from .local.run.runs import Runs, start
+from .local.run.summary import RunSummary
+from .local.store.memory_store import MemoryRunStore
 from .platform.backend import Platform, outcome
 from .platform.calls import RetryPolicy
 from .run_outcome import PAST_ERROR, PastErrors

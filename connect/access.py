@@ -1,5 +1,5 @@
 """Who may use a thread: `Access`, the one rule, for threads of every backend. No I/O: what is known of a thread of this
-process is found by `local.owners`, of a platform's by `PlatformThread.exists`.
+process is found by `local.checkpoints.owners`, of a platform's by `PlatformThread.exists`.
 
 A thread that an agent, or a user, may not use does not exist for them. The rule, by the thread's metadata:
 

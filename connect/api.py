@@ -16,17 +16,17 @@ from ag_ui.core import Event, RunAgentInput
 
 from ..translator import ClientView, Options
 from .backend import Backend, Source, backend_of, checked_ids, connect_batches, watch_batches
-from .encoded import Batches, to_batch
 from .errors import AguiError, failed, log_context, log_failure
+from .events.encoded import Batches, to_batch
+from .events.readers import offset_of
+from .events.streams import SseWithIds, frames, models
 from .inputs import Intake
 from .inputs.thread_state import ThreadState
 from .inputs.unknown import read_input
-from .local.run import CANCEL_WAIT
+from .local.run.run import CANCEL_WAIT
 from .platform.calls import RetryPolicy
 from .platform.watch import POLL
-from .readers import offset_of
 from .run_outcome import CancelResult, PastErrors
-from .streams import SseWithIds, frames, models
 from .thread_info import Threads
 
 HEARTBEAT: Final = 15.0

@@ -19,7 +19,6 @@ from langgraph_sdk.client import LangGraphClient, SyncLangGraphClient
 
 from ..translator import ClientView, Options
 from .access import Metadata
-from .encoded import Batch, Batches, to_batch
 from .errors import (
     AguiError,
     InvalidIdError,
@@ -29,18 +28,19 @@ from .errors import (
     log_context,
     log_failure,
 )
+from .events.encoded import Batch, Batches, to_batch
+from .events.readers import Offset, Reader, direct_options
 from .inputs import Intake
 from .inputs.thread_state import ThreadState
 from .local.backend import Local
 from .local.checkpointers import Graph
-from .local.run import Run
-from .local.runs import Runs
+from .local.run.run import Run
+from .local.run.runs import Runs
 from .local.source import type_of
 from .platform.backend import Platform, platform_of
 from .platform.calls import RetryPolicy
 from .platform.source import type_of as type_of_client
 from .platform.watch import POLL
-from .readers import Offset, Reader, direct_options
 from .run_outcome import CancelResult, PastErrors
 from .thread_info import Threads
 from .tracing import Span, begun, traced

@@ -12,11 +12,11 @@ from ag_ui.core import RunAgentInput
 
 from ..translator import Cancelled, ClientView, Finished, Options, Translator
 from ..translator import events as agui
-from .encoded import Event
+from .events.encoded import Event
+from .events.readers import Reader, catch_up_events
+from .inputs.answers.resume import id_of
 from .inputs.plan import Nothing, Wait
-from .inputs.resume import id_of
 from .inputs.thread_state import ThreadState
-from .readers import Reader, catch_up_events
 from .run_outcome import PAST_ERROR, PastErrors, RunOutcome, Subgraph
 
 _log = logging.getLogger(__name__)

@@ -24,7 +24,8 @@ from dataclasses import dataclass, replace
 from typing import Generic, Self, TypeVar
 
 from ..translator import ClientView
-from .encoded import Batches, one_batch
+from .events.encoded import Batches, one_batch
+from .events.readers import Reader
 from .idle import log_late, unchanged_events, waiting_events
 from .inputs.channels import InputChannels, note_unused
 from .inputs.forking import ForkPoint
@@ -33,7 +34,6 @@ from .inputs.plan import Again, Begin, Drop, Fork, GoOn, Nothing, Resume, Wait
 from .inputs.planning import NoEdits, planned
 from .inputs.request import RunRequest
 from .inputs.thread_state import ThreadState
-from .readers import Reader
 from .replaced_messages import with_replaced
 from .run_outcome import RunOutcome
 from .thread_info import Checkpoint

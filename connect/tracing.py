@@ -19,8 +19,8 @@ from contextlib import aclosing, contextmanager
 from contextvars import Context
 from typing import Any, Final, Literal
 
-from .encoded import Batches
 from .errors import code_of
+from .events.encoded import Batches
 
 try:
     from opentelemetry import context as contexts

@@ -37,6 +37,8 @@ EXTRA = {
     "connect": {"opentelemetry"},
     "connect/serve": {"starlette", "fastapi"},
     "connect/serve/copilotkit": {"starlette"},
+    "connect/serve/requests": {"starlette"},
+    "connect/serve/streams": {"starlette"},
     "connect/cli": {"typer", "rich", "uvicorn", "dotenv"},
 }
 """What may be imported in one folder alone: the extras `serve` and `otel` bring it, but FastAPI, which is imported

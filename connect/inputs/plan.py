@@ -34,9 +34,9 @@ from typing import Any
 from ag_ui.core import Message, RunAgentInput
 
 from ...translator import message_ids, unanswered_calls
+from .answers.resume import Answers, answers, is_answering, log_ignored
 from .intake import Intake
 from .messages import same_content
-from .resume import Answers, answers, is_answering, log_ignored
 from .thread_state import ThreadState
 
 _SPEAKERS = ("user", "system", "developer")

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from ag_ui.core import RunAgentInput
 
 from ...translator import ClientView, Options
-from ..readers import for_version
+from ..events.readers import for_version
 from ..run_outcome import PastErrors
 from . import Intake
+from .answers.resume import without_answers
 from .intake import Prepared, prepared
 from .off_loop import off_loop
-from .resume import without_answers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,22 +13,22 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from ...translator import ClientView, Options
-from ..encoded import Batches
 from ..errors import log_context
+from ..events.encoded import Batches
+from ..events.readers import Reader, direct_options
 from ..idle import idle_view
 from ..inputs import Intake
 from ..inputs.channels import check
 from ..inputs.thread_state import ThreadState
-from ..readers import Reader, direct_options
 from ..run_outcome import CancelResult, PastErrors, RunOutcome
 from ..thread_info import ThreadStatus
 from .checkpointers import reading
+from .checkpoints.thread_state import read
 from .connect import attach_local, cancel_local, found
-from .run import Run
-from .runs import agent_of
+from .run.run import Run
+from .run.runs import agent_of
 from .source import GraphSource
 from .submit import begin_local
-from .thread_state import read
 from .threads import LocalThreads
 from .watch import watched_local
 

@@ -11,21 +11,21 @@ from dataclasses import replace
 
 from ...translator import Options
 from ...translator import events as agui
-from ..encoded import Batch, Batches, to_batch
 from ..errors import RunNotFoundError, log_context
+from ..events.encoded import Batch, Batches, to_batch
+from ..events.readers import Reader, direct_options
 from ..idle import idle_events
-from ..readers import Reader, direct_options
 from ..replaced_messages import with_replaced
 from ..run_outcome import PastErrors, RunOutcome
-from .active_run import ActiveRun, LastRun, RunStatus
 from .checkpointers import Graph, has_checkpointer, reading
-from .feed import Feed
-from .history import history
-from .outcome import outcome_without_checkpoint
-from .run import CANCEL_WAIT
-from .runs import agent_of
+from .checkpoints.history import history
+from .checkpoints.outcome import outcome_without_checkpoint
+from .checkpoints.thread_state import newest, outcome_at
+from .run.run import CANCEL_WAIT
+from .run.runs import agent_of
 from .source import GraphSource
-from .thread_state import newest, outcome_at
+from .store.active_run import ActiveRun, LastRun, RunStatus
+from .store.feed import Feed
 
 NOT_FOUND = "not_found"
 """The code for a run that was asked for and is neither active nor the thread's last."""

@@ -17,10 +17,10 @@ from ..access import Access, Metadata, names_of_agents
 from ..default_options import options_for
 from ..inputs.channels import InputChannels
 from ..run_outcome import RunOutcome
-from .active_run import ActiveRun, ThreadKey
 from .channels import input_channels_of
 from .checkpointers import Graph, check_saver
-from .runs import Runs, check_timeout, default_runs
+from .run.runs import Runs, check_timeout, default_runs
+from .store.active_run import ActiveRun, ThreadKey
 
 _unused: WeakKeyDictionary[Graph, dict[str | None, set[str]]] = WeakKeyDictionary()
 """By graph and agent: what clients have sent and the graph has no field for. A `Local` may be made for each request."""

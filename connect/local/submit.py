@@ -25,7 +25,6 @@ from langgraph.types import Command
 from ...translator import ClientView, Options
 from ...translator import events as agui
 from ..access import user_config
-from ..encoded import Batches, one_batch
 from ..errors import (
     SHUTDOWN,
     QueueFullError,
@@ -36,25 +35,26 @@ from ..errors import (
     failed,
     log_context,
 )
+from ..events.encoded import Batches, one_batch
 from ..inputs import Intake
+from ..inputs.answers.resume import LONGEST
 from ..inputs.configs import merged
 from ..inputs.forking import ForkPoint
 from ..inputs.graph_input import GraphInput
 from ..inputs.plan import Begin, Fork, GoOn, Resume
 from ..inputs.request import RunRequest
-from ..inputs.resume import LONGEST
 from ..run_outcome import PastErrors
 from ..submission import Started, Submission
 from ..thread_info import Checkpoint
-from .active_run import ActiveRun
 from .checkpointers import reading
-from .configs import graph_config
-from .history import history
-from .run import Run
-from .runs import agent_of
+from .checkpoints.history import history
+from .checkpoints.thread_state import Read, read
+from .run.configs import graph_config
+from .run.run import Run
+from .run.runs import agent_of
 from .source import GraphSource
-from .thread_state import Read, read
-from .turns import Turn
+from .store.active_run import ActiveRun
+from .store.turns import Turn
 
 _Made = TypeVar("_Made")
 

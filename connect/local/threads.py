@@ -33,8 +33,8 @@ from ..errors import (
 from ..run_outcome import RunOutcome
 from ..thread_info import LIMIT, Checkpoint, ThreadInfo, ThreadPage, ThreadStatus, checked_limit
 from .checkpointers import reading
+from .checkpoints.history import history
 from .connect import found
-from .history import history
 from .source import GraphSource
 
 _PAGE: Final = 64

@@ -24,18 +24,18 @@ from typing import Any
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from ...translator import Failed, Finished, Options, Translator
-from ..encoded import Batches, Event, to_batch
 from ..errors import UnreadableError, failed, log_context
+from ..events.encoded import Batches, Event, to_batch
+from ..events.readers import Reader, direct_options
 from ..idle import end_events, idle_events
-from ..readers import Reader, direct_options
 from ..run_outcome import PastErrors, RunOutcome, written_as
-from .active_run import ActiveRun
 from .checkpointers import has_checkpointer
+from .checkpoints.outcome import UNFINISHED
+from .checkpoints.thread_state import outcome_at
 from .connect import found
-from .outcome import UNFINISHED
-from .runs import agent_of
+from .run.runs import agent_of
 from .source import GraphSource
-from .thread_state import outcome_at
+from .store.active_run import ActiveRun
 
 _log = logging.getLogger(__name__)
 

@@ -16,19 +16,19 @@ from langgraph_sdk.client import LangGraphClient
 
 from ...translator import Ending, Finished, Options
 from ..access import Access, Metadata
-from ..encoded import Batches
 from ..errors import ConnectionLost, PlatformError, checked_run_id, checked_thread_id
+from ..events.encoded import Batches
+from ..events.readers import Reader
 from ..idle import idle_view
 from ..inputs import Intake
 from ..inputs.thread_state import ThreadState
-from ..readers import Reader
 from ..replaced_messages import with_replaced
 from ..run_outcome import CancelResult, PastErrors, RunOutcome
 from ..tracing import Span, begun
-from .attach import outcome_of_error
 from .calls import Retries, RetryPolicy
 from .connect import ThreadFollower
 from .forwarded_headers import forwarded
+from .join.attach import outcome_of_error
 from .look import client_run_id
 from .outcome import ACTIVE
 from .source import PlatformSource, type_of

@@ -16,12 +16,12 @@ from datetime import datetime
 from typing import Any, Final
 
 from ...translator import Cancelled, Lost, Options, Translator
-from ..encoded import Batches, Event, to_batch
+from ..events.encoded import Batches, Event, to_batch
+from ..events.readers import Reader, direct_options
 from ..idle import idle_events
-from ..readers import Reader, direct_options
 from ..replaced_messages import with_replaced
 from ..run_outcome import PastErrors, RunOutcome, was_written, written_as
-from .attach import Attachment
+from .join.attach import Attachment
 from .look import Answered, Look, Runs, client_run_id
 from .outcome import ACTIVE, is_of, run_outcome
 from .source import PlatformSource

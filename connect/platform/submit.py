@@ -30,7 +30,6 @@ from ag_ui.core import RunAgentInput
 
 from ...translator import PLATFORM_STREAM_MODES, ClientView, Options, to_json
 from ..access import Metadata
-from ..encoded import Batches
 from ..errors import (
     InvalidInputError,
     RunConflictError,
@@ -40,6 +39,7 @@ from ..errors import (
     checked_thread_id,
     log_context,
 )
+from ..events.encoded import Batches
 from ..inputs import Intake
 from ..inputs.channels import json_of
 from ..inputs.configs import merged
@@ -51,10 +51,10 @@ from ..inputs.thread_state import ThreadState
 from ..run_outcome import PastErrors, Subgraph
 from ..submission import Read, Started, Submission
 from ..thread_info import Checkpoint
-from .attach import Attachment
+from .join.attach import Attachment
+from .join.run_stream import run_events
 from .look import RUN_ID, Answered, Look, client_run_id, has_kwargs
 from .outcome import ACTIVE, subgraphs
-from .run_stream import run_events
 from .source import PlatformSource
 from .thread import PlatformThread
 

@@ -23,15 +23,15 @@ from contextlib import aclosing
 from typing import NamedTuple
 
 from ...translator import Options, Translator, UnreadablePartError
-from ..encoded import Batches, Event, to_batch
 from ..errors import ConnectionLost, PlatformError
+from ..events.encoded import Batches, Event, to_batch
+from ..events.timed_iterator import TIMED_OUT, TimedIterator, TimedOut
 from ..idle import end_events
-from ..timed_iterator import TIMED_OUT, TimedIterator, TimedOut
-from .attach import outcome_of_error
 from .connect import ThreadFollower, is_due, is_running
 from .http import Received
+from .join.attach import outcome_of_error
+from .join.run_stream import Connected, thread_events
 from .outcome import ACTIVE
-from .run_stream import Connected, thread_events
 from .thread import NOT_FOUND
 
 POLL = 0.5

@@ -14,7 +14,7 @@ from contextlib import aclosing
 from datetime import UTC, datetime
 from typing import Any
 
-from ..encoded import Batches
+from ..events.encoded import Batches
 from ..recent import Recent
 from .connect import ThreadFollower, is_due
 from .source import PlatformSource, which_assistant

@@ -4,8 +4,8 @@ from .agents import Agent
 from .app import agui_app
 from .fastapi_routes import add_agui_routes
 from .limits import Limits
+from .requests.users import Action, Authenticate, Authorize
 from .routes import AguiRoutes, agui_routes
-from .users import Action, Authenticate, Authorize
 
 __all__ = [
     "Action",

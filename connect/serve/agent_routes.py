@@ -20,9 +20,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from ...translator import ClientView
-from .body import checked_input, read, text_of
 from .copilotkit.endings import answers, readable
 from .errors import RETRY_AFTER, Refusal, json_response
+from .requests.body import checked_input, read, text_of
 from .routing import routes, thread_of
 from .service import Service
 

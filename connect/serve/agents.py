@@ -16,13 +16,13 @@ from ...translator import Options
 from ..access import Metadata, names_of_agents
 from ..backend import Backend, Source, backend_of
 from ..default_options import options_for
+from ..events.readers import for_version
 from ..inputs import Intake
 from ..local.checkpointers import has_checkpointer
 from ..platform.calls import RetryPolicy
 from ..platform.forwarded_headers import checked_names
-from ..readers import for_version
 from .compatible import CompatibleWith, compatible_intake, compatible_options
-from .users import user_of
+from .requests.users import user_of
 
 RESERVED = ("health", "info", "ready", "threads", "watch")
 """Names that are routes. `agent` is allowed: paths below `/agent/` are longer than those below an agent's name, and

@@ -17,11 +17,11 @@ from ..api import HEARTBEAT
 from .agents import Agents
 from .compatible import CompatibleWith
 from .errors import Refusal, refused
-from .hosts import Hosts
 from .limits import Limits
+from .requests.hosts import Hosts
+from .requests.users import Authenticate, Authorize
 from .routes import agui_routes
 from .service import Service
-from .users import Authenticate, Authorize
 
 
 def agui_app(

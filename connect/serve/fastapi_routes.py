@@ -13,9 +13,9 @@ from ..api import HEARTBEAT
 from .agents import Agents
 from .compatible import CompatibleWith
 from .limits import Limits
+from .requests.users import Authenticate, Authorize
 from .routes import AguiRoutes, agui_routes
 from .routing import MethodRouter
-from .users import Authenticate, Authorize
 
 if TYPE_CHECKING:
     from fastapi import APIRouter, FastAPI

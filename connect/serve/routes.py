@@ -18,16 +18,16 @@ from starlette.routing import BaseRoute, Route
 from ..api import HEARTBEAT
 from .agent_routes import AgentRoutes
 from .agents import Agents, agents_of
-from .body import read
 from .compatible import CompatibleWith
 from .copilotkit.routes import CopilotKit, is_envelope
 from .errors import Refusal
 from .limits import Limits
+from .requests.body import read
+from .requests.users import Authenticate, Authorize, Users
 from .routing import routes
 from .service import Service
-from .shutdown import Closing
+from .streams.shutdown import Closing
 from .threads import ThreadRoutes
-from .users import Authenticate, Authorize, Users
 
 
 class AguiRoutes(list[BaseRoute]):

@@ -23,7 +23,7 @@ from starlette.types import Receive, Scope, Send
 
 from .errors import Refusal, refused, shutting_down
 from .service import Service
-from .shutdown import StreamInterrupted
+from .streams.shutdown import StreamInterrupted
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 

@@ -20,19 +20,19 @@ from starlette.responses import Response
 from ...translator import PROTOCOL_VERSION, ClientView
 from ..access import identity_of
 from ..backend import Backend, connect_batches, open_thread, watch_batches
-from ..encoded import Batches
 from ..errors import RunNotFoundError, checked_run_id, checked_thread_id, log_context
+from ..events.encoded import Batches
+from ..events.readers import Offset, direct_options, offset_of
 from ..inputs.thread_state import ThreadState
-from ..readers import Offset, direct_options, offset_of
 from ..run_outcome import PastErrors
 from .agents import DEFAULT, Agent
-from .bodies import Bodies
 from .errors import Refusal, label_request, refusal_of, stop_response
 from .limits import Capacity, Limits
 from .readiness import Readiness
-from .shutdown import Closing
-from .stream import LAST_EVENT_ID, EventStream, wire_of
-from .users import Action, Users, forbidden, user_of
+from .requests.bodies import Bodies
+from .requests.users import Action, Users, forbidden, user_of
+from .streams.shutdown import Closing
+from .streams.stream import LAST_EVENT_ID, EventStream, wire_of
 
 Adapt = Callable[[Batches, Callable[[], Batches]], Batches]
 """What a route makes of the batches before they are sent. The second argument connects to the thread again, past

@@ -28,8 +28,8 @@ from starlette.routing import Route
 from ..errors import ThreadNotFoundError
 from ..inputs.thread_state import ThreadState
 from ..thread_info import ARCHIVED, LIMIT, MOST, TITLE, ThreadInfo, ThreadPage, Threads, ThreadStatus
-from .body import read, text_of
 from .errors import Refusal, json_response
+from .requests.body import read, text_of
 from .routing import routes, thread_of
 from .service import Service
 

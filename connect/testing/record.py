@@ -13,7 +13,7 @@ from ag_ui.core import RunAgentInput
 from ...translator import ClientView, Options
 from ..api import connect_sse, run_sse
 from ..local.checkpointers import Graph
-from ..local.runs import start
+from ..local.run.runs import start
 
 
 async def record(

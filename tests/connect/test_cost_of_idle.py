@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
+from langgraph_agui.connect.events.readers import Reader
 from langgraph_agui.connect.idle import idle_events
-from langgraph_agui.connect.readers import Reader
 from langgraph_agui.connect.run_outcome import RunOutcome
 from langgraph_agui.translator import ClientView, Finished, Options
 

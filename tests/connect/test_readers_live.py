@@ -10,11 +10,11 @@ import pytest
 from langchain_core.messages import AIMessage
 from langgraph.config import get_stream_writer
 from langgraph.graph import START, MessagesState, StateGraph
-from langgraph_agui.connect.encoded import EncodedEvent
-from langgraph_agui.connect.local.active_run import ThreadKey
-from langgraph_agui.connect.local.event_log import MOST, MOST_BYTES
-from langgraph_agui.connect.local.run import Run
-from langgraph_agui.connect.local.runs import Runs
+from langgraph_agui.connect.events.encoded import EncodedEvent
+from langgraph_agui.connect.local.run.event_log import MOST, MOST_BYTES
+from langgraph_agui.connect.local.run.run import Run
+from langgraph_agui.connect.local.run.runs import Runs
+from langgraph_agui.connect.local.store.active_run import ThreadKey
 from langgraph_agui.connect.testing import ScriptedChatModel, text
 from langgraph_agui.translator import ClientView, Options, Translator
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 from ag_ui.core import BaseEvent, StateSnapshotEvent
-from langgraph_agui.connect.encoded import Batch, to_batch
-from langgraph_agui.connect.streams import frames, models
+from langgraph_agui.connect.events.encoded import Batch, to_batch
+from langgraph_agui.connect.events.streams import frames, models
 from langgraph_agui.translator import encode
 from starlette.responses import StreamingResponse
 

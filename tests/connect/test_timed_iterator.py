@@ -5,7 +5,7 @@ import gc
 from collections.abc import AsyncIterator
 
 import pytest
-from langgraph_agui.connect.timed_iterator import TIMED_OUT, TimedIterator, TimedOut
+from langgraph_agui.connect.events.timed_iterator import TIMED_OUT, TimedIterator, TimedOut
 
 from tests.support.clients.listening import turns, until
 

@@ -33,7 +33,7 @@ from ag_ui.core import RunAgentInput
 
 from ....translator import events as agui
 from ....translator import for_client_version
-from ...encoded import Batch, Batches, EncodedEvent, to_batch
+from ...events.encoded import Batch, Batches, EncodedEvent, to_batch
 
 Event = dict[str, Any]
 Connected = Callable[[], Batches]

@@ -32,7 +32,7 @@ from ....translator import Options
 from ...inputs.channels import TOOLS
 from ...local.channels import input_channels_of
 from ...local.checkpointers import has_checkpointer
-from ...local.thread_state import own_tools
+from ...local.checkpoints.thread_state import own_tools
 from ..agents import Agent
 
 _APPROVES = "HumanInTheLoopMiddleware."

@@ -36,13 +36,13 @@ from starlette.routing import Route
 from .... import __version__
 from ....translator import encode
 from ....translator import events as agui
-from ...streams import Sse
+from ...events.streams import Sse
 from ..agents import DEFAULT
-from ..body import checked_input, read, text_of
 from ..errors import Refusal, json_response, log_refusal, refusal_of
+from ..requests.body import checked_input, read, text_of
 from ..routing import routes, thread_of
 from ..service import Service
-from ..stream import HEADERS
+from ..streams.stream import HEADERS
 from .endings import answers, readable, unbegun
 from .info import described
 

@@ -3,7 +3,7 @@
 from typing import Annotated, Any, Literal
 
 import pytest
-from langgraph_agui.connect.inputs.schemas import misfit
+from langgraph_agui.connect.inputs.answers.schemas import misfit
 from pydantic import BaseModel, Field, TypeAdapter
 
 

@@ -12,7 +12,7 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import interrupt
 from langgraph_agui.connect import InvalidInputError, Local, run
 from langgraph_agui.connect.inputs.unknown import read_input
-from langgraph_agui.connect.local.outcome import pending
+from langgraph_agui.connect.local.checkpoints.outcome import pending
 from langgraph_agui.connect.serve import Agent, agui_app
 from pydantic import BaseModel
 

@@ -11,7 +11,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 from langgraph_agui.connect.backend import connect_batches
 from langgraph_agui.connect.local.backend import Local
-from langgraph_agui.connect.local.runs import Runs
+from langgraph_agui.connect.local.run.runs import Runs
 from langgraph_agui.connect.testing import Pause
 from langgraph_agui.connect.testing.expected import comparable, expected
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph_agui.connect import Intake, Local, Runs, watch
-from langgraph_agui.connect.local.active_run import ThreadKey
-from langgraph_agui.connect.local.feed import Feed
-from langgraph_agui.connect.local.poller import Pollers
+from langgraph_agui.connect.local.store.active_run import ThreadKey
+from langgraph_agui.connect.local.store.feed import Feed
+from langgraph_agui.connect.local.store.poller import Pollers
 
 from tests.connect.local.test_submit_busy import Asker, asked, held_up
 from tests.support.clients.agui_client import AguiClient

@@ -20,7 +20,7 @@ from tests.support.clients.listening import Listener, turns, until
 from tests.support.clients.locally import connected
 from tests.support.streams.paced import HELLO, Graph, asking, on, quick, speaking
 
-LOGGER = "langgraph_agui.connect.local.run"
+LOGGER = "langgraph_agui.connect.local.run.run"
 
 
 class Blocking:

@@ -9,7 +9,7 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command
 from langgraph_agui.connect import run
 from langgraph_agui.connect.local.backend import Local
-from langgraph_agui.connect.local.runs import Runs
+from langgraph_agui.connect.local.run.runs import Runs
 from langgraph_agui.connect.testing import Pause
 
 from fixtures import FIXTURES

@@ -13,8 +13,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph_agui.connect import Intake, Local, Runs, connect, watch_sse
 from langgraph_agui.connect.access import MARK, Access, owner_of
-from langgraph_agui.connect.local.active_run import ThreadKey
-from langgraph_agui.connect.local.owners import Owners
+from langgraph_agui.connect.local.checkpoints.owners import Owners
+from langgraph_agui.connect.local.store.active_run import ThreadKey
 from langgraph_agui.connect.serve import Action, Agent, agui_app
 from langgraph_agui.connect.testing import Pause
 

@@ -206,7 +206,7 @@ async def test_a_pending_interrupt_stays_and_nothing_is_written(caplog: pytest.L
     graph = StateGraph(MessagesState).add_node("note", note).add_node("ask", ask).add_edge(START, "ask")
     graph = graph.add_node("speak", speaker(pausing(point))).add_edge(START, "speak").add_edge(START, "note")
     compiled = graph.compile(InMemorySaver())
-    caplog.set_level(logging.INFO, "langgraph_agui.connect.local.partial_messages")
+    caplog.set_level(logging.INFO, "langgraph_agui.connect.local.run.partial_messages")
     async with Runs() as runs:
         await stopped(compiled, point, runs)
         assert [each.value for each in (await state_of(compiled)).interrupts] == ["Which?"]

@@ -10,9 +10,9 @@ from uuid import UUID
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph_agui.connect import Local
-from langgraph_agui.connect.local.active_run import ThreadKey
-from langgraph_agui.connect.local.run import Run
-from langgraph_agui.connect.local.runs import Runs
+from langgraph_agui.connect.local.run.run import Run
+from langgraph_agui.connect.local.run.runs import Runs
+from langgraph_agui.connect.local.store.active_run import ThreadKey
 from langgraph_agui.connect.testing import Pause
 from langgraph_agui.translator import Cancelled, ClientView, Failed, Options, Translator
 

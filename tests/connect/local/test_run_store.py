@@ -12,11 +12,11 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph_agui.connect import Intake, Local, RunNotFoundError, cancel, connect, run, threads
 from langgraph_agui.connect.errors import RunConflictError
-from langgraph_agui.connect.local.active_run import LastRun, ThreadKey
-from langgraph_agui.connect.local.memory_store import MemoryRunStore
-from langgraph_agui.connect.local.run_store import RunStore
-from langgraph_agui.connect.local.runs import Runs
-from langgraph_agui.connect.readers import Offset
+from langgraph_agui.connect.events.readers import Offset
+from langgraph_agui.connect.local.run.runs import Runs
+from langgraph_agui.connect.local.store.active_run import LastRun, ThreadKey
+from langgraph_agui.connect.local.store.memory_store import MemoryRunStore
+from langgraph_agui.connect.local.store.run_store import RunStore
 from langgraph_agui.connect.testing import Pause
 from langgraph_agui.translator import Cancelled, Failed, Finished
 

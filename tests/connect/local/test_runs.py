@@ -11,9 +11,9 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command
 from langgraph_agui.connect import InvalidRunIdError, InvalidThreadIdError
 from langgraph_agui.connect.errors import RunConflictError
-from langgraph_agui.connect.local.memory_store import MemoryRunStore
-from langgraph_agui.connect.local.run import Run
-from langgraph_agui.connect.local.runs import Runs, default_runs, start
+from langgraph_agui.connect.local.run.run import Run
+from langgraph_agui.connect.local.run.runs import Runs, default_runs, start
+from langgraph_agui.connect.local.store.memory_store import MemoryRunStore
 from langgraph_agui.connect.testing import Pause
 from langgraph_agui.translator import ClientView, Failed
 

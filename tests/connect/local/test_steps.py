@@ -3,7 +3,7 @@
 import asyncio
 from typing import Any
 
-from langgraph_agui.connect.local.runs import Runs
+from langgraph_agui.connect.local.run.runs import Runs
 from langgraph_agui.connect.testing import Pause
 
 from tests.support.clients.listening import Listener, turns

@@ -70,7 +70,8 @@ async def streamed(run: Started) -> bytes:
 
 def logged(caplog: pytest.LogCaptureFixture) -> list[str]:
     """What `outcome` has logged."""
-    return [record.getMessage() for record in caplog.records if record.name == "langgraph_agui.connect.platform.attach"]
+    name = "langgraph_agui.connect.platform.join.attach"
+    return [record.getMessage() for record in caplog.records if record.name == name]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -7,7 +7,7 @@ from contextlib import aclosing
 
 import pytest
 from langgraph_agui.connect import RetryPolicy, connect
-from langgraph_agui.connect.platform import attach
+from langgraph_agui.connect.platform.join import attach
 
 from tests.support.clients.agui_client import VERSIONS, AguiClient
 from tests.support.clients.recorded_run import Recorded

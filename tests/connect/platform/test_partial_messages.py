@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from langgraph_agui.connect.platform.partial_messages import PartialMessageFilter
+from langgraph_agui.connect.platform.join.partial_messages import PartialMessageFilter
 from langgraph_agui.connect.testing.expected import comparable, expected
 from langgraph_agui.translator.parts.part import Part
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from langgraph_agui.connect.platform.http import Received
-from langgraph_agui.connect.platform.replayed import ReplayFilter
+from langgraph_agui.connect.platform.join.replayed import ReplayFilter
 
 START = 1_700_000_000_000
 

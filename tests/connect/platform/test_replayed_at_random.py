@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 from langgraph_agui.connect.platform.http import Received
-from langgraph_agui.connect.platform.replayed import ReplayFilter
+from langgraph_agui.connect.platform.join.replayed import ReplayFilter
 
 from tests.connect.platform.test_replayed import START, event, taken
 

@@ -10,7 +10,7 @@ from itertools import count
 
 import pytest
 from langgraph_agui.connect.platform.http import Received, event_stream
-from langgraph_agui.connect.platform.replayed import ReplayFilter
+from langgraph_agui.connect.platform.join.replayed import ReplayFilter
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 

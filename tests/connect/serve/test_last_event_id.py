@@ -11,7 +11,7 @@ import httpx
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph_agui.connect import connect_sse
-from langgraph_agui.connect.readers import Offset
+from langgraph_agui.connect.events.readers import Offset
 from langgraph_agui.connect.serve import agui_app
 from langgraph_agui.connect.testing import Pause
 from langgraph_agui.translator import ClientView

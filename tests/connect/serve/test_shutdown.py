@@ -12,7 +12,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph_agui.connect import Intake, Local, Runs
 from langgraph_agui.connect.inputs import Prepared
 from langgraph_agui.connect.serve import Agent, agui_app
-from langgraph_agui.connect.serve.shutdown import Closing
+from langgraph_agui.connect.serve.streams.shutdown import Closing
 from starlette.applications import Starlette
 
 from fixtures.gated import GATED

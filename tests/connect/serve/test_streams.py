@@ -13,8 +13,8 @@ from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph_agui.connect import Intake, Local, Runs
 from langgraph_agui.connect.inputs import Prepared
-from langgraph_agui.connect.local.event_log import MOST_BYTES
-from langgraph_agui.connect.local.run import Run
+from langgraph_agui.connect.local.run.event_log import MOST_BYTES
+from langgraph_agui.connect.local.run.run import Run
 from langgraph_agui.connect.serve import Agent, Limits, agui_app
 from starlette.applications import Starlette
 from starlette.types import ASGIApp, Message, Receive, Scope, Send

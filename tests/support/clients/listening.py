@@ -7,8 +7,8 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
-from langgraph_agui.connect.encoded import EncodedEvent
-from langgraph_agui.connect.readers import Reader
+from langgraph_agui.connect.events.encoded import EncodedEvent
+from langgraph_agui.connect.events.readers import Reader
 from langgraph_agui.translator import ClientView, Options
 from langgraph_agui.translator.wire.older_clients import for_client_version
 

@@ -6,8 +6,8 @@ from typing import Any
 from langgraph.types import StateSnapshot
 from langgraph_agui.connect.backend import connect_batches
 from langgraph_agui.connect.local.backend import Local
-from langgraph_agui.connect.local.run import Run
-from langgraph_agui.connect.local.runs import Runs
+from langgraph_agui.connect.local.run.run import Run
+from langgraph_agui.connect.local.run.runs import Runs
 from langgraph_agui.translator import ClientView
 
 from tests.support.clients.agui_client import VERSIONS, AguiClient, Answer, protocol

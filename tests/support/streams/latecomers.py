@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from langgraph_agui.connect.platform.partial_messages import PartialMessageFilter
+from langgraph_agui.connect.platform.join.partial_messages import PartialMessageFilter
 from langgraph_agui.translator import ClientView, Ending, Failed, Finished, Options
 from langgraph_agui.translator.parts.part import Part, read_part
 

@@ -14,7 +14,7 @@ from ag_ui.core import RunAgentInput
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph_agui.connect import Local, Runs, connect, run
-from langgraph_agui.connect.readers import Reader
+from langgraph_agui.connect.events.readers import Reader
 from langgraph_agui.connect.serve import Agent, agui_app
 from langgraph_agui.translator import ClientView, Options, Prediction, Translator
 

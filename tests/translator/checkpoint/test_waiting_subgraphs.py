@@ -12,7 +12,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command, Send, StateSnapshot, interrupt
 from langgraph_agui.connect import Local
-from langgraph_agui.connect.platform.partial_messages import PartialMessageFilter
+from langgraph_agui.connect.platform.join.partial_messages import PartialMessageFilter
 from langgraph_agui.connect.testing import ScriptedChatModel, text, tool_call
 from langgraph_agui.connect.testing.expected import comparable, expected
 from langgraph_agui.translator import STREAM_MODES, ClientView, Translator

@@ -11,7 +11,7 @@ from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph, add_messages
 from langgraph_agui.connect.local.backend import Local
-from langgraph_agui.connect.local.runs import Runs
+from langgraph_agui.connect.local.run.runs import Runs
 from langgraph_agui.connect.testing import ScriptedChatModel, text
 from langgraph_agui.connect.testing.scripts import tokens
 from langgraph_agui.translator import Options

@@ -1,0 +1,106 @@
+"""The view of one reader of a thread, where it is (`Offset`), and the events that bring it up to another view. No I/O.
+
+A reader begins with the view of its client, or an unknown one. Either it catches up with another view and continues
+with that (`join`), or a translator emits to it directly, through the reader's own view (`view`).
+
+With `first_state="snapshot"` the first state event that it gets of a run is a snapshot, wherever it joins the run.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from ...translator import ClientView, Options, same_json
+
+Event = dict[str, Any]
+
+_OFFSET: Final = re.compile(r"([0-9]{1,18})-([0-9]{1,18})")
+
+
+@dataclass(frozen=True, order=True, slots=True)
+class Offset:
+    """A position in the events of a thread, in the order in which they were emitted; as text `<run>-<event>`.
+
+    - `run`: the number of the run, which rises with each claim of the thread.
+    - `event`: how many events of the run are before the position.
+    """
+
+    run: int
+    event: int
+
+    def __str__(self) -> str:
+        return f"{self.run}-{self.event}"
+
+    @classmethod
+    def parse(cls, text: str) -> Offset:
+        """The offset that `str` has written; raises `ValueError` for any other text."""
+        match = _OFFSET.fullmatch(text)
+        if match is None:
+            raise ValueError(f"offset: expected two numbers as in '7-42', got {text[:64]!r}")
+        return cls(int(match[1]), int(match[2]))
+
+
+class Reader:
+    """One reader, on a new stream. `view`: what its client is known to have, None for unknown; it is never changed.
+    `offset`: the client has all events of a run of this process before it."""
+
+    def __init__(self, options: Options, view: ClientView | None = None, offset: Offset | None = None) -> None:
+        self.view = ClientView(version=options.protocol_version) if view is None else _begun(view)
+        """What the reader has now, and has open. Every event that is emitted to it is applied to this."""
+        self.offset = offset
+        """Where the reader is, after the last batch that it got of a run of this process."""
+        self._options = options
+
+    def catch_up(self, view: ClientView) -> list[Event]:
+        """The events that bring the reader to `view`, and leave its own view as it is."""
+        return catch_up_events(view, self.view, self._options)
+
+    def join(self, view: ClientView) -> list[Event]:
+        """The events that bring the reader to `view`, which is the reader's own from here on."""
+        events = self.catch_up(view)
+        self.view = view
+        return events
+
+
+def offset_of(last_event_id: str | None) -> Offset | None:
+    """The offset that a client names by the last id it got; None for an id that is none of ours: it is caught up."""
+    try:
+        return None if last_event_id is None else Offset.parse(last_event_id)
+    except ValueError:
+        return None
+
+
+def catch_up_events(view: ClientView, reader: ClientView, options: Options) -> list[Event]:
+    """`view.catch_up(reader)`, with a state snapshot where otherwise the reader's first state event of the run would be
+    a delta, now or later.
+
+    A reader that has the same state needs none if the run is over, or has emitted no snapshot yet: its first is one.
+    """
+    has_snapshot = reader.live and reader.run_id == view.run_id and reader.run_has_snapshot
+    if options.first_state == "delta" or not reader.knows_state or has_snapshot:
+        return view.catch_up(reader)
+    is_last = view.terminal is not None or not view.run_has_snapshot
+    if is_last and same_json(reader.base, view.base):
+        return view.catch_up(reader)
+    unknown = reader.copy()
+    unknown.knows_state = False
+    return view.catch_up(unknown)
+
+
+def for_version(options: Options, version: str | None) -> Options:
+    """The options of a reader whose client declares this protocol version."""
+    return options if options.protocol_version == version else replace(options, protocol_version=version)
+
+
+def direct_options(options: Options) -> Options:
+    """The options of a reader that gets this stream itself, with no server in between that folds a run's state."""
+    return replace(options, first_state="delta")
+
+
+def _begun(view: ClientView) -> ClientView:
+    """What the client has, without the run of the stream that it came by: on a new stream no run has begun."""
+    return ClientView(
+        view.messages if view.knows_messages else None, view.base if view.knows_state else None, view.version
+    )

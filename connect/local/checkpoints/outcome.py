@@ -1,0 +1,151 @@
+"""How the last run of a local thread ended, by its newest checkpoint and by what the run store knows. Pure.
+
+A checkpoint does not say how its run ended. The first of these that is known decides:
+
+| what is known | it ended |
+|---|---|
+| the run store has its end, and it failed | in its error |
+| interrupts are pending, of tasks that did not fail | at these interrupts |
+| the run store has its end | as it says: cancelled, at a breakpoint, or well |
+| the checkpoint was written by `update_state` | well: nothing ran |
+| a task's error is stored | in that error; as cancelled, if the task was |
+| nothing is next | well |
+| the graph was compiled to stop where the checkpoint is | at a breakpoint |
+| none of these | unknown: it was killed, or another process runs it. `RUN_ERROR`, code `unfinished` |
+
+A run that failed, or was cancelled, before it wrote a checkpoint left the one it began with, which has another run's
+id. So what the store knows counts if the checkpoint is of that run, or older than it. Of a thread without a checkpoint
+only the store knows anything (`outcome_without_checkpoint`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from langgraph.types import PregelTask, StateSnapshot
+
+from ....translator import Cancelled, Ending, Failed, Finished
+from ...run_outcome import RunOutcome, Subgraph, stored_error, was_written, written_as
+from ..store.active_run import LastRun
+
+UNFINISHED = Failed(
+    {
+        "error": "unfinished",
+        "message": "The thread's last run did not come to its end, or continues in another process.",
+    }
+)
+"""The end of a run of which only that is known."""
+
+
+def ended(state: StateSnapshot, known: LastRun | None, *, stops: bool) -> RunOutcome:
+    """How the thread's last run ended.
+
+    `state`: the newest one, with a checkpoint. `known`: how the last run ended, as the run store has it. `stops`:
+    whether the graph was compiled to stop where the state is.
+    """
+    last = known if known is not None and _is_newest(known, state) else None
+    run_id = _run_id(state) if last is None else last.run_id
+    ending, stopped = _ending(state, last, stops)
+    if isinstance(ending, Finished):
+        ending = Finished(pending(state), state.values)
+    is_input = _metadata(state).get("source") == "input"
+    return RunOutcome(
+        run_id,
+        state.values,
+        ending,
+        stopped,
+        checkpoint_id=_checkpoint_id(state),
+        is_input=is_input,
+        waiting=subgraphs(state) if isinstance(ending, Finished) else (),
+    )
+
+
+def outcome_without_checkpoint(known: LastRun | None) -> RunOutcome | None:
+    """How the last run ended of a thread without a checkpoint: of one that failed, or was cancelled, before it wrote
+    any. None for a thread that is unknown, or was deleted."""
+    if known is None or isinstance(known.ending, Finished):
+        return None
+    return RunOutcome(known.run_id, {}, known.ending)
+
+
+def needs_stops(state: StateSnapshot, known: LastRun | None) -> bool:
+    """Whether `ended` depends on `stops`: that takes a question to find out."""
+    return ended(state, known, stops=True) != ended(state, known, stops=False)
+
+
+def _ending(state: StateSnapshot, last: LastRun | None, stops: bool) -> tuple[Ending, bool]:
+    """The ending, and whether it is a static breakpoint's."""
+    if last is not None and isinstance(last.ending, Failed):
+        return last.ending, False
+    if pending(state):
+        return Finished(), False
+    if last is not None:
+        # langgraph 1.0 does not show a task's second question as pending: then all that is known is that it waits
+        return last.ending, last.is_at_breakpoint or last.is_interrupted
+    if was_written(state.metadata):
+        return Finished(), False
+    failed = _failed(state)
+    if failed is not None:
+        return failed, False
+    if not state.next:
+        return Finished(), False
+    return (Finished(), True) if stops else (UNFINISHED, False)
+
+
+def pending(state: StateSnapshot) -> list[Any]:
+    """The interrupts that wait for an answer. langgraph 1.0 also lists those of tasks that are done; there a task that
+    was answered and has not finished has an empty result. Those of a task that failed were answered."""
+    waiting = [task for task in state.tasks if task.result is None or (type(task.result) is dict and not task.result)]
+    return [interrupt for task in waiting if not _failures([task]) for interrupt in task.interrupts]
+
+
+def subgraphs(state: StateSnapshot) -> list[Subgraph]:
+    """The subgraphs that wait, if the state was asked for with theirs."""
+    found: list[Subgraph] = []
+    for task in state.tasks:
+        inner = task.state
+        if isinstance(inner, StateSnapshot) and inner.next and task.error is None:
+            ns = str(inner.config["configurable"].get("checkpoint_ns") or "")
+            found += [Subgraph(tuple(ns.split("|")), inner.values, tuple(pending(inner))), *subgraphs(inner)]
+    return found
+
+
+def _failed(state: StateSnapshot) -> Ending | None:
+    """What the tasks' stored errors say. They are stored as `repr` gives them."""
+    failures = _failures(state.tasks)
+    if failures:
+        return Failed(failures[0])
+    return Cancelled() if any(task.error is not None for task in state.tasks) else None
+
+
+def _failures(tasks: Iterable[PregelTask]) -> list[Any]:
+    """The errors of tasks that were not cancelled."""
+    errors = [stored_error(task.error) for task in tasks if task.error is not None]
+    return [error for error in errors if error != {"error": "CancelledError", "message": ""}]
+
+
+def _is_newest(known: LastRun, state: StateSnapshot) -> bool:
+    """Whether no run came after the known one, as far as the checkpoint shows."""
+    if _metadata(state).get("run_id") == known.run_id:
+        return True
+    try:
+        made = datetime.fromisoformat(str(state.created_at))
+    except ValueError:
+        return False
+    return (made if made.tzinfo is not None else made.replace(tzinfo=UTC)) <= known.started_at
+
+
+def _run_id(state: StateSnapshot) -> str:
+    """The id of the run that made the checkpoint, or one derived from the checkpoint, the same each time."""
+    run_id = _metadata(state).get("run_id")
+    return str(run_id) if run_id else written_as(_checkpoint_id(state))
+
+
+def _checkpoint_id(state: StateSnapshot) -> str:
+    return str(state.config["configurable"].get("checkpoint_id"))
+
+
+def _metadata(state: StateSnapshot) -> Mapping[str, Any]:
+    return state.metadata or {}

@@ -1,0 +1,113 @@
+"""The state of a thread of this process, read from its checkpointer: `read`, for an input; `newest` and `outcome_at`.
+Never what an input asks for (`inputs.plan`), and nothing is written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.prebuilt import ToolNode
+from langgraph.pregel import Pregel
+from langgraph.types import StateSnapshot
+
+from ....translator import unanswered_calls
+from ... import submission
+from ...inputs.forking import ForkPoint
+from ...inputs.thread_state import ThreadState
+from ...run_outcome import RunOutcome
+from ..checkpointers import Graph, has_checkpointer
+from ..store.active_run import LastRun
+from .history import values_of
+from .outcome import ended, needs_stops, pending
+
+_INPUT = "__start__"
+"""The channel in which a graph's input is until it has been taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class Read(submission.Read):
+    """A thread as its checkpointer has it."""
+
+    run_id: str | None = None
+    """The run that its newest checkpoint is of."""
+    checkpoint_id: str | None = None
+    """The checkpoint to start from; None is the newest."""
+
+    def at(self, found: ForkPoint) -> Read:
+        """The thread as it was at an earlier checkpoint."""
+        return Read(found.thread, self.ended, found.checkpoint.run_id, found.checkpoint.id)
+
+
+async def read(graph: Graph, config: Any, last: LastRun | None, messages_key: str) -> Read:
+    """The thread's state; `last`: how its last run ended, as the run store knows it. Raises what the checkpointer
+    raises."""
+    if not has_checkpointer(graph):
+        return Read(ThreadState())
+    state = await newest(graph, config)
+    if state.metadata is None and state.created_at is None:
+        return Read(ThreadState())
+    now = await outcome_at(graph, state, last)
+    values = values_of(state)
+    messages = [*(values.get(messages_key) or ()), *await _asked(graph, state, messages_key)]
+    thread = ThreadState(
+        messages=messages,
+        values=values,
+        own_tools=own_tools(graph) if unanswered_calls(messages) else (),
+        interrupts=pending(state),
+        is_stopped=now.stopped,
+        is_unfinished=bool(state.next),
+        status=now.status,
+        run_id=now.run_id,
+        checkpoint_id=now.checkpoint_id,
+        has_pending_writes=len(state.next) < len(state.tasks),
+    )
+    return Read(thread, now, (state.metadata or {}).get("run_id"))
+
+
+async def newest(graph: Graph, config: Any) -> StateSnapshot:
+    """A thread's newest state, with those of the subgraphs that have begun and not ended."""
+    state = await graph.aget_state(config)
+    return await graph.aget_state(config, subgraphs=True) if any(task.state for task in state.tasks) else state
+
+
+async def outcome_at(graph: Graph, state: StateSnapshot, last: LastRun | None) -> RunOutcome:
+    """How the run ended that made this state, as `outcome.ended`."""
+    stops = needs_stops(state, last) and await _stops(graph, graph, state)
+    return ended(state, last, stops=stops)
+
+
+async def _stops(root: Graph, graph: Graph, state: StateSnapshot) -> bool:
+    """Whether the graph, or one inside it, was compiled to stop where the state is."""
+    before, after = graph.interrupt_before_nodes, graph.interrupt_after_nodes
+    if before == "*" or not set(before).isdisjoint(state.next):
+        return True
+    if after and state.parent_config is not None:
+        ran = (await root.aget_state(state.parent_config)).next
+        if after == "*" or not set(after).isdisjoint(ran):
+            return True
+    inside = dict(graph.get_subgraphs())
+    for task in state.tasks:
+        child = inside.get(task.name)
+        if isinstance(child, Pregel) and task.state is not None:
+            within = task.state if isinstance(task.state, StateSnapshot) else await root.aget_state(task.state)
+            if await _stops(root, child, within):
+                return True
+    return False
+
+
+def own_tools(graph: Graph) -> frozenset[str]:
+    """The names of the tools that a graph and its subgraphs run themselves, in LangGraph's own nodes for it."""
+    graphs = [graph, *(inner for _, inner in graph.get_subgraphs(recurse=True))]
+    bound = [node.bound for each in graphs if isinstance(each, Pregel) for node in each.nodes.values()]
+    return frozenset(name for each in bound if isinstance(each, ToolNode) for name in each.tools_by_name)
+
+
+async def _asked(graph: Graph, state: StateSnapshot, messages_key: str) -> list[Any]:
+    """The messages that an unfinished function was called with: its checkpoint has no conversation before its end."""
+    if isinstance(graph, CompiledStateGraph) or not state.next:
+        return []
+    kept = await graph.checkpointer.aget_tuple(state.config)  # type: ignore[union-attr]
+    given = None if kept is None else kept.checkpoint["channel_values"].get(_INPUT)
+    return list(given.get(messages_key) or ()) if isinstance(given, Mapping) else []

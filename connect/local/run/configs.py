@@ -1,0 +1,54 @@
+"""The config that a graph of this process is called with: `graph_config`, and `run_config` with the ids of a run.
+
+LangGraph puts the ids of a run into the metadata of its config; 1.1.5 to 1.1.10 put them into the very dict that is
+bound to the graph (`create_agent` binds one), where the first run's stay. There the next run has the id of the thread's
+last checkpoint, counts as that run resumed, and its input is dropped. So every config has metadata of its own, with the
+ids in it.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from typing import Any, Final
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.pregel import Pregel
+
+from ...errors import checked_run_id, checked_thread_id
+from ...inputs.configs import merged
+from ..checkpointers import has_checkpointer
+
+_IDS: Final[tuple[str, ...]] = ("thread_id", "run_id")
+"""What of `configurable` LangGraph puts into the metadata, for checkpoints to carry it."""
+
+
+def graph_config(graph: Pregel[Any, Any, Any, Any], *configs: Mapping[str, Any]) -> RunnableConfig:
+    """The config with which a graph is run on a thread, or its thread written: `merged`, with a metadata dict of its
+    own: the graph's metadata, the configs' over those, and the ids of this thread and run over both."""
+    config = merged(*configs)
+    own = (graph.config or {}).get("metadata") or {}
+    metadata = {name: value for name, value in {**own, **config["metadata"]}.items() if name not in _IDS}
+    ids = {name: config["configurable"][name] for name in _IDS if name in config["configurable"]}
+    config["metadata"] = {**metadata, **ids}
+    return config
+
+
+def run_config(
+    graph: Pregel[Any, Any, Any, Any], config: Mapping[str, Any] | None, run_id: str | None
+) -> RunnableConfig:
+    """The config of a run, with its thread id and its run id; ids that are missing are made.
+
+    Raises `ValueError` for an id that cannot be one, and where a graph with a checkpointer is given no thread id.
+    """
+    given = dict(config or {})
+    configurable = dict(given.get("configurable") or {})
+    thread_id = configurable.get("thread_id")
+    if thread_id is None or thread_id == "":
+        if has_checkpointer(graph):
+            raise ValueError('expected config={"configurable": {"thread_id": ...}}: the graph has a checkpointer')
+        thread_id = uuid.uuid4()
+    thread_id = checked_thread_id(str(thread_id), in_url=False)
+    wanted = run_id if run_id is not None else configurable.get("run_id") or given.get("run_id") or uuid.uuid4()
+    ids = {"thread_id": thread_id, "run_id": checked_run_id(str(wanted), in_url=False)}
+    return graph_config(graph, given, {"configurable": ids})

@@ -1,0 +1,192 @@
+"""One live run's events, for any number of readers: `EventLog`. Where they come from is `run`'s.
+
+How it works, and its rules:
+
+1. There is one view, the run's, which is always where the run is, and one ring: the last events, bounded by number and
+   by bytes. A reader is a position in the ring and its open items; it keeps nothing else.
+2. A reader is caught up to the view, and continues at the ring's end. What is ready when it joins is one batch. A
+   reader that names the offset after which it continues gets the events themselves, as long as the ring has them.
+3. A reader whose position has fallen out of the ring gets, in place of what it missed, the events that bring it to the
+   view (`ClientView.catch_up`), and continues at the ring's end. So no reader delays the run or another reader.
+4. An event costs one `EncodedEvent` and the waking of the waiting readers, however many there are. Without readers it
+   costs nothing: the view has it already.
+5. When the log is closed, each reader reads the rest of the ring, and its stream ends. A later one gets the view, which
+   has the end in it.
+6. A reader that leaves, in whatever way (closed, cancelled, collected), is no longer counted. The last one to leave
+   empties the ring.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+
+from ....translator import ClientView, OpenItems
+from ...events.encoded import Batch, EncodedEvent, Event, to_batch
+from ...events.readers import Offset, Reader
+
+MOST = 2_000
+"""Events that are kept for readers that are behind."""
+MOST_BYTES = 4_000_000
+"""Bytes of events that are kept for them; a single event may be larger."""
+BATCH = 256
+"""Events that a reader gets at once."""
+BATCH_BYTES = 256_000
+"""Bytes of events that it gets at once; a single event may be larger. This is what is kept for each reader that does
+not read, besides the ring."""
+
+
+class EventLog:
+    """The events of one run, for any number of readers in one event loop.
+
+    `view`: the run's; events are applied to it before they are published. `on_last_reader_left`: called when the last
+    reader has left before the end.
+    """
+
+    def __init__(
+        self,
+        view: ClientView,
+        on_last_reader_left: Callable[[], None] | None = None,
+        *,
+        most: int = MOST,
+        most_bytes: int = MOST_BYTES,
+    ) -> None:
+        self._view = view
+        self._on_last_reader_left = on_last_reader_left
+        self._most = most
+        self._most_bytes = most_bytes
+        self._ring: Batch = []
+        self._first = 0
+        self._news = asyncio.Event()
+        self.run = 0
+        """The number of the run, as in `Offset`."""
+        self.readers = 0
+        """How many readers there are."""
+        self.kept = 0
+        """About how many bytes of events the ring keeps."""
+        self.is_closed = False
+        """Whether no more events will come."""
+
+    def publish(self, events: list[Event]) -> None:
+        """Publishes events, which are in the view already."""
+        if not self.readers:
+            self._first += len(events)
+            return
+        if events:
+            run = self.run
+            batch = [EncodedEvent(event, run, at) for at, event in enumerate(events, self._end + 1)]
+            self.kept += _size(batch)
+            self._ring += batch
+            self._shorten()
+            self._wake()
+
+    def close(self) -> None:
+        """No more events will come: readers read to the end, and their streams end."""
+        self.is_closed = True
+        self._wake()
+
+    def begin_anew(self) -> None:
+        """Makes every reader continue at the view, after events were applied to it and could not be published."""
+        self._first, self._ring, self.kept = self._end + 1, [], 0
+        self._wake()
+
+    async def read(self, reader: Reader) -> AsyncGenerator[Batch, None]:
+        """The events for `reader` from now on, to the run's end; then its view is the run's. It has all events before
+        its offset, if that is one of this run."""
+        self.readers += 1
+        try:
+            position, batch = self._join(reader)
+            while batch or not self.is_closed:
+                if batch:
+                    reader.offset = Offset(self.run, position.at)
+                    yield batch
+                else:
+                    await self._news.wait()
+                batch = self._next(position)
+            reader.view = self._view.copy()
+        finally:
+            self._leave()
+
+    @property
+    def _end(self) -> int:
+        return self._first + len(self._ring)
+
+    def _join(self, reader: Reader) -> tuple[_Position, Batch]:
+        """Where a new reader continues, and what it gets first."""
+        after = reader.offset
+        if after is not None and after.run == self.run and self._first <= after.event <= self._end:
+            return _Position(self._end, self._view.open.copy()), self._ring[after.event - self._first :]
+        position = _Position(self._end, reader.view.open)
+        return position, position.take(self._caught_up(reader.catch_up(self._view)))
+
+    def _next(self, position: _Position) -> Batch:
+        if position.at < self._first:
+            position.at = self._end
+            return position.take(self._caught_up(self._view.catch_up(position.open)))
+        start = position.at - self._first
+        batch = self._ring[start : start + BATCH]
+        if self.kept > BATCH_BYTES:  # only then can it be too large
+            batch = _lightest(batch)
+        position.at += len(batch)
+        return position.take(batch)
+
+    def _caught_up(self, events: list[Event]) -> Batch:
+        """The events that bring a reader to the view. It can continue after the last of them only."""
+        batch = to_batch(events)
+        if batch:
+            batch[-1].run, batch[-1].at = self.run, self._end
+        return batch
+
+    def _wake(self) -> None:
+        """Wakes the readers that wait now."""
+        self._news.set()
+        self._news.clear()
+
+    def _shorten(self) -> None:
+        """Drops the older half until the rest is within bounds: on average that costs nothing per event."""
+        while len(self._ring) > 1 and (len(self._ring) > self._most or self.kept > self._most_bytes):
+            self._drop(len(self._ring) // 2)
+
+    def _drop(self, count: int) -> None:
+        self.kept -= _size(self._ring[:count])
+        self._first += count
+        del self._ring[:count]
+
+    def _leave(self) -> None:
+        self.readers -= 1
+        if self.readers:
+            return
+        self._drop(len(self._ring))
+        if self._on_last_reader_left is not None and not self.is_closed:
+            self._on_last_reader_left()
+
+
+class _Position:
+    """Where one reader is, and its open items there."""
+
+    __slots__ = ("at", "open")
+
+    def __init__(self, at: int, open_items: OpenItems) -> None:
+        self.at = at
+        self.open = open_items
+
+    def take(self, batch: Batch) -> Batch:
+        """The batch, which the reader gets now."""
+        apply = self.open.apply
+        for encoded in batch:
+            apply(encoded.event)
+        return batch
+
+
+def _lightest(batch: Batch) -> Batch:
+    """As much of the beginning of a batch as a reader gets at once."""
+    bytes_left = BATCH_BYTES
+    for count, encoded in enumerate(batch):
+        bytes_left -= encoded.size
+        if bytes_left < 0:
+            return batch[: count or 1]
+    return batch
+
+
+def _size(batch: list[EncodedEvent]) -> int:
+    return sum(encoded.size for encoded in batch)

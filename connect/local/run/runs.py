@@ -1,0 +1,380 @@
+"""The runs of this process: `start()`, and `Runs`, the scope that owns their tasks.
+
+A run is kept, with its view, its task and its graph, until it has ended and its graph has stopped. Which run is active
+on a thread, and how its last run ended, the `RunStore` knows: `Runs.start` claims the thread there, `Runs._ended`
+releases it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+import weakref
+from collections.abc import AsyncIterator, Callable, Coroutine, Hashable, Iterable, Mapping
+from functools import partial
+from types import TracebackType
+from typing import Any, Final, NamedTuple, TypeVar, get_args
+
+from langgraph.pregel import Pregel
+from langgraph.types import StreamMode
+
+from ....translator import PROTOCOL_VERSION, STREAM_MODES, ClientView, Options, Translator
+from ...access import USER, Access, identity_of
+from ...default_options import options_for
+from ...errors import RequestError, log_context
+from ...events.readers import for_version
+from ...inputs.intake import OnCancel, OnDisconnect
+from ...inputs.planning import NoEdits
+from ...recent import Recent
+from ...run_outcome import RunOutcome, Subgraph
+from ..checkpointers import Graph, check_saver, has_checkpointer
+from ..checkpoints.outcome import UNFINISHED
+from ..checkpoints.owners import Owners
+from ..store.active_run import ThreadKey
+from ..store.feed import Feed
+from ..store.memory_store import MemoryRunStore
+from ..store.poller import Pollers
+from ..store.run_store import RunStore
+from .configs import run_config
+from .dispatched import with_dispatched, with_handler
+from .partial_messages import save_partial_messages
+from .run import CANCEL_WAIT, Run
+from .summary import OnRunEnd
+
+_Made = TypeVar("_Made")
+_Task = TypeVar("_Task", bound=asyncio.Future[Any])
+
+_STREAM_MODES: Final[list[StreamMode]] = [*STREAM_MODES, "tasks"]
+"""With `tasks`, a step begins when its node does. In this process these parts are references to values, not copies."""
+
+_MOST_UNFINISHED: Final = 1_000
+
+_log = logging.getLogger(__name__)
+
+
+class _Queued(NamedTuple):
+    """The agent and the thread of a queued input."""
+
+    agent: Hashable
+    thread: ThreadKey
+
+
+class Runs:
+    """The runs of this process in one event loop, and its queued inputs.
+
+    - `store`: which run is active on a thread, as all processes know it; None: a `MemoryRunStore` of its own.
+    - `on_run_end`: called with the `RunSummary` of each run when it has ended and its thread is free; may be
+      asynchronous. It must not block. What it raises is logged, and changes nothing else.
+    - `close_wait`: seconds for which `aclose` waits for graphs that do not stop, and for asynchronous hooks.
+
+    Close it with `aclose()` or as a context manager; that cancels its runs. A store that it was given is not closed.
+    """
+
+    def __init__(
+        self,
+        store: RunStore | None = None,
+        *,
+        on_run_end: OnRunEnd | None = None,
+        close_wait: float = CANCEL_WAIT,
+    ) -> None:
+        self.store: RunStore = MemoryRunStore() if store is None else store
+        """Which runs are active on which threads."""
+        self._owns_store = store is None
+        self._close_wait = close_wait
+        self._on_run_end = on_run_end
+        self._hooks: dict[asyncio.Future[None], str] = {}
+        """Asynchronous hooks that have not returned, with the run as log lines name it."""
+        self._live: dict[ThreadKey, Run] = {}
+        self._feeds: weakref.WeakKeyDictionary[Feed, ThreadKey] = weakref.WeakKeyDictionary()
+        self._queued: dict[asyncio.Task[Any], _Queued] = {}
+        """Inputs that are to run when another run has ended."""
+        self.pollers = Pollers()
+        """What reads the threads that are watched."""
+        self._unfinished: Recent[tuple[ThreadKey, str], None] = Recent(_MOST_UNFINISHED)
+        """The runs without an end for which a warning was logged."""
+        self.owners = Owners()
+        """The metadata of threads, by which it is decided who may use them."""
+        self.no_edits = NoEdits()
+        """The messages that were found to be no edits."""
+
+    async def __aenter__(self) -> Runs:
+        return self
+
+    async def __aexit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+        await self.aclose()
+
+    async def start(
+        self,
+        graph: Graph,
+        input: Any,  # noqa: A002 - the name LangGraph gives it
+        config: Mapping[str, Any] | None = None,
+        *,
+        run_id: str | None = None,
+        options: Options | None = None,
+        view: ClientView | None = None,
+        agent: str | None = None,
+        on_disconnect: OnDisconnect = "continue",
+        context: Any = None,
+        parent_run_id: str | None = None,
+        timeout: float | None = None,  # noqa: ASYNC109 - the run's, not this call's
+        waiting: Iterable[Subgraph] = (),
+        stamp: Mapping[str, Any] | None = None,
+        dispatched_events: bool = False,
+        on_cancel: OnCancel = "discard",
+    ) -> Run:
+        """Starts a run that does not depend on its readers; see `start`. `parent_run_id`: as in `RUN_STARTED`.
+        `waiting`: the subgraphs in which it continues. `stamp`: the metadata of a thread that it creates; None: the
+        agent's. `dispatched_events`, `on_cancel`: see `Intake`."""
+        if not isinstance(graph, Pregel):
+            raise TypeError(f"start: expected a compiled graph, got {type(graph).__name__}")
+        check_saver(graph)
+        if on_disconnect not in get_args(OnDisconnect):
+            raise ValueError(f"on_disconnect: expected 'continue' or 'cancel', got {on_disconnect!r}")
+        check_timeout(timeout)
+        configured = run_config(graph, config, run_id)
+        thread_id, run_id = configured["configurable"]["thread_id"], configured["configurable"]["run_id"]
+        thread = self.store.key(graph, agent, thread_id)
+        await self.store.turn(thread).opened()
+        options = for_version(options or options_for(graph), PROTOCOL_VERSION)
+        run = Run(
+            thread,
+            Translator(thread_id, run_id, options, _seed(graph, options, view), parent_run_id=parent_run_id),
+            agent_of(graph, agent),
+            on_disconnect,
+            user=identity_of(configured["configurable"].get(USER)),
+            has_checkpointer=has_checkpointer(graph),
+            on_end=self._ended,
+            waiting=waiting,
+        )
+        known = self.owners.known(thread) or {}
+        run.metadata = {name: known.get(name, value) for name, value in (stamp or Access(agent).stamp).items()}
+        number = await self.store.claim(thread, run)
+        self._live[thread] = run
+        if run.metadata:
+            configured["metadata"] = {**(configured.get("metadata") or {}), **self.owners.note(thread, run.metadata)}
+
+        def stream(emit: Callable[[Any], bool]) -> AsyncIterator[Any]:
+            within = with_handler(configured, emit, run.label) if dispatched_events else configured
+            parts = graph.astream(input, within, context=context, stream_mode=_STREAM_MODES, subgraphs=True)
+            return with_dispatched(parts) if dispatched_events else parts
+
+        save = None
+        if on_cancel == "save":
+            save = partial(save_partial_messages, graph, configured, options.messages_key, run.label)
+        run.begin(stream, number, timeout, save)
+        return run
+
+    def feed(self, thread: ThreadKey) -> Feed:
+        """What happens on a thread from now on: runs that start in any process, and what the pollers see."""
+        feed = self.store.started(thread)
+        self._feeds[feed] = thread
+        return feed
+
+    def run_on(self, thread: ThreadKey) -> Run | None:
+        """The run of this process that is active on a thread."""
+        return self._live.get(thread)
+
+    @property
+    def active(self) -> tuple[Run, ...]:
+        """The runs of this process whose graphs have not stopped."""
+        return tuple(self._live.values())
+
+    @property
+    def running(self) -> int:
+        """How many runs are running."""
+        return len(self._live)
+
+    @property
+    def busy(self) -> int:
+        """How many threads have a run, or inputs that are queued for one."""
+        return len({*self._live, *(queued.thread for queued in self._queued.values())})
+
+    def queued(self, thread: ThreadKey) -> int:
+        """How many inputs of a thread wait for another run's end."""
+        return sum(queued.thread == thread for queued in self._queued.values())
+
+    def note_outcome(self, thread: ThreadKey, outcome: RunOutcome | None, agent: object) -> None:
+        """Warns of a run that has no end, in the thread or here; once. `agent`: its name, or its graph."""
+        if outcome is None or outcome.ending is not UNFINISHED or (thread, outcome.run_id) in self._unfinished:
+            return
+        self._unfinished[thread, outcome.run_id] = None
+        _log.warning(
+            "The thread's last run has no end: it ended with its process, or it runs in another one, which is known "
+            "only where the processes share a run store (%s).",
+            log_context(agent, thread.thread_id, outcome.run_id),
+        )
+
+    async def stop(self, agent: Hashable, namespace: str) -> None:
+        """Cancels the runs of one agent, and its queued inputs, and waits for their end. `namespace`: that of its
+        threads."""
+        await self._stop(
+            lambda: self.stop_queued(agent, namespace),
+            lambda run: (run.agent, run.thread.namespace) == (agent, namespace),
+        )
+
+    async def _stop(self, stop_queued: Callable[[], list[asyncio.Task[Any]]], is_meant: Callable[[Run], bool]) -> None:
+        """Cancels queued inputs and runs, also those that start meanwhile. A run whose graph does not stop is waited
+        for once, and logged."""
+        stuck: set[Run] = set()
+        while True:
+            queued = stop_queued()
+            found = [run for run in self._live.values() if is_meant(run) and run not in stuck]
+            if not (queued or found):
+                return
+            await asyncio.gather(*queued, return_exceptions=True)
+            statuses = await asyncio.gather(*(run.cancel(self._close_wait) for run in found))
+            for run, status in zip(found, statuses, strict=True):
+                if status == "stopping":
+                    stuck.add(run)
+                    _log.error("The graph of the run does not stop; it is left running (%s).", run.label)
+
+    def stop_queued(self, agent: Hashable, namespace: str) -> list[asyncio.Task[Any]]:
+        """Cancels the queued inputs of one agent: they do not run, and their readers get a terminal event."""
+        found = [task for task, of in self._queued.items() if (of.agent, of.thread.namespace) == (agent, namespace)]
+        return _cancelled(found)
+
+    def own(
+        self, work: Coroutine[Any, Any, _Made], *, agent: Hashable, thread: ThreadKey, run_id: str
+    ) -> asyncio.Task[_Made]:
+        """Makes a task of work that belongs to no request (an input that waits for another run's end). It continues
+        when the client has left, and is cancelled when the scope closes. What it raises is logged, also without a
+        reader."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._queued[task] = _Queued(agent, thread)
+        task.add_done_callback(lambda task: self._disown(task, log_context(agent, thread.thread_id, run_id)))
+        return task
+
+    async def aclose(self) -> None:
+        """Cancels its runs and waits for their end; ends all feeds."""
+        for feed in list(self._feeds):
+            feed.close()
+        await self._stop(lambda: _cancelled(list(self._queued)), lambda run: True)
+        if self._hooks:
+            await asyncio.wait(self._hooks, timeout=self._close_wait)
+            _cancelled(list(self._hooks))
+        if self._owns_store:
+            await self.store.aclose()
+
+    def _disown(self, task: asyncio.Task[Any], label: str) -> None:
+        thread = self._queued.pop(task).thread
+        for feed in [feed for feed, of in self._feeds.items() if of == thread]:
+            feed.wake()
+        error = None if task.cancelled() else task.exception()
+        if isinstance(error, RequestError):
+            _log.warning("A queued input was refused (%s): %s", label, error)
+        elif error is not None:
+            _log.error("A queued input could not be run (%s).", label, exc_info=error)
+
+    def _ended(self, run: Run) -> None:
+        if self._live.get(run.thread) is run:
+            del self._live[run.thread]
+        last = None
+        try:
+            last = run.as_last()
+        finally:  # nothing else would ever free the thread
+            self.store.release(run.thread, run, last)
+        if self._on_run_end is not None:
+            self._call(self._on_run_end, run)
+
+    def _call(self, hook: OnRunEnd, run: Run) -> None:
+        try:
+            result = hook(run.summary)
+            if inspect.isawaitable(result):
+                task = asyncio.ensure_future(result)
+                self._hooks[task] = run.label
+                task.add_done_callback(self._hook_returned)
+        except Exception:
+            _log.exception("on_run_end raised (%s).", run.label)
+
+    def _hook_returned(self, task: asyncio.Future[None]) -> None:
+        label = self._hooks.pop(task)
+        if task.cancelled():
+            _log.error("on_run_end was cancelled: the runs were closed (%s).", label)
+        elif (error := task.exception()) is not None:
+            _log.error("on_run_end raised (%s).", label, exc_info=error)
+
+
+_defaults: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Runs] = weakref.WeakKeyDictionary()
+
+
+def default_runs() -> Runs:
+    """The `Runs` that are used where none are given: the event loop's. Raises `RuntimeError` outside of one."""
+    loop = asyncio.get_running_loop()
+    if loop not in _defaults:
+        for ended in [each for each in _defaults if each.is_closed()]:
+            del _defaults[ended]  # the runs that its store keeps would keep the loop
+        _defaults[loop] = Runs()
+    return _defaults[loop]
+
+
+async def start(
+    graph: Graph,
+    input: Any,  # noqa: A002 - the name LangGraph gives it
+    config: Mapping[str, Any] | None = None,
+    *,
+    run_id: str | None = None,
+    options: Options | None = None,
+    view: ClientView | None = None,
+    runs: Runs | None = None,
+    agent: str | None = None,
+    on_disconnect: OnDisconnect = "continue",
+    context: Any = None,
+    timeout: float | None = None,  # noqa: ASYNC109 - the run's, not this call's
+) -> Run:
+    """Starts a run of a compiled graph in this process and event loop; `connect` finds it, for any number of readers.
+
+    - `input`, `config`, `context`: what `graph.astream` takes. The thread is `config["configurable"]["thread_id"]`;
+      only a graph without a checkpointer needs none.
+    - `run_id`: None takes the `run_id` of the config, or makes one. It is put into `configurable`, so that checkpoints
+      have it.
+    - `options`: None gives the channels of the graph's output schema. They are those of all readers, except for the
+      protocol version, which is each reader's.
+    - `view`: what the client that started the run is known to have.
+    - `runs`: the scope that owns the run; None is the event loop's default one.
+    - `agent`: the name under which the run is found; None is the graph object itself.
+    - `on_disconnect`: what becomes of the run when its last reader leaves.
+    - `timeout`: seconds after which the run is stopped and fails with the code `timeout`; None is no limit.
+
+    Raises `RunConflictError` if the thread has an active run, `ValueError` for a config without the thread id that it
+    needs, for an id that cannot be one (as `connect` refuses it) and for a timeout that is not above 0, `TypeError` for
+    anything but a compiled graph, and for a synchronous checkpointer, `RuntimeError` outside of an event loop. What the
+    graph raises becomes the run's end, never an exception here.
+    """
+    return await (default_runs() if runs is None else runs).start(
+        graph,
+        input,
+        config,
+        run_id=run_id,
+        options=options,
+        view=view,
+        agent=agent,
+        on_disconnect=on_disconnect,
+        context=context,
+        timeout=timeout,
+    )
+
+
+def check_timeout(timeout: float | None) -> None:
+    """Raises `ValueError` for a timeout that is not above 0 seconds."""
+    if timeout is not None and not timeout > 0:
+        raise ValueError(f"timeout: expected more than 0 seconds, got {timeout!r}")
+
+
+def agent_of(graph: Graph, agent: str | None) -> Hashable:
+    """What runs of a graph are found by, beside their thread: the name, or the graph itself."""
+    return graph if agent is None else agent
+
+
+def _seed(graph: Graph, options: Options, view: ClientView | None) -> ClientView:
+    """What the first reader has. A graph without messages never emits any: then none are known, and a late joiner gets
+    an unfinished text from its beginning."""
+    if view is not None:
+        return view.copy()
+    return ClientView(messages=None if options.messages_key in graph.channels else [])
+
+
+def _cancelled(tasks: list[_Task]) -> list[_Task]:
+    for task in tasks:
+        task.cancel()
+    return tasks

@@ -1,0 +1,89 @@
+"""A run as any server process sees it: `ActiveRun`; the key of its thread, how the last one ended. Values, no I/O."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal, Protocol
+
+from ....translator import Ending
+from ...access import Metadata
+from ...events.encoded import Batch
+from ...events.readers import Reader
+
+RunStatus = Literal["running", "stopping", "finished", "interrupted", "failed", "cancelled"]
+"""`running`; `stopping`, when readers have its end and its graph has not stopped yet; or how it ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadKey:
+    """A thread as a store knows it.
+
+    - `namespace`: where its checkpoints are; threads of one checkpointer have the same, whichever agent uses them.
+    - `thread_id`: its id there.
+    """
+
+    namespace: str
+    thread_id: str
+
+
+class ActiveRun(Protocol):
+    """A run of any process, from its claim on; it can be read to its end also after that."""
+
+    @property
+    def number(self) -> int:
+        """Its number among the runs of its thread, as in `Offset.run`; 0 before the thread is claimed."""
+
+    @property
+    def thread_id(self) -> str:
+        """The thread that it runs on."""
+
+    @property
+    def run_id(self) -> str:
+        """Its id, as in `RUN_STARTED`."""
+
+    @property
+    def metadata(self) -> Metadata:
+        """The metadata of its thread by which it is decided who may use it; see `access`."""
+
+    @property
+    def label(self) -> str:
+        """Its agent, thread and id, for a log line."""
+
+    @property
+    def status(self) -> RunStatus:
+        """See `RunStatus`."""
+
+    def attach(self, reader: Reader) -> AsyncGenerator[Batch, None]:
+        """The events that bring `reader` to where the run is, then the run's own, to its end. Of a reader whose offset
+        is one of this run, what it is missing is emitted as it was, where that is still known."""
+
+    async def cancel(self, wait: float = ...) -> RunStatus:
+        """Stops the run and waits up to `wait` seconds until its graph has stopped; the status then."""
+
+    async def wait(self) -> RunStatus:
+        """Waits until the thread is free again; how the run ended."""
+
+    async def stream_end(self) -> bool:
+        """Waits until the graph's stream has ended, as long as `cancel` does. Returns whether the thread is free then:
+        synchronous functions may still run."""
+
+
+@dataclass(frozen=True, slots=True)
+class LastRun:
+    """How the last run of a thread ended.
+
+    - `run_id`, `started_at`: its id, and when it was started.
+    - `ending`: how it ended, without the objects of an exception.
+    - `is_interrupted`: whether it waits for an answer.
+    - `is_at_breakpoint`: whether it stopped at a static breakpoint.
+    - `run`: the run itself, where its graph has no checkpointer: its messages are stored nowhere else.
+    """
+
+    run_id: str
+    started_at: datetime
+    ending: Ending
+    is_interrupted: bool
+    is_at_breakpoint: bool
+    run: ActiveRun | None = field(default=None, compare=False)

@@ -1,0 +1,123 @@
+"""The events of one platform run, until the run has ended (`run_events`), and those of a whole thread, without an end
+(`thread_events`). Which events are new, `replayed` decides; what they mean is not known here.
+
+A connection that closes, well or badly, proves nothing about the run: the runs of the thread are requested. While the
+run is active its stream is joined again, after a pause; a connection that lasted longer than any pause was no failure,
+but what proxies do to quiet streams. What a run does not keep (it is not resumable, or what was kept is gone) cannot be
+had again: `Connected.gap` says so, and `attach` reads the thread's state again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import AsyncGenerator
+from typing import NamedTuple
+
+from ...errors import ConnectionLost
+from ..calls import Retries, RetryPolicy
+from ..http import Received, event_stream
+from ..look import Answered, Runs
+from ..outcome import ACTIVE
+from ..thread import PlatformThread
+from .replayed import ReplayFilter
+
+_END = "end"
+"""What Aegra sends last."""
+
+
+class Connected(NamedTuple):
+    """The stream is connected from here on."""
+
+    gap: bool
+    """Whether events that came before it may be missing."""
+
+
+class Ended(NamedTuple):
+    """The run has ended; the last item of its stream."""
+
+    run: Answered | None
+    """The run as it ended; None if it is gone."""
+    runs: Runs | None
+    """The runs of the thread, listed after its end; None if the thread is gone."""
+
+
+async def run_events(
+    thread: PlatformThread, run_id: str, *, replays: bool
+) -> AsyncGenerator[Received | Connected | Ended, None]:
+    """The run's events, each once, with a `Connected` in front of those of each connection that does not continue the
+    one before, and `Ended` as the last item.
+
+    `replays`: whether the server keeps the run's events and is to send them from the first on. Raises `PlatformError`
+    for what the server refuses, `ConnectionLost` when it can't be reached again.
+    """
+    replay, clock = ReplayFilter(), asyncio.get_running_loop().time
+    retries = Retries(thread.policy)
+    path = f"/threads/{thread.id}/runs/{run_id}/stream"
+    is_first = True
+    while True:
+        lost, since = ConnectionLost("the stream was closed while its run was active"), math.inf
+        try:
+            resume = replay.resume_id() if replays else None
+            async with event_stream(
+                thread.client, path, last_event_id=resume, read_timeout=thread.policy.read_timeout
+            ) as received:
+                since = clock()
+                replay.connected()
+                if is_first or not replays:
+                    yield Connected(gap=not is_first)
+                is_first = False
+                waits_since = clock()
+                async for event in received:
+                    new = replay.take(event, waited=clock() - waits_since)
+                    if replays and replay.gap:
+                        yield Connected(gap=True)
+                    if event.event == _END:
+                        break
+                    for each in new:
+                        retries.progressed()
+                        yield each
+                    waits_since = clock()  # from here on it waits for the server, not for the reader
+        except ConnectionLost as error:
+            lost = error
+        if _has_lasted(clock() - since, lost, thread.policy):
+            retries.progressed()
+        runs = await thread.runs()
+        run = None if runs is None else runs.with_id(run_id)
+        if run is None and runs is not None:
+            run = await thread.run(run_id)
+        if run is None or run.get("status") not in ACTIVE:
+            yield Ended(run, runs)
+            return
+        await retries.pause(lost)
+
+
+async def thread_events(thread: PlatformThread) -> AsyncGenerator[Received | Connected, None]:
+    """The events of every run of a thread while they come, and of writes to its state, with a `Connected` in front of
+    each connection's. Never ends. Raises `PlatformError` (404 where the server has no such stream), and
+    `ConnectionLost` when it can't be reached again."""
+    retries, clock = Retries(thread.policy), asyncio.get_running_loop().time
+    path, params = f"/threads/{thread.id}/stream", {"stream_modes": "run_modes,state_update"}
+    is_first = True
+    while True:
+        lost, since = ConnectionLost("the thread's stream was closed"), math.inf
+        try:
+            async with event_stream(
+                thread.client, path, params=params, read_timeout=thread.policy.read_timeout
+            ) as received:
+                since = clock()
+                yield Connected(gap=not is_first)
+                is_first = False
+                async for event in received:
+                    retries.progressed()
+                    yield event
+        except ConnectionLost as error:
+            lost = error
+        if _has_lasted(clock() - since, lost, thread.policy):
+            retries.progressed()
+        await retries.pause(lost)
+
+
+def _has_lasted(seconds: float, lost: ConnectionLost, policy: RetryPolicy) -> bool:
+    """Whether a connection lasted long enough to be no failure. One on which nothing came is always a failure."""
+    return seconds > policy.max_delay and not lost.is_timeout

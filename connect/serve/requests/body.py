@@ -1,0 +1,138 @@
+"""A request's body as JSON, and as an input: how much of it is read, and the errors of an invalid one.
+
+Never here: what an input does. Error texts quote nothing that was sent, but the names of AG-UI's own fields.
+"""
+
+from __future__ import annotations
+
+import re
+from http import HTTPStatus
+from typing import Any
+
+import orjson
+from ag_ui.core import RunAgentInput
+from pydantic import ValidationError
+from starlette.requests import Request
+
+from ...inputs.off_loop import off_loop
+from ...inputs.unknown import read_input
+from ..errors import Refusal
+from ..limits import Limits
+from .bodies import Bodies
+
+_JSON = re.compile(r"application/(?:[\w.+-]+\+)?json\s*(?:;.*)?", re.IGNORECASE)
+_NAME = re.compile(r"[A-Za-z][\w-]{0,40}")
+_MOST_NAMED = 3
+_DIGITS = 18
+"""Digits of a length that are looked at: no body is as long as the rest says."""
+_EXPECTED = "Input should be "
+"""How pydantic begins what it says of a value's type, which is all it says then."""
+
+
+async def read(request: Request, bodies: Bodies) -> Any:
+    """What the body's JSON says; None for an empty body. Raises `Refusal`.
+
+    A body that says it is something else is refused: a page of another origin may send that without being asked.
+    """
+    kind = request.headers.get("content-type", "")
+    if not _JSON.fullmatch(kind):
+        message = "Expected a body of JSON, and the header Content-Type: application/json."
+        raise Refusal(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", message)
+    raw = await _bytes(request, bodies)
+    if not raw:
+        return None
+    try:
+        found = orjson.loads(raw)
+    except orjson.JSONDecodeError as error:
+        message = f"The body is no JSON: {error.msg} (line {error.lineno}, column {error.colno})."
+        raise Refusal(HTTPStatus.BAD_REQUEST, "invalid_json", message) from None
+    _check_depth(found, bodies.limits.depth)
+    return found
+
+
+async def checked_input(found: Any, limits: Limits, agent: str, *, is_run: bool = True) -> RunAgentInput:
+    """The input that a body is, read as in `inputs.unknown`; raises `Refusal`, which names the field that is none, and
+    what it should be. `agent`: for the log. `is_run`: whether it is to be run."""
+    messages = found.get("messages") if isinstance(found, dict) else None
+    size = len(messages) if isinstance(messages, list) else 0
+    if size > limits.messages:
+        raise _invalid(f"messages: expected {limits.messages} at most, got {size}.")
+    try:
+        given = await off_loop(read_input, size, found, agent, is_run=is_run)
+    except ValidationError as error:
+        wrong = error.errors(include_url=False, include_context=True, include_input=False)
+        errors = [f"{_path(each)}: {_expected(each)}" for each in wrong[:_MOST_NAMED]]
+        if len(wrong) > _MOST_NAMED:
+            errors.append(f"and {len(wrong) - _MOST_NAMED} more")
+        raise _invalid("Expected an AG-UI RunAgentInput: " + "; ".join(errors) + ".") from None
+    if given.protocol_version == "":
+        raise _invalid("protocolVersion: expected a version such as 1.0, or none.")
+    return given
+
+
+def text_of(found: Any, name: str) -> str | None:
+    """A field of a body that is a text, if it is there. Raises `Refusal`."""
+    if found is None:
+        return None
+    if not isinstance(found, dict):
+        raise _invalid("Expected a JSON object.")
+    value = found.get(name)
+    if value is not None and not isinstance(value, str):
+        raise _invalid(f"{name}: expected a text.")
+    return value
+
+
+async def _bytes(request: Request, bodies: Bodies) -> bytes:
+    """The body; what its headers say of its length is believed only where that is too much."""
+    most = bodies.limits.body
+    length = request.headers.get("content-length", "")
+    if length.isdecimal() and int(length[:_DIGITS]) > most:
+        raise _too_large(most)
+    read = bytearray()
+    async with bodies.reading(f"{request.method} {request.url.path}") as reading:
+        async for chunk in request.stream():
+            reading.add(len(chunk))
+            read += chunk
+            if len(read) > most:
+                raise _too_large(most)
+    return bytes(read)
+
+
+def _too_large(most: int) -> Refusal:
+    return Refusal(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large", f"The body is larger than {most} bytes.")
+
+
+def _check_depth(found: Any, most: int) -> None:
+    level = [found] if isinstance(found, dict | list) else []
+    depth = 0
+    while level:
+        depth += 1
+        if depth > most:
+            raise _invalid(f"The body's JSON is nested deeper than {most} levels.")
+        level = [
+            inner
+            for outer in level
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+            if isinstance(inner, dict | list)
+        ]
+
+
+def _invalid(message: str) -> Refusal:
+    return Refusal(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid_input", message)
+
+
+def _path(wrong: Any) -> str:
+    """Where the field is: `messages.0.content`; what the client itself named is left out."""
+    parts = [str(part) if isinstance(part, int) or _NAME.fullmatch(part) else "..." for part in wrong["loc"]]
+    return ".".join(parts) or "the body"
+
+
+def _expected(wrong: Any) -> str:
+    if wrong["type"] == "missing":
+        return "is missing"
+    if wrong["type"] == "union_tag_invalid":
+        return f"expected one of {wrong.get('ctx', {}).get('expected_tags')}"
+    if wrong["type"] in ("model_type", "model_attributes_type", "dict_type"):
+        return "expected an object"
+    message = wrong["msg"]
+    return f"expected {message.removeprefix(_EXPECTED)}" if message.startswith(_EXPECTED) else "is not as expected"

@@ -1,0 +1,121 @@
+"""The end of a server: `Closing`, which ends all that is open in time. Never which events a stream ends with.
+
+    open --begin(), aclose()--> closing: nothing new is let in; streams between two runs end at once
+         --grace seconds, or nothing is open any more--> closed: what is still open is interrupted
+
+No signal is handled here: a server waits for its connections before it ends an app's lifespan, so the command `serve`
+begins the end itself. Under another server open streams last until that server cancels them (uvicorn, after
+`--timeout-graceful-shutdown`), or `aclose()` is awaited before it waits.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+
+from ..errors import shutting_down
+
+
+class StreamInterrupted(Exception):  # noqa: N818 - nothing went wrong
+    """What was open was ended from outside. `by_server`: because the server ends; otherwise its client has left."""
+
+    def __init__(self, *, by_server: bool) -> None:
+        super().__init__()
+        self.by_server = by_server
+
+
+class Opened:
+    """One request, or one stream, while it is open. `end` ends it at whatever it waits for."""
+
+    def __init__(self, timeout: asyncio.Timeout, is_idle: Callable[[], bool]) -> None:
+        self._timeout = timeout
+        self.is_idle = is_idle
+        """Whether it could end now, and nothing would be missed."""
+        self.ended: StreamInterrupted | None = None
+
+    def end(self, *, by_server: bool) -> None:
+        """Ends it; once."""
+        if self.ended is None:
+            self.ended = StreamInterrupted(by_server=by_server)
+            self._timeout.reschedule(asyncio.get_running_loop().time())
+
+
+class Closing:
+    """What is open of one app. `grace`: seconds that are left to it at the end. `app.state.closing` is the app's."""
+
+    def __init__(self, grace: float) -> None:
+        self._grace = grace
+        self._open: set[Opened] = set()
+        self._ending: asyncio.Task[None] | None = None
+        self._gone: asyncio.Event | None = None
+        self.at_begin: Callable[[], None] = lambda: None
+        """Called once, when the server begins to stop."""
+        self.has_begun = False
+        """Whether the end has begun: nothing new is let in."""
+
+    @asynccontextmanager
+    async def opened(
+        self, is_idle: Callable[[], bool] = lambda: False, *, is_answer: bool = False
+    ) -> AsyncIterator[Opened]:
+        """Whatever happens in the block may be ended. Raises `StreamInterrupted` when it was, `Refusal` if the end has
+        begun.
+
+        `is_answer`: it is what a request is answered with that was let in before; so it is let in too.
+        """
+        if self.has_begun and not is_answer:
+            raise shutting_down()
+        opened: Opened | None = None
+        try:
+            async with asyncio.timeout(None) as timeout:
+                opened = Opened(timeout, is_idle)
+                self._open.add(opened)
+                if self._ending is not None and self._ending.done():
+                    opened.end(by_server=True)
+                try:
+                    yield opened
+                finally:
+                    self._remove(opened)
+        except TimeoutError:
+            if opened is None or opened.ended is None:
+                raise
+            raise opened.ended from None
+
+    def begin(self) -> None:
+        """Begins the end, which is over after `grace` seconds at most. To be called in the event loop."""
+        if self.has_begun:
+            return
+        self.has_begun = True
+        self.at_begin()
+        self._ending = asyncio.get_running_loop().create_task(self._end(), name="the end of what is open")
+
+    async def aclose(self) -> None:
+        """Begins the end, and returns when nothing is open any more, or what was has been interrupted."""
+        self.begin()
+        if self._ending is not None:
+            await asyncio.shield(self._ending)
+
+    def reopen(self) -> None:
+        """Lets in again: for an app that is started anew."""
+        self.has_begun, self._ending = False, None
+
+    async def _end(self) -> None:
+        for opened in list(self._open):
+            if opened.is_idle():
+                opened.end(by_server=True)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._grace):
+                await self._all_gone()
+        for opened in list(self._open):
+            opened.end(by_server=True)
+
+    async def _all_gone(self) -> None:
+        self._gone = asyncio.Event()
+        while self._open:  # a request that has gone may have come back as its answer
+            self._gone.clear()
+            await self._gone.wait()
+
+    def _remove(self, opened: Opened) -> None:
+        self._open.discard(opened)
+        if not self._open and self._gone is not None:
+            self._gone.set()
