@@ -33,6 +33,7 @@ _SHORT_PATH = 1_024  # bytes of a path that there is room for beside the largest
 _MAX_TEXT = MAX_VALUE // 6  # characters; JSON needs six bytes for one at most: \u0000
 _MARK = 64  # bytes that a mark takes at most
 _SHORT = 2 * _MARK  # bytes of a member that is not worth truncating
+_SHORT_OBJECT = 1_024  # the same of an object in a list: a content part needs its fields, which each take a mark
 
 _TEXTS = frozenset({"TEXT_MESSAGE_CONTENT", "TOOL_CALL_ARGS", "REASONING_MESSAGE_CONTENT"})
 _PATCHES = {"STATE_DELTA": "delta", "ACTIVITY_DELTA": "patch"}
@@ -94,7 +95,8 @@ def truncated(value: Any, room: int) -> Any:
             text = text[: len(text) * 3 // 4]
         return text + mark
     members: dict[Any, Any] = dict(value if isinstance(value, dict) else enumerate(value))
-    surplus = _truncate_longest(members, size - room + _MARK)
+    short = _SHORT_OBJECT if isinstance(value, list) and isinstance(value[0], dict) else _SHORT
+    surplus = _truncate_longest(members, size - room + _MARK, short)
     while surplus > 0 and members:
         name, member = members.popitem()
         surplus -= len(dumps(member)) + (len(dumps(name)) + 2 if isinstance(value, dict) else 1)
@@ -105,13 +107,14 @@ def truncated(value: Any, room: int) -> Any:
     return [*members.values(), {"type": "text", "text": mark} if isinstance(value[0], dict) else mark]  # a content part
 
 
-def _truncate_longest(members: dict[Any, Any], surplus: int) -> int:
-    """Truncates the longest members until `surplus` bytes are gone; gives how many are left where that cannot be."""
+def _truncate_longest(members: dict[Any, Any], surplus: int, short: int = _SHORT) -> int:
+    """Truncates the longest members, each to `short` bytes at least, until `surplus` bytes are gone; gives how many are
+    left where that cannot be."""
     sizes = {name: len(dumps(member)) for name, member in members.items()}
     for name in sorted(sizes, key=lambda name: -sizes[name]):
-        if surplus <= 0 or sizes[name] <= _SHORT:
+        if surplus <= 0 or sizes[name] <= short:
             break
-        members[name] = truncated(members[name], max(sizes[name] - surplus - _MARK, _SHORT))
+        members[name] = truncated(members[name], max(sizes[name] - surplus - _MARK, short))
         surplus -= sizes[name] - len(dumps(members[name])) - _MARK
     return surplus
 

@@ -199,7 +199,7 @@ OTHERS: dict[str, tuple[Event, list[str]]] = {
             "type": "TOOL_CALL_RESULT",
             "messageId": "t",
             "toolCallId": "c",
-            "content": [{"type": "text", "text": str(at)} for at in range(300_000)],
+            "content": [{"type": "text", "text": f"{at:0200}"} for at in range(40_000)],
         },
         ["", "/content"],
     ),
@@ -209,13 +209,16 @@ OTHERS: dict[str, tuple[Event, list[str]]] = {
         {"type": "STEP_STARTED", "stepName": "s", "metadata": {"a": MB * 9}},
         ["", "/metadata", "/metadata/a"],
     ),
-    "result": ({**FINISHED, "result": {"a": MB, "b": list(range(1_200_000))}}, ["", "/result", "/result/b"]),
+    "result": (
+        {**FINISHED, "result": {"a": MB, "b": [10**15 + at for at in range(500_000)]}},
+        ["", "/result", "/result/b"],
+    ),
     "question": (
         {
             **FINISHED,
             "outcome": {
                 "type": "interrupt",
-                "interrupts": [{"id": "i", "reason": "x", "metadata": {"rows": [{"number": 1}] * 650_000}}],
+                "interrupts": [{"id": "i", "reason": "x", "metadata": {"rows": [{"row": "w" * 120}] * 70_000}}],
             },
         },
         ["", *(f"/outcome{rest}" for rest in ("", "/interrupts", "/interrupts/0", "/interrupts/0/metadata",
