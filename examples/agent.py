@@ -24,8 +24,8 @@ Stops = dict[str, dict[str, Any]]
 _WEATHER = {"morning": "17 degrees, clear sky", "afternoon": "24 degrees, rain from four o'clock"}
 
 
-def _merged(held: Stops, new: Stops) -> Stops:
-    return {**held, **new}
+def _merged(before: Stops, new: Stops) -> Stops:
+    return {**before, **new}
 
 
 class Day(AgentState[Any]):

@@ -35,13 +35,13 @@ async def show_wire(pause: float) -> None:
 
 
 async def show_events(pause: float) -> bool:
-    """The run as a person may read it, and a few lines about all of it; whether both readers hold the same."""
+    """The run as a person may read it, and a few lines about all of it; whether both readers have the same."""
     out = console()
-    shown: list[BaseEvent] = []
+    events: list[BaseEvent] = []
 
     def show_on(screen: Screen) -> Callable[[BaseEvent], None]:
         def show(event: BaseEvent) -> None:
-            shown.append(event)
+            events.append(event)
             screen.show(event)
 
         return show
@@ -53,14 +53,14 @@ async def show_events(pause: float) -> bool:
         watching = readers.create_task(read(graph, THREAD))
         screen = Screen(out)
         await read(graph, THREAD, show_on(screen), until=in_mid_sentence)
-        screen.say("The reader is gone, in mid-sentence. The run goes on, and the reader comes back with nothing:")
+        screen.say("The reader is gone, in mid-sentence. The run continues, and the reader comes back with nothing:")
         await asyncio.sleep(20 * pause)
-        screen = Screen(out)  # nothing was shown to who has nothing
+        screen = Screen(out)  # it has nothing of what the first one displayed
         came_back = await read(graph, THREAD, show_on(screen))
     watched = watching.result()
-    took, size = time.perf_counter() - began, sum(len(encode(event)) for event in shown)
+    took, size = time.perf_counter() - began, sum(len(encode(event)) for event in events)
     screen.say(verdict(watched, came_back))
-    screen.say(f"{len(shown)} events, {size:,} bytes on the wire, {took:.1f} s")
+    screen.say(f"{len(events)} events, {size:,} bytes on the wire, {took:.1f} s")
     return is_equal(watched, came_back)
 
 
@@ -70,20 +70,20 @@ def in_mid_sentence(event: BaseEvent) -> bool:
 
 
 def verdict(watched: ClientView, came_back: ClientView) -> str:
-    """What is said of the two views."""
+    """A line about the two views."""
     if is_equal(watched, came_back):
-        held = f"{len(watched.messages)} messages, the state, the run's end"
-        return f"Both views are equal, of who watched from the start and of who came back: {held}."
+        both = f"{len(watched.messages)} messages, the state, the run's end"
+        return f"Both views are equal, of who watched from the start and of who came back: {both}."
     return "The views of who watched from the start and of who came back DIFFER."
 
 
 def main() -> None:
     """Reads the command line, runs the agent, and serves it; exits with 1 if readers differ, or it can't be served."""
-    asked = argparse.ArgumentParser(prog="python -m examples.demo", description="Shows a run as AG-UI events.")
-    asked.add_argument("--json", action="store_true", help="print the frames of the event stream")
-    asked.add_argument("--pause", type=float, default=0.025, metavar="SECONDS", help="between two tokens")
-    asked.add_argument("--serve", action="store_true", help="serve the agent until Ctrl-C, whoever reads this")
-    choices = asked.parse_args()
+    parser = argparse.ArgumentParser(prog="python -m examples.demo", description="Shows a run as AG-UI events.")
+    parser.add_argument("--json", action="store_true", help="print the frames of the event stream")
+    parser.add_argument("--pause", type=float, default=0.025, metavar="SECONDS", help="between two tokens")
+    parser.add_argument("--serve", action="store_true", help="serve the agent until Ctrl-C, also without a terminal")
+    choices = parser.parse_args()
     if hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough, as in `| head`, is no error
     with contextlib.suppress(KeyboardInterrupt):

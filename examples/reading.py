@@ -1,6 +1,6 @@
-"""One reader of a thread: `read`, and whether two readers hold the same: `is_equal`.
+"""One reader of a thread: `read`, and whether two readers have the same: `is_equal`.
 
-What a reader holds is a `ClientView`: what the AG-UI client would hold after the same events. No printing here.
+What a reader has is a `ClientView`: what the AG-UI client would have after the same events. No printing here.
 """
 
 from collections.abc import Callable
@@ -19,9 +19,9 @@ async def read(
     show: Callable[[BaseEvent], None] = lambda event: None,
     until: Callable[[BaseEvent], bool] = lambda event: False,
 ) -> ClientView:
-    """What a client holds that comes with nothing in its hands, and reads to the end of the run, or leaves before.
+    """What a new client has that reads to the end of the run, or leaves before.
 
-    `show` is called with each event, and it leaves after the first one for which `until` holds: the run goes on.
+    `show` is called with each event. The client leaves after the first for which `until` is true; the run continues.
     """
     view = ClientView()
     async with aclosing(connect(graph, thread_id)) as events:
@@ -34,5 +34,5 @@ async def read(
 
 
 def is_equal(one: ClientView, other: ClientView) -> bool:
-    """Whether two clients hold the same: every message in its place, the state, and how the run ended."""
+    """Whether two clients have the same: every message in its place, the state, and how the run ended."""
     return (one.messages, one.state, one.terminal) == (other.messages, other.state, other.terminal)

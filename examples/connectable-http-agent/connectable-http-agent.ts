@@ -1,6 +1,6 @@
 import { HttpAgent, runHttpRequest, transformHttpEventStream, type RunAgentInput } from "@ag-ui/client";
 
-/** An `HttpAgent` that can connect: `HttpAgent`'s own `connectAgent()` asks nobody, and says nothing of it. */
+/** An `HttpAgent` that can connect: `HttpAgent`'s own `connectAgent()` sends no request, and reports none. */
 export class ConnectableHttpAgent extends HttpAgent {
   override connectAgent(...given: Parameters<HttpAgent["connectAgent"]>) {
     this.abortController = new AbortController(); // as runAgent() does; an aborted one would end this at once

@@ -16,26 +16,26 @@ export function conversation(url: string, threadId: string, show: (agent: Connec
 }
 
 /**
- * What a page does when it is loaded: all that was said, and what is being said, to its end. A new thread has none.
- * To connect once more make the conversation anew: the client connects none that knows of a question to be answered.
+ * What a page does when it is loaded: it gets the messages of the thread, and the active run to its end. A new thread has
+ * none. To connect once more make the conversation anew: the client does not connect while an interrupt is pending.
  */
 export async function load(agent: ConnectableHttpAgent) {
   await agent.connectAgent();
 }
 
-/** The user says something; returns when it is answered. */
+/** Sends a message of the user; returns when it is answered. */
 export async function say(agent: ConnectableHttpAgent, text: string) {
   agent.addMessage({ id: crypto.randomUUID(), role: "user", content: text });
   await agent.runAgent();
 }
 
-/** The user answers what the graph asked. `agent.pendingInterrupts` holds the questions, also after a reload. */
+/** Answers the interrupts of the graph. `agent.pendingInterrupts` has them, also after a reload. */
 export async function answer(agent: ConnectableHttpAgent, payload: unknown) {
   const resume = agent.pendingInterrupts.map(({ id }) => ({ interruptId: id, status: "resolved" as const, payload }));
   await agent.runAgent({ resume });
 }
 
-/** Stops what runs, on the server. `agent.abortRun()` only stops listening: the run goes on, and can be connected to. */
+/** Stops the run on the server. `agent.abortRun()` only stops reading: the run continues, and can be connected to. */
 export async function stop(agent: ConnectableHttpAgent) {
   const headers = { ...agent.headers, "Content-Type": "application/json" };
   const body = JSON.stringify({ threadId: agent.threadId });

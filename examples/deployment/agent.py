@@ -7,8 +7,8 @@ from langgraph.graph import START, MessagesState, StateGraph
 
 
 def answer(state: MessagesState) -> dict[str, Any]:
-    """Says what the user said."""
-    return {"messages": [AIMessage(f"You said: {state['messages'][-1].text}")]}
+    """Repeats what the user wrote."""
+    return {"messages": [AIMessage(f"You wrote: {state['messages'][-1].text}")]}
 
 
 graph = StateGraph(MessagesState).add_node(answer).add_edge(START, "answer").compile()

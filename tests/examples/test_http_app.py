@@ -224,4 +224,4 @@ def example(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 async def test_the_example_answers(example: str, live: LiveClients) -> None:
     agent = await live.agent(f"{example}/agui/agent", str(uuid4()))
-    assert (await agent.says("hi")).texts == ["hi", "You said: hi"]
+    assert (await agent.says("hi")).texts == ["hi", "You wrote: hi"]

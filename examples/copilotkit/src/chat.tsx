@@ -29,8 +29,8 @@ function Page() {
       <button style={{ gridColumn: "1 / -1" }} onClick={beginAnother}>
         New conversation
       </button>
-      {/* Keyed by the thread, or a question that is open in one would be asked, and block the chat, in every other.
-          `useSingleEndpoint={false}` spares a guess at every load; errors are told here and nowhere else. */}
+      {/* Keyed by the thread: else an open question of one would appear, and block the chat, in every other.
+          `useSingleEndpoint={false}` saves a guess at every load; errors are reported here and nowhere else. */}
       <CopilotKitProvider
         key={thread}
         runtimeUrl={RUNTIME_URL}

@@ -20,8 +20,8 @@ function DayPlanner() {
   const [isConnected, setConnected] = useState(false);
   const status = agent.isRunning ? "running" : isConnected ? "idle" : "connecting";
 
-  // What the chat component does by itself: ask the server what this thread holds, and follow what runs on it. What is
-  // said before that would be lost.
+  // What the chat component does by itself: it gets the thread from the server, and follows the active run. A message
+  // that is sent before that would be lost.
   useEffect(() => {
     if (!isReady) return;
     agent.threadId = THREAD;
@@ -89,11 +89,11 @@ function Composer({ send, disabled }: { send: (content: string) => void; disable
   );
 }
 
-/** What CopilotKit's own chat would tell in a toast. */
+/** What CopilotKit's own chat would display in a toast. */
 function useErrors(): string[] {
   const [errors, setErrors] = useState<string[]>([]);
   useEffect(() => {
-    const listening = copilotkit.subscribe({ onError: ({ error }) => setErrors((told) => [...told, error.message]) });
+    const listening = copilotkit.subscribe({ onError: ({ error }) => setErrors((before) => [...before, error.message]) });
     return () => listening.unsubscribe();
   }, []);
   return errors;

@@ -2,7 +2,7 @@
 
 import { useEffect, useState } from "react";
 
-/** Where `langgraph-agui serve` serves, unless it is told otherwise. */
+/** Where `langgraph-agui serve` serves by default. */
 export const RUNTIME_URL: string = import.meta.env.VITE_AGUI_URL ?? "http://localhost:8000";
 
 /** The agent's name; one that is served alone is `default`. */
@@ -10,13 +10,13 @@ export const AGENT = new URLSearchParams(location.search).get("agent") ?? "defau
 
 /**
  * The thread that the page's address names, so that a reload, a bookmark or a link comes back to it. Without an explicit
- * thread CopilotKit makes one up at every load, and never asks the server what it holds.
+ * thread CopilotKit makes a new one at every load, and never asks the server for its messages.
  */
 export function threadOfPage(): string {
   return new URLSearchParams(location.search).get("thread") ?? address(crypto.randomUUID(), history.replaceState);
 }
 
-/** The thread that is shown, and a way to begin another; the browser's back button leads back. */
+/** The thread of the page, and a way to begin another; the browser's back button leads back. */
 export function useThread(): [string, () => void] {
   const [thread, setThread] = useState(threadOfPage);
   useEffect(() => {
