@@ -6,7 +6,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from ag_ui.core import RunAgentInput
 
@@ -15,11 +15,14 @@ from ..translator import events as agui
 from .events.encoded import Event
 from .events.readers import Reader, catch_up_events
 from .inputs.answers.resume import id_of
+from .inputs.off_loop import off_loop
 from .inputs.plan import Nothing, Wait
 from .inputs.thread_state import ThreadState
 from .run_outcome import PAST_ERROR, PastErrors, RunOutcome, Subgraph
 
 _log = logging.getLogger(__name__)
+_AS_FAST: Final = 10
+"""How many messages are emitted in the time in which one is compared with an input, which `off_loop` counts."""
 
 INTERRUPT_PENDING = "interrupt_pending"
 """The custom event that says why an input was not run: `interruptIds` wait for an answer, and `messageIds`, the new
@@ -70,6 +73,15 @@ def idle_events(
     *events, end = reader.join(view)
     events += [*(event for event in final if event["type"] == "CUSTOM"), end]
     return _with_custom_error(events, thread_id, ended.run_id) if past_errors == "custom" else events
+
+
+async def idle_events_off_loop(
+    reader: Reader, thread_id: str, ended: RunOutcome, options: Options, past_errors: PastErrors = "error"
+) -> list[Event]:
+    """`idle_events`, made in a thread if the conversation is long. `reader` is not used meanwhile."""
+    messages = ended.values.get(options.messages_key) if isinstance(ended.values, Mapping) else None
+    size = len(messages) // _AS_FAST if isinstance(messages, list | tuple) else 0
+    return await off_loop(idle_events, size, reader, thread_id, ended, options, past_errors)
 
 
 def idle_view(thread_id: str, ended: RunOutcome, options: Options) -> ClientView:

@@ -24,6 +24,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeVar
 
 from ag_ui.core import RunAgentInput
+from pydantic import BaseModel
 
 from ..errors import InvalidInputError, log_context
 
@@ -130,6 +131,11 @@ def _listed(items: Any, known: Callable[[Any], Any | None]) -> Any:
 
 
 def _get(item: Any, name: str) -> Any:
+    if type(item) is dict:
+        return item.get(name)
+    if isinstance(item, BaseModel):  # `getattr` of what a model does not have is slow
+        found = item.__dict__.get(name)
+        return (item.model_extra or {}).get(name) if found is None else found
     return item.get(name) if isinstance(item, Mapping) else getattr(item, name, None)
 
 

@@ -14,7 +14,7 @@ from ...translator import events as agui
 from ..errors import RunNotFoundError, log_context
 from ..events.encoded import Batch, Batches, to_batch
 from ..events.readers import Reader, direct_options
-from ..idle import idle_events
+from ..idle import idle_events_off_loop
 from ..replaced_messages import with_replaced
 from ..run_outcome import PastErrors, RunOutcome
 from .checkpointers import Graph, has_checkpointer, reading
@@ -93,7 +93,7 @@ async def _present(
             async for batch in batches:
                 yield batch
     elif now is not None:
-        yield to_batch(idle_events(reader, thread_id, now, options, past_errors))
+        yield to_batch(await idle_events_off_loop(reader, thread_id, now, options, past_errors))
 
 
 async def cancel_local(

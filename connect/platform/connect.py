@@ -18,7 +18,7 @@ from typing import Any, Final
 from ...translator import Cancelled, Lost, Options, Translator
 from ..events.encoded import Batches, Event, to_batch
 from ..events.readers import Reader, direct_options
-from ..idle import idle_events
+from ..idle import idle_events_off_loop
 from ..replaced_messages import with_replaced
 from ..run_outcome import PastErrors, RunOutcome, was_written, written_as
 from .join.attach import Attachment
@@ -199,4 +199,4 @@ class ThreadFollower:
 
     async def _idle(self, outcome: RunOutcome, options: Options) -> list[Event]:
         outcome = replace(outcome, values=await with_replaced(outcome.values, options, self.thread.history()))
-        return idle_events(self.reader, self.thread.id, outcome, options, self._past_errors)
+        return await idle_events_off_loop(self.reader, self.thread.id, outcome, options, self._past_errors)

@@ -53,7 +53,7 @@ class Messages:
         """Whether the client is known to have messages that are missing here, beside `pending` ones."""
         if not self._view.knows_messages or not isinstance(messages, list | tuple):
             return False
-        self._stored.read(messages)
+        self._read(messages)
         beside = {message["id"] for message in self._stored.messages}.union(pending)
         return any(item not in beside and not self._is_kept(item, ()) for item in self._view.order)
 
@@ -79,17 +79,20 @@ class Messages:
         compared only if a message is pending or waits.
         """
         pending = self._ledger.pending()
-        if self._is_written or is_first or messages is not self._last:
-            self._last, self._is_written = messages, False
-            self._stored.read(messages)
-        elif not pending and not waiting:
+        if self._is_written or messages is not self._last:
+            self._read(messages)
+        elif not (is_first or pending or waiting):
             return
         yield from self._reconcile(pending, is_first=is_first, is_partial=is_partial, waiting=waiting)
 
+    def _read(self, messages: Sequence[Any]) -> None:
+        self._last, self._is_written = messages, False
+        self._stored.read(messages)
+
     def on_checkpoint(self, messages: Sequence[Any]) -> dict[str, Event]:
         """Reads messages of a checkpoint that was read beside the stream; what they are for the client, by id."""
-        self._stored.read(messages)
-        self._last, self._is_written = messages, True  # whatever the stream brings next is compared
+        self._read(messages)
+        self._is_written = True  # whatever the stream brings next is compared
         return by_id(self._stored.messages)
 
     def reconcile_checkpoint(

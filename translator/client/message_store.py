@@ -128,7 +128,7 @@ class MessageStore:
         """Adds a message at the end."""
         entry = StoredMessage(message, len(self.order))
         self.order.append(entry)
-        self._index(entry)
+        self._index((entry,))
         return entry
 
     def insert(self, position: int, message: Message) -> StoredMessage:
@@ -165,8 +165,7 @@ class MessageStore:
         self._plain, self.order, self.entries, self.calls = None, order, {}, {}
         for position in range(len(order) - 1, -1, -1):
             order[position].position = position
-        for entry in order:
-            self._index(entry)
+        self._index(order)
 
     def set_messages(self, messages: Iterable[Message]) -> None:
         """Makes these the messages."""
@@ -178,10 +177,12 @@ class MessageStore:
         """The same messages; later events change one of the two only."""
         return MessageStore(self.read(), is_legacy=self.is_legacy)
 
-    def _index(self, entry: StoredMessage) -> None:
-        self.entries.setdefault(entry.id, entry)
-        for call in entry.calls or ():
-            self.calls.setdefault(call.wire["id"], (entry, call))
+    def _index(self, added: Iterable[StoredMessage]) -> None:
+        entries, calls = self.entries, self.calls
+        for entry in added:
+            entries.setdefault(entry.id, entry)
+            for call in entry.calls or ():
+                calls.setdefault(call.wire["id"], (entry, call))
 
 
 def _can_grow(call: Any) -> bool:
