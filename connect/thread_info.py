@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, Literal, Protocol
+
+from .errors import ThreadNotFoundError
 
 ThreadStatus = Literal["idle", "running", "waiting", "failed"]
 """`running`: a run is active or queued. Else how the last run ended: `waiting` at an interrupt or a breakpoint,
@@ -130,3 +133,22 @@ def checked_limit(limit: int) -> int:
     if not 1 <= limit <= MOST:
         raise ValueError(f"limit: expected a number from 1 to {MOST}, got {limit!r}")
     return limit
+
+
+async def known(threads: Threads, thread_id: str) -> ThreadInfo:
+    """One thread; raises `ThreadNotFoundError` if there is none of this id."""
+    info = await threads.get(thread_id)
+    if info is None:
+        raise ThreadNotFoundError
+    return info
+
+
+async def first_checkpoints(checkpoints: AsyncGenerator[Checkpoint, None], limit: int) -> list[Checkpoint]:
+    """The first checkpoints of these, at most `limit`; the rest is not read."""
+    found: list[Checkpoint] = []
+    async with aclosing(checkpoints):
+        async for checkpoint in checkpoints:
+            found.append(checkpoint)
+            if len(found) == limit:
+                break
+    return found

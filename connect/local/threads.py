@@ -26,12 +26,20 @@ from ..access import MARK, USER, owner_of
 from ..errors import (
     NotSupportedError,
     RunConflictError,
-    ThreadNotFoundError,
     checked_thread_id,
     log_context,
 )
 from ..run_outcome import RunOutcome
-from ..thread_info import LIMIT, Checkpoint, ThreadInfo, ThreadPage, ThreadStatus, checked_limit
+from ..thread_info import (
+    LIMIT,
+    Checkpoint,
+    ThreadInfo,
+    ThreadPage,
+    ThreadStatus,
+    checked_limit,
+    first_checkpoints,
+    known,
+)
 from .checkpointers import reading
 from .checkpoints.history import history
 from .connect import found
@@ -89,20 +97,20 @@ class LocalThreads:
     async def update(self, thread_id: str, metadata: Mapping[str, Any]) -> ThreadInfo:
         """See `thread_info.Threads`."""
         self._source.access.check_written(metadata)
-        await self._known(thread_id)
+        await known(self, thread_id)
         if self._store is None:
             raise NotSupportedError("The graph has no store to keep the metadata of threads in.")
         with self._reading(thread_id):
             await self._store.aput(_NAMESPACE, thread_id, {**await self._written(thread_id), **metadata})
-        return await self._known(thread_id)
+        return await known(self, thread_id)
 
     async def delete(self, thread_id: str) -> None:
         """See `thread_info.Threads`. Inputs that come meanwhile, and runs that `start` begins, wait, and run on a new
         thread."""
-        await self._known(thread_id)
+        await known(self, thread_id)
         store, key = self._source.runs.store, self._source.key(thread_id)
         async with store.turn(key).closed():
-            if (await self._known(thread_id)).status == "running":
+            if (await known(self, thread_id)).status == "running":
                 raise RunConflictError(f"thread {thread_id!r} has a run that is running")
             with self._reading(thread_id):
                 if self._saver is not None:
@@ -114,21 +122,10 @@ class LocalThreads:
     async def history(self, thread_id: str, *, limit: int = LIMIT, before: str | None = None) -> Sequence[Checkpoint]:
         """See `thread_info.Threads`."""
         checked_limit(limit)
-        states: list[Checkpoint] = []
-        if await self.get(thread_id) is not None:
-            with self._reading(thread_id):
-                async with aclosing(history(self._source.graph, _config(thread_id), before)) as checkpoints:
-                    async for checkpoint in checkpoints:
-                        states.append(checkpoint)
-                        if len(states) == limit:
-                            break
-        return states
-
-    async def _known(self, thread_id: str) -> ThreadInfo:
-        info = await self.get(thread_id)
-        if info is None:
-            raise ThreadNotFoundError
-        return info
+        if await self.get(thread_id) is None:
+            return []
+        with self._reading(thread_id):
+            return await first_checkpoints(history(self._source.graph, _config(thread_id), before), limit)
 
     async def _newest(self, after: str | None) -> AsyncGenerator[tuple[str, str | None], None]:
         """Checkpoints, the newest first: their ids and their threads; without a thread, a subgraph's."""

@@ -15,14 +15,23 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import aclosing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
 from ..access import owner_of
-from ..errors import PlatformError, RunConflictError, ThreadNotFoundError, checked_thread_id
-from ..thread_info import LIMIT, MOST, Checkpoint, ThreadInfo, ThreadPage, ThreadStatus, checked_limit
+from ..errors import PlatformError, RunConflictError, checked_thread_id
+from ..thread_info import (
+    LIMIT,
+    MOST,
+    Checkpoint,
+    ThreadInfo,
+    ThreadPage,
+    ThreadStatus,
+    checked_limit,
+    first_checkpoints,
+    known,
+)
 from .calls import retried
 from .look import Answered
 from .source import PlatformSource, which_assistant
@@ -95,13 +104,13 @@ class PlatformThreads:
     async def update(self, thread_id: str, metadata: Mapping[str, Any]) -> ThreadInfo:
         """See `thread_info.Threads`."""
         self._source.access.check_written(metadata)
-        await self._known(thread_id)
+        await known(self, thread_id)
         await retried(lambda: self._client.update(thread_id, metadata=metadata), self._source.policy)
-        return await self._known(thread_id)
+        return await known(self, thread_id)
 
     async def delete(self, thread_id: str) -> None:
         """See `thread_info.Threads`."""
-        if (await self._known(thread_id)).status == "running":
+        if (await known(self, thread_id)).status == "running":
             raise RunConflictError(f"thread {thread_id!r} has a run that is running")
 
         async def deleted() -> bool:
@@ -113,20 +122,9 @@ class PlatformThreads:
     async def history(self, thread_id: str, *, limit: int = LIMIT, before: str | None = None) -> Sequence[Checkpoint]:
         """See `thread_info.Threads`."""
         checked_limit(limit)
-        found: list[Checkpoint] = []
-        if await self.get(thread_id) is not None:
-            async with aclosing(self._source.thread_at(thread_id).history(limit, before)) as checkpoints:
-                async for checkpoint in checkpoints:
-                    found.append(checkpoint)
-                    if len(found) == limit:
-                        break
-        return found
-
-    async def _known(self, thread_id: str) -> ThreadInfo:
-        info = await self.get(thread_id)
-        if info is None:
-            raise ThreadNotFoundError
-        return info
+        if await self.get(thread_id) is None:
+            return []
+        return await first_checkpoints(self._source.thread_at(thread_id).history(limit, before), limit)
 
     async def _info(self, thread: Answered) -> ThreadInfo:
         metadata = thread.get("metadata") or {}

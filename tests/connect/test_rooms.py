@@ -13,7 +13,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent.parent / "connect"
 LAYERS = (
-    ("thread_info", "recent", "errors"),
+    ("recent", "errors"),
+    ("thread_info",),
     ("access", "events", "run_outcome", "default_options"),
     ("inputs", "tracing"),
     ("idle", "replaced_messages"),

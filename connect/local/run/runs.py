@@ -32,7 +32,7 @@ from ..checkpointers import Graph, check_saver, has_checkpointer
 from ..checkpoints.outcome import UNFINISHED
 from ..checkpoints.owners import Owners
 from ..store.active_run import ThreadKey
-from ..store.feed import Feed
+from ..store.feed import Feed, Feeds
 from ..store.memory_store import MemoryRunStore
 from ..store.poller import Pollers
 from ..store.run_store import RunStore
@@ -86,7 +86,7 @@ class Runs:
         self._hooks: dict[asyncio.Future[None], str] = {}
         """Asynchronous hooks that have not returned, with the run as log lines name it."""
         self._live: dict[ThreadKey, Run] = {}
-        self._feeds: weakref.WeakKeyDictionary[Feed, ThreadKey] = weakref.WeakKeyDictionary()
+        self._feeds = Feeds()
         self._queued: dict[asyncio.Task[Any], _Queued] = {}
         """Inputs that are to run when another run has ended."""
         self.pollers = Pollers()
@@ -167,9 +167,7 @@ class Runs:
 
     def feed(self, thread: ThreadKey) -> Feed:
         """What happens on a thread from now on: runs that start in any process, and what the pollers see."""
-        feed = self.store.started(thread)
-        self._feeds[feed] = thread
-        return feed
+        return self._feeds.add(self.store.started(thread), thread)
 
     def run_on(self, thread: ThreadKey) -> Run | None:
         """The run of this process that is active on a thread."""
@@ -247,8 +245,7 @@ class Runs:
 
     async def aclose(self) -> None:
         """Cancels its runs and waits for their end; ends all feeds."""
-        for feed in list(self._feeds):
-            feed.close()
+        self._feeds.close()
         await self._stop(lambda: _cancelled(list(self._queued)), lambda run: True)
         if self._hooks:
             await asyncio.wait(self._hooks, timeout=self._close_wait)
@@ -258,7 +255,7 @@ class Runs:
 
     def _disown(self, task: asyncio.Task[Any], label: str) -> None:
         thread = self._queued.pop(task).thread
-        for feed in [feed for feed, of in self._feeds.items() if of == thread]:
+        for feed in self._feeds.of(thread):
             feed.wake()
         error = None if task.cancelled() else task.exception()
         if isinstance(error, RequestError):

@@ -1,12 +1,13 @@
-"""What happens on one thread of this process, for one reader that follows it: `Feed`."""
+"""What happens on one thread of this process, for one reader that follows it: `Feed`; and `Feeds` of many."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
 from collections.abc import Callable
+from weakref import WeakKeyDictionary
 
-from .active_run import ActiveRun
+from .active_run import ActiveRun, ThreadKey
 
 _MOST = 16
 """Runs that are kept for a reader that is behind. What older ones left is in the next one's view."""
@@ -68,3 +69,24 @@ class Feed:
     async def _wait(self) -> None:
         self._news.clear()
         await self._news.wait()
+
+
+class Feeds:
+    """Feeds, as long as they are used, by their threads."""
+
+    def __init__(self) -> None:
+        self._threads: WeakKeyDictionary[Feed, ThreadKey] = WeakKeyDictionary()
+
+    def add(self, feed: Feed, thread: ThreadKey) -> Feed:
+        """Adds a feed, and returns it."""
+        self._threads[feed] = thread
+        return feed
+
+    def of(self, thread: ThreadKey) -> list[Feed]:
+        """The feeds of a thread."""
+        return [feed for feed, each in self._threads.items() if each == thread]
+
+    def close(self) -> None:
+        """Closes all of them."""
+        for feed in list(self._threads):
+            feed.close()

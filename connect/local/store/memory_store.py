@@ -26,7 +26,7 @@ from ...errors import RunConflictError
 from ...recent import Recent
 from ..checkpointers import has_checkpointer
 from .active_run import ActiveRun, LastRun, ThreadKey
-from .feed import Feed
+from .feed import Feed, Feeds
 from .turns import Turn, Turns
 
 
@@ -46,7 +46,7 @@ class MemoryRunStore:
         self._active: dict[ThreadKey, ActiveRun] = {}
         self._lingering: OrderedDict[ThreadKey, tuple[LastRun, asyncio.TimerHandle]] = OrderedDict()
         self._remembered: Recent[ThreadKey, LastRun] = Recent(remembered)
-        self._feeds: weakref.WeakKeyDictionary[Feed, ThreadKey] = weakref.WeakKeyDictionary()
+        self._feeds = Feeds()
         self._turns = Turns()
 
     def key(self, graph: Pregel[Any, Any, Any, Any], agent: str | None, thread_id: str) -> ThreadKey:
@@ -63,7 +63,7 @@ class MemoryRunStore:
             raise RunConflictError(f"thread {thread.thread_id!r} has a run that is {active.status}, {active.run_id!r}")
         self._forget(thread)
         self._active[thread] = run
-        for feed in self._feeds_of(thread):
+        for feed in self._feeds.of(thread):
             feed.start(run)
         self._number = max(time.time_ns() // 1_000_000, self._number + 1)  # rises also across restarts
         return self._number
@@ -100,19 +100,13 @@ class MemoryRunStore:
 
     def started(self, thread: ThreadKey) -> Feed:
         """The runs that start on a thread from now on."""
-        feed = Feed()
-        self._feeds[feed] = thread
-        return feed
+        return self._feeds.add(Feed(), thread)
 
     async def aclose(self) -> None:
         """Ends all feeds, and forgets the runs that have ended."""
-        for feed in list(self._feeds):
-            feed.close()
+        self._feeds.close()
         for thread in list(self._lingering):
             self._forget(thread)
-
-    def _feeds_of(self, thread: ThreadKey) -> list[Feed]:
-        return [feed for feed, each in self._feeds.items() if each == thread]
 
     def _forget(self, thread: ThreadKey) -> None:
         if (lingering := self._lingering.pop(thread, None)) is not None:
