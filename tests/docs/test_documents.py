@@ -205,3 +205,13 @@ def test_a_document_is_in_plain_english_and_a_page_in_the_navigation(path: Path)
     assert list(found(lines)) == []
     name = path.relative_to(ROOT).as_posix().removeprefix("docs/")
     assert path.parent == ROOT or f": {name}\n" in (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("command", ["serve", "watch"])
+def test_the_page_of_the_command_has_exactly_its_options(command: str) -> None:
+    group: Any = typer.main.get_command(command_line)
+    options = {name for each in group.commands[command].params for name in each.opts if name.startswith("--")}
+    page = (ROOT / "docs/reference/command.md").read_text(encoding="utf-8")
+    section = page.partition(f"## {command}\n")[2].partition("\n## ")[0]
+    rows = "".join(line for line in section.splitlines() if line.startswith("| `"))
+    assert set(re.findall(r"--[a-z-]+", rows)) == options
