@@ -1,9 +1,10 @@
 """The process that `serving` measures: `python -m benchmarks.served PORT`. Never what is measured of it.
 
-POST /answering           an agent of ours, as `agui_app` serves it
-POST /quiet               another, whose run says a word and then nothing
-POST /bare                the pieces of one such answer as they were told once, by a bare Starlette stream
-POST /alone               the same, a piece for each part of the graph's stream: the graph runs, nothing is translated
+POST /answering           an agent, as `agui_app` serves it
+POST /answering-N         the same with N tokens, for each N of `SIZES`
+POST /quiet               another, whose run starts and then emits nothing
+POST /bare                the frames of one such answer, sent by a bare Starlette stream
+POST /alone, /alone-N     the same, a frame for each part of the graph's stream: the graph runs, nothing is translated
 GET  /spent               CPU seconds and bytes of memory of the process
 """
 
@@ -30,45 +31,50 @@ from starlette.routing import Mount, Route
 from .graphs import ASKED, answering, bare, config
 
 TOKENS = 100
+SIZES = (20, 200)
+"""Tokens of the answers of which the cost of a run and the cost of an event are told apart."""
 _EVENTS = {"content-type": "text/event-stream"}
 
 
 def input_of(thread_id: str) -> dict[str, Any]:
     """What a client posts."""
-    said = {"threadId": thread_id, "runId": "run", "protocolVersion": "1.0", "messages": ASKED["messages"]}
-    return {**said, "state": {}, "tools": [], "context": [], "forwardedProps": {}}
+    given = {"threadId": thread_id, "runId": "run", "protocolVersion": "1.0", "messages": ASKED["messages"]}
+    return {**given, "state": {}, "tools": [], "context": [], "forwardedProps": {}}
 
 
 async def app() -> Starlette:
     """All that is measured, in one app."""
-    graph = answering(TOKENS)
+    graphs = {"": answering(TOKENS), **{f"-{tokens}": answering(tokens) for tokens in SIZES}}
     given = RunAgentInput.model_validate(input_of("recorded"))
-    pieces = [piece async for piece in run_sse(graph, given)]
+    frames = {suffix: [frame async for frame in run_sse(graph, given)] for suffix, graph in graphs.items()}
 
-    async def told(request: Request) -> Response:
+    async def sent(request: Request) -> Response:
         await request.body()
-        return StreamingResponse(_one_by_one(pieces), headers=_EVENTS)
+        return StreamingResponse(_one_by_one(frames[""]), headers=_EVENTS)
 
     async def alone(request: Request) -> Response:
         await request.body()
-        return StreamingResponse(_by_parts(graph, pieces), headers=_EVENTS)
+        suffix = request.url.path.removeprefix("/alone")
+        return StreamingResponse(_by_parts(graphs[suffix], frames[suffix]), headers=_EVENTS)
 
-    own = [Route("/bare", told, methods=["POST"]), Route("/alone", alone, methods=["POST"]), Route("/spent", _spent)]
-    return Starlette(routes=[*own, Mount("/", agui_app({"answering": graph, "quiet": _quiet()}))])
-
-
-async def _one_by_one(pieces: list[bytes]) -> AsyncIterator[bytes]:
-    for piece in pieces:
-        await asyncio.sleep(0)  # as what comes from a model: the streams are told in turn
-        yield piece
+    own = [Route("/bare", sent, methods=["POST"]), Route("/spent", _spent)]
+    own += [Route(f"/alone{suffix}", alone, methods=["POST"]) for suffix in graphs]
+    agents = {f"answering{suffix}": graph for suffix, graph in graphs.items()}
+    return Starlette(routes=[*own, Mount("/", agui_app({**agents, "quiet": _quiet()}))])
 
 
-async def _by_parts(graph: Any, pieces: list[bytes]) -> AsyncIterator[bytes]:
-    left = iter(pieces)
+async def _one_by_one(frames: list[bytes]) -> AsyncIterator[bytes]:
+    for frame in frames:
+        await asyncio.sleep(0)  # as what comes from a model: each stream has its turn
+        yield frame
+
+
+async def _by_parts(graph: Any, frames: list[bytes]) -> AsyncIterator[bytes]:
+    left = iter(frames)
     async for _ in bare(graph, ASKED, config()):
         yield next(left, b"")
-    for piece in left:
-        yield piece
+    for frame in left:
+        yield frame
 
 
 def _quiet() -> Any:

@@ -1,8 +1,9 @@
-"""What it costs to serve: 200 runs at once, each told to a client over a socket of its own, and readers in silence.
+"""What it costs to serve: 200 runs at once, each sent to a client over a socket of its own, and idle readers.
 
 The server is a process of its own, and this one is its clients: on two cores they take little from one another. Against
-a bare Starlette stream of the same pieces on the same server; and against the same graphs run there with none of our
-code, for most of what a run costs is the graph. Nothing may be lost: each stream has every event, and its end.
+a bare Starlette stream of the same frames on the same server; and against the same graphs run there with none of this
+package, for most of what a run costs is the graph. Of that ratio, what a run costs however short it is, and what each
+event costs, are told apart by answers of two lengths. Nothing may be lost: each stream has every event, and its end.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ from uuid import uuid4
 import httpx
 
 from .rows import Row
-from .served import TOKENS, input_of
+from .served import SIZES, TOKENS, input_of
 
 RUNS = 200
 IDLE = 1_000
 _ROUNDS = 3
 _WARM = 50
 _WATCH = "/watch/nobody?agent=quiet"
-_BARE, _ALONE, _MEMORY = 20.0, 1.6, 50_000.0
+_BARE, _ALONE, _EVENT, _MEMORY = 20.0, 1.5, 1.5, 50_000.0
 _WITHIN = 60.0
 _FRAME = re.compile(rb"^data: ", re.MULTILINE)
 
@@ -51,29 +52,47 @@ def rows() -> Iterator[Row]:
 
 async def _measured() -> list[Row]:
     async with _server() as http:
-        found: dict[str, list[Answered]] = {"bare": [], "alone": [], "answering": []}
+        sized = [f"{name}-{tokens}" for tokens in SIZES for name in ("alone", "answering")]
+        found: dict[str, list[Answered]] = {name: [] for name in ("bare", "alone", "answering", *sized)}
         for each in found:
             await _asked(http, each)  # to be warm
         for _ in range(_ROUNDS):
             for name, rounds in found.items():
                 rounds.append(await _asked(http, name))
     idle = [await _idle(name, path) for name, path in (("of a quiet run", "/quiet"), ("that watch", _WATCH))]
-    return [*_throughput(found), *idle]
+    return [*_throughput(found), *_parts(found), *idle]
 
 
 def _throughput(found: dict[str, list[Answered]]) -> Iterator[Row]:
-    cost = {name: median(each.cpu / each.events for each in rounds) for name, rounds in found.items()}
-    pace = {name: median(each.events / each.seconds for each in rounds) for name, rounds in found.items()}
+    cost = {kind: median(each.cpu / each.events for each in rounds) for kind, rounds in found.items()}
+    pace = {kind: median(each.events / each.seconds for each in rounds) for kind, rounds in found.items()}
     ours = found["answering"]
-    told = f"{RUNS} runs at once, {TOKENS} tokens each"
+    name = f"{RUNS} runs at once, {TOKENS} tokens each"
     least = min(each.events for each in found["bare"])
     lost = sum(least - each.events for each in ours) + sum(RUNS - each.whole for each in ours)
-    yield Row("serving", f"{told}: events a second", pace["answering"], "/s", None, f"bare {pace['bare']:.0f} /s")
+    yield Row("serving", f"{name}: events a second", pace["answering"], "/s", None, f"bare {pace['bare']:.0f} /s")
     note = f"{cost['answering'] * 1e6:.0f} us an event, graph included; bare {cost['bare'] * 1e6:.0f} us"
-    yield Row("serving", f"{told}, against a bare stream", cost["answering"] / cost["bare"], "x", _BARE, note)
+    yield Row("serving", f"{name}, against a bare stream", cost["answering"] / cost["bare"], "x", _BARE, note)
     note = f"the graph and a bare stream {cost['alone'] * 1e6:.0f} us; clients are in another process, on two cores"
-    yield Row("serving", f"{told}, against the graphs alone", cost["answering"] / cost["alone"], "x", _ALONE, note)
-    yield Row("serving", f"{told}: events lost", lost, "", 0.0, f"of {sum(each.events for each in ours):,}")
+    yield Row("serving", f"{name}, against the graphs alone", cost["answering"] / cost["alone"], "x", _ALONE, note)
+    yield Row("serving", f"{name}: events lost", lost, "", 0.0, f"of {sum(each.events for each in ours):,}")
+
+
+def _parts(found: dict[str, list[Answered]]) -> Iterator[Row]:
+    """The cost of a run and the cost of an event, in seconds of CPU, by what runs of two lengths cost."""
+    least, most = SIZES
+
+    def fitted(name: str) -> tuple[float, float]:
+        short, long = (median(each.cpu / RUNS for each in found[f"{name}-{tokens}"]) for tokens in SIZES)
+        event = (long - short) / (most - least)
+        return short - least * event, event
+
+    (run, event), (run_alone, event_alone) = fitted("answering"), fitted("alone")
+    name = f"{RUNS} runs at once, {least} and {most} tokens each, against the graphs alone"
+    note = f"{event * 1e6:.0f} us; alone {event_alone * 1e6:.0f} us"
+    yield Row("serving", f"{name}: an event", event / event_alone, "x", _EVENT, note)
+    note = f"{run * 1e3:.2f} ms; alone {run_alone * 1e3:.2f} ms"
+    yield Row("serving", f"{name}: a run without events", run / run_alone, "x", None, note)
 
 
 async def _idle(name: str, path: str) -> Row:
@@ -108,7 +127,7 @@ async def _body(http: httpx.AsyncClient, name: str) -> bytes:
 
 @asynccontextmanager
 async def _reading(http: httpx.AsyncClient, path: str) -> AsyncIterator[None]:
-    """A reader that has been told all there is, and waits."""
+    """A reader that has all there is, and waits."""
     reader, writer = await asyncio.open_connection("127.0.0.1", http.base_url.port)
     try:
         writer.write(_request(path))
