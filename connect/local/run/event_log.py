@@ -73,11 +73,12 @@ class EventLog:
             self._first += len(events)
             return
         if events:
-            run = self.run
-            batch = [EncodedEvent(event, run, at) for at, event in enumerate(events, self._end + 1)]
-            self.kept += _size(batch)
-            self._ring += batch
-            self._shorten()
+            for at, event in enumerate(events, self._end + 1):
+                encoded = EncodedEvent(event, self.run, at)
+                self.kept += encoded.size
+                self._ring.append(encoded)
+            if len(self._ring) > self._most or self.kept > self._most_bytes:
+                self._shorten()
             self._wake()
 
     def close(self) -> None:
