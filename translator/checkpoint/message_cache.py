@@ -73,7 +73,7 @@ class MessageCache:
         others: list[int] = []
         """Those of the messages that are new or changed, and not ordinary."""
         for at, seen in enumerate(zip(keys, digests[head:], strict=True)):
-            wires = known.get(seen)
+            wires = known.get(seen) if known else None
             if wires is None:
                 wire = ordinary(views[head + at], self._options) if is_json else None
                 wires = () if wire is None else (wire,)
