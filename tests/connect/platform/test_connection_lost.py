@@ -1,6 +1,7 @@
 """Connecting to a resumable run whose connections break: the client ends as if none had, wherever and however."""
 
 from collections.abc import AsyncIterator
+from itertools import cycle
 
 import pytest
 from langgraph_agui.connect import RetryPolicy
@@ -10,6 +11,7 @@ from tests.support.clients.recorded_run import Recorded
 from tests.support.clients.scripted_connects import AT_ONCE, Desk, assert_whole, desk
 from tests.support.servers.fault_server import Answer, End, dropped, redirected, refused, sse
 from tests.support.servers.scripted_platform import Broken, ScriptedPlatform
+from tests.support.sweeps import CHOSEN, SWEEP, Choice
 
 COUNT = 26
 """How many events the recorded run has."""
@@ -35,24 +37,30 @@ def lines(platform: ScriptedPlatform) -> dict[str, tuple[int, int]]:
     return found
 
 
-@pytest.mark.parametrize("end", [End.TORN, End.RESET, End.CLEAN])
-async def test_cut_inside_each_kind_of_line(
-    recorded_chat: Recorded, agui_client: AguiClient, at: Desk, end: End
-) -> None:
+async def test_cut_inside_each_kind_of_line(recorded_chat: Recorded, agui_client: AguiClient, at: Desk) -> None:
+    ends = cycle([End.TORN, End.RESET, End.CLEAN])
     for number, (begin, over) in enumerate(lines(ScriptedPlatform(recorded_chat)).values()):
         for cut in sorted({begin + 1, (begin + over) // 2, over - 1}):
             platform = ScriptedPlatform(recorded_chat)
-            platform.streams = [Broken(at=cut, end=end)]
+            platform.streams = [Broken(at=cut, end=next(ends))]
             guest = await at.told(platform, VERSIONS[number % 2])
             assert_whole(agui_client, guest, platform)
+        next(ends)  # the next kind of line begins with another end
 
 
+@pytest.mark.parametrize("step", [3, pytest.param(1, marks=SWEEP)])
 @pytest.mark.parametrize(
     ("present", "version", "kinds"),
     [(1, VERSIONS[0], ("metadata", "values", "messages")), (7, VERSIONS[1], ("messages", "updates"))],
 )
 async def test_cut_again_and_again_at_every_byte_of_an_event_of_each_kind(
-    recorded_chat: Recorded, agui_client: AguiClient, at: Desk, present: int, version: str, kinds: tuple[str, ...]
+    recorded_chat: Recorded,
+    agui_client: AguiClient,
+    at: Desk,
+    present: int,
+    version: str,
+    kinds: tuple[str, ...],
+    step: int,
 ) -> None:
     platform = ScriptedPlatform(recorded_chat, present=present)
     ends = [0]
@@ -60,29 +68,37 @@ async def test_cut_again_and_again_at_every_byte_of_an_event_of_each_kind(
         ends.append(ends[-1] + len(frame))
     for kind in kinds:
         first = [name for name, _ in platform.events].index(kind)
-        platform.streams += [Broken(at=byte) for byte in range(ends[first], ends[first + 1])]
+        platform.streams += [Broken(at=byte) for byte in range(ends[first], ends[first + 1], step)]
     guest = await at.told(platform, version, RetryPolicy(initial_delay=0, max_attempts=10_000))
-    assert len(platform.sent) > 500
+    assert len(platform.sent) > 500 // step
     assert_whole(agui_client, guest, platform)
 
 
+@CHOSEN
 @pytest.mark.parametrize("per_id", [1, 4, COUNT])
 @pytest.mark.parametrize(("missed", "overlap"), [(0, 0), (4, 0), (4, 2)])
 async def test_cut_after_each_event_whatever_shares_an_id(
-    recorded_chat: Recorded, agui_client: AguiClient, at: Desk, per_id: int, missed: int, overlap: int
+    recorded_chat: Recorded,
+    agui_client: AguiClient,
+    at: Desk,
+    per_id: int,
+    missed: int,
+    overlap: int,
+    chosen: Choice,
 ) -> None:
-    for told in range(COUNT):
+    for told in chosen(range(COUNT), f"{per_id} {missed} {overlap}"):
         platform = ScriptedPlatform(recorded_chat, per_id=per_id, overlap=overlap)
         platform.streams = [Broken(at=sum(map(len, platform.log()[:told])), missed=missed)]
         guest = await at.told(platform, VERSIONS[told % 2])
         assert_whole(agui_client, guest, platform)
 
 
+@CHOSEN
 @pytest.mark.parametrize("ahead", [0, 1, 5])
 async def test_joined_after_each_event_and_cut_in_the_replay_and_after_it(
-    recorded_chat: Recorded, agui_client: AguiClient, at: Desk, ahead: int
+    recorded_chat: Recorded, agui_client: AguiClient, at: Desk, ahead: int, chosen: Choice
 ) -> None:
-    for present in range(1, COUNT):
+    for present in chosen(range(1, COUNT), f"{ahead} ahead"):
         platform = ScriptedPlatform(recorded_chat, present=present, ahead=ahead, overlap=1)
         log = platform.log()
         cuts = [sum(map(len, log[:place])) + 40 for place in (present // 2, present, (present + COUNT) // 2)]

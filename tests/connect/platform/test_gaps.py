@@ -14,6 +14,7 @@ from tests.support.clients.recorded_run import Recorded
 from tests.support.clients.scripted_connects import Desk, assert_whole, desk
 from tests.support.servers.fault_server import WITHIN, End, refused
 from tests.support.servers.scripted_platform import Broken, ScriptedPlatform
+from tests.support.sweeps import CHOSEN, Choice
 
 COUNT = 26
 """How many events the recorded run has."""
@@ -30,20 +31,24 @@ def byte(platform: ScriptedPlatform, place: int) -> int:
     return sum(map(len, platform.log()[:place]))
 
 
+@CHOSEN
 @pytest.mark.parametrize("missed", [0, 1, 3, 9])
-async def test_a_gap_after_each_event(recorded_chat: Recorded, agui_client: AguiClient, at: Desk, missed: int) -> None:
-    for told in range(1, COUNT):
+async def test_a_gap_after_each_event(
+    recorded_chat: Recorded, agui_client: AguiClient, at: Desk, missed: int, chosen: Choice
+) -> None:
+    for told in chosen(range(1, COUNT), f"{missed} missed"):
         platform = ScriptedPlatform(recorded_chat, keeps=False)
         platform.streams = [Broken(at=byte(platform, told) + 30, missed=missed)]
         guest = await at.told(platform, VERSIONS[told % 2])
         assert_whole(agui_client, guest, platform)
 
 
+@CHOSEN
 @pytest.mark.parametrize("ahead", [0, 2, 14])
 async def test_joined_after_each_event_and_cut_twice(
-    recorded_chat: Recorded, agui_client: AguiClient, at: Desk, ahead: int
+    recorded_chat: Recorded, agui_client: AguiClient, at: Desk, ahead: int, chosen: Choice
 ) -> None:
-    for present in range(1, COUNT):
+    for present in chosen(range(1, COUNT), f"{ahead} ahead"):
         platform = ScriptedPlatform(recorded_chat, present=present, keeps=False, ahead=ahead)
         platform.streams = [
             Broken(at=byte(platform, (present + COUNT) // 2) + 30, missed=1),
