@@ -3,7 +3,7 @@
 With raw events every chunk takes the long way: without these, the events of both runs are the same.
 """
 
-from itertools import permutations
+from itertools import permutations, product
 from random import Random
 from typing import Any
 
@@ -16,6 +16,7 @@ from fixtures.recordings import Source, as_json, recordings
 from tests.support.random.examples import examples
 from tests.support.random.random_streams import FORMS, Graph
 from tests.support.streams.translator_runs import Event
+from tests.support.sweeps import CHOSEN, Choice, every
 
 TASKS = {name: {"langgraph_node": name, "langgraph_checkpoint_ns": f"{name}:1", "ls_provider": "p"} for name in "ab"}
 
@@ -62,16 +63,20 @@ STEPS = {
 }
 
 
-@pytest.mark.parametrize("form", ["objects", "JSON"])
-@pytest.mark.parametrize(
-    "options", [{}, {"predict_state": [{"state_key": "b", "tool": "look"}]}], ids=["", "predicted"]
-)
-def test_any_order_of_chunks_has_the_same_events_either_way(form: str, options: Any) -> None:
-    for names in permutations(STEPS, 3):
-        parts = [STEPS[name] for name in ("text", *names, *names[:2])]
-        if form == "JSON":
-            parts = [StreamPart("messages", as_json(data)) for _, _, data in parts]
-        assert events_of(parts, **options) == long_way(parts, **options), names
+PREDICTED: dict[str, Any] = {"predict_state": [{"state_key": "b", "tool": "look"}]}
+HOW = [*product([False, True], [{}, PREDICTED])]
+"""Whether chunks are JSON, and the options."""
+
+
+@CHOSEN
+def test_any_order_of_chunks_has_the_same_events_either_way(chosen: Choice) -> None:
+    """In `make test` each order in one of the forms, in turn."""
+    for number, names in enumerate(permutations(STEPS, 3)):
+        for is_json, options in HOW if chosen is every else [HOW[number % len(HOW)]]:
+            parts = [STEPS[name] for name in ("text", *names, *names[:2])]
+            if is_json:
+                parts = [StreamPart("messages", as_json(data)) for _, _, data in parts]
+            assert events_of(parts, **options) == long_way(parts, **options), (names, is_json, options)
 
 
 @pytest.mark.parametrize("form", FORMS)
