@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 from urllib.parse import urlsplit
+from uuid import uuid4
 
 import uvicorn
 
@@ -85,7 +86,9 @@ async def serve_on(settings: ServeSettings, bound: socket.socket) -> None:
         os.environ.pop("WEB_CONCURRENCY", None)  # for servers of several processes; this command is one
         app = agui_app(agents, origins=settings.origins, hosts=_hosts(settings), grace=settings.grace)
         url = address(settings.host, bound.getsockname()[1])
-        lines = welcome(url, list(agents), origins=settings.origins, threads=_threads(settings, server_url))
+        thread_id = "my-thread" if server_url is None else str(uuid4())  # LangGraph's own server takes UUIDs alone
+        threads = _threads(settings, server_url)
+        lines = welcome(url, list(agents), origins=settings.origins, threads=threads, thread_id=thread_id)
         output = [*filter(None, [host_warning(settings.host)]), *lines]
 
         def end() -> None:

@@ -14,22 +14,22 @@ def address(host: str, port: int) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def react(url: str, agent: str) -> tuple[str, str]:
+def react(url: str, agent: str, thread_id: str) -> tuple[str, str]:
     """The two lines of a React page that show a chat with an agent; the thread is named, so that a reload finds it."""
-    chat = f'<CopilotChat agentId={json.dumps(agent)} threadId="my-thread" />'
+    chat = f"<CopilotChat agentId={json.dumps(agent)} threadId={json.dumps(thread_id)} />"
     return (
         'import { CopilotChat, CopilotKitProvider } from "@copilotkit/react-core/v2";',
         f"<CopilotKitProvider runtimeUrl={json.dumps(url)} useSingleEndpoint={{false}}>{chat}</CopilotKitProvider>",
     )
 
 
-def welcome(url: str, agents: Sequence[str], *, origins: Sequence[str], threads: str) -> Iterator[str]:
-    """The lines of it. `threads`: what becomes of them."""
+def welcome(url: str, agents: Sequence[str], *, origins: Sequence[str], threads: str, thread_id: str) -> Iterator[str]:
+    """The lines of it. `threads`: what becomes of them. `thread_id`: one that the agents take, for the page."""
     for agent in agents:
         yield f"{agent}  {url}/{agent}"
     yield ""
     yield "In a React page (npm install @copilotkit/react-core):"
-    for line in react(url, agents[0]):
+    for line in react(url, agents[0], thread_id):
         yield f"  {line}"
     yield ""
     yield threads

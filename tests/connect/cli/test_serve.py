@@ -1,6 +1,7 @@
 """The command `serve`: what it says when it starts, what it keeps, whom it lets in, and how it ends."""
 
 import asyncio
+import re
 import signal
 import socket
 import sqlite3
@@ -192,7 +193,8 @@ def test_the_agents_of_a_server_are_served(dev_server: str) -> None:
     with serving(dev_server) as server:
         assert f"gated_chat  {server.url}/gated_chat" in server.said
         assert server.said[-1] == f"Threads are those of {dev_server}."
-        view = server.run("gated_chat", thread_id="6c7a2f0e-7f0f-4c39-9d4b-0c8a30a1d1a7")
+        (thread_id,) = re.findall(r'threadId="(.+?)"', "".join(server.said))  # one that the server takes
+        view = server.run("gated_chat", thread_id=thread_id)
         assert [message["content"] for message in view.messages] == ["hi", FIRST, SECOND]
 
 
