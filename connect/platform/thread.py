@@ -250,29 +250,29 @@ class PlatformThread:
     async def stop(self, run_id: str) -> None:
         """Requests the end of a run, once, and waits for nothing: it may have ended, or the server be gone."""
         try:
-            await sdk_call(self.client.runs.cancel(self.id, run_id, wait=False))
+            await sdk_call(self._cancel(run_id, wait=False))
         except (PlatformError, ConnectionLost) as error:
             log_failure(error, log_context(None, self.id, run_id))
 
     async def _cancelled(self, run_id: str, timeout: float) -> bool:  # noqa: ASYNC109
         """Stops a run and waits for its end; False if no run has this id, or can have it. Raises `TimeoutError` when it
         was requested and has not stopped within `timeout` seconds."""
-
-        async def cancelled() -> bool:
-            await self.client.runs.cancel(self.id, run_id, wait=True)
-            return True
-
         retries = Retries(self.policy)
         while True:
             try:
                 async with asyncio.timeout(timeout):
-                    return await sdk_call(cancelled())
+                    return await sdk_call(self._cancel(run_id, wait=True))
             except ConnectionLost as lost:
                 await retries.pause(lost)
             except PlatformError as error:
                 if error.status in (NOT_FOUND, UNFIT):
                     return False
                 raise
+
+    async def _cancel(self, run_id: str, *, wait: bool) -> bool:
+        """Requests the end of a run. What the SDK gives is always None, which elsewhere is a lost connection."""
+        await self.client.runs.cancel(self.id, run_id, wait=wait)
+        return True
 
     async def _state_after(self, run: Answered) -> Answered | None:
         """The newest state that this run made; None if it made none, or none is left."""

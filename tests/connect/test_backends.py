@@ -2,6 +2,7 @@
 things on each, and end with the same views."""
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass, field
@@ -221,10 +222,11 @@ async def test_an_input_may_take_the_place_of_a_run(place: Place) -> None:
 
 @pytest.mark.parametrize(("on_disconnect", "end"), [("continue", "success"), ("cancel", "cancelled")])
 async def test_a_run_continues_without_its_reader_or_ends_as_its_owner_says(
-    place: Place, on_disconnect: str, end: str
+    place: Place, on_disconnect: str, end: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     thread_id, _ = await place.held(on_disconnect=on_disconnect)
     await place.leave()
+    assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
     if on_disconnect == "cancel":
         await place.gate.left("second 2")
     place.gate.open("*")
