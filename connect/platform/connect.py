@@ -2,14 +2,14 @@
 `attach`'s, those of a thread on which nothing runs are `idle`'s; here is what to emit, and in which order.
 
 After a run has ended, the look at its thread that shows how it ended shows the next one too: a run that was queued, or
-that took its place, is emitted as well. When nothing runs any more, and something is there that was not emitted (runs
-that came and went between two looks; a written state), that is emitted as runs that have ended.
+that took its place, is emitted as well. Runs that came and went between two looks are emitted as runs that have ended,
+before those that came after them; a written state, when nothing runs any more.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import aclosing
 from dataclasses import replace
 from datetime import datetime
@@ -106,15 +106,17 @@ class ThreadFollower:
                 active = self._next_active(runs, joins)
             if not self._has_looked:
                 self._see_first(runs, active, look)
+            for run in self._missed(runs):
+                if look is None and (look := await self.thread.look_at(runs)) is None:
+                    return
+                if events := await self._past(look, run):
+                    yield to_batch(events)
             if active is None:
                 assert look is not None
-                for run in self._missed(look):
-                    if events := await self._past(look, run):
-                        yield to_batch(events)
                 if events := await self._written(look):
                     yield to_batch(events)
                 return
-            attachment = await self._attachment(active)
+            attachment = await self._attachment(active, None if only else runs.before(active))
             async with aclosing(attachment.batches()) as batches:
                 async for batch in batches:
                     yield batch
@@ -155,10 +157,10 @@ class ThreadFollower:
         given = self._options or await self._platform.options((run or {}).get("assistant_id"))
         return direct_options(given)
 
-    async def _attachment(self, run: Answered) -> Attachment:
+    async def _attachment(self, run: Answered, earlier: Collection[str] | None) -> Attachment:
         self.attached_run = str(run["run_id"])
         self.mark_emitted(self.attached_run)
-        return Attachment(self.thread, run, self.reader, await self._options_of(run))
+        return Attachment(self.thread, run, self.reader, await self._options_of(run), earlier=earlier)
 
     def _see_first(self, runs: Runs, active: Answered | None, look: Look | None) -> None:
         """The first look. Of the runs that were over before it, the reader gets the last alone."""
@@ -171,9 +173,9 @@ class ThreadFollower:
                 self._checkpoint_id = look.checkpoint_id
         self._emitted.extend(str(run["run_id"]) for run in known)
 
-    def _missed(self, look: Look) -> list[Answered]:
+    def _missed(self, runs: Runs) -> list[Answered]:
         """The runs that are over and were not emitted, the oldest first."""
-        over = [run for run in reversed(look.recent) if not _is_active(run)]
+        over = [run for run in reversed(runs.recent) if not _is_active(run)]
         return [run for run in over if not self.has_emitted(str(run["run_id"]))]
 
     async def _past(self, look: Look, run: Answered) -> list[Event]:

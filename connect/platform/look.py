@@ -54,6 +54,11 @@ class Runs(NamedTuple):
         known = self.recent if self.active is None else (self.active, *self.recent)
         return next((run for run in known if run["run_id"] == run_id), None)
 
+    def before(self, run: Answered) -> frozenset[str] | None:
+        """The ids of the newest runs that came before this one; None if it is not among the newest."""
+        ids = [str(each["run_id"]) for each in self.recent]
+        return frozenset(ids[ids.index(str(run["run_id"])) + 1 :]) if str(run["run_id"]) in ids else None
+
 
 class Look(NamedTuple):
     """A thread at one moment, as far as one round of requests can see one."""

@@ -4,7 +4,8 @@ translator's.
 The order, and why:
 
 1. Join the stream, then read the thread's state: what falls between the two comes twice, never not at all.
-2. Emit the state at once; to a reader that has messages already, when the replay is folded.
+2. Emit the state at once; to a reader that has messages already, when the replay is folded. Not the state that a later
+   run has made: this run is over then, and its own state is emitted at its end.
 3. Where the server keeps the run's events and the state may have some of it, *fold* what is replayed without a pause
    into a view of its own, then bring the reader to that view. Otherwise continue from the state. What of a stream may
    be incomplete (a live one, or a replay that has lost its beginning) is suppressed by `partial_messages`; the next
@@ -21,7 +22,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Iterable, Mapping
+from collections.abc import AsyncGenerator, Collection, Iterable, Mapping
 from contextlib import aclosing
 from typing import Any, Final
 
@@ -73,7 +74,8 @@ def outcome_of_error(
 class Attachment:
     """One reader's way along one run: joined, folding if there is something to fold, live, over.
 
-    `run`: as the server gives it. `options`: the run's.
+    `run`: as the server gives it. `options`: the run's. `earlier`: the ids of the newest runs that came before it;
+    None: they are not known.
     """
 
     def __init__(
@@ -84,6 +86,7 @@ class Attachment:
         options: Options,
         translator: Translator | None = None,
         waiting: Iterable[Subgraph] = (),
+        earlier: Collection[str] | None = None,
     ) -> None:
         self.look: Look | None = None
         """The thread as it was found when the run had ended; None while it is active, and for a thread that is gone."""
@@ -98,6 +101,7 @@ class Attachment:
         self._from_start = translator
         """A translator of the run, not yet started, for a reader that gets it from its first event on."""
         self._waiting = waiting
+        self._earlier = earlier
         self._translator = translator or self._new_translator()
         self._values: Any = None
         """The thread's values as they were read last, beside the stream, and as readers get them; None before that."""
@@ -183,6 +187,9 @@ class Attachment:
         if self._from_start is not None and not notice.gap:
             return []
         state = await self._thread.state()
+        if not notice.gap and self._is_later(state):
+            self._is_folding = True
+            return []
         values = state.get("values") or {}
         self._stored = _ids(values, self._options.messages_key)
         self._values = await with_replaced(values, self._options, self._thread.history())
@@ -199,6 +206,12 @@ class Attachment:
         elif self._reader.view.knows_messages:
             return []  # a message that it has in part is not removed while the replay is folded
         return self._reader.join(current.view)
+
+    def _is_later(self, state: Answered) -> bool:
+        """Whether a run that came after this one made the state: this one is over, and has nothing of that."""
+        if self._earlier is None or is_of(state, self._run_id):
+            return False
+        return state["metadata"]["run_id"] not in self._earlier
 
     def _fed(self, received: Received) -> list[Event]:
         part = read_part(received)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from langgraph_agui.connect import cancel
+from langgraph_agui.connect.testing import check_stream
 from langgraph_sdk.client import LangGraphClient
 from langgraph_sdk.errors import ConflictError
 
@@ -144,15 +145,53 @@ async def not_replaced(stage: Stage) -> Told:
 # --- what happens between the look and the join -----------------------------------------------------------------------
 
 
-def before_the_join(client: LangGraphClient, happens: Callable[[], Awaitable[Any]]) -> None:
-    """Lets this happen when a reader has looked at the thread and is about to join a run's stream, the first time."""
+def before_the_next(path: str, client: LangGraphClient, happens: Callable[[], Awaitable[Any]]) -> None:
+    """Lets this happen when a reader is about to request what has such a path, the first time."""
     left = [happens]
 
     async def hook(request: Any) -> None:
-        if request.url.path.endswith("/stream") and left:
+        if request.method == "GET" and request.url.path.endswith(path) and left:
             await left.pop()()
 
     client.http.client.event_hooks["request"].append(hook)
+
+
+def before_the_join(client: LangGraphClient, happens: Callable[[], Awaitable[Any]]) -> None:
+    """Lets this happen when a reader has looked at the thread and is about to join a run's stream, the first time."""
+    before_the_next("/stream", client, happens)
+
+
+async def queue(stage: Stage, first: Started, names: str) -> list[Started]:
+    """Runs behind another one, the last of which will wait in its second message."""
+    stage.gate.hold(f"{names[-1]} second 2")
+    return [await first.next("gated_chat", stage.gate, run=name, **stage.how) for name in names]
+
+
+async def passed_between_two_looks(stage: Stage) -> Told:
+    """Two runs come and go before the reader of the one before looks again."""
+    first = await stage.held()
+    others = await queue(stage, first, "bcd")
+    guest = stage.guests.connect(first.thread_id)
+    await guest.told("MESSAGES_SNAPSHOT")
+    before_the_next("/runs", stage.client, lambda: stage.gate.reached("d second 2"))
+    stage.gate.open("a *")
+    await stage.gate.reached("d second 2")
+    return await stage.over([guest], *((run, "success") for run in (first, *others)))
+
+
+async def followed_before_the_state(stage: Stage) -> Told:
+    """The state that a reader gets when it has joined a run is a later one's."""
+    first = await stage.held()
+    others = await queue(stage, first, "bc")
+
+    async def follows() -> None:
+        stage.gate.open("a *")
+        await stage.gate.reached("c second 2")
+
+    before_the_next("/state", stage.client, follows)
+    guest = stage.guests.connect(first.thread_id)
+    await stage.gate.reached("c second 2")
+    return await stage.over([guest], *((run, "success") for run in (first, *others)))
 
 
 async def ended_before_the_join(stage: Stage) -> Told:
@@ -206,6 +245,8 @@ SCENES: dict[str, Callable[[Stage], Awaitable[Told]]] = {
     "another rejected": not_replaced,
     "ended before the join": ended_before_the_join,
     "followed before the join": followed_before_the_join,
+    "followed before the state": followed_before_the_state,
+    "passed between two looks": passed_between_two_looks,
     "cancelled before the join": stopped_before_the_join("interrupt"),
     "rolled back before the join": stopped_before_the_join("rollback"),
 }
@@ -226,6 +267,8 @@ NOT_ON_AEGRA = {
     "rolled back by another": AT_ONCE,
     "another rejected": AT_ONCE,
     "rolled back before the join": NO_ROLLBACK,
+    "followed before the state": AT_ONCE,
+    "passed between two looks": AT_ONCE,
 }
 AEGRA = {f"{name}, not kept": KEEPS_ALL for name in SCENES}
 AEGRA |= {f"{name}, {kept}": why for name, why in NOT_ON_AEGRA.items() for kept in ("kept", "not kept")}
@@ -275,6 +318,13 @@ def test_in_the_end_a_client_holds_what_the_thread_does(
 @pytest.mark.parametrize("name", NAMES)
 def test_nothing_is_shown_cut(scenes: dict[str, Any], name: str) -> None:
     assert [guest.cut for guest in told(scenes, name).came if guest.cut] == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_vanishes_where_no_run_is_stopped(scenes: dict[str, Any], name: str) -> None:
+    scene = told(scenes, name)
+    for guest in scene.came:
+        check_stream(guest.events, may_remove={end for _, end in scene.runs} != {"success"})
 
 
 async def test_cancelling_stops_the_run_and_those_that_wait(backend: Backend) -> None:
