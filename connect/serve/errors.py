@@ -47,7 +47,10 @@ _PASSED_ON = (401, 403, 404, 409, 422)
 """What a platform's refusal is answered with as it is; 400 is 422, and all else is 502."""
 _UNREACHABLE = "The platform could not be reached."
 _UNREADABLE = "The thread could not be read. Retry later."
-_INVALID = "The platform refused the run as invalid."
+_INVALID = (
+    "The platform refused the run as invalid; the server's log has its reason. "
+    "LangGraph's own server takes only UUIDs as thread ids."
+)
 _CAME_TO_NOTHING = "Internal error. The server's log has the reason."
 
 _LABEL = "langgraph_agui.label"

@@ -196,6 +196,10 @@ def test_the_agents_of_a_server_are_served(dev_server: str) -> None:
         (thread_id,) = re.findall(r'threadId="(.+?)"', "".join(server.said))  # one that the server takes
         view = server.run("gated_chat", thread_id=thread_id)
         assert [message["content"] for message in view.messages] == ["hi", FIRST, SECOND]
+        given = {"threadId": "no-uuid", "runId": "1", "messages": [{"id": "1", "role": "user", "content": "hi"}]}
+        answer = httpx.post(f"{server.url}/gated_chat", json=given, timeout=30)
+        assert (answer.status_code, answer.json()["error"]) == (422, "invalid")
+        assert "UUIDs" in answer.json()["message"]
 
 
 def test_a_port_in_use_is_one_line(folder: Path) -> None:
