@@ -186,7 +186,7 @@ class Runs:
     @property
     def busy(self) -> int:
         """How many threads have a run, or inputs that are queued for one."""
-        return len({*self._live, *(queued.thread for queued in self._queued.values())})
+        return len(self._live) + len({each.thread for each in self._queued.values() if each.thread not in self._live})
 
     def queued(self, thread: ThreadKey) -> int:
         """How many inputs of a thread wait for another run's end."""

@@ -5,12 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable
-from weakref import WeakKeyDictionary
+from typing import TypeAlias
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from .active_run import ActiveRun, ThreadKey
 
 _MOST = 16
 """Runs that are kept for a reader that is behind. What older ones left is in the next one's view."""
+
+_Group: TypeAlias = "WeakKeyDictionary[Feed, None]"
+"""The feeds of one thread, in the order in which they were made."""
 
 
 class Feed:
@@ -21,6 +25,8 @@ class Feed:
     """
 
     def __init__(self) -> None:
+        self.groups: list[_Group] = []
+        """What it is in, which exists as long as a feed is in it; see `Feeds`."""
         self._runs: deque[ActiveRun] = deque(maxlen=_MOST)
         self._has_changed = False
         self._news = asyncio.Event()
@@ -75,18 +81,21 @@ class Feeds:
     """Feeds, as long as they are used, by their threads."""
 
     def __init__(self) -> None:
-        self._threads: WeakKeyDictionary[Feed, ThreadKey] = WeakKeyDictionary()
+        self._threads: WeakValueDictionary[ThreadKey, _Group] = WeakValueDictionary()
 
     def add(self, feed: Feed, thread: ThreadKey) -> Feed:
         """Adds a feed, and returns it."""
-        self._threads[feed] = thread
+        group = self._threads.setdefault(thread, WeakKeyDictionary())
+        group[feed] = None
+        feed.groups.append(group)
         return feed
 
     def of(self, thread: ThreadKey) -> list[Feed]:
-        """The feeds of a thread."""
-        return [feed for feed, each in self._threads.items() if each == thread]
+        """The feeds of a thread; what it costs does not depend on the feeds of others."""
+        return list(self._threads.get(thread, ()))
 
     def close(self) -> None:
         """Closes all of them."""
-        for feed in list(self._threads):
-            feed.close()
+        for group in list(self._threads.values()):
+            for feed in list(group):
+                feed.close()

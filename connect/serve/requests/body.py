@@ -89,7 +89,7 @@ async def _bytes(request: Request, bodies: Bodies) -> bytes:
     if length.isdecimal() and int(length[:_DIGITS]) > most:
         raise _too_large(most)
     read = bytearray()
-    async with bodies.reading(f"{request.method} {request.url.path}") as reading:
+    async with bodies.reading(f"{request.method} {request.scope['path']}") as reading:
         async for chunk in request.stream():
             reading.add(len(chunk))
             read += chunk

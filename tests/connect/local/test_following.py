@@ -1,14 +1,15 @@
 """Following a thread of this process: the runs queued behind the active one, and one poller for all watchers."""
 
 import asyncio
+import weakref
 from contextlib import aclosing, suppress
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph_agui.connect import Intake, Local, Runs, watch
 from langgraph_agui.connect.local.store.active_run import ThreadKey
-from langgraph_agui.connect.local.store.feed import Feed
+from langgraph_agui.connect.local.store.feed import Feed, Feeds
 from langgraph_agui.connect.local.store.poller import Pollers
 
 from tests.connect.local.test_submit_busy import Asker, asked, held_up
@@ -114,3 +115,29 @@ async def test_a_poller_backs_off_until_the_thread_changes() -> None:
         marks.append(ValueError("unreadable"))
         for _ in range(3):  # the watchers are to see that it can't be read
             assert await anext(feed) is None
+
+
+class Compared(ThreadKey):
+    """A thread that counts with how many others it is compared."""
+
+    others: ClassVar = 0
+
+    def __eq__(self, other: object) -> bool:
+        type(self).others += self is not other
+        return super().__eq__(other)
+
+    __hash__ = ThreadKey.__hash__
+
+
+def test_the_feeds_of_a_thread_are_found_without_those_of_others_and_gone_when_nothing_uses_them() -> None:
+    feeds = Feeds()
+    kept = [feeds.add(Feed(), Compared("memory", str(number))) for number in range(100)]
+    twins = [kept[7], feeds.add(Feed(), Compared("memory", "7"))]
+    Compared.others = 0
+    assert feeds.of(Compared("memory", "7")) == twins
+    assert feeds.of(Compared("memory", "none")) == []
+    assert Compared.others < 10
+    gone = [weakref.ref(feed) for feed in kept]
+    del kept, twins
+    assert [feed() for feed in gone] == [None] * 100
+    assert feeds.of(Compared("memory", "7")) == []
