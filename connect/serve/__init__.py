@@ -1,4 +1,8 @@
-"""AG-UI over HTTP for the graphs of this process and of platforms: the one folder that imports Starlette."""
+"""AG-UI over HTTP for the graphs of this process and of platforms: the one folder that imports Starlette.
+
+`app`, `routes` and `fastapi_routes` put routes together, `agent_routes`, `threads` and `copilotkit` read requests, and
+`service` does what they want; before it the room `requests`, after it the room `streams`.
+"""
 
 from .agents import Agent
 from .app import agui_app
