@@ -31,6 +31,7 @@ class Verdicts:
     state: list[str] = field(default_factory=list)
     view: list[str] = field(default_factory=list)
     needless: list[str] = field(default_factory=list)
+    not_asked_for: list[str] = field(default_factory=list)
     end: list[str] = field(default_factory=list)
 
 
@@ -97,6 +98,8 @@ def judge(reader: Reader, client: AguiClient, values: Any, ends: str, found: Ver
         found.left_open.append(f"{where}{still}")
     if vain := needless(telling.events, reader.begun):
         found.needless.append(f"{where}{vain}")
+    if raw := [event for event in telling.events if event["type"] == "RAW" or event.keys() & {"rawEvent", "input"}]:
+        found.not_asked_for.append(f"{where}{raw}")
     view = telling.view
     if (known and view.knows_messages and view.messages != answer.messages) or (
         view.knows_state and view.state != answer.state

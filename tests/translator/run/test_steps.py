@@ -9,7 +9,7 @@ from langgraph_agui.translator import ClientView, Options
 
 from fixtures import FIXTURES
 from fixtures.run import MODES, Conversation, local_parts
-from tests.support.streams.event_lines import run_fixture, run_turn
+from tests.support.streams.event_lines import run_turn
 from tests.support.streams.translator_runs import Event, TranslatorRun, run_parts
 
 _METADATA = {"langgraph_node": "talk", "langgraph_checkpoint_ns": "talk:1", "ls_provider": "scripted"}
@@ -28,22 +28,6 @@ async def _with_tasks(name: str) -> list[Event]:
         run.feed(part)
     run.finish()
     return run.events
-
-
-@pytest.mark.parametrize("name", FIXTURES)
-async def test_every_step_that_starts_is_finished_once(name: str) -> None:
-    if not FIXTURES[name].recorded:
-        return
-    for run in await run_fixture(name):
-        open_: list[tuple[Any, ...]] = []
-        for event in run.kinds("STEP_STARTED", "STEP_FINISHED"):
-            step = (event["stepName"], event.get("subagentRunId"))
-            if event["type"] == "STEP_STARTED":
-                assert step not in open_
-                open_.append(step)
-            else:
-                open_.remove(step)
-        assert open_ == []
 
 
 async def test_each_node_is_one_step() -> None:
