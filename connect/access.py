@@ -28,6 +28,8 @@ Metadata = Mapping[str, Any]
 
 _RESERVED: Final = frozenset({"thread_id", "run_id", "assistant_id", "graph_id", "source", "step", "parents", "writes"})
 """Keys that LangGraph writes itself; so are those that begin as these do."""
+_FOUND_BY: Final = ("assistant_id", "graph_id")
+"""The keys by which a platform finds an assistant's threads."""
 _RESERVED_PREFIXES: Final = ("agui_", "checkpoint_", "langgraph_", "__", "$")
 
 
@@ -75,8 +77,9 @@ class Access:
         return {key: value for key, (operator, value) in conditions.items() if operator == "$eq"}
 
     def check_written(self, metadata: Metadata) -> None:
-        """Raises `ValueError` for metadata that decide who may use a thread: they are not to be changed by its user."""
-        if frozen := sorted({MARK, *self.where} & metadata.keys()):
+        """Raises `ValueError` for metadata that decide who may use a thread, or that a server finds it by: they are not
+        to be changed by its user."""
+        if frozen := sorted({MARK, *_FOUND_BY, *self.where} & metadata.keys()):
             raise ValueError(f"metadata: {frozen[0]} can't be written")
 
     def allows(self, metadata: Metadata | None) -> bool:

@@ -113,7 +113,8 @@ class Threads(Protocol):
 
     async def update(self, thread_id: str, metadata: Mapping[str, Any]) -> ThreadInfo:
         """Writes metadata (JSON values by name) of a thread; names that are not given stay. Raises `ValueError` for
-        metadata that decide who may use the thread: `agui_agent`, and the keys of the user's filter (see `access`).
+        metadata that decide who may use the thread, or in which list it is: `agui_agent`, `graph_id`, `assistant_id`,
+        and the keys of the user's filter (see `access`).
 
         Raises `ThreadNotFoundError`, and `NotSupportedError` for a graph of this process without a store, which is
         where the metadata are kept.

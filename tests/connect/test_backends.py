@@ -295,8 +295,9 @@ async def test_threads_are_listed_by_metadata_and_status_newest_first(place: Pla
     assert (await listed.search(metadata={"mark": "other"})).threads == []
     with pytest.raises(ValueError, match="limit"):
         await listed.search(limit=0)
-    with pytest.raises(ValueError, match="agui_agent"):
-        await listed.update(ids[0], {"agui_agent": "another"})
+    for frozen in ("agui_agent", "graph_id", "assistant_id"):
+        with pytest.raises(ValueError, match=frozen):
+            await listed.update(ids[0], {frozen: "another"})
 
 
 async def test_a_thread_that_stays_as_it_is_is_on_one_page_of_a_list_that_changes(place: Place) -> None:
