@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import httpx
@@ -13,20 +14,33 @@ from langgraph_agui.translator import ClientView
 
 from examples.reading import is_equal
 from tests.support.clients.agui_client import AguiClient
+from tests.support.servers.command import environment, forked
 
 ROOT = Path(__file__).parent.parent.parent
 ADDED = {"Hotel": ("09:00", 0), "Belém Tower": ("09:30", 10), "Tram 28": ("13:00", 4), "Tile Museum": ("16:00", 12)}
 
 
-def run(*arguments: str) -> subprocess.CompletedProcess[bytes]:
-    """Python, from the top of the checkout."""
-    command = [sys.executable, "-X", "utf8", "-W", "error", *arguments]
-    return subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+def run(command: Sequence[str], *arguments: str) -> subprocess.CompletedProcess[bytes]:
+    """A command, from the top of the checkout; the demo does not pause."""
+    return subprocess.run(
+        [*command, "--pause", "0", *arguments],
+        cwd=ROOT,
+        env=environment({}),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=False,
+    )
+
+
+def changed(change: str) -> list[str]:
+    """The demo after a change of its modules."""
+    source = f"import sys; from examples import demo, serving; {change}; demo.main()"
+    return [sys.executable, "-X", "utf8", "-W", "error", "-c", source]
 
 
 def demo(*arguments: str) -> str:
-    """What the demo prints without pausing."""
-    ran = run("-m", "examples.demo", "--pause", "0", *arguments)
+    """What the demo prints."""
+    ran = run(forked("examples.demo"), *arguments)
     assert (ran.returncode, ran.stderr.decode()) == (0, "")
     return ran.stdout.decode()
 
@@ -104,8 +118,7 @@ def test_views_that_differ_are_told_apart(came_back: ClientView) -> None:
 
 
 def test_the_demo_fails_if_the_views_differ() -> None:
-    unequal = "from examples import demo; demo.is_equal = lambda one, other: False; demo.main()"
-    ran = run("-c", unequal, "--pause", "0")
+    ran = run(changed("demo.is_equal = lambda one, other: False"))
     assert (ran.returncode, "DIFFER" in ran.stdout.decode()) == (1, True)
 
 
@@ -134,14 +147,11 @@ def test_into_a_pipe_it_is_served_for_one_run(printed: list[str]) -> None:
 
 
 def test_the_demo_fails_if_the_agent_can_not_be_served() -> None:
-    nothing = (
-        "import sys; from examples import demo, serving; serving._COMMAND = [sys.executable, '-c', '']; demo.main()"
-    )
-    assert run("-c", nothing, "--pause", "0").returncode == 1
+    assert run(changed("serving._COMMAND = [sys.executable, '-c', '']")).returncode == 1
 
 
 def test_it_is_served_until_it_is_stopped_where_that_is_asked_for() -> None:
-    command = [sys.executable, "-m", "examples.demo", "--pause", "0", "--serve"]
+    command = [*forked("examples.demo"), "--pause", "0", "--serve"]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as demo:
         assert demo.stderr is not None
         url = next(line.split()[1] for line in demo.stderr if line.startswith("planner  "))
