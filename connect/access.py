@@ -4,12 +4,14 @@ process is found by `local.checkpoints.owners`, of a platform's by `PlatformThre
 A thread that an agent, or a user, may not use does not exist for them. The rule, by the thread's metadata:
 
 1. It belongs to the agent that `agui_agent` names, and is used by that one, and by agents that share its threads.
-   Without this key it belongs to no agent.
+   A thread without this key may be used by every agent.
 2. It matches the filter that `authorize` returned for the user: each key of the filter is in the metadata, with the
    filter's value (`"ada"`, or `{"$eq": "ada"}`), or with a list that has it (`{"$contains": "ada"}`). This is how
-   LangGraph's own authorization filters. A checkpoint's metadata has no lists: a value there is a list of one.
+   LangGraph's own authorization filters. A checkpoint's metadata has no lists: a value there is a list of one. Without
+   `authorize` there is no filter: every client may use every thread of the agent.
 
-A thread that does not exist yet may be used, and the run that creates it stamps its metadata with both.
+A thread that does not exist yet may be used, and the run that creates it stamps its metadata with both. A deleted
+thread keeps its owner for as long as this process remembers it.
 """
 
 from __future__ import annotations

@@ -11,9 +11,9 @@ carried out; how a thread is read and a run started is what `local.submit` and `
 | `Wait` | a run that names the pending interrupts |
 | `Nothing` | a run that changes nothing |
 
-What was written in a superstep that did not end is in the thread until a new turn begins, which drops it: the result of
-one tool while another one failed, the message of a run that was cancelled at once. So it is reconciled first, before
-`Begin` and for `Drop`: it stays in the thread, and what the last run left undone is given up.
+Before `Begin`, and for `Drop`, the writes of an unfinished superstep are saved, and its remaining tasks are abandoned
+(`_reconciled`): a new turn would discard those writes, such as the result of one tool while another one failed, or the
+message of a run that was cancelled at once.
 """
 
 from __future__ import annotations

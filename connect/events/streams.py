@@ -53,9 +53,9 @@ class Sse:
 class SseWithIds(Sse):
     """Server-sent events with the ids after which a client can continue. `has_id`: it may have an id from before.
 
-    An event of a run of this process has its offset as its id. One after which no reader can continue (those but the
-    last that bring it up to date, those of a platform's run) has an empty id: it takes back the ids before it, so that
-    a client that comes back after it is brought up to date, and gets nothing twice.
+    An event of a run of this process has its offset as its id. Events after which a client can't continue (of those
+    that bring it up to date all but the last, and all events of a platform) have an empty id, which clears the id that
+    the client has: if it comes back then, it is brought up to date, and gets nothing twice.
     """
 
     def __init__(self, *, has_id: bool) -> None:

@@ -79,7 +79,8 @@ class Intake:
         is rejected, any other interrupt is resumed with `{"status": "cancelled"}`.
     `on_disconnect`: What happens to a run when its last reader leaves, and to a queued input when its client does.
         `continue`: both stay, and the input runs when its turn comes. `cancel`: the run is cancelled, and the input
-        leaves the queue.
+        leaves the queue. On a platform the run's reader is the client that started it: others are not counted;
+        on Aegra, which has no queue, a queued input leaves with its client.
     `on_cancel`: What happens to the text that a run has emitted and not stored when it is stopped. `discard`: the
         client has it until it loads the thread again, or runs it. `save`: it is written to the thread, as the
         nodes that were emitting it, so that the next run has it too. For a graph of this process; not on a platform.

@@ -33,7 +33,7 @@ _Answer = TypeVar("_Answer")
 class RetryPolicy:
     """How often and how long a server is asked again. Raises `ValueError` for numbers that are out of range.
 
-    With the defaults, a server that is gone is given up after 16 to 33 seconds of pauses, and the time that the
+    With the defaults, a server that is gone is given up after 14 to 28 seconds of pauses, and the time that the
     attempts take: the SDK's client tries a refused connection for more than seven seconds.
     """
 

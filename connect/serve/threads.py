@@ -9,14 +9,16 @@
     GET    /threads/{id}/messages   {"messages": [...]}, as a client has them that connects
     GET    /threads/{id}/state      {"state": ...}, likewise
 
-The agent is `agent` (or CopilotKit's `agentId`), in the query or in the body; none where there is one agent. Names and
+The agent is `agent` (or CopilotKit's `agentId`), in the query or in the body; it may be left out where there is
+one agent. Names and
 archived threads are metadata (`agui_title`, `agui_archived`): in the graph's store, or on the platform.
 
-Here: what of a request is what, and how a thread looks as JSON. Never here: who may do it (`service`).
+Here: how requests are read, and how a thread looks as JSON. Never here: who may do it (`service`).
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any, Final, get_args
@@ -57,7 +59,7 @@ class ThreadRoutes:
         """List the threads of an agent, the newest first."""
         query = request.query_params
         status, limit = _status(query.get("status")), query.get("limit", str(LIMIT))
-        if not (limit.isdecimal() and 1 <= int(limit[:6]) <= MOST):
+        if re.fullmatch(r"[0-9]{1,9}", limit) is None or not 1 <= int(limit) <= MOST:
             raise _invalid(f"limit: expected a number from 1 to {MOST}.")
         name = self._agent(request)
         source = await self._service.listing(request, name)

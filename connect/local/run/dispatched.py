@@ -8,8 +8,8 @@
 | `manually_emit_state`, `copilotkit_manually_emit_intermediate_state` | state, until a node has written the channel |
 | `copilotkit_exit` | `CUSTOM` with the name `Exit` and the value true |
 
-These are the names of `ag-ui-langgraph` and of CopilotKit's Python package. What they become goes the way of what a
-model says, or a node writes: a message that is not stored leaves with its step. Each is a `CUSTOM` event too, as any
+These are the names of `ag-ui-langgraph` and of CopilotKit's Python package. What they become is treated as what a model
+emits or a node writes: a message that is not stored is removed when its step ends. Each is a `CUSTOM` event too, as any
 other name is, but for CopilotKit's state.
 
 An event has the data as they were when it was sent: a node may send one object many times, and change it between. It is

@@ -137,7 +137,7 @@ class Run:
         if timeout is not None:
             self._timer = loop.call_later(timeout, self._exceed, timeout)
         context = self._span.within(context_for(self._mark))
-        self._task = loop.create_task(self._drain(stream(self._feed)), name=f"run {self.run_id}", context=context)
+        self._task = loop.create_task(self._drain(stream), name=f"run {self.run_id}", context=context)
         self._task.add_done_callback(self._stopped)
         _log.info("Run started (%s).", self.label)
 
@@ -272,9 +272,9 @@ class Run:
         except Exception:
             _log.exception("The run's last events could not be made (%s).", self.label)
 
-    async def _drain(self, parts: AsyncIterator[Any]) -> None:
+    async def _drain(self, stream: Stream) -> None:
         fed = 0
-        async with aclosing(cast(Any, parts)):
+        async with aclosing(cast(Any, stream(self._feed))) as parts:
             async for part in parts:
                 self._feed(part)
                 fed += 1

@@ -93,6 +93,7 @@ class MemoryRunStore:
     async def forget(self, thread: ThreadKey) -> None:
         """Forgets how the last run on a thread ended."""
         self._remembered.pop(thread, None)
+        self._forget(thread)
 
     def turn(self, thread: ThreadKey) -> Turn:
         """The turn on a thread."""
@@ -103,7 +104,7 @@ class MemoryRunStore:
         return self._feeds.add(Feed(), thread)
 
     async def aclose(self) -> None:
-        """Ends all feeds, and forgets the runs that have ended."""
+        """Ends all feeds, and frees the runs that have ended."""
         self._feeds.close()
         for thread in list(self._lingering):
             self._forget(thread)

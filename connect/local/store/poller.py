@@ -5,7 +5,7 @@ Rules:
 - The interval is the shortest that a watcher of the thread asks for. Each read without a change makes it longer, up to
   `_LONGEST` times; a change, a new watcher and the end of a run of this process make it short again.
 - While a run of this process is active on the thread nothing is read: its watchers get the run's own events.
-- A read that raises counts as a change: the watchers read the thread themselves, and log and emit what it raises.
+- After a read that raises, the watchers read the thread themselves, and log and emit what it raises.
 - The poller's task lives as long as it has watchers.
 """
 

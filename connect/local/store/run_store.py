@@ -10,7 +10,7 @@ Rules for every store:
 2. A run is active from its claim until its owner releases it, which is when its graph has stopped. A client that got
    the terminal event of a run that was not cancelled finds the thread free.
 3. A run of any process is read, cancelled and waited for through its `ActiveRun`.
-4. How the last run ended is kept when a new one begins, until that one has ended.
+4. How the last run of a thread with checkpoints ended is kept when a new one begins, until that one has ended.
 """
 
 from __future__ import annotations

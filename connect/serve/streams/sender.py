@@ -1,4 +1,4 @@
-"""What one reader is sent, message by message: `Sender`. Never what of a stream that is (`stream`).
+"""What one reader is sent, message by message: `Sender`. Which messages those are is decided in `stream`.
 
 - When nothing was sent for `heartbeat` seconds, a comment is, so that no proxy closes the connection.
 - A reader that does not take a message within `timeout` seconds gets no more: that is a `failure`.
@@ -64,6 +64,7 @@ class Sender:
             if self._comment is not None:
                 self._comment.cancel()
                 await asyncio.wait((self._comment,))
+                self._comment = None  # also of one that was cancelled before it began
 
     def _watch(self) -> None:
         now = self._loop.time()

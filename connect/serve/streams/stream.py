@@ -9,8 +9,8 @@ ends.
   the stream. A run of this process ends with the server; a platform's continues. After a run's end nothing is sent.
 - A reader that does not take what it is sent within `send_timeout` is dropped, and its place is free; its run
   continues.
-- A server that does not begin the end (see `shutdown`) cancels the request at some time: that ends the stream in the
-  same way, with other words.
+- A server that never calls `Closing.begin` cancels the request at some time: the stream ends in the same way, with
+  another message.
 - A reader that does not read when the server ends gets no last event: its connection is closed.
 """
 

@@ -231,6 +231,16 @@ async def test_an_input_no_graph_takes_is_the_runs_end() -> None:
         assert await run.wait() == "failed"
 
 
+async def test_a_config_from_which_no_stream_can_be_made_is_the_runs_end() -> None:
+    """LangChain takes callbacks in a list; the thread is free again."""
+    graph = quick(InMemorySaver())
+    async with Runs() as runs:
+        for _ in range(2):
+            run = await runs.start(graph, HELLO, {**on("t"), "callbacks": ()}, dispatched_events=True)
+            assert await run.wait() == "failed"
+        assert runs.active == ()
+
+
 async def test_cancelling_stops_the_graph_and_closes_what_is_open(agui_client: AguiClient) -> None:
     point = Pause()
     async with Runs() as runs:
