@@ -29,7 +29,7 @@ VENV ?= .venv
 PYTHON ?= $(shell for name in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	$$name -c '$(NEW_ENOUGH)' 2>/dev/null && echo $$name && break; done)
 PYTEST_ARGS ?=
-WORKERS ?= 2
+WORKERS ?= 3
 ARGS ?=
 
 NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))

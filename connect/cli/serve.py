@@ -214,7 +214,7 @@ def _config(app: Any, settings: ServeSettings) -> uvicorn.Config:
         log_config=None,
         access_log=settings.log_level in ("info", "debug"),
         lifespan="on",
-        ws="none",
+        ws="websockets-sansio",
         timeout_graceful_shutdown=int(settings.grace) + 1,
     )
 

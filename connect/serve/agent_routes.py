@@ -23,7 +23,7 @@ from ...translator import ClientView
 from .copilotkit.endings import answers, readable
 from .errors import RETRY_AFTER, Refusal, json_response
 from .requests.body import checked_input, read, text_of
-from .routing import routes, thread_of
+from .routing import Endpoint, MethodRouter, routes, thread_of
 from .service import Service
 
 
@@ -43,6 +43,16 @@ class AgentRoutes:
         found += routes(service, "/{agent}/stop", POST=self._stop)
         found += routes(service, "/{agent}", POST=self._run)
         return found
+
+    def by_verb(self) -> dict[str, MethodRouter]:
+        """What answers a request to run, connect, watch and stop, whatever its path."""
+        by_verb: dict[str, dict[str, Endpoint]] = {
+            "run": {"POST": self._run},
+            "connect": {"POST": self._connect},
+            "watch": {"GET": self._watch},
+            "stop": {"POST": self._stop},
+        }
+        return {verb: MethodRouter(self._service, by_method, is_open=False) for verb, by_method in by_verb.items()}
 
     async def run(self, request: Request, name: str, found: object) -> Response:
         """Starts the run of an input."""

@@ -66,6 +66,7 @@ def agui_app(
         heartbeat=heartbeat,
         grace=grace,
         compatible_with=compatible_with,
+        origins=origins,
     )
     service = routes.service
     app = Starlette(

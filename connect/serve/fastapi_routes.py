@@ -9,6 +9,8 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
+from starlette.routing import WebSocketRoute
+
 from ..api import HEARTBEAT
 from .agents import Agents
 from .compatible import CompatibleWith
@@ -34,6 +36,7 @@ def add_agui_routes(
     heartbeat: float | None = HEARTBEAT,
     grace: float = 5.0,
     compatible_with: CompatibleWith | None = None,
+    origins: Sequence[str] = (),
 ) -> AguiRoutes:
     """Adds the routes of agents to a FastAPI app, or to a router that it includes afterwards.
 
@@ -42,7 +45,8 @@ def add_agui_routes(
 
     `dependencies`: run for each request before its body is read, and may refuse it by raising `HTTPException`; what
     they keep as `request.state.user` is the user that `authorize` gets. `/health` and `/ready` have none, so that
-    a load balancer can ask. The rest is as for `agui_routes`.
+    a load balancer can ask; with dependencies there are no WebSockets, which have no request. The rest is as for
+    `agui_routes`.
 
     The lifespan of the routes is entered inside the app's own, so runs are stopped before that closes what they use.
     In an app whose lifespan has begun that is too late: enter the `lifespan` of what is returned there, with
@@ -66,9 +70,13 @@ def add_agui_routes(
         heartbeat=heartbeat,
         grace=grace,
         compatible_with=compatible_with,
+        origins=origins,
     )
     for route in made:
-        _add(router, route, dependencies)
+        if not isinstance(route, WebSocketRoute):
+            _add(router, route, dependencies)
+        elif not dependencies:  # they are written for requests
+            router.add_websocket_route(route.path, route.endpoint)
     _enter(router, made)
     return made
 

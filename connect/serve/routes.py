@@ -6,14 +6,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from http import HTTPStatus
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute, Route, WebSocketRoute
 
 from ..api import HEARTBEAT
 from .agent_routes import AgentRoutes
@@ -28,6 +28,7 @@ from .routing import routes
 from .service import Service
 from .streams.shutdown import Closing
 from .threads import ThreadRoutes
+from .websocket import WebSockets
 
 
 class AguiRoutes(list[BaseRoute]):
@@ -66,6 +67,7 @@ def agui_routes(
     heartbeat: float | None = HEARTBEAT,
     grace: float = 5.0,
     compatible_with: CompatibleWith | None = None,
+    origins: Sequence[str] = (),
 ) -> AguiRoutes:
     """The routes of agents, for a Starlette app that has other routes too. For FastAPI see `add_agui_routes`.
 
@@ -77,7 +79,8 @@ def agui_routes(
     and allowed hosts are the app's.
 
     `path`: what all URLs begin with, such as `/agents` (`POST /agents/planner`); `""`: nothing, and then all other
-    routes of the app have to come first. The rest is as for `agui_app`.
+    routes of the app have to come first. `origins`: the pages' origins that may open a WebSocket, beside the app's own
+    (`"*"`: any); CORS does not cover these. The rest is as for `agui_app`.
 
     Raises `TypeError` and `ValueError` for what can't be served.
     """
@@ -95,7 +98,11 @@ def agui_routes(
         *ThreadRoutes(service).routes(),
         *AgentRoutes(service).routes(),
     ]
-    return AguiRoutes((Route(each, route.endpoint) for route in below for each in _paths(path, route)), service)
+    found: list[BaseRoute] = [
+        WebSocketRoute(path + each.path, each.endpoint) for each in WebSockets(service, origins).routes()
+    ]
+    found += [Route(each, route.endpoint) for route in below for each in _paths(path, route)]
+    return AguiRoutes(found, service)
 
 
 def _check_one_process() -> None:

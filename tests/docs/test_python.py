@@ -388,3 +388,11 @@ def test_each_block_of_python_is_run_by_a_test() -> None:
     tests = "".join(path.read_text(encoding="utf-8") for path in Path(__file__).parent.glob("test_*.py"))
     run = set(re.findall(r'block\("(\w+)"\)', tests))
     assert [str(each) for each in blocks("python") if not each.title and not run & {*each.defines}] == []
+
+
+async def test_a_thread_is_run_over_a_socket() -> None:
+    asks = block("asked_over_a_socket").asked_over_a_socket
+    app = agui_app({"planner": FIXTURES["plain_text"].build(InMemorySaver())})
+    async with served(app, ws="websockets-sansio") as server:
+        url = server.url.replace("http", "ws")
+        assert await asks(f"{url}/planner/ws?thread=lisbon", "hi")

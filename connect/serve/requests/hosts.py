@@ -13,7 +13,9 @@ from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 from starlette.requests import Request
+from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.websockets import WebSocket
 
 from ..errors import Refusal, refused
 
@@ -27,12 +29,29 @@ class Hosts:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers one request."""
-        if scope["type"] != "http" or host_of(Headers(scope=scope)) in self._names:
+        if scope["type"] == "lifespan" or host_of(Headers(scope=scope)) in self._names:
             await self._app(scope, receive, send)
             return
         message = f"Unknown Host header. Allowed: {', '.join(sorted(self._names))}."
         error = Refusal(HTTPStatus.MISDIRECTED_REQUEST, "unknown_host", message)
-        await refused(error, Request(scope))(scope, receive, send)
+        response = refused(error, as_request(scope))
+        if scope["type"] == "websocket":
+            await deny(WebSocket(scope, receive, send), response)
+        else:
+            await response(scope, receive, send)
+
+
+def as_request(scope: Scope) -> Request:
+    """A request, or the handshake of a WebSocket as one."""
+    return Request({"method": "GET", **scope, "type": "http"})
+
+
+async def deny(websocket: WebSocket, response: Response) -> None:
+    """Answers the handshake of a WebSocket with an HTTP response, where the server can; else it is 403."""
+    if "websocket.http.response" in (websocket.scope.get("extensions") or {}):
+        await websocket.send_denial_response(response)
+    else:
+        await websocket.close()
 
 
 def host_of(headers: Headers) -> str | None:

@@ -23,6 +23,8 @@ from tests.support.servers.server_process import ServerProcess, free_port
 
 WITHIN = 20.0
 """Seconds in which an answer has to come."""
+_TURNS = 10
+"""Turns of the event loop in which connections close that nothing is sent on."""
 
 
 @asynccontextmanager
@@ -55,11 +57,30 @@ class Served(uvicorn.Server):
         self.port: int = self._socket.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
         self._is_up = asyncio.Event()
+        self._is_ending = asyncio.Event()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """As uvicorn does it, and says so."""
         await super().startup(sockets)
         self._is_up.set()
+
+    async def main_loop(self) -> None:
+        """Returns at the end of the block; uvicorn looks every 0.1 s."""
+        await self.on_tick(0)  # makes the default headers
+        await self._is_ending.wait()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """As uvicorn does it; at once, and not after 0.1 s, where nothing is open."""
+        for connection in list(self.server_state.connections):
+            connection.shutdown()
+        for _ in range(_TURNS):
+            if not (self.server_state.connections or self.server_state.tasks):
+                for each in (*self.servers, *(sockets or ())):
+                    each.close()
+                await self.lifespan.shutdown()
+                return
+            await asyncio.sleep(0)
+        await super().shutdown(sockets)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator["Served"]:
@@ -75,6 +96,7 @@ class Served(uvicorn.Server):
         finally:
             await stop_accepting(*getattr(self, "servers", ()))
             self.should_exit = True
+            self._is_ending.set()
             await task
             await self._all_lost()
 
