@@ -1,13 +1,13 @@
-"""How many examples a property test draws: `examples(n)` is a third of n in `make test`, beside the sweeps and named
+"""How many examples a property test draws: `examples(n)` is a quarter of n in `make test`, beside the sweeps and named
 cases of the same rules, and ten times n in `make fuzz` (the profile `long`)."""
 
 from hypothesis import settings
 
 LONG = settings.get_current_profile_name() == "long"
 MORE = 10
-FEW = 3
+FEW = 4
 
 
 def examples(count: int) -> int:
-    """A third of `count`, or under the profile `long` ten times as many."""
+    """A quarter of `count`, or under the profile `long` ten times as many."""
     return count * MORE if LONG else count // FEW
