@@ -3,8 +3,9 @@
 import asyncio
 import json
 import re
+import sqlite3
 from collections.abc import AsyncIterator, Iterable
-from contextlib import aclosing, asynccontextmanager
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager, closing
 from pathlib import Path
 from typing import Any, NotRequired, TypedDict
 from uuid import uuid4
@@ -15,9 +16,9 @@ from ag_ui.core import EventType
 from langchain.agents import AgentState, create_agent
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
-from langgraph_agui.connect import Intake, start
+from langgraph_agui.connect import Intake, start, watch
 from langgraph_agui.connect.serve import Agent, agui_app
-from langgraph_agui.connect.testing import ScriptedChatModel, tool_call
+from langgraph_agui.connect.testing import Pause, ScriptedChatModel, tool_call
 from langgraph_agui.translator import PLATFORM_STREAM_MODES, ClientView, encode
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
@@ -31,6 +32,7 @@ from tests.support.clients.listening import until
 from tests.support.documents import block, blocks
 from tests.support.servers.gates import asked, gates
 from tests.support.servers.serving import events_of, kinds_of, served
+from tests.support.streams.paced import HELLO, speaking
 
 
 @pytest.fixture
@@ -396,3 +398,45 @@ async def test_a_thread_is_run_over_a_socket() -> None:
     async with served(app, ws="websockets-sansio") as server:
         url = server.url.replace("http", "ws")
         assert await asks(f"{url}/planner/ws?thread=lisbon", "hi")
+
+
+async def listened(graph: Any) -> None:
+    async for _ in watch(graph, "t"):
+        pass
+
+
+@pytest.mark.parametrize("has_another_reader", [True, False])
+async def test_the_events_of_a_thread_are_copied_each_once(has_another_reader: bool) -> None:
+    """The copying stops in the middle of a run, and is begun again before the run goes on."""
+    recipe, point = block("copied"), Pause()
+    graph = speaking(point, InMemorySaver())
+    with closing(sqlite3.connect(":memory:")) as database:
+        database.execute(recipe.TABLE)
+
+        def rows() -> list[tuple[str | None, dict[str, Any]]]:
+            found = database.execute("SELECT offset, event FROM events ORDER BY rowid").fetchall()
+            return [(offset, json.loads(event)) for offset, event in found]
+
+        async def until_row(kind: str) -> None:
+            copying = asyncio.create_task(recipe.copied(graph, "t", database))
+            await until(lambda: any(event["type"] == kind for _, event in rows()))
+            copying.cancel()
+            await asyncio.wait([copying])
+
+        async with AsyncExitStack() as stack:
+            if has_another_reader:
+                other = asyncio.create_task(listened(graph))
+                stack.callback(other.cancel)
+            run = await start(graph, HELLO, {"configurable": {"thread_id": "t"}})
+            await point.reached.wait()
+            await until_row("TEXT_MESSAGE_START")
+            point.open.set()
+            await until_row("RUN_FINISHED")
+        offsets = [offset for offset, _ in rows() if offset is not None]
+        assert len(set(offsets)) == len(offsets)
+        view = ClientView()
+        for _, event in rows():
+            view.apply(event)
+        assert view.messages == run.view.messages
+        if has_another_reader:
+            assert [event["type"] for _, event in rows()].count("RUN_STARTED") == 1
