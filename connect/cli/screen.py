@@ -126,6 +126,11 @@ class Screen:
         self.rest()
         self._print(Text(f"\n{remark}\n"))
 
+    def wait(self, awaited: str) -> None:
+        """On a terminal: prints what is waited for, since nothing may come for long."""
+        if self._out.is_terminal:
+            self._line("waiting", awaited)
+
     def rest(self) -> None:
         """Ends what is open: no more of it comes."""
         if self._out.is_terminal:

@@ -13,8 +13,9 @@ from typing import Final
 from ag_ui.core import BaseEvent, RunErrorEvent
 
 from ...translator import encode
-from ..api import watch
-from ..backend import Source
+from ..api import threads, watch
+from ..backend import Source, backend_of
+from ..errors import PlatformError
 from ..local.backend import Local
 from ..platform.backend import Platform
 from ..platform.calls import RetryPolicy
@@ -28,6 +29,10 @@ from .targets import is_url
 
 _RETRY: Final = RetryPolicy(initial_delay=1.0, max_attempts=3)
 """A person is watching: a server that is gone is given up sooner than by a program."""
+
+
+_UNKNOWN: Final = (404, 422)
+"""What a server answers to the name of an assistant that it does not have, or to an id that is none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,10 +52,11 @@ async def watch_until_lost(settings: WatchSettings) -> None:
     _check(settings)
     # The command prints itself why it ends; without a handler warnings would go to stderr too.
     logging.getLogger(__name__.partition(".")[0]).addHandler(logging.NullHandler())
-    show, rest = _printers(settings.as_json)
+    show, wait, rest = _printers(settings.as_json)
     last: BaseEvent | None = None
     try:
         async with _source(settings) as source:
+            wait(await _awaited(source, settings))
             if settings.thread is not None:
                 events = watch(source, settings.thread, retry=_RETRY)
             else:
@@ -80,7 +86,8 @@ def _check(settings: WatchSettings) -> None:
 async def _source(settings: WatchSettings) -> AsyncIterator[Source]:
     async with AsyncExitStack() as lifetime:
         if is_url(settings.source):
-            yield Platform(await lifetime.enter_async_context(reached(settings.source, settings.api_key)))
+            client = await lifetime.enter_async_context(reached(settings.source, settings.api_key))
+            yield Platform(client, settings.assistant)
             return
         project = project_of([settings.source])
         (target,) = project.targets
@@ -93,12 +100,28 @@ async def _source(settings: WatchSettings) -> AsyncIterator[Source]:
         yield Local(graph)
 
 
-def _printers(as_json: bool) -> tuple[Callable[[BaseEvent], None], Callable[[], None]]:
-    """What is called with each event, and what in the end."""
+async def _awaited(source: Source, settings: WatchSettings) -> str:
+    """What is waited for. Raises `Failure` for an assistant that the server does not have."""
+    if settings.thread is None:
+        try:
+            await backend_of(source).options()
+        except PlatformError as error:
+            if error.status not in _UNKNOWN:
+                raise
+            raise Failure(f"{settings.source} has no assistant {settings.assistant!r}") from error
+        return f"for runs of the assistant {settings.assistant!r}"
+    info = await threads(source, retry=_RETRY).get(settings.thread)
+    if info is None:
+        return f"for the first run of thread {settings.thread!r}, which is unknown so far"
+    return f"for runs of thread {settings.thread!r}, which is {info.status}"
+
+
+def _printers(as_json: bool) -> tuple[Callable[[BaseEvent], None], Callable[[str], None], Callable[[], None]]:
+    """What is called with each event, with what is waited for, and in the end."""
     if not as_json:
         screen = Screen(console())
-        return screen.show, screen.rest
-    return _write_json, lambda: None
+        return screen.show, screen.wait, screen.rest
+    return _write_json, lambda _: None, lambda: None
 
 
 def _write_json(event: BaseEvent) -> None:

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
+from uuid import UUID, uuid4
 
 import pytest
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
@@ -193,6 +194,27 @@ async def test_on_a_terminal_text_appears_as_it_is_said(dev_server: str, thread:
         assert "four" not in watch.said
         gate.open("*")
         await watch.ends_a_run()
+
+
+async def test_a_terminal_is_told_what_is_waited_for(dev_server: str, thread: str, gate: Gates) -> None:
+    async with watching(dev_server, thread, terminal=True, NO_COLOR="1") as watch:
+        await watch.says(f"for runs of thread '{thread}', which is idle")
+        await finished(dev_server, thread, gate)
+        await watch.ends_a_run()
+    unknown = str(uuid4())
+    async with watching(dev_server, unknown, terminal=True, NO_COLOR="1") as watch:
+        await watch.says(f"for the first run of thread '{unknown}', which is unknown so far")
+    async with watching(dev_server, "--assistant", "gated_chat", terminal=True, NO_COLOR="1") as watch:
+        await watch.says("for runs of the assistant 'gated_chat'")
+
+
+@pytest.mark.parametrize("name", ["nobody", str(UUID(int=7))])
+async def test_an_assistant_that_the_server_does_not_have_is_one_line(dev_server: str, name: str) -> None:
+    async with watching(dev_server, "--assistant", name) as watch:
+        assert await watch.is_over() == 1
+        assert watch.process.stderr is not None
+        said = (await watch.process.stderr.read()).decode()
+        assert said == f"langgraph-agui: {dev_server} has no assistant '{name}'\n"
 
 
 async def test_a_terminal_has_colours(dev_server: str, thread: str, gate: Gates) -> None:
