@@ -30,7 +30,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from http import HTTPStatus
 from typing import Any, Final
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
 import orjson
 from starlette.datastructures import Headers
@@ -92,7 +92,7 @@ class WebSockets:
         origin = websocket.headers.get("origin")
         if origin is None or "*" in self._origins or origin in self._origins:
             return
-        if urlsplit(origin).netloc != websocket.headers.get("host"):
+        if origin.partition("://")[2] != websocket.headers.get("host"):
             message = "Pages of this origin may not open a WebSocket here."
             raise Refusal(HTTPStatus.FORBIDDEN, "unknown_origin", message)
 
@@ -113,15 +113,14 @@ class _Socket:
             async with closing.opened(lambda: self._stream is None or self._stream.is_over.is_set()):
                 await self._websocket.accept()
                 async with asyncio.TaskGroup() as answers:
-                    with suppress(WebSocketDisconnect):
-                        async for text in self._websocket.iter_text():
-                            await self._take(text, answers)
+                    while (message := await self._websocket.receive())["type"] != "websocket.disconnect":
+                        await self._take(message.get("text") or b"", answers)
                     if self._stream is not None:
                         self._stream.has_left.set()
         except StreamInterrupted:
             await self._websocket.close(_RESTARTS)
 
-    async def _take(self, text: str, answers: asyncio.TaskGroup) -> None:
+    async def _take(self, text: str | bytes, answers: asyncio.TaskGroup) -> None:
         """Carries out one object; its answer is sent meanwhile."""
         try:
             command = orjson.loads(text)

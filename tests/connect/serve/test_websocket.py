@@ -29,7 +29,7 @@ class Socket:
     async def send(self, verb: str, **what: Any) -> None:
         await self._connection.send(json.dumps({"do": verb, **what}))
 
-    async def raw(self, text: str) -> dict[str, Any]:
+    async def raw(self, text: str | bytes) -> dict[str, Any]:
         await self._connection.send(text)
         return await self.reply()
 
@@ -135,8 +135,10 @@ async def test_a_new_stream_takes_the_place_of_the_one_before_and_the_run_contin
         assert socket.kinds.count("RUN_FINISHED") == 1
 
 
-@pytest.mark.parametrize("text", ["", "no json", "7", "[]", '"run"', "{}", '{"do": "dance"}', '{"do": ["run"]}'])
-async def test_what_is_no_command_is_refused_and_the_socket_stays(text: str) -> None:
+@pytest.mark.parametrize(
+    "text", ["", "no json", "7", "[]", '"run"', "{}", '{"do": "dance"}', '{"do": ["run"]}', b'{"do": "stop"}', b"\xff"]
+)
+async def test_what_is_no_command_is_refused_and_the_socket_stays(text: str | bytes) -> None:
     async with serving(app_of(quick(InMemorySaver()))) as server, opened(server) as socket:
         reply = await socket.raw(text)
         assert (reply["do"], reply["status"], reply["error"]) == (None, 422, "invalid_input")
@@ -181,6 +183,7 @@ PAGE, OTHER = "https://page.example", "https://evil.example"
         (422, {"path": "/chat/ws"}),
         (403, {"headers": {"Origin": OTHER}}),
         (403, {"headers": {"Origin": "null"}}),
+        (403, {"headers": {"Origin": "http://["}}),
         (403, {"headers": {"Origin": OTHER}, "name": "own.example"}),
         (421, {"name": "evil.example"}),
         (401, {"headers": {"x-user": ""}}),
