@@ -84,7 +84,7 @@ class LocalThreads:
                     if thread_id is None or thread_id in seen:
                         continue
                     seen.add(thread_id)
-                    info = await self._info(thread_id, after, metadata or {})
+                    info = await self._info(thread_id, after, metadata)
                     if info is not None and status in (None, info.status):
                         listed.append(info)
         return ThreadPage(listed)
@@ -155,11 +155,13 @@ class LocalThreads:
         newest = None if self._saver is None else await self._saver.aget_tuple(_config(thread_id))
         if newest is None or (after is not None and newest.checkpoint["id"] >= after):
             return None
-        own, wanted, first = _metadata(newest), wanted or {}, await self._first(thread_id)
+        if not await self._source.may_use(thread_id):
+            return None
+        own, first = _metadata(newest), await self._first(thread_id)
         if first is not None:
             own = {**_metadata(first), **own}
         metadata = {**await self._written(thread_id), **own}
-        if not wanted.items() <= metadata.items() or not await self._source.may_use(thread_id):
+        if wanted is not None and not wanted.items() <= metadata.items():
             return None
         now = await found(self._source, thread_id, await self._source.options())
         return ThreadInfo(
