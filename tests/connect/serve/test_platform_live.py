@@ -90,3 +90,30 @@ async def test_ids_that_can_be_none_in_a_platforms_url_are_refused(
     async with served(app_of(platform, gate)) as server, server.client() as client:
         answer = await client.post("/", json=given)
     assert answer.status_code == 422
+
+
+async def test_the_threads_of_a_platform_are_listed_read_renamed_archived_and_deleted(
+    platform: LangGraphClient, gate: Gates
+) -> None:
+    threads = [new_id() for _ in range(3)]
+    async with served(app_of(platform, gate)) as server, server.client() as client:
+        for thread in threads:
+            await client.post("/", json=posted(thread, "hi", run_id=new_id()))
+        listed: list[str] = []
+        cursor: str | None = ""
+        while cursor is not None and not set(threads) <= set(listed):
+            page = (await client.get("/threads", params={"limit": 2, **({"cursor": cursor} if cursor else {})})).json()
+            listed += [each["id"] for each in page["threads"]]
+            cursor = page["nextCursor"]
+        assert [each for each in listed if each in threads] == threads[::-1]
+        refused = await client.get("/threads?cursor=none")
+        assert (refused.status_code, refused.json()["error"]) == (422, "invalid_input")
+        path = f"/threads/{threads[0]}"
+        renamed = (await client.patch(path, json={"name": "Lunch", "archived": True})).json()
+        assert (renamed["name"], renamed["archived"], renamed["status"]) == ("Lunch", True, "idle")
+        assert (await client.get(path)).json() == renamed
+        assert FIRST in (await client.get(f"{path}/messages")).text
+        newest = (await client.get("/threads?limit=100")).json()["threads"]
+        assert threads[0] not in [each["id"] for each in newest]
+        assert (await client.delete(path)).status_code == 204
+        assert (await client.get(path)).status_code == 404
