@@ -93,8 +93,8 @@ class Threads(Protocol):
     """The threads of a graph of this process, or of a server's assistant; `threads(source)` gives them.
 
     A thread of another agent or user does not exist. Every method raises `InvalidThreadIdError` for an invalid id,
-    `ValueError` for a limit that is not from 1 to 100, `UnreadableError` for what a checkpointer or a store raises,
-    `PlatformError` and `ConnectionLost` for what a platform answers.
+    `ValueError` for a limit that is not from 1 to 100 and for an `after` that is no `next`, `UnreadableError` for what
+    a checkpointer or a store raises, `PlatformError` and `ConnectionLost` for what a platform answers.
     """
 
     async def search(

@@ -18,6 +18,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from datetime import datetime
 from typing import Any, Final
+from uuid import UUID
 
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.checkpoint.memory import InMemorySaver
@@ -73,7 +74,7 @@ class LocalThreads:
         """See `thread_info.Threads`."""
         listed: list[ThreadInfo] = []
         seen: set[str] = set()
-        scanned, last = 0, after
+        scanned, last = 0, _checked_cursor(after)
         checked_limit(limit)
         with self._reading(None):
             async with aclosing(self._newest(after)) as checkpoints:
@@ -186,6 +187,14 @@ class LocalThreads:
 
     def _reading(self, thread_id: str | None) -> Any:
         return reading(log_context(self._source.agent or self._source.graph, thread_id))
+
+
+def _checked_cursor(after: str | None) -> str | None:
+    """The `next` of a page; raises `ValueError` for what is no id of a checkpoint."""
+    try:
+        return None if after is None else str(UUID(after))
+    except ValueError:
+        raise ValueError(f"after: expected the `next` of a page, got {after!r:.64}") from None
 
 
 def _config(thread_id: str) -> Any:

@@ -117,6 +117,7 @@ async def test_a_running_thread_is_running_and_is_not_deleted() -> None:
         ("GET", "/threads", None, 400, "agent_expected"),
         ("GET", "/threads?agent=nobody", None, 404, "unknown_agent"),
         ("GET", "/threads?agent=chat&limit=0", None, 422, "invalid_input"),
+        ("GET", "/threads?agent=chat&cursor=none", None, 422, "invalid_input"),
         ("GET", "/threads?agent=chat&limit=many", None, 422, "invalid_input"),
         ("GET", "/threads?agent=chat&limit=0000019999", None, 422, "invalid_input"),
         ("GET", "/threads?agent=chat&status=odd", None, 422, "invalid_input"),
