@@ -4,8 +4,8 @@
 #                        mid-sentence and comes back (ARGS=--json: the wire); then it is served, on a terminal until
 #                        Ctrl-C
 #   make test            every rule once: lint, types, pytest, the real @ag-ui/client in Node
-#   make test-services   what needs more than this checkout: Aegra on PostgreSQL, servers that are killed, and the real
-#                        pages in Chromium
+#   make test-services   what needs more than this checkout: Aegra on PostgreSQL, several processes on Redis, servers that
+#                        are killed, and the real pages in Chromium
 #   make test-browser    the pages of examples/copilotkit in Chromium, against a real server; each leaves a picture in
 #                        test-artefacts
 #   make docs            the documentation site, into site/; a broken link fails (ARGS='serve': served while it is
@@ -57,8 +57,8 @@ AEGRA_PYTHON := $(shell for name in python3.12 python3.13 python3.14 python3 \
 POSTGRES := $(or $(shell command -v initdb),$(wildcard /usr/lib/postgresql/*/bin/initdb))
 AEGRA := $(if $(and $(AEGRA_PYTHON),$(POSTGRES)),.venv-aegra/.ready)
 
-.PHONY: demo test test-services test-all lint types unit services client test-browser chromium aegra bench sweep fuzz mutants golden \
-	test-versions test-oldest test-middle test-newest run-bench docs run-docs node clean FORCE
+.PHONY: demo test test-services test-all lint types unit services client test-browser chromium redis postgres aegra bench \
+	sweep fuzz mutants golden test-versions test-oldest test-middle test-newest run-bench docs run-docs node clean FORCE
 .NOTPARALLEL:
 .DEFAULT_GOAL := test
 
@@ -67,7 +67,9 @@ demo: $(VENV)/.installed
 
 test: lint types unit client
 
-test-services: services test-browser
+# PostgreSQL first: whether Aegra can be started is known when make begins.
+test-services: redis postgres
+	@$(MAKE) --no-print-directory services test-browser
 
 test-all: test test-services sweep fuzz mutants test-versions
 
@@ -99,6 +101,19 @@ client: $(NODE_MODULES)
 # One after the other: they share a server and a browser.
 test-browser: $(VENV)/.dev $(PAGES) tests/browser/node_modules/.package-lock.json chromium
 	cd tests/browser && PATH="$(BIN):$$PATH" CHROMIUM='$(CHROMIUM)' node --test --test-concurrency=1
+
+redis:
+	@$(call installed,redis-server,Redis,command -v redis-server)
+
+postgres:
+	@$(call installed,postgresql,PostgreSQL,command -v initdb || ls /usr/lib/postgresql/*/bin/initdb)
+
+# A package of Debian's, where a command does not find what it has: $(call installed,PACKAGE,NAME,COMMAND).
+define installed
+{ $(3); } >/dev/null 2>&1 || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null && echo 'installing $(1)' \
+	&& apt-get update -qq && apt-get install -qq --no-install-recommends $(1) >/dev/null; } \
+	|| { echo 'no $(2) here: install it' >&2; exit 1; }
+endef
 
 chromium:
 	@$(CHROMIUM) --version >/dev/null 2>&1 || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null \

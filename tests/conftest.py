@@ -15,6 +15,8 @@ from tests.support.servers.aegra_server import running_aegra_server
 from tests.support.servers.backend import BACKENDS, Backend, is_left_out, needs_services
 from tests.support.servers.dev_server import GRAPHS, MortalServer, mortal_dev_server, running_dev_server
 from tests.support.servers.gates import Gates, gates
+from tests.support.servers.postgres import running_postgres
+from tests.support.servers.redis_server import RedisServer, running_redis
 
 settings.register_profile("long", max_examples=1000)
 """Chosen by `make fuzz`: property tests draw many examples (see `examples`), others each time."""
@@ -81,6 +83,20 @@ def mortal_server() -> Iterator[MortalServer]:
     """A `langgraph dev` server with the gated graphs, of this test alone: it may be killed and started again."""
     with mortal_dev_server() as server:
         yield server
+
+
+@pytest.fixture
+def redis_server() -> Iterator[RedisServer]:
+    """A Redis server of this test alone, which is empty: it may be killed, paused and started again."""
+    with running_redis() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[str]:
+    """The URL of a PostgreSQL database, one for the whole session."""
+    with running_postgres() as url:
+        yield url
 
 
 @pytest.fixture(scope="session")

@@ -26,10 +26,7 @@ def has_aegra() -> bool:
 @contextmanager
 def running_aegra_server() -> Iterator[str]:
     """The URL of a server with the gated graphs, for as long as the block lasts."""
-    binaries = postgres_binaries()
-    if binaries is None:
-        raise RuntimeError("no PostgreSQL here")
-    with running_postgres(binaries) as database, tempfile.TemporaryDirectory() as name:
+    with running_postgres() as database, tempfile.TemporaryDirectory() as name:
         server = _server(Path(name), database)
         server.start()
         try:

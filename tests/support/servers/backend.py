@@ -19,6 +19,9 @@ _Row = TypeVar("_Row")
 
 BACKENDS = ("dev", "aegra") if has_aegra() else ("dev",)
 
+_SERVICES = frozenset({"mortal_server", "postgres", "redis_server"})
+"""The fixtures that make a test one of `make test-services`."""
+
 
 @dataclass(frozen=True, slots=True)
 class Backend:
@@ -61,8 +64,8 @@ def is_left_out(item: pytest.Item) -> bool:
 
 
 def needs_services(item: pytest.Item) -> bool:
-    """Whether a test runs on Aegra, or kills its server."""
-    return _backend_of(item) == "aegra" or "mortal_server" in getattr(item, "fixturenames", ())
+    """Whether a test runs on Aegra, Redis or PostgreSQL, or kills its server."""
+    return _backend_of(item) == "aegra" or not _SERVICES.isdisjoint(getattr(item, "fixturenames", ()))
 
 
 def _backend_of(item: pytest.Item) -> Any:

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.support.servers.server_process import free_port
+from tests.support.servers.server_process import ServerStartError, free_port
 
 _USER = "nobody"
 _UNSAFE = "-c fsync=off -c synchronous_commit=off -c full_page_writes=off"
@@ -30,8 +30,11 @@ def postgres_binaries() -> Path | None:
 
 
 @contextmanager
-def running_postgres(binaries: Path) -> Iterator[str]:
-    """The URL of an empty database."""
+def running_postgres() -> Iterator[str]:
+    """The URL of an empty database. Raises `ServerStartError` where there are no binaries."""
+    binaries = postgres_binaries()
+    if binaries is None:
+        raise ServerStartError("no PostgreSQL here: install it (`make postgres` does, as root on Debian)")
     with tempfile.TemporaryDirectory() as name:
         folder, port = Path(name), free_port()
         if _as_user():
