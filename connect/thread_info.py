@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, Literal, Protocol
 
+from langchain_core.messages import HumanMessage, convert_to_messages
+
 from .errors import ThreadNotFoundError
 
 ThreadStatus = Literal["idle", "running", "waiting", "failed"]
@@ -20,6 +22,8 @@ ARCHIVED: Final = "agui_archived"
 """The metadata key of a thread that is archived: true."""
 LIMIT: Final = 20
 """Threads, or checkpoints, of one answer when no limit is given."""
+_OPENING: Final = 60
+"""Characters of a thread's opening."""
 MOST: Final = 100
 """Threads, or checkpoints, of one answer at most."""
 
@@ -34,6 +38,7 @@ class ThreadInfo:
     - `status`: see `ThreadStatus`.
     - `metadata`: JSON values by name: what its runs were started with, and what `Threads.update` has written.
     - `agent`: the agent or the graph that it belongs to, None where nothing names one.
+    - `opening`: the first words that its user wrote, None where that is not known.
     """
 
     thread_id: str
@@ -42,6 +47,7 @@ class ThreadInfo:
     metadata: Mapping[str, Any]
     agent: str | None = None
     created_at: datetime | None = None
+    opening: str | None = None
 
     @property
     def is_archived(self) -> bool:
@@ -50,9 +56,9 @@ class ThreadInfo:
 
     @property
     def title(self) -> str | None:
-        """Its title: the metadata `agui_title`, None without one."""
+        """Its title: the metadata `agui_title`; `opening` without one."""
         title = self.metadata.get(TITLE)
-        return title if isinstance(title, str) and title else None
+        return title if isinstance(title, str) and title else self.opening
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +133,23 @@ class Threads(Protocol):
     async def history(self, thread_id: str, *, limit: int = LIMIT, before: str | None = None) -> Sequence[Checkpoint]:
         """Checkpoints of a thread, the newest first. `before`: only those older than this checkpoint, by its id. None
         for a thread that is unknown."""
+
+
+def opening_of(messages: Any) -> str | None:
+    """The first words of the first user message, at most 60 characters of one line; None without one. `messages`: in
+    any form in which LangChain takes messages."""
+    try:
+        given = messages if isinstance(messages, list) else [messages]
+        users = (each for each in convert_to_messages(given) if isinstance(each, HumanMessage) and each.text.strip())
+        first = next(users, None)
+    except (
+        Exception
+    ):  # what a graph's input has under this name need not be messages, and the list does not depend on it
+        return None
+    if first is None:
+        return None
+    line = " ".join(first.text.split())
+    return line if len(line) <= _OPENING else (line[:_OPENING].rpartition(" ")[0] or line[: _OPENING - 1]) + "\u2026"
 
 
 def checked_limit(limit: int) -> int:

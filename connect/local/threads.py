@@ -22,6 +22,7 @@ from uuid import UUID
 
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.constants import START
 
 from ..access import MARK, USER, owner_of
 from ..errors import (
@@ -40,6 +41,7 @@ from ..thread_info import (
     checked_limit,
     first_checkpoints,
     known,
+    opening_of,
 )
 from .checkpointers import reading
 from .checkpoints.history import history
@@ -164,7 +166,8 @@ class LocalThreads:
         metadata = {**await self._written(thread_id), **own}
         if wanted is not None and not wanted.items() <= metadata.items():
             return None
-        now = await found(self._source, thread_id, await self._source.options())
+        options = await self._source.options()
+        now = await found(self._source, thread_id, options)
         return ThreadInfo(
             thread_id=thread_id,
             updated_at=datetime.fromisoformat(newest.checkpoint["ts"]),
@@ -172,6 +175,7 @@ class LocalThreads:
             status=now.status if isinstance(now, RunOutcome) else "running",
             metadata=metadata,
             agent=owner_of(metadata),
+            opening=_opening(first, options.messages_key) or opening_of(_values(newest).get(options.messages_key)),
         )
 
     async def _first(self, thread_id: str) -> CheckpointTuple | None:
@@ -199,6 +203,16 @@ def _checked_cursor(after: str | None) -> str | None:
 
 def _config(thread_id: str) -> Any:
     return {"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}}
+
+
+def _values(saved: CheckpointTuple) -> dict[str, Any]:
+    return saved.checkpoint["channel_values"]
+
+
+def _opening(first: CheckpointTuple | None, messages_key: str) -> str | None:
+    """The opening of the thread's first input; later checkpoints may be without it (messages that were summarised)."""
+    given = None if first is None else _values(first).get(START)
+    return opening_of(given.get(messages_key)) if isinstance(given, Mapping) else None
 
 
 def _metadata(saved: CheckpointTuple) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from hashlib import sha256
+from inspect import signature
 from typing import Any, Final, Self
 from uuid import UUID
 
@@ -30,6 +31,8 @@ _HAS_NONE = (NOT_FOUND, 405, 501)
 """The statuses of a server that does not have what was requested."""
 _FIELDS: Final = ("thread_id", "status", "created_at", "updated_at", "metadata", "interrupts")
 """What of threads is searched for."""
+EXTRACTED: Final = {"first_message": "values.messages[0]"}
+"""What of their values a search gives, under `extracted`."""
 
 Schemas = Mapping[str, Any]
 
@@ -126,12 +129,16 @@ class PlatformSource:
         self, metadata: Mapping[str, str], limit: int, offset: int = 0, status: str | None = None
     ) -> list[Any]:
         """The threads with these metadata, those first that changed last; without their values, which may be large,
-        where the server can leave them out (Aegra can't). Raises `PlatformError` and `ConnectionLost`."""
+        where the server can leave them out (Aegra can't), but for what `EXTRACTED` names. Raises `PlatformError` and
+        `ConnectionLost`."""
         order = {"sort_by": "updated_at", "sort_order": "desc"}
         which: dict[str, Any] = {"metadata": metadata, "limit": limit, "offset": offset, "status": status, **order}
         search = self.client.threads.search
+        selected: dict[str, Any] = {"select": [*_FIELDS]}
+        if "extract" in signature(search).parameters:  # not in every SDK
+            selected["extract"] = EXTRACTED
         try:
-            return list(await retried(lambda: search(**which, select=[*_FIELDS]), self.policy))
+            return list(await retried(lambda: search(**which, **selected), self.policy))
         except PlatformError as error:
             if error.status != UNFIT:
                 raise

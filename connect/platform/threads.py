@@ -31,6 +31,7 @@ from ..thread_info import (
     checked_limit,
     first_checkpoints,
     known,
+    opening_of,
 )
 from .calls import retried
 from .look import Answered
@@ -139,6 +140,7 @@ class PlatformThreads:
             status=status,
             metadata=metadata,
             agent=owner_of(metadata) or metadata.get("graph_id"),
+            opening=_opening(thread),
         )
 
 
@@ -171,6 +173,14 @@ class _Cursor:
     def has_passed(self, thread: Answered) -> bool:
         """Whether a thread is on the pages up to here: it is this one, or was newer."""
         return str(thread["thread_id"]) == self.thread_id or _changed(thread) > self.changed
+
+
+def _opening(thread: Answered) -> str | None:
+    """The opening of a thread that was searched for, or read with its values."""
+    if (extracted := thread.get("extracted")) is not None:
+        return opening_of(extracted.get("first_message"))
+    values = thread.get("values")
+    return opening_of(values.get("messages")) if isinstance(values, dict) else None
 
 
 def _changed(thread: Answered) -> datetime:

@@ -149,7 +149,7 @@ async def test_the_threads_that_wait_are_listed() -> None:
     ((title, _, interrupts, messages),) = [
         each async for each in block("waiting_questions").waiting_questions(graph, "ann")
     ]
-    assert (title, [each.value for each in interrupts], len(messages)) == (None, [{"question": "really"}], 2)
+    assert (title, [each.value for each in interrupts], len(messages)) == ("Go on.", [{"question": "really"}], 2)
 
 
 async def test_a_thread_of_a_platform_is_joined_in_the_middle_of_its_run(

@@ -106,6 +106,8 @@ async def test_the_threads_of_a_platform_are_listed_read_renamed_archived_and_de
             listed += [each["id"] for each in page["threads"]]
             cursor = page["nextCursor"]
         assert [each for each in listed if each in threads] == threads[::-1]
+        assert {each["name"] for each in page["threads"] if each["id"] in threads} == {"hi"}
+        assert (await client.get(f"/threads/{threads[1]}")).json()["name"] == "hi"
         refused = await client.get("/threads?cursor=none")
         assert (refused.status_code, refused.json()["error"]) == (422, "invalid_input")
         path = f"/threads/{threads[0]}"

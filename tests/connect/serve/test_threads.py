@@ -6,9 +6,10 @@ from typing import Any
 
 import httpx
 import pytest
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, RemoveMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.store.memory import InMemoryStore
 from langgraph_agui.connect import Local
 from langgraph_agui.connect.serve import Action, Agent, agui_app
@@ -58,7 +59,7 @@ async def test_threads_are_listed_page_by_page_the_newest_first() -> None:
         newest = first["threads"][0]
         assert newest["createdAt"] < second["threads"][0]["createdAt"] < newest["updatedAt"]
         assert {name: newest[name] for name in ("name", "agentId", "archived", "status")} == {
-            "name": None,
+            "name": "one",
             "agentId": "chat",
             "archived": False,
             "status": "idle",
@@ -86,6 +87,35 @@ async def test_a_thread_is_read_renamed_archived_and_deleted() -> None:
         assert (gone.status_code, gone.content) == (204, b"")
         assert await ids(client, "includeArchived=true") == ["c"]
         assert (await client.delete("/threads/c")).status_code == 204
+
+
+@pytest.mark.parametrize(
+    ("messages", "name"),
+    [
+        (
+            [("system", "You are kind."), ("user", "Plan me a day\n in Lisbon."), ("user", "Now.")],
+            "Plan me a day in Lisbon.",
+        ),
+        ([{"role": "user", "content": [{"type": "text", "text": "What is this?"}]}], "What is this?"),
+        ("word " * 20, "word " * 11 + "word…"),
+        ([("user", "x" * 80)], "x" * 59 + "…"),
+        ([("ai", "Welcome!")], None),
+    ],
+    ids=["several", "blocks", "long", "one word", "no user"],
+)
+async def test_a_thread_without_a_title_is_named_by_what_its_user_wrote_first(messages: Any, name: str | None) -> None:
+    """Also after the conversation was summarised, and where its state was only updated."""
+
+    def forget(state: MessagesState) -> dict[str, Any]:
+        return {"messages": [RemoveMessage(REMOVE_ALL_MESSAGES), AIMessage("Done.")]}
+
+    builder = StateGraph(MessagesState).add_node("forget", forget).add_edge(START, "forget")
+    graph: Any = builder.compile(checkpointer=InMemorySaver())
+    await graph.ainvoke({"messages": messages}, {"configurable": {"thread_id": "run"}})
+    await graph.aupdate_state({"configurable": {"thread_id": "updated"}}, {"messages": messages})
+    async with serving({"chat": graph}) as client:
+        listed = (await client.get("/threads")).json()["threads"]
+        assert [(each["id"], each["name"]) for each in listed] == [("updated", name), ("run", name)]
 
 
 async def test_archived_threads_leave_no_short_page() -> None:
@@ -176,7 +206,7 @@ async def test_a_user_has_the_threads_alone_that_authorize_allows() -> None:
         for method, path, body in (("PATCH", "/threads/g", {"name": "x"}), ("DELETE", "/threads/g", None)):
             answer = await client.request(method, path, json=body, headers={"x-user": "guest"})
             assert answer.status_code == 403, method
-        assert (await client.get("/threads/t", headers={"x-user": "ada"})).json()["name"] is None
+        assert (await client.get("/threads/t", headers={"x-user": "ada"})).json()["name"] == "t"
 
 
 @pytest.mark.parametrize(
@@ -196,5 +226,5 @@ async def test_without_authorize_other_machines_list_and_change_no_threads(heade
             assert (answer.status_code, answer.json()["error"]) == (403, "forbidden"), method
         info = (await client.get("/info", headers=headers)).json()
         assert info["threadEndpoints"]["list"] is False
-        assert (await client.get("/threads/t", headers=headers)).json()["name"] is None
+        assert (await client.get("/threads/t", headers=headers)).json()["name"] == "t"
         assert (await client.get("/info")).json()["threadEndpoints"]["list"] is True
