@@ -44,7 +44,7 @@ EXTRA = {
 """What may be imported in one folder alone: the extras `serve` and `otel` bring it, but FastAPI, which is imported
 for types alone: the app is given."""
 FILES = (
-    *("CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "MANIFEST.in", "Makefile", "README.md", "mkdocs.yml"),
+    *("CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "MANIFEST.in", "Makefile", "README.md", "mkdocs.yml", "setup.py"),
     *("pyproject.toml", ".gitignore"),
 )
 LEFT_OUT = ("__pycache__", "node_modules", "dist", ".langgraph_api", "*.tsbuildinfo")
@@ -250,9 +250,12 @@ def test_the_licence_is_named_and_shipped(wheel: zipfile.ZipFile, metadata: Mess
     assert any(name.endswith(".dist-info/licenses/LICENSE") for name in wheel.namelist())
 
 
-def test_the_readme_is_the_description(metadata: Message) -> None:
-    assert metadata["Description-Content-Type"] == "text/markdown"
-    assert str(metadata.get_payload()).strip() == (ROOT / "README.md").read_text().strip()
+def test_the_readme_is_the_description_and_its_links_work_on_a_package_index(metadata: Message) -> None:
+    assert metadata["Description-Content-Type"].startswith("text/markdown")
+    shown, readme = str(metadata.get_payload()), (ROOT / "README.md").read_text()
+    assert re.search(r"\]\((?!https://)", readme) and not re.search(r"\]\((?!https://)", shown)
+    written = re.sub(r"!\[.*?\]\(.*?\)|\]\(.*?\)|\[", "", readme).split()
+    assert re.sub(r"\]\(.*?\)|\[", "", shown).split() == written
 
 
 def test_python_3_11_is_enough(metadata: Message) -> None:

@@ -22,6 +22,7 @@ _COPIED = (
     "examples",
     "benchmarks",
     "pyproject.toml",
+    "setup.py",
     "docs",
     "mkdocs.yml",
     "README.md",
