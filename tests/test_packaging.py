@@ -253,7 +253,8 @@ def test_the_licence_is_named_and_shipped(wheel: zipfile.ZipFile, metadata: Mess
 def test_the_readme_is_the_description_and_its_links_work_on_a_package_index(metadata: Message) -> None:
     assert metadata["Description-Content-Type"].startswith("text/markdown")
     shown, readme = str(metadata.get_payload()), (ROOT / "README.md").read_text()
-    assert re.search(r"\]\((?!https://)", readme) and not re.search(r"\]\((?!https://)", shown)
+    assert re.search(r"\]\((?!https://)", readme)
+    assert not re.search(r"\]\((?!https://)", shown)
     written = re.sub(r"!\[.*?\]\(.*?\)|\]\(.*?\)|\[", "", readme).split()
     assert re.sub(r"\]\(.*?\)|\[", "", shown).split() == written
 
