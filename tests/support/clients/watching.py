@@ -216,8 +216,10 @@ def ending(run: list[Event]) -> str:
 
 
 def streamed(events: list[Event]) -> str:
-    """The text of assistants that came in pieces. A user's is in a snapshot, or comes by itself: as the run was found."""
-    users = {event["messageId"] for event in events if event["type"] == "TEXT_MESSAGE_START" and event["role"] == "user"}
+    """The text of assistants that came in pieces. A user's message is in a snapshot or comes by itself, as the run was
+    found."""
+    starts = [event for event in events if event["type"] == "TEXT_MESSAGE_START"]
+    users = {event["messageId"] for event in starts if event["role"] == "user"}
     contents = [event for event in events if event["type"] == "TEXT_MESSAGE_CONTENT"]
     return "".join(event["delta"] for event in contents if event["messageId"] not in users)
 
