@@ -39,10 +39,10 @@ EXTRA = {
     "connect/serve/copilotkit": {"starlette"},
     "connect/serve/requests": {"starlette"},
     "connect/serve/streams": {"starlette"},
-    "connect/cli": {"typer", "rich", "uvicorn", "dotenv"},
+    "connect/cli": {"typer", "rich", "uvicorn", "dotenv", "psycopg", "psycopg_pool"},
 }
-"""What may be imported in one folder alone: the extras `serve` and `otel` bring it, but FastAPI, which is imported
-for types alone: the app is given."""
+"""What may be imported in one folder alone: the extras `serve`, `otel` and `postgres` bring it, but FastAPI, which is
+imported for types alone: the app is given."""
 FILES = (
     *("CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "MANIFEST.in", "Makefile", "README.md", "mkdocs.yml", "setup.py"),
     *("pyproject.toml", ".gitignore"),
@@ -279,9 +279,9 @@ def test_every_folder_of_modules_is_a_package_that_is_shipped() -> None:
 def test_every_floor_is_what_the_oldest_run_installs(project: dict[str, Any]) -> None:
     required = [
         *project["dependencies"],
-        *(each for name in ("serve", "otel") for each in project["optional-dependencies"][name]),
+        *(each for name in ("serve", "otel", "redis", "postgres") for each in project["optional-dependencies"][name]),
     ]
-    floors = dict(requirement.split(">=") for requirement in required)
+    floors = dict(re.sub(r"\[.*]", "", requirement).split(">=") for requirement in required)
     assert floors == {name: version for name, version in pinned().items() if name in floors}
 
 

@@ -115,6 +115,10 @@ def serve(
     sqlite: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Keep threads in this file, not in memory.")
     ] = None,
+    postgres: Annotated[
+        str | None,
+        typer.Option(metavar="URL", envvar="AGUI_POSTGRES_URL", help="Keep threads in this database, not in memory."),
+    ] = None,
     busy: Annotated[Busy, typer.Option(help="A second run on a thread.")] = Busy.reject,
     state: Annotated[
         list[str] | None, typer.Option(metavar="CHANNEL", help="A channel a client may write; may be repeated.")
@@ -143,6 +147,7 @@ def serve(
         port=port,
         origins=origin or [],
         sqlite=sqlite,
+        postgres=postgres,
         busy=busy.value,
         state=state or [],
         grace=grace,

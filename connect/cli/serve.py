@@ -48,6 +48,7 @@ class ServeSettings:
     port: int
     origins: Sequence[str]
     sqlite: Path | None
+    postgres: str | None
     busy: Literal["reject", "queue", "cancel"]
     state: Sequence[str]
     grace: float
@@ -110,6 +111,8 @@ def project(settings: ServeSettings) -> Project:
     """The graphs of this process that are to be served, and their folders. Nothing is imported."""
     if settings.targets and settings.config is not None:
         raise Misuse("serve: expected graphs, or --config, not both")
+    if settings.sqlite is not None and settings.postgres is not None:
+        raise Misuse("serve: expected --sqlite or --postgres, not both")
     return project_of(settings.targets) if settings.targets else read_project(settings.config)
 
 
@@ -120,8 +123,9 @@ def platform_url(settings: ServeSettings) -> str | None:
         return None
     if len(settings.targets) > 1:
         raise Misuse("serve: expected graphs, or the URL of one server")
-    if settings.sqlite is not None:
-        raise Misuse("--sqlite is for graphs of your own; a server keeps its threads itself")
+    for option, given in (("--sqlite", settings.sqlite), ("--postgres", settings.postgres)):
+        if given is not None:
+            raise Misuse(f"{option} is for graphs of your own; a server keeps its threads itself")
     return urls[0]
 
 
@@ -130,7 +134,7 @@ async def _own_agents(settings: ServeSettings, lifetime: AsyncExitStack) -> list
     named.enter()
     # In a thread, where a module may start an event loop of its own.
     variables = [(each, await asyncio.to_thread(imported, named, each)) for each in named.targets]
-    threads = await lifetime.enter_async_context(kept_threads(settings.sqlite))
+    threads = await lifetime.enter_async_context(kept_threads(settings.sqlite, settings.postgres))
     found = []
     for target, variable in variables:
         graph = await built(target, variable, threads, lifetime)
@@ -176,7 +180,9 @@ def _threads(settings: ServeSettings, server_url: str | None) -> str:
         return f"Threads are those of {server_url}."
     if settings.sqlite is not None:
         return f"Threads are kept in {settings.sqlite}."
-    return "Threads are in memory and die with this process; keep them with --sqlite FILE."
+    if settings.postgres is not None:
+        return "Threads are kept in PostgreSQL."
+    return "Threads are in memory and die with this process; keep them with --sqlite FILE or --postgres URL."
 
 
 def _hosts(settings: ServeSettings) -> Sequence[str]:

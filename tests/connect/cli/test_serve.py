@@ -261,6 +261,8 @@ REFUSED: dict[str, tuple[list[str], int, str]] = {
     "no port": (["planner:graph", "--port", "-1"], 2, "Invalid value for '--port'"),
     "no option": (["planner:graph", "--prot", "1"], 2, "No such option: --prot"),
     "not on a server": (["http://127.0.0.1:9", "--sqlite", "t.db"], 2, "--sqlite is for graphs of your own"),
+    "nor a database": (["http://127.0.0.1:9", "--postgres", "url"], 2, "--postgres is for graphs of your own"),
+    "two places": (["planner:graph", "--sqlite", "t.db", "--postgres", "url"], 2, "serve: expected --sqlite or"),
     "a class": (["planner:MessagesState"], 1, "planner:MessagesState: expected a graph, or a function that makes one"),
 }
 
