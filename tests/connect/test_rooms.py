@@ -23,10 +23,10 @@ LAYERS = (
     ("backend",),
     ("api",),
     ("__init__",),
-    ("serve",),
+    ("serve", "acp"),
     ("cli", "testing"),
 )
-"""Each imports those before it; `local` and `platform` do not import each other."""
+"""Each imports those before it; `local` and `platform`, `serve` and `acp` do not import each other."""
 EXCEPTIONS: frozenset[tuple[str, str]] = frozenset()
 
 
