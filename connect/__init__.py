@@ -15,11 +15,11 @@ Where it is decided
 who may use a thread                             `access.py`; the hooks that an app gives: `serve/requests/users.py`
 where a thread's metadata are found              `local/checkpoints/owners.py`; `platform/thread.py` (`exists`, `claim`)
 which run an input asks for                      `inputs/plan.py`; what is done about it: `submission.py`
-where a run is claimed and released              `local/run/runs.py` (`Runs.start`, `Runs._ended`), by the rules of
+where a run is claimed and released              `local/run/runs.py` (`Runs.start`, `Runs._release`), by the rules of
                                                  `local/store/run_store.py`. Of a platform's runs: the server
-what becomes of a run when its last reader       `Intake.on_disconnect`, in `inputs/intake.py`; it is done by
-leaves                                           `local/run/event_log.py`, and on a platform by `platform/submit.py`
-what a late joiner gets                          `local/run/event_log.py`; `platform/join/attach.py`
+what becomes of a run when its last reader       `Intake.on_disconnect`, in `inputs/intake.py`; it is done by the
+leaves                                           run store, and on a platform by `platform/submit.py`
+what a late joiner gets                          `events/event_log.py`; `platform/join/attach.py`
 how a lost connection to a platform is           the room `platform/join`: `run_stream.py` joins again, `replayed.py`
 mended                                           knows which events are new, `attach.py` makes up for missing ones
 how often a platform is tried again              `platform/calls.py`

@@ -23,7 +23,7 @@ from .events.streams import SseWithIds, frames, models
 from .inputs import Intake
 from .inputs.thread_state import ThreadState
 from .inputs.unknown import read_input
-from .local.run.run import CANCEL_WAIT
+from .local.store.active_run import CANCEL_WAIT
 from .platform.calls import RetryPolicy
 from .platform.watch import POLL
 from .run_outcome import CancelResult, PastErrors

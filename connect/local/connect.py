@@ -21,10 +21,9 @@ from .checkpointers import Graph, has_checkpointer, reading
 from .checkpoints.history import history
 from .checkpoints.outcome import outcome_without_checkpoint
 from .checkpoints.thread_state import newest, outcome_at
-from .run.run import CANCEL_WAIT
 from .run.runs import agent_of
 from .source import GraphSource
-from .store.active_run import ActiveRun, LastRun, RunStatus
+from .store.active_run import CANCEL_WAIT, ActiveRun, LastRun, RunStatus
 from .store.feed import Feed
 
 NOT_FOUND = "not_found"
@@ -49,7 +48,7 @@ async def attach_local(
     """
     options = direct_options(options or await source.options())
     with reading(log_context(agent_of(source.graph, source.agent), thread_id, run_id)):
-        feed = source.runs.feed(source.key(thread_id))  # first: it has every later run
+        feed = await source.runs.feed(source.key(thread_id))  # first: it has every later run
         now = await found(source, thread_id, options)
         if now is not None and not await source.may_use(thread_id, now):
             now, run_id = None, None  # as for an unknown thread, also where a run is named

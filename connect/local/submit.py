@@ -97,15 +97,14 @@ class _Submission(Submission[Read]):
         if active is not None and self._is_refused(active):
             return self._joined(active)
         turn = self._store.turn(self._thread)
-        if self._intake.busy == "queue" and (active is not None or turn.is_taken):
+        if self._intake.busy == "queue" and (active is not None or await turn.is_taken()):
             if queue is not None and self._runs.queued(self._thread) >= queue:
                 raise QueueFullError("Too many inputs are queued on this thread. Retry later.")
             return self._queued_batches(self._owned(self._in_turn(turn)))
         return await self._in_turn(turn)
 
     async def _in_turn(self, turn: Turn) -> Batches:
-        has_waited = turn.is_taken
-        async with turn.taken():
+        async with turn.taken() as has_waited:
             if has_waited:
                 await self._check_owner()
             return await self.when_free()

@@ -62,7 +62,7 @@ async def watched_local(
     """
     watch = _Watch(source, thread_id, reader, direct_options(options or await source.options()), past_errors)
     runs, key = source.runs, source.key(thread_id)
-    feed = runs.feed(key)  # first: it has every later run
+    feed = await runs.feed(key)  # first: it has every later run
     run = await source.readable_run(key)
     number = 0
     with ExitStack() as stack:

@@ -11,7 +11,7 @@ from langchain_core.messages import AIMessage
 from langgraph.config import get_stream_writer
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph_agui.connect.events.encoded import EncodedEvent
-from langgraph_agui.connect.local.run.event_log import MOST, MOST_BYTES
+from langgraph_agui.connect.events.event_log import MOST, MOST_BYTES
 from langgraph_agui.connect.local.run.run import Run
 from langgraph_agui.connect.local.run.runs import Runs
 from langgraph_agui.connect.local.store.active_run import ThreadKey
@@ -67,7 +67,7 @@ async def test_who_joins_at_any_event_holds_in_the_end_what_the_first_reader_doe
         parts = joining.parts(conversation.stream(turn))
         translator = Translator("t", "r", options, view)
         thread = ThreadKey("chat", "t")
-        joining.run = Run(thread, translator, "chat", "continue", has_checkpointer=True, on_end=lambda run: None)
+        joining.run = Run(thread, translator, "chat", has_checkpointer=True, release=lambda _, done: done())
         joining.run.begin(lambda _, parts=parts: parts, 1)  # type: ignore[misc]
         await joining.run.wait()
         listeners = [await listener.hear(told) for listener, told in joining.joined]

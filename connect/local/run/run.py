@@ -11,8 +11,9 @@ Rules:
 - `RUN_STARTED` is emitted when the run is made: a reader that comes before the task had a turn finds the run started.
 - When a run is cancelled or exceeds its timeout, its readers get its end at once. It is `stopping` until the graph has
   stopped, and so long the thread is busy: a synchronous node cannot be interrupted, and may write what it likes.
-- Whatever becomes of the task, also before its first turn, the run ends once, in the task's callback. If anything
-  raises there, the thread is free afterwards, and `wait` returns.
+- Any other end is emitted when the store has released the thread: a client may post its next message in that moment.
+- Whatever becomes of the task, also before its first turn, the run ends once, beginning in the task's callback. If
+  anything raises there, the thread is free afterwards, and `wait` returns.
 - If translating raises, the readers' streams end in an error, and the graph continues to a complete checkpoint.
 - Parts that are ready at once are not all fed in one turn of the event loop, or no reader could keep up.
 """
@@ -25,6 +26,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from concurrent.futures import Future
 from contextlib import ExitStack, aclosing, suppress
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Final, cast
 
 from ag_ui.core import Event
@@ -43,18 +45,14 @@ from ....translator import (
 from ...access import Metadata
 from ...errors import INTERNAL, TIMEOUT, log_context
 from ...events.encoded import Batch
+from ...events.event_log import EventLog
 from ...events.readers import Reader
 from ...events.streams import models
-from ...inputs.intake import OnDisconnect
 from ...run_outcome import Subgraph
 from ...tracing import Span
-from ..store.active_run import LastRun, RunStatus, ThreadKey
-from .event_log import EventLog
+from ..store.active_run import CANCEL_WAIT, LastRun, RunStatus, ThreadKey
 from .functions import context_for, running_functions
 from .summary import Outcome, RunSummary
-
-CANCEL_WAIT: Final = 10.0
-"""Seconds for which `cancel` waits until the graph has stopped."""
 
 _PARTS_PER_TURN: Final = 64
 """Parts after which readers get a turn of the event loop."""
@@ -63,6 +61,8 @@ Stream = Callable[[Callable[[Any], bool]], AsyncIterator[Any]]
 """Begins a graph's stream. It is given what emits a part that comes beside the stream: False if it is too late."""
 Save = Callable[[Translator], Awaitable[None]]
 """Saves what was emitted of a run that was cancelled; given its translator."""
+Release = Callable[["Run", Callable[[], None]], None]
+"""Frees the thread of a run, and calls what it is given when that is done."""
 
 _log = logging.getLogger(__name__)
 
@@ -73,8 +73,8 @@ class Run:
     `async for event in run` gives its events as `ag_ui.core` models: first those that bring a new reader to where the
     run is, then the run's own, to its end. Leaving the loop stops no run.
 
-    `translator`: not yet started. `waiting`: the subgraphs in which it continues. `on_end`: called once, when it has
-    stopped.
+    `translator`: not yet started. `waiting`: the subgraphs in which it continues. `release`: called once, when its
+    graph has stopped. `on_last_reader_left`: called when its last reader has left before the end.
     """
 
     _task: asyncio.Task[None]
@@ -84,11 +84,11 @@ class Run:
         thread: ThreadKey,
         translator: Translator,
         agent: Hashable,
-        on_disconnect: OnDisconnect,
         *,
         user: Hashable = None,
         has_checkpointer: bool,
-        on_end: Callable[[Run], None],
+        release: Release,
+        on_last_reader_left: Callable[[Run], None] | None = None,
         waiting: Iterable[Subgraph] = (),
     ) -> None:
         self.metadata: Metadata = {}
@@ -108,7 +108,7 @@ class Run:
         self.is_untranslated = False
         """Whether translating it raised: readers got `RUN_ERROR`, and only the checkpoint says how the graph ended."""
         self._translator = translator
-        self._on_end = on_end
+        self._release = release
         self._is_over = asyncio.Event()
         self._span = Span("run", agent)
         self._events = len(translator.start(self._span.trace_id))
@@ -117,8 +117,9 @@ class Run:
         """Its agent, thread and id, for a log line."""
         for subgraph in waiting:
             self._events += len(translator.apply_checkpoint(subgraph.values, subgraph.ns))
-        on_last_reader_left = self._cancel if on_disconnect == "cancel" else None
-        self._event_log = EventLog(translator.view, on_last_reader_left)
+        self._event_log = EventLog(
+            translator.view, None if on_last_reader_left is None else partial(on_last_reader_left, self)
+        )
         self._now = asyncio.get_running_loop().time
         self._started = self._now()
         self._seconds: float | None = None
@@ -231,10 +232,14 @@ class Run:
         _log.info("Reader attached; %d others read (%s).", self.readers, self.label)
         return self._event_log.read(reader)
 
+    def published(self, reader: Reader) -> AsyncGenerator[Batch, None]:
+        """As `attach`, for a store that publishes the events to other processes: it does not count as a reader."""
+        return self._event_log.read(reader, is_counted=False)
+
     async def cancel(self, wait: float = CANCEL_WAIT) -> RunStatus:
         """Stops the graph and waits up to `wait` seconds until it has stopped; returns the status then: `stopping` if
         it has not yet. Does nothing to a run that has ended."""
-        self._cancel()
+        self.stop(Cancelled())
         with suppress(TimeoutError):
             async with asyncio.timeout(wait):
                 await self._is_over.wait()
@@ -252,25 +257,19 @@ class Run:
         await asyncio.wait([self._task], timeout=CANCEL_WAIT)
         return self._is_over.is_set()
 
-    def _cancel(self) -> None:
-        self._stop(Cancelled())
-
     def _exceed(self, timeout: float) -> None:
         if self.ending is None and not self._task.done():
             _log.error("The run exceeded its timeout of %g seconds and is stopped (%s).", timeout, self.label)
-        self._stop(Failed({"error": TIMEOUT, "message": f"The run did not end within {timeout:g} seconds."}))
+        self.stop(Failed({"error": TIMEOUT, "message": f"The run did not end within {timeout:g} seconds."}))
 
-    def _stop(self, ending: Ending) -> None:
-        """Ends the readers' streams and cancels the graph. Once: a second cancel would interrupt the graph in writing
-        its last checkpoint."""
+    def stop(self, ending: Ending) -> None:
+        """Ends the readers' streams with this ending, and cancels the graph. Once: a second cancel would interrupt the
+        graph in writing its last checkpoint."""
         if self.ending is not None or self._task.done():
             return
         self._task.cancel()
         self.ending = ending
-        try:
-            self._emit_end(ending)
-        except Exception:
-            _log.exception("The run's last events could not be made (%s).", self.label)
+        self._emit_end()
 
     async def _drain(self, stream: Stream) -> None:
         fed = 0
@@ -283,35 +282,32 @@ class Run:
 
     def _feed(self, part: Any) -> bool:
         """Emits what a part of the graph's stream becomes; False after the run's last event."""
-        if self._event_log.is_closed:
+        if self._event_log.is_closed or self.ending is not None:
             return False
         try:
             self._emit(self._translator.feed(part))
         except Exception as error:
             self.is_untranslated = True
             _log.exception("Translating the run failed, and its graph continues (%s).", self.label)
-            try:
-                self._emit_end(Failed(error))
-            except Exception:
-                _log.exception("The run's last events could not be made (%s).", self.label)
+            self._emit_end(error)
         return True
 
     def _emit(self, events: list[dict[str, Any]]) -> None:
         self._events += len(events)
         self._event_log.publish(events)
 
-    def _emit_end(self, ending: Ending) -> None:
+    def _emit_end(self, error: Exception | None = None) -> None:
         """Publishes the run's last events, once; where they can't be made, the end is an error without details."""
         if self._event_log.is_closed:
             return
         try:
-            self._emit(self._translator.finish(ending))
+            self._emit(self._translator.finish(self.ending if error is None else Failed(error)))
         except Exception:
             if self.view.live:
                 for event in [*self.view.open.closings(), error_event(None, "none", code=INTERNAL)]:
                     self.view.apply(event)
             self._event_log.begin_anew()
-            raise
+            _log.exception("The run's last events could not be made (%s).", self.label)
         finally:
             self._event_log.close()
 
@@ -320,25 +316,22 @@ class Run:
         error = None if task.cancelled() else task.exception()
         if self.ending is None:
             self.ending = Cancelled() if task.cancelled() else Finished() if error is None else Failed(error)
-        try:
-            with ExitStack() as released:  # whatever raises in here: nothing else would ever free the thread
-                released.callback(self._free)
-                self._emit_end(self.ending)
-                if error is not None:  # readers get less of it, or there are none
-                    _log.error("The run failed (%s).", self.label, exc_info=error)
-        except Exception:
-            _log.exception("The end of the run raised (%s).", self.label)
+        with ExitStack() as stopped:  # also where the log raises
+            stopped.callback(self._free)
+            if error is not None:  # readers get less of it, or there are none
+                _log.error("The run failed (%s).", self.label, exc_info=error)
 
     def _free(self) -> None:
-        """Frees the thread, when the last synchronous function has returned."""
+        """Ends the run when its last synchronous function has returned."""
         running = [] if isinstance(self.ending, Finished) else running_functions(self._mark)
-        saves = self._save if isinstance(self.ending, Cancelled) else None
-        if not running and saves is None:
+        save = self._save if isinstance(self.ending, Cancelled) else None
+        if not running and save is None:
             self._end()
             return
+        self._emit_end()  # the thread waits for functions, readers do not
         if running:
             _log.warning("The run has ended, and %d synchronous functions still run (%s).", len(running), self.label)
-        self._returning = asyncio.get_running_loop().create_task(self._returned(running, saves))
+        self._returning = asyncio.get_running_loop().create_task(self._returned(running, save))
         self._returning.add_done_callback(lambda _: self._end())
 
     async def _returned(self, functions: list[Future[Any]], save: Save | None) -> None:
@@ -353,12 +346,20 @@ class Run:
             _log.exception("What the run had emitted could not be saved (%s).", self.label)
 
     def _end(self) -> None:
+        """The graph has stopped, and its functions have returned."""
         self._seconds = self._now() - self._started
         if self._timer is not None:
             self._timer.cancel()
-        with ExitStack() as released:
-            released.callback(self._is_over.set)
-            released.callback(self._on_end, self)
+        try:
+            self._release(self, self._released)
+        except Exception:
+            _log.exception("The end of the run raised (%s).", self.label)
+
+    def _released(self) -> None:
+        """The thread is free."""
+        with ExitStack() as over:  # whatever raises in here: nothing else would ever end the run
+            over.callback(self._is_over.set)
+            self._emit_end()
             self._report_end()
 
     def _report_end(self) -> None:

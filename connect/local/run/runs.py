@@ -1,7 +1,7 @@
 """The runs of this process: `start()`, and `Runs`, the scope that owns their tasks.
 
 A run is kept, with its view, its task and its graph, until it has ended and its graph has stopped. Which run is active
-on a thread, and how its last run ended, the `RunStore` knows: `Runs.start` claims the thread there, `Runs._ended`
+on a thread, and how its last run ended, the `RunStore` knows: `Runs.start` claims the thread there, `Runs._release`
 releases it.
 """
 
@@ -31,7 +31,7 @@ from ...run_outcome import RunOutcome, Subgraph
 from ..checkpointers import Graph, check_saver, has_checkpointer
 from ..checkpoints.outcome import UNFINISHED
 from ..checkpoints.owners import Owners
-from ..store.active_run import ThreadKey
+from ..store.active_run import CANCEL_WAIT, ThreadKey
 from ..store.feed import Feed, Feeds
 from ..store.memory_store import MemoryRunStore
 from ..store.poller import Pollers
@@ -39,7 +39,7 @@ from ..store.run_store import RunStore
 from .configs import run_config
 from .dispatched import with_dispatched, with_handler
 from .partial_messages import save_partial_messages
-from .run import CANCEL_WAIT, Run
+from .run import Run
 from .summary import OnRunEnd
 
 _Made = TypeVar("_Made")
@@ -135,16 +135,15 @@ class Runs:
         configured = run_config(graph, config, run_id)
         thread_id, run_id = configured["configurable"]["thread_id"], configured["configurable"]["run_id"]
         thread = self.store.key(graph, agent, thread_id)
-        await self.store.turn(thread).opened()
         options = for_version(options or options_for(graph), PROTOCOL_VERSION)
         run = Run(
             thread,
             Translator(thread_id, run_id, options, _seed(graph, options, view), parent_run_id=parent_run_id),
             agent_of(graph, agent),
-            on_disconnect,
             user=identity_of(configured["configurable"].get(USER)),
             has_checkpointer=has_checkpointer(graph),
-            on_end=self._ended,
+            release=self._release,
+            on_last_reader_left=self._last_reader_left if on_disconnect == "cancel" else None,
             waiting=waiting,
         )
         known = self.owners.known(thread) or {}
@@ -165,9 +164,9 @@ class Runs:
         run.begin(stream, number, timeout, save)
         return run
 
-    def feed(self, thread: ThreadKey) -> Feed:
+    async def feed(self, thread: ThreadKey) -> Feed:
         """What happens on a thread from now on: runs that start in any process, and what the pollers see."""
-        return self._feeds.add(self.store.started(thread), thread)
+        return self._feeds.add(await self.store.started(thread), thread)
 
     def run_on(self, thread: ThreadKey) -> Run | None:
         """The run of this process that is active on a thread."""
@@ -263,14 +262,20 @@ class Runs:
         elif error is not None:
             _log.error("A queued input could not be run (%s).", label, exc_info=error)
 
-    def _ended(self, run: Run) -> None:
-        if self._live.get(run.thread) is run:
-            del self._live[run.thread]
+    def _release(self, run: Run, done: Callable[[], None]) -> None:
         last = None
         try:
             last = run.as_last()
         finally:  # nothing else would ever free the thread
-            self.store.release(run.thread, run, last)
+            self.store.release(run.thread, run, last, partial(self._released, run, done))
+
+    def _last_reader_left(self, run: Run) -> None:
+        self.store.last_reader_left(run.thread, run)
+
+    def _released(self, run: Run, done: Callable[[], None]) -> None:
+        if self._live.get(run.thread) is run:
+            del self._live[run.thread]
+        done()
         if self._on_run_end is not None:
             self._call(self._on_run_end, run)
 

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal, Protocol
+from typing import Final, Literal, Protocol
 
 from ....translator import Ending
 from ...access import Metadata
 from ...events.encoded import Batch
 from ...events.readers import Reader
 
+CANCEL_WAIT: Final = 10.0
+"""Seconds for which `ActiveRun.cancel` waits until the graph has stopped."""
+
 RunStatus = Literal["running", "stopping", "finished", "interrupted", "failed", "cancelled"]
-"""`running`; `stopping`, when readers have its end and its graph has not stopped yet; or how it ended."""
+"""`running`; `stopping`, when it has ended and its thread is not free yet; or how it ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +62,7 @@ class ActiveRun(Protocol):
         """The events that bring `reader` to where the run is, then the run's own, to its end. Of a reader whose offset
         is one of this run, what it is missing is emitted as it was, where that is still known."""
 
-    async def cancel(self, wait: float = ...) -> RunStatus:
+    async def cancel(self, wait: float = CANCEL_WAIT) -> RunStatus:
         """Stops the run and waits up to `wait` seconds until its graph has stopped; the status then."""
 
     async def wait(self) -> RunStatus:
@@ -68,6 +71,20 @@ class ActiveRun(Protocol):
     async def stream_end(self) -> bool:
         """Waits until the graph's stream has ended, as long as `cancel` does. Returns whether the thread is free then:
         synchronous functions may still run."""
+
+
+class OwnedRun(ActiveRun, Protocol):
+    """A run of this process, as its store knows it."""
+
+    @property
+    def readers(self) -> int:
+        """How many readers it has in this process."""
+
+    def published(self, reader: Reader) -> AsyncGenerator[Batch, None]:
+        """As `attach`, for a store that publishes the events to other processes: it does not count as a reader."""
+
+    def stop(self, ending: Ending) -> None:
+        """Ends the readers' streams with this ending, and cancels the graph; nothing for a run that has ended."""
 
 
 @dataclass(frozen=True, slots=True)

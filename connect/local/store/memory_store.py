@@ -18,16 +18,18 @@ import asyncio
 import time
 import weakref
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import Any
 
 from langgraph.pregel import Pregel
 
+from ....translator import Cancelled
 from ...errors import RunConflictError
 from ...recent import Recent
 from ..checkpointers import has_checkpointer
-from .active_run import ActiveRun, LastRun, ThreadKey
+from .active_run import ActiveRun, LastRun, OwnedRun, ThreadKey
 from .feed import Feed, Feeds
-from .turns import Turn, Turns
+from .turns import MemoryTurn, MemoryTurns
 
 
 class MemoryRunStore:
@@ -47,7 +49,7 @@ class MemoryRunStore:
         self._lingering: OrderedDict[ThreadKey, tuple[LastRun, asyncio.TimerHandle]] = OrderedDict()
         self._remembered: Recent[ThreadKey, LastRun] = Recent(remembered)
         self._feeds = Feeds()
-        self._turns = Turns()
+        self._turns = MemoryTurns()
 
     def key(self, graph: Pregel[Any, Any, Any, Any], agent: str | None, thread_id: str) -> ThreadKey:
         """The key of a graph's thread. Agents with the same checkpointer share its threads; without a checkpointer no
@@ -56,8 +58,9 @@ class MemoryRunStore:
             return ThreadKey(self._namespaces.of(graph.checkpointer), thread_id)
         return ThreadKey(self._namespaces.of(graph) if agent is None else f"agent {agent}", thread_id)
 
-    async def claim(self, thread: ThreadKey, run: ActiveRun) -> int:
+    async def claim(self, thread: ThreadKey, run: OwnedRun) -> int:
         """Makes a run the active one of its thread; see `RunStore.claim`."""
+        await self._turns.of(thread).opened()
         if thread in self._active:
             active = self._active[thread]
             raise RunConflictError(f"thread {thread.thread_id!r} has a run that is {active.status}, {active.run_id!r}")
@@ -68,12 +71,19 @@ class MemoryRunStore:
         self._number = max(time.time_ns() // 1_000_000, self._number + 1)  # rises also across restarts
         return self._number
 
-    def release(self, thread: ThreadKey, run: ActiveRun, last: LastRun | None) -> None:
-        """The thread is free; see `RunStore.release`."""
+    def release(self, thread: ThreadKey, run: OwnedRun, last: LastRun | None, done: Callable[[], None]) -> None:
+        """The thread is free at once; see `RunStore.release`."""
         if self._active.get(thread) is run:
             del self._active[thread]
-        if last is None:
-            return
+        if last is not None:
+            self._keep(thread, last)
+        done()
+
+    def last_reader_left(self, thread: ThreadKey, run: OwnedRun) -> None:
+        """Stops the run: there are no readers elsewhere."""
+        run.stop(Cancelled())
+
+    def _keep(self, thread: ThreadKey, last: LastRun) -> None:
         if last.run is None:
             self._remembered[thread] = last
             return
@@ -95,11 +105,11 @@ class MemoryRunStore:
         self._remembered.pop(thread, None)
         self._forget(thread)
 
-    def turn(self, thread: ThreadKey) -> Turn:
+    def turn(self, thread: ThreadKey) -> MemoryTurn:
         """The turn on a thread."""
         return self._turns.of(thread)
 
-    def started(self, thread: ThreadKey) -> Feed:
+    async def started(self, thread: ThreadKey) -> Feed:
         """The runs that start on a thread from now on."""
         return self._feeds.add(Feed(), thread)
 

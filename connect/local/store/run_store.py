@@ -8,18 +8,19 @@ Rules for every store:
 
 1. Of all that claim a thread at the same moment, one gets it; the others get `RunConflictError`.
 2. A run is active from its claim until its owner releases it, which is when its graph has stopped. A client that got
-   the terminal event of a run that was not cancelled finds the thread free.
+   the terminal event of a run that was not stopped finds the thread free, in every process.
 3. A run of any process is read, cancelled and waited for through its `ActiveRun`.
 4. How the last run of a thread with checkpoints ended is kept when a new one begins, until that one has ended.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 from langgraph.pregel import Pregel
 
-from .active_run import ActiveRun, LastRun, ThreadKey
+from .active_run import ActiveRun, LastRun, OwnedRun, ThreadKey
 from .feed import Feed
 from .turns import Turn
 
@@ -30,13 +31,17 @@ class RunStore(Protocol):
     def key(self, graph: Pregel[Any, Any, Any, Any], agent: str | None, thread_id: str) -> ThreadKey:
         """The key of a graph's thread."""
 
-    async def claim(self, thread: ThreadKey, run: ActiveRun) -> int:
-        """Makes a run, which has not begun, the active one of its thread; its number. Raises `RunConflictError`, with
-        the id of the active run, where there is one."""
+    async def claim(self, thread: ThreadKey, run: OwnedRun) -> int:
+        """Makes a run, which has not begun, the active one of its thread; its number. Waits while the thread is closed.
+        Raises `RunConflictError`, with the id of the active run, where there is one."""
 
-    def release(self, thread: ThreadKey, run: ActiveRun, last: LastRun | None) -> None:
-        """The run has ended and its graph has stopped: the thread is free. `last`: how it ended; None where only its
-        checkpoint says that. Never waits and never raises."""
+    def release(self, thread: ThreadKey, run: OwnedRun, last: LastRun | None, done: Callable[[], None]) -> None:
+        """The run has ended and its graph has stopped: the thread is to be free. `last`: how it ended; None where only
+        its checkpoint says that. `done`: called once, when every process finds the thread free, or a little later where
+        they cannot be asked. Never waits and never raises."""
+
+    def last_reader_left(self, thread: ThreadKey, run: OwnedRun) -> None:
+        """A run that is to be stopped without readers has no more in this process: stops it, if it has none in any."""
 
     async def active(self, thread: ThreadKey) -> ActiveRun | None:
         """The run that is running or stopping on a thread."""
@@ -50,7 +55,7 @@ class RunStore(Protocol):
     def turn(self, thread: ThreadKey) -> Turn:
         """The turn on a thread."""
 
-    def started(self, thread: ThreadKey) -> Feed:
+    async def started(self, thread: ThreadKey) -> Feed:
         """The runs that start on a thread from now on, of all processes."""
 
     async def aclose(self) -> None:

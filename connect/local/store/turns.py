@@ -1,21 +1,37 @@
-"""The inputs of a thread of this process, one after the other: `Turn` of one thread, `Turns` of all.
+"""The inputs of a thread, one after the other: the interface `Turn`, and of those of one process `MemoryTurn` (of one
+thread) and `MemoryTurns` (of all).
 
 During its turn an input reads the thread, plans and starts its run: two that did so at once would plan for the same
-state, and only one could start. While a thread is deleted, runs that start without a turn wait too.
+state, and only one could start. While a thread is deleted it is closed: runs that start without a turn wait too.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Protocol
 from weakref import WeakValueDictionary
 
 from .active_run import ThreadKey
 
 
-class Turn:
+class Turn(Protocol):
     """The turn on one thread, which inputs take in the order in which they came."""
+
+    async def is_taken(self) -> bool:
+        """Whether an input has the turn, or waits for it."""
+
+    def taken(self) -> AbstractAsyncContextManager[bool]:
+        """Waits for the turn, and has it within the block; whether others had it before. Cancelling the wait gives up
+        the place in the order."""
+
+    def closed(self) -> AbstractAsyncContextManager[bool]:
+        """As `taken`, and no run is claimed within the block."""
+
+
+class MemoryTurn:
+    """The turn of the inputs of this process; see `Turn`."""
 
     def __init__(self) -> None:
         self._lock = asyncio.Lock()
@@ -23,28 +39,28 @@ class Turn:
         self._is_open = asyncio.Event()
         self._is_open.set()
 
-    @property
-    def is_taken(self) -> bool:
-        """Whether an input has the turn, or waits for it."""
+    async def is_taken(self) -> bool:
+        """See `Turn`."""
         return self._inputs > 0
 
     @asynccontextmanager
-    async def taken(self) -> AsyncGenerator[None, None]:
-        """Waits for the turn, and has it within the block. Cancelling the wait gives up the place in the order."""
+    async def taken(self) -> AsyncGenerator[bool, None]:
+        """See `Turn`."""
+        has_waited = self._inputs > 0
         self._inputs += 1
         try:
             async with self._lock:
-                yield
+                yield has_waited
         finally:
             self._inputs -= 1
 
     @asynccontextmanager
-    async def closed(self) -> AsyncGenerator[None, None]:
-        """As `taken`, and no run starts within the block."""
-        async with self.taken():
+    async def closed(self) -> AsyncGenerator[bool, None]:
+        """See `Turn`."""
+        async with self.taken() as has_waited:
             self._is_open.clear()
             try:
-                yield
+                yield has_waited
             finally:
                 self._is_open.set()
 
@@ -54,12 +70,12 @@ class Turn:
             await self._is_open.wait()
 
 
-class Turns:
+class MemoryTurns:
     """The turns of one event loop; each exists as long as it is used."""
 
     def __init__(self) -> None:
-        self._turns: WeakValueDictionary[ThreadKey, Turn] = WeakValueDictionary()
+        self._turns: WeakValueDictionary[ThreadKey, MemoryTurn] = WeakValueDictionary()
 
-    def of(self, thread: ThreadKey) -> Turn:
+    def of(self, thread: ThreadKey) -> MemoryTurn:
         """The turn on a thread."""
-        return self._turns.setdefault(thread, Turn())
+        return self._turns.setdefault(thread, MemoryTurn())

@@ -384,20 +384,20 @@ async def test_a_turn_that_is_given_up_holds_nobody_up(processes: Processes) -> 
             order.append(name)
 
     async with turn.taken():
-        assert turn.is_taken
+        assert await turn.is_taken()
         tasks = [asyncio.create_task(takes(name)) for name in "abc"]
         await turns()
         tasks[1].cancel()
         await turns()
     await asyncio.gather(*tasks, return_exceptions=True)
-    assert (order, turn.is_taken) == (["a", "c"], False)
+    assert (order, await turn.is_taken()) == (["a", "c"], False)
 
 
 async def test_who_follows_a_thread_gets_each_run_that_starts_once_and_can_read_it_to_its_end(
     processes: Processes, saver: InMemorySaver
 ) -> None:
     graph = quick(saver)
-    feed, others = processes.other.feed(processes.thread(graph)), processes.other.feed(processes.thread(graph, "u"))
+    feed, others = [await processes.other.feed(processes.thread(graph, name)) for name in "tu"]
     for name in "ab":
         await (await processes.start(graph, run_id=name)).wait()
     followed = []
@@ -463,7 +463,7 @@ async def test_an_ended_run_that_is_released_again_does_not_free_the_next_ones_t
     await first.wait()
     graph = speaking(Pause(), saver)
     await processes.start(graph, run_id="second")
-    processes.store.release(first.thread, first, None)
+    processes.store.release(first.thread, first, None, lambda: None)
     active = await processes.store.active(processes.thread(graph))
     assert active is not None
     assert active.run_id == "second"

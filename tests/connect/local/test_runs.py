@@ -204,7 +204,7 @@ def test_an_event_loop_that_ends_with_a_run_in_it_ends_the_run() -> None:
 async def test_a_watcher_is_told_of_each_run_that_starts() -> None:
     graph = quick()
     async with Runs() as runs:
-        feed = runs.feed(runs.store.key(graph, None, "t"))
+        feed = await runs.feed(runs.store.key(graph, None, "t"))
         coming = asyncio.create_task(anext(feed))
         await turns()
         first = await runs.start(graph, HELLO, on("t"))
@@ -217,7 +217,7 @@ async def test_a_watcher_is_told_of_each_run_that_starts() -> None:
 async def test_a_watcher_is_not_told_of_runs_of_other_threads() -> None:
     graph = quick()
     async with Runs() as runs:
-        feed = runs.feed(runs.store.key(graph, None, "t"))
+        feed = await runs.feed(runs.store.key(graph, None, "t"))
         await runs.start(graph, HELLO, on("other"))
         mine = await runs.start(graph, HELLO, on("t"))
         assert await anext(feed) is mine
@@ -226,7 +226,7 @@ async def test_a_watcher_is_not_told_of_runs_of_other_threads() -> None:
 async def test_a_watcher_that_was_not_waiting_misses_no_run() -> None:
     graph = quick(InMemorySaver())
     async with Runs() as runs:
-        feed = runs.feed(runs.store.key(graph, None, "t"))
+        feed = await runs.feed(runs.store.key(graph, None, "t"))
         started = []
         for _ in range(2):
             started.append(await runs.start(graph, HELLO, on("t")))
@@ -237,7 +237,7 @@ async def test_a_watcher_that_was_not_waiting_misses_no_run() -> None:
 async def test_a_watcher_that_has_gone_away_is_forgotten() -> None:
     graph = quick()
     async with Runs() as runs:
-        feed = runs.feed(runs.store.key(graph, None, "t"))
+        feed = await runs.feed(runs.store.key(graph, None, "t"))
         gone = weakref.ref(feed)
         waiting_for_one = asyncio.create_task(anext(feed))
         await turns()
@@ -250,7 +250,7 @@ async def test_a_watcher_that_has_gone_away_is_forgotten() -> None:
 
 async def test_watching_ends_with_the_registry() -> None:
     runs = Runs()
-    feed = runs.feed(runs.store.key(quick(), None, "t"))
+    feed = await runs.feed(runs.store.key(quick(), None, "t"))
     coming = asyncio.create_task(anext(feed, None))
     await turns()
     await runs.aclose()

@@ -12,8 +12,8 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph_agui.connect import Intake, Local, Runs
+from langgraph_agui.connect.events.event_log import MOST_BYTES
 from langgraph_agui.connect.inputs import Prepared
-from langgraph_agui.connect.local.run.event_log import MOST_BYTES
 from langgraph_agui.connect.local.run.run import Run
 from langgraph_agui.connect.serve import Agent, Limits, agui_app
 from starlette.applications import Starlette

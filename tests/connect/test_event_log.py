@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from langgraph_agui.connect.events.encoded import EncodedEvent
-from langgraph_agui.connect.local.run.event_log import BATCH_BYTES, EventLog
+from langgraph_agui.connect.events.event_log import BATCH_BYTES, EventLog
 from langgraph_agui.translator import ClientView
 
 from tests.support.clients.agui_client import AguiClient

@@ -13,7 +13,7 @@ How it works, and its rules:
 5. When the log is closed, each reader reads the rest of the ring, and its stream ends. A later one gets the view, which
    has the end in it.
 6. A reader that leaves, in whatever way (closed, cancelled, collected), is no longer counted. The last one to leave
-   empties the ring.
+   empties the ring. A store that publishes the events to other processes reads as a reader does, and is not counted.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 
-from ....translator import ClientView, OpenItems
-from ...events.encoded import Batch, EncodedEvent, Event, to_batch
-from ...events.readers import Offset, Reader
+from ...translator import ClientView, OpenItems
+from .encoded import Batch, EncodedEvent, Event, to_batch
+from .readers import Offset, Reader
 
 MOST = 2_000
 """Events that are kept for readers that are behind."""
@@ -62,6 +62,8 @@ class EventLog:
         """The number of the run, as in `Offset`."""
         self.readers = 0
         """How many readers there are."""
+        self._attached = 0
+        """The same, with those that are not counted."""
         self.kept = 0
         """About how many bytes of events the ring keeps."""
         self.is_closed = False
@@ -69,7 +71,7 @@ class EventLog:
 
     def publish(self, events: list[Event]) -> None:
         """Publishes events, which are in the view already."""
-        if not self.readers:
+        if not self._attached:
             self._first += len(events)
             return
         if events:
@@ -91,10 +93,11 @@ class EventLog:
         self._first, self._ring, self.kept = self._end + 1, [], 0
         self._wake()
 
-    async def read(self, reader: Reader) -> AsyncGenerator[Batch, None]:
+    async def read(self, reader: Reader, *, is_counted: bool = True) -> AsyncGenerator[Batch, None]:
         """The events for `reader` from now on, to the run's end; then its view is the run's. It has all events before
-        its offset, if that is one of this run."""
-        self.readers += 1
+        its offset, if that is one of this run. `is_counted`: False for a store that publishes the events."""
+        self._attached += 1
+        self.readers += is_counted
         try:
             position, batch = self._join(reader)
             while batch or not self.is_closed:
@@ -106,7 +109,7 @@ class EventLog:
                 batch = self._next(position)
             reader.view = self._view.copy()
         finally:
-            self._leave()
+            self._leave(is_counted)
 
     @property
     def _end(self) -> int:
@@ -153,12 +156,12 @@ class EventLog:
         self._first += count
         del self._ring[:count]
 
-    def _leave(self) -> None:
-        self.readers -= 1
-        if self.readers:
-            return
-        self._drop(len(self._ring))
-        if self._on_last_reader_left is not None and not self.is_closed:
+    def _leave(self, is_counted: bool) -> None:
+        self._attached -= 1
+        self.readers -= is_counted
+        if not self._attached:
+            self._drop(len(self._ring))
+        if is_counted and not self.readers and self._on_last_reader_left is not None and not self.is_closed:
             self._on_last_reader_left()
 
 
