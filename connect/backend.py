@@ -70,6 +70,11 @@ class Backend(Protocol):
     def runs(self) -> Runs | None:
         """The scope of its runs, which end with this process; None: they are a server's, and outlive it."""
 
+    @property
+    def outlives_server(self) -> bool:
+        """Whether its runs can be read when this server has ended: they are a platform's, or of a store that other
+        processes share."""
+
     def run_on(self, thread_id: str) -> Run | None:
         """The run of this process that is active on a thread; None if there is none, or runs are a server's."""
 
@@ -162,6 +167,13 @@ class Backend(Protocol):
 
     def stop_queued(self) -> list[asyncio.Task[Any]]:
         """Cancels the inputs that are queued in this process; their readers get a terminal event."""
+
+    def keep_runs(self) -> None:
+        """Makes its active runs in this process go on when their last reader leaves, whatever they were started with:
+        the server sends its readers away, and they read elsewhere."""
+
+    async def ended(self) -> None:
+        """Waits until its runs in this process have ended."""
 
     async def stop(self) -> None:
         """Cancels its runs in this process and what is queued, and waits for their end."""

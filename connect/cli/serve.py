@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import FrameType
 from typing import Any, Final, Literal, NamedTuple
 from urllib.parse import urlsplit
 from uuid import uuid4
@@ -97,7 +98,8 @@ async def serve_on(settings: ServeSettings, bound: socket.socket) -> None:
             _print_lines([f"Stopping: open streams have {seconds} to end. Ctrl-C again ends them at once."])
             app.state.closing.begin()
 
-        await _Server(_config(app, settings), lambda: _print_lines(output), end).serve([bound])
+        server = _Server(_config(app, settings), lambda: _print_lines(output), end, app.state.closing.hurry)
+        await server.serve([bound])
 
 
 def set_logging(settings: ServeSettings) -> None:
@@ -226,14 +228,23 @@ def _config(app: Any, settings: ServeSettings) -> uvicorn.Config:
 
 
 class _Server(uvicorn.Server):
-    """Reports its start; stopped by a signal, it ends its streams first, and then returns, as from any call."""
+    """Reports its start; stopped by a signal, it ends its streams first, and then returns, as from any call. A second
+    Ctrl-C hurries it."""
 
-    def __init__(self, config: uvicorn.Config, has_started: Callable[[], None], ends: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        has_started: Callable[[], None],
+        ends: Callable[[], None],
+        hurries: Callable[[], None],
+    ) -> None:
         super().__init__(config)
         self._has_started = has_started
         self._ends = ends
+        self._hurries = hurries
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        self._loop = asyncio.get_running_loop()
         await super().startup(sockets)
         if self.started:
             self._has_started()
@@ -241,6 +252,11 @@ class _Server(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._ends()  # the server waits for open streams, and would wait for ever
         await super().shutdown(sockets)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        super().handle_exit(sig, frame)
+        if self.force_exit:
+            self._loop.call_soon_threadsafe(self._hurries)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:

@@ -52,7 +52,8 @@ class EventLog:
         most_bytes: int = MOST_BYTES,
     ) -> None:
         self._view = view
-        self._on_last_reader_left = on_last_reader_left
+        self.on_last_reader_left = on_last_reader_left
+        """Called when the last reader has left before the end."""
         self._most = most
         self._most_bytes = most_bytes
         self._ring: Batch = []
@@ -161,8 +162,8 @@ class EventLog:
         self.readers -= is_counted
         if not self._attached:
             self._drop(len(self._ring))
-        if is_counted and not self.readers and self._on_last_reader_left is not None and not self.is_closed:
-            self._on_last_reader_left()
+        if is_counted and not self.readers and self.on_last_reader_left is not None and not self.is_closed:
+            self.on_last_reader_left()
 
 
 class _Position:

@@ -75,6 +75,11 @@ class Local(GraphSource):
         if isinstance(saver := self.graph.checkpointer, BaseCheckpointSaver):
             await saver.aget_tuple(_PROBED)
 
+    @property
+    def outlives_server(self) -> bool:
+        """See `Backend`."""
+        return self.runs.store.is_shared
+
     def run_on(self, thread_id: str) -> Run | None:
         """See `Backend`."""
         return self.runs.run_on(self.key(thread_id))
@@ -154,6 +159,18 @@ class Local(GraphSource):
         """See `Backend`."""
         return self.runs.stop_queued(self.name, self.key("").namespace)
 
+    def keep_runs(self) -> None:
+        """See `Backend`."""
+        for run in self._active():
+            run.outlive_readers()
+
+    async def ended(self) -> None:
+        """See `Backend`."""
+        await asyncio.gather(*(run.wait() for run in self._active()))
+
     async def stop(self) -> None:
         """See `Backend`."""
         await self.runs.stop(self.name, self.key("").namespace)
+
+    def _active(self) -> list[Run]:
+        return self.runs.runs_of(self.name, self.key("").namespace)

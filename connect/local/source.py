@@ -75,6 +75,12 @@ class GraphSource:
         same.access = self.access.named(agent, shares_threads_with)
         return same
 
+    def within(self, runs: Runs) -> Self:
+        """The same, whose runs are in this scope, unless it has one of its own."""
+        same = copy(self)
+        same._runs = self._runs or runs
+        return same
+
     def for_user(self, user: Any, where: Metadata) -> Self:
         """See `Backend`."""
         if user is self.user and where == self.access.where:

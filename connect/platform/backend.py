@@ -52,6 +52,7 @@ class Platform(PlatformSource):
     ids_in_url: ClassVar = True
     graph: ClassVar = None
     runs: ClassVar = None
+    outlives_server: ClassVar = True
 
     @property
     def name(self) -> object:
@@ -163,6 +164,12 @@ class Platform(PlatformSource):
     def stop_queued(self) -> list[asyncio.Task[Any]]:
         """See `Backend`. A platform's runs do not end with this process."""
         return []
+
+    def keep_runs(self) -> None:
+        """See `Backend`. A platform's runs are not in this process."""
+
+    async def ended(self) -> None:
+        """See `Backend`. A platform's runs are not in this process."""
 
     async def stop(self) -> None:
         """See `Backend`. A platform's runs do not end with this process."""

@@ -10,6 +10,7 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import get_args
 
 from ag_ui.core import AgentCapabilities
+from langgraph.checkpoint.memory import InMemorySaver
 from starlette.requests import Request
 
 from ...translator import Options
@@ -18,7 +19,9 @@ from ..backend import Backend, Source, backend_of
 from ..default_options import options_for
 from ..events.readers import for_version
 from ..inputs import Intake
+from ..local.backend import Local
 from ..local.checkpointers import has_checkpointer
+from ..local.run.runs import Runs
 from ..platform.calls import RetryPolicy
 from ..platform.forwarded_headers import checked_names
 from .compatible import CompatibleWith, compatible_intake, compatible_options
@@ -92,13 +95,17 @@ class Agent:
         """The source as what has its threads and runs it."""
         return backend_of(self.source)
 
-    def named(self, name: str) -> Agent:
+    def named(self, name: str, runs: Runs | None = None) -> Agent:
         """The same agent with a source that knows under which name it is served: threads belong to that name. Its
-        options are complete, where they depend on a graph of this process."""
+        options are complete, where they depend on a graph of this process, and its runs are in the scope `runs`, where
+        it has none of its own."""
         options = self.options
         if options is None and self.backend.graph is not None:
             options = options_for(self.backend.graph, error_detail="code")
-        return replace(self, source=self.backend.named(name, self.shares_threads_with), options=options)
+        source = self.backend.named(name, self.shares_threads_with)
+        if runs is not None and isinstance(source, Local):
+            source = source.within(runs)
+        return replace(self, source=source, options=options)
 
     def source_for(self, request: Request, where: Metadata) -> Backend:
         """The source for this request: for its user, who may use the threads that match `where`; a platform is sent the
@@ -129,9 +136,11 @@ Agents = Mapping[str, Agent | Source] | Agent | Source
 """Agents by their names in the URL, or a single one."""
 
 
-def agents_of(given: Agents, compatible_with: CompatibleWith | None = None) -> dict[str, Agent]:
+def agents_of(
+    given: Agents, compatible_with: CompatibleWith | None = None, runs: Runs | None = None
+) -> dict[str, Agent]:
     """The agents by name: those of a mapping, or a single one as `default`. `compatible_with`: of those that do not say
-    it themselves. Raises `TypeError`, `ValueError`."""
+    it themselves. `runs`: the scope of graphs that have none of their own. Raises `TypeError`, `ValueError`."""
     named = given if isinstance(given, Mapping) else {DEFAULT: given}
     if not named:
         raise ValueError("agents: expected at least one")
@@ -146,7 +155,12 @@ def agents_of(given: Agents, compatible_with: CompatibleWith | None = None) -> d
         except TypeError as error:
             raise TypeError(f"agents: {name!r}: {error}") from None
         agent = replace(agent, compatible_with=agent.compatible_with or compatible_with)
-        found[name] = agent = agent.named(name)
-        if agent.backend.graph is not None and not has_checkpointer(agent.backend.graph):
+        found[name] = agent = agent.named(name, runs)
+        graph = agent.backend.graph
+        if graph is not None and not has_checkpointer(graph):
             _log.warning("The graph of agent %r has no checkpointer: its threads are forgotten after each run.", name)
+        elif runs is not None and isinstance(getattr(graph, "checkpointer", None), InMemorySaver):
+            _log.warning(
+                "The threads of agent %r are in the memory of this process, and its runs in a shared store.", name
+            )
     return found

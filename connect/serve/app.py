@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ..api import HEARTBEAT
+from ..local.store.run_store import RunStore
 from .agents import Agents
 from .compatible import CompatibleWith
 from .errors import Refusal, refused
@@ -33,7 +34,9 @@ def agui_app(
     origins: Sequence[str] = (),
     hosts: Sequence[str] = (),
     heartbeat: float | None = HEARTBEAT,
+    store: RunStore | None = None,
     grace: float = 5.0,
+    drain: float = 20.0,
     compatible_with: CompatibleWith | None = None,
 ) -> Starlette:
     """A Starlette app that serves graphs to AG-UI clients: run it with a server, or mount it into another app.
@@ -41,10 +44,12 @@ def agui_app(
     `agents`: by their names in the URL, each an `Agent` or a graph (what `connect` takes as a source); or a single one,
     which is called `default`. `authenticate`: gives the user of a request from its headers, before its body is read;
     None: no user. `authorize`: what a user may do (see `Authorize`); None: everything. `limits`: what is accepted at
-    most. `origins`: the pages' origins that browsers let in (`"*"`: any); none by default. `hosts`: the host names that
-    are answered, such as `localhost` (the module `hosts` says why); none means any. `heartbeat`: seconds without an
-    event after which a comment is sent (None: never). `grace`: seconds that open streams have to end when the server
-    stops.
+    most. `origins`: the pages' origins that browsers let in (`"*"`: any); none by default. `hosts`: the host names
+    that are answered, such as `localhost` (the module `hosts` says why); none means any. `heartbeat`: seconds without
+    an event after which a comment is sent (None: never). `store`: the run store of graphs that have no `Runs` of their
+    own, which the app does not close; None: that of the event loop, for one process. `grace`: seconds that open streams
+    have to end when the server stops. `drain`: seconds that runs have then to end by themselves before they are
+    cancelled, if other processes share their store.
 
     The end of the app's lifespan stops its runs. A mounted app's own lifespan is not run: enter it in the outer app's,
     `async with mounted.router.lifespan_context(mounted): yield`, or take `agui_routes` or `add_agui_routes`.
@@ -64,7 +69,9 @@ def agui_app(
         authorize=authorize,
         limits=limits,
         heartbeat=heartbeat,
+        store=store,
         grace=grace,
+        drain=drain,
         compatible_with=compatible_with,
         origins=origins,
     )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.routing import WebSocketRoute
 
 from ..api import HEARTBEAT
+from ..local.store.run_store import RunStore
 from .agents import Agents
 from .compatible import CompatibleWith
 from .limits import Limits
@@ -34,7 +35,9 @@ def add_agui_routes(
     authorize: Authorize | None = None,
     limits: Limits | None = None,
     heartbeat: float | None = HEARTBEAT,
+    store: RunStore | None = None,
     grace: float = 5.0,
+    drain: float = 20.0,
     compatible_with: CompatibleWith | None = None,
     origins: Sequence[str] = (),
 ) -> AguiRoutes:
@@ -68,7 +71,9 @@ def add_agui_routes(
         authorize=authorize,
         limits=limits,
         heartbeat=heartbeat,
+        store=store,
         grace=grace,
+        drain=drain,
         compatible_with=compatible_with,
         origins=origins,
     )

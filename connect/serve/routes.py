@@ -16,6 +16,8 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 
 from ..api import HEARTBEAT
+from ..local.run.runs import Runs
+from ..local.store.run_store import RunStore
 from .agent_routes import AgentRoutes
 from .agents import Agents, agents_of
 from .compatible import CompatibleWith
@@ -41,18 +43,21 @@ class AguiRoutes(list[BaseRoute]):
     @asynccontextmanager
     async def lifespan(self, app: Any) -> AsyncIterator[None]:
         """The lifespan of these routes, `app` being the app that has them: at its end streams end within `grace`
-        seconds, and runs and queued inputs of this process are cancelled. Enter it inside what the graphs need (a
-        checkpointer's connections), so that runs stop before that is closed. It may be entered again.
+        seconds; then runs whose store other processes share have `drain` seconds to end by themselves; then runs and
+        queued inputs of this process are cancelled. Enter it inside what the graphs need (a checkpointer's connections,
+        a run store), so that runs stop before that is closed. It may be entered again.
 
-        Raises `RuntimeError` where `WEB_CONCURRENCY` asks for several processes and graphs run in this one."""
+        Raises `RuntimeError` where `WEB_CONCURRENCY` asks for several processes and runs are known in this one alone.
+        """
         service = self.service
-        if service.locals:
+        if not all(source.outlives_server for source in service.locals):
             _check_one_process()
         service.closing.reopen()
         try:
             yield
         finally:
             await service.closing.aclose()
+            await service.closing.drained(source.ended() for source in service.locals if source.outlives_server)
             for source in service.locals:
                 await source.stop()
 
@@ -65,7 +70,9 @@ def agui_routes(
     authorize: Authorize | None = None,
     limits: Limits | None = None,
     heartbeat: float | None = HEARTBEAT,
+    store: RunStore | None = None,
     grace: float = 5.0,
+    drain: float = 20.0,
     compatible_with: CompatibleWith | None = None,
     origins: Sequence[str] = (),
 ) -> AguiRoutes:
@@ -88,10 +95,11 @@ def agui_routes(
         raise ValueError(f"path: expected a path such as '/agents', or '', got {path!r}")
     if heartbeat is not None and not heartbeat > 0:
         raise ValueError(f"heartbeat: expected more than 0 seconds, got {heartbeat!r}")
-    if not grace >= 0:
-        raise ValueError(f"grace: expected 0 seconds or more, got {grace!r}")
-    made = agents_of(agents, compatible_with)
-    service = Service(made, Users(authenticate, authorize), limits or Limits(), heartbeat, Closing(grace))
+    for name, given in (("grace", grace), ("drain", drain)):
+        if not given >= 0:
+            raise ValueError(f"{name}: expected 0 seconds or more, got {given!r}")
+    made = agents_of(agents, compatible_with, None if store is None else Runs(store))
+    service = Service(made, Users(authenticate, authorize), limits or Limits(), heartbeat, Closing(grace, drain))
     below = [
         *_root(service),
         *CopilotKit(service).routes(),
@@ -112,8 +120,8 @@ def _check_one_process() -> None:
     if wanted.isdecimal() and int(wanted) > 1:
         raise RuntimeError(
             f"WEB_CONCURRENCY={wanted} asks for several processes, and runs of graphs are known only in the process "
-            "that started them. Set WEB_CONCURRENCY=1, or run the graphs on a LangGraph server and serve "
-            "Platform(client) here, which any number of processes can do."
+            "that started them. Set WEB_CONCURRENCY=1, give the app a run store that the processes share (store=), or "
+            "run the graphs on a LangGraph server and serve Platform(client) here."
         )
 
 

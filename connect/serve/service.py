@@ -65,7 +65,7 @@ class Service:
         self.bodies = Bodies(limits)
         self.readiness = Readiness({name: agent.backend for name, agent in agents.items()}, limits.ready_timeout)
         self._heartbeat = heartbeat
-        closing.at_begin = self._stop_queued
+        closing.at_begin = self._begin_to_end
 
     @property
     def only(self) -> str | None:
@@ -232,10 +232,13 @@ class Service:
             async for batch in batches:
                 yield batch
 
-    def _stop_queued(self) -> None:
-        """Cancels queued inputs when the server begins to stop; their readers get a terminal event."""
+    def _begin_to_end(self) -> None:
+        """Cancels queued inputs when the server begins to stop; their readers get a terminal event. Runs that are read
+        elsewhere need no readers here."""
         for source in self.locals:
             source.stop_queued()
+            if source.outlives_server:
+                source.keep_runs()
 
     def _stream(
         self,
@@ -258,7 +261,7 @@ class Service:
             self.closing,
             version=version,
             heartbeat=self._heartbeat,
-            message=_CONTINUES if source.runs is None else _ENDS_HERE,
+            message=_CONTINUES if source.outlives_server else _ENDS_HERE,
             taken=taken,
             send_timeout=self.limits.send_timeout,
             agent=name,

@@ -236,6 +236,10 @@ class Run:
         """As `attach`, for a store that publishes the events to other processes: it does not count as a reader."""
         return self._event_log.read(reader, is_counted=False)
 
+    def outlive_readers(self) -> None:
+        """From now on its last reader may leave."""
+        self._event_log.on_last_reader_left = None
+
     async def cancel(self, wait: float = CANCEL_WAIT) -> RunStatus:
         """Stops the graph and waits up to `wait` seconds until it has stopped; returns the status then: `stopping` if
         it has not yet. Does nothing to a run that has ended."""

@@ -202,21 +202,24 @@ class Runs:
             log_context(agent, thread.thread_id, outcome.run_id),
         )
 
+    def runs_of(self, agent: Hashable, namespace: str) -> list[Run]:
+        """The active runs of one agent. `namespace`: that of its threads."""
+        return [run for run in self._live.values() if (run.agent, run.thread.namespace) == (agent, namespace)]
+
     async def stop(self, agent: Hashable, namespace: str) -> None:
         """Cancels the runs of one agent, and its queued inputs, and waits for their end. `namespace`: that of its
         threads."""
-        await self._stop(
-            lambda: self.stop_queued(agent, namespace),
-            lambda run: (run.agent, run.thread.namespace) == (agent, namespace),
-        )
+        await self._stop(lambda: self.stop_queued(agent, namespace), lambda: self.runs_of(agent, namespace))
 
-    async def _stop(self, stop_queued: Callable[[], list[asyncio.Task[Any]]], is_meant: Callable[[Run], bool]) -> None:
+    async def _stop(
+        self, stop_queued: Callable[[], list[asyncio.Task[Any]]], active: Callable[[], Iterable[Run]]
+    ) -> None:
         """Cancels queued inputs and runs, also those that start meanwhile. A run whose graph does not stop is waited
         for once, and logged."""
         stuck: set[Run] = set()
         while True:
             queued = stop_queued()
-            found = [run for run in self._live.values() if is_meant(run) and run not in stuck]
+            found = [run for run in active() if run not in stuck]
             if not (queued or found):
                 return
             await asyncio.gather(*queued, return_exceptions=True)
@@ -245,7 +248,7 @@ class Runs:
     async def aclose(self) -> None:
         """Cancels its runs and waits for their end; ends all feeds."""
         self._feeds.close()
-        await self._stop(lambda: _cancelled(list(self._queued)), lambda run: True)
+        await self._stop(lambda: _cancelled(list(self._queued)), lambda: self.active)
         if self._hooks:
             await asyncio.wait(self._hooks, timeout=self._close_wait)
             _cancelled(list(self._hooks))

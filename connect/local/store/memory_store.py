@@ -40,6 +40,8 @@ class MemoryRunStore:
     - `remembered`: for how many threads the end of their last run is kept.
     """
 
+    is_shared = False
+
     def __init__(self, *, linger: float = 60.0, lingering: int = 100, remembered: int = 1_000) -> None:
         self._linger = linger
         self._most_lingering = lingering

@@ -28,6 +28,9 @@ from .turns import Turn
 class RunStore(Protocol):
     """Who runs on a thread. All methods belong to one event loop; what is asynchronous may ask a server."""
 
+    is_shared: bool
+    """Whether other processes read and stop the runs of this one."""
+
     def key(self, graph: Pregel[Any, Any, Any, Any], agent: str | None, thread_id: str) -> ThreadKey:
         """The key of a graph's thread."""
 

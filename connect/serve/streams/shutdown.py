@@ -2,6 +2,9 @@
 
     open --begin(), aclose()--> closing: nothing new is let in; streams between two runs end at once
          --grace seconds, or nothing is open any more--> closed: what is still open is interrupted
+         --drained()--> runs that other processes can read end, for up to `drain` seconds
+
+A server waits for its streams before it lets an app end. So streams end first: their readers read elsewhere.
 
 No signal is handled here: a server waits for its connections before it ends an app's lifespan, so the command `serve`
 begins the end itself. Under another server open streams last until that server cancels them (uvicorn, after
@@ -11,8 +14,9 @@ begins the end itself. Under another server open streams last until that server 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from contextlib import asynccontextmanager, suppress
+from typing import Any
 
 from ..errors import shutting_down
 
@@ -42,10 +46,13 @@ class Opened:
 
 
 class Closing:
-    """What is open of one app. `grace`: seconds that are left to it at the end. `app.state.closing` is the app's."""
+    """What is open of one app. `grace`: seconds that are left to it at the end. `drain`: seconds that are left to runs
+    then. `app.state.closing` is the app's."""
 
-    def __init__(self, grace: float) -> None:
+    def __init__(self, grace: float, drain: float = 0.0) -> None:
         self._grace = grace
+        self._drain = drain
+        self._draining: asyncio.Timeout | None = None
         self._open: set[Opened] = set()
         self._ending: asyncio.Task[None] | None = None
         self._gone: asyncio.Event | None = None
@@ -94,6 +101,18 @@ class Closing:
         self.begin()
         if self._ending is not None:
             await asyncio.shield(self._ending)
+
+    async def drained(self, runs: Iterable[Coroutine[Any, Any, None]]) -> None:
+        """Waits until these are over: each waits for runs to end. Up to `drain` seconds, and no longer than `hurry`."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._drain) as self._draining:
+                await asyncio.gather(*runs)
+        self._draining = None
+
+    def hurry(self) -> None:
+        """Ends the wait for runs. To be called in the event loop."""
+        if self._draining is not None and not self._draining.expired():
+            self._draining.reschedule(asyncio.get_running_loop().time())
 
     def reopen(self) -> None:
         """Lets in again: for an app that is started anew."""

@@ -11,6 +11,7 @@ from langgraph_agui.connect.serve import Agent, Limits, agui_app
 from langgraph_sdk import get_client
 
 from fixtures.gated import GATED
+from tests.support.clients.locally import SharedStore
 from tests.support.servers.fault_server import End, answered, dropped, faulty, refused
 from tests.support.servers.serving import served
 
@@ -84,9 +85,11 @@ async def test_a_server_is_ready_while_its_checkpointers_and_platforms_answer(
     ]
 
 
-async def test_several_processes_are_refused_for_graphs_of_this_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    def local() -> Any:
-        return agui_app(GATED["gated_chat"](InMemorySaver()))
+async def test_several_processes_are_refused_for_graphs_of_this_one(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def local(**more: Any) -> Any:
+        return agui_app(GATED["gated_chat"](InMemorySaver()), **more)
 
     async def starts(app: Any) -> bool:
         async with app.router.lifespan_context(app):
@@ -96,7 +99,10 @@ async def test_several_processes_are_refused_for_graphs_of_this_one(monkeypatch:
         platform = agui_app(Agent(Platform(client, "agent")))
         monkeypatch.setenv("WEB_CONCURRENCY", "2")
         assert await starts(platform)
-        with pytest.raises(RuntimeError, match=r"^WEB_CONCURRENCY=2 asks for several .* Set WEB_CONCURRENCY=1, or"):
+        with caplog.at_level(logging.WARNING):
+            assert await starts(local(store=SharedStore()))
+        assert "The threads of agent 'default' are in the memory of this process" in caplog.text
+        with pytest.raises(RuntimeError, match=r"^WEB_CONCURRENCY=2 asks for several .* Set WEB_CONCURRENCY=1, give"):
             await starts(local())
     for one in ("1", "", "none"):
         monkeypatch.setenv("WEB_CONCURRENCY", one)

@@ -3,6 +3,7 @@
 import asyncio
 import signal
 import socket
+from contextlib import AsyncExitStack
 from typing import Any
 
 import httpx
@@ -17,7 +18,7 @@ from starlette.applications import Starlette
 
 from fixtures.gated import GATED
 from tests.support.clients.agui_client import AguiClient
-from tests.support.clients.locally import live_run
+from tests.support.clients.locally import SharedStore, live_run
 from tests.support.servers.gates import Gates
 from tests.support.servers.serving import WITHIN, app_process, events_of, kinds_of, posted, served, told, until
 
@@ -190,9 +191,72 @@ async def test_an_app_that_is_started_anew_lets_in_again(gate: Gates) -> None:
             assert (await client.post("/", json=posted(thread, "hi"))).status_code == 200
 
 
-def test_a_grace_is_no_less_than_nothing() -> None:
-    with pytest.raises(ValueError, match="grace"):
-        agui_app(GATED["gated_chat"](None), grace=-1)
+@pytest.mark.parametrize("name", ["grace", "drain"])
+def test_a_time_is_no_less_than_nothing(name: str) -> None:
+    seconds: Any = {name: -1}
+    with pytest.raises(ValueError, match=name):
+        agui_app(GATED["gated_chat"](None), **seconds)
+
+
+class Two:
+    """Two servers with a store in common, which cancel a run that has no readers. `first`, `other`: a client for each.
+    `closing`: of the first app."""
+
+    def __init__(self, gate: Gates, drain: float) -> None:
+        store, graph = SharedStore(), GATED["gated_chat"](InMemorySaver())
+        agent = Agent(source=graph, intake=Intake(config=gate.config(), on_disconnect="cancel"))
+        self._apps = [agui_app({"chat": agent}, store=store, grace=0, drain=drain) for _ in range(2)]
+        self._lifetime, self._first = AsyncExitStack(), AsyncExitStack()
+        self.closing = closing_of(self._apps[0])
+
+    async def __aenter__(self) -> "Two":
+        other = await self._lifetime.enter_async_context(served(self._apps[1]))
+        first = await self._first.enter_async_context(served(self._apps[0]))
+        self._lifetime.push_async_callback(self.end_first)
+        self.first, self.other = [
+            await self._lifetime.enter_async_context(server.client()) for server in (first, other)
+        ]
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._lifetime.aclose()
+
+    async def end_first(self) -> None:
+        """Returns when the first server has ended."""
+        await self._first.aclose()
+
+
+async def test_a_run_of_a_shared_store_goes_on_after_its_streams_and_is_read_elsewhere(gate: Gates) -> None:
+    gate.hold("first 3")
+    async with Two(gate, WITHIN) as servers:
+        async with servers.first.stream("POST", "/chat", json=posted("t", "hi")) as response:
+            await gate.reached("first 3")
+            ends = asyncio.create_task(servers.end_first())
+            last = events_of(await response.aread())[-1]
+        assert (last["code"], "connect to it again" in last["message"]) == ("shutdown", True)
+        async with servers.other.stream("POST", "/chat/connect", json=posted("t")) as read:
+            gate.open("first 3")
+            assert events_of(await read.aread())[-1]["outcome"]["type"] == "success"
+        await ends
+
+
+@pytest.mark.parametrize("drain", [0, WITHIN])
+async def test_a_run_that_does_not_end_in_time_is_cancelled_and_its_thread_is_free(gate: Gates, drain: float) -> None:
+    """In time, or before somebody loses patience."""
+    gate.hold("first 3")
+    async with Two(gate, drain) as servers:
+        async with servers.first.stream("POST", "/chat", json=posted("t", "hi")) as response:
+            await gate.reached("first 3")
+            ends = asyncio.create_task(servers.end_first())
+            await response.aread()
+        async with servers.other.stream("POST", "/chat/connect", json=posted("t")) as read:
+            if drain:
+                servers.closing.hurry()
+            assert events_of(await read.aread())[-1]["outcome"]["type"] == "cancelled"
+        await ends
+        gate.open("first 3")
+        answer = await servers.other.post("/chat", json=posted("t", "hi", "and on", run_id="run-2"))
+        assert kinds_of(answer.content)[-1] == "RUN_FINISHED"
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

@@ -8,11 +8,18 @@ from langgraph_agui.connect.backend import connect_batches
 from langgraph_agui.connect.local.backend import Local
 from langgraph_agui.connect.local.run.run import Run
 from langgraph_agui.connect.local.run.runs import Runs
+from langgraph_agui.connect.local.store.memory_store import MemoryRunStore
 from langgraph_agui.translator import ClientView
 
 from tests.support.clients.agui_client import VERSIONS, AguiClient, Answer, protocol
 from tests.support.clients.listening import Listener
 from tests.support.streams.paced import Graph, on
+
+
+class SharedStore(MemoryRunStore):
+    """The run store of two apps in one event loop, which are to each other as two processes are."""
+
+    is_shared = True
 
 
 async def connected(
