@@ -1,30 +1,47 @@
-"""A guide for the pages of `examples/copilotkit`: it calls a tool that only the page has, and asks before it books.
+"""A city guide for the page of `examples/copilotkit`: one stock agent, and everything that a page can show of one.
 
-    guide -> (the page runs show_on_map) -> guide -> book (asks the user) -> guide
+    langgraph-agui serve examples.guide:graph --state stops --state budget --origin http://localhost:5173
 
-The page sends its tools with every run. They reach the graph where it has a place for them: here in the field `tools`
-of its runtime context. A call of one ends the run; the page runs it, and sends the result in the next run. The model is
-scripted; put another in its place and nothing else changes.
+| what the page shows | what does it here |
+|---|---|
+| progress of a slow tool | `compare_tickets` writes to LangGraph's stream writer |
+| the plan beside the conversation | the channels `stops` and `budget`; the page changes them too |
+| a card that approves, changes or rejects a booking | LangChain's `HumanInTheLoopMiddleware` |
+| a map | `show_on_map`, a tool of the page: `PageTools` gives it to the model, and ends the run at its call |
+
+The model is scripted (`examples/guide_script.py`); put another in its place and nothing else changes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Annotated, Any, NotRequired
 
+from langchain.agents import AgentState, create_agent
+from langchain.agents.middleware import (
+    AgentMiddleware,
+    HumanInTheLoopMiddleware,
+    ModelRequest,
+    ModelResponse,
+    dynamic_prompt,
+    hook_config,
+)
 from langchain_core.messages import AIMessage, ToolMessage
-from langgraph.graph import END, START, MessagesState, StateGraph
+from langchain_core.tools import BaseTool, InjectedToolCallId, tool
+from langgraph.config import get_stream_writer
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
-from langgraph.types import interrupt
-from langgraph_agui.connect.testing import ScriptedChatModel, tool_call
+from langgraph.types import Command
+
+from .guide_script import PACE, PRICES, Rest, ScriptedGuide
 
 Stops = dict[str, dict[str, Any]]
 
 
-class Visit(MessagesState):
-    """What the graph keeps, beside the messages."""
+class Visit(AgentState[Any]):
+    """What the graph and the page share, beside the messages."""
 
-    stops: Annotated[Stops, lambda before, new: {**before, **new}]
+    stops: NotRequired[Annotated[Stops, lambda before, new: {**before, **new}]]
+    budget: NotRequired[int]
 
 
 @dataclass
@@ -34,44 +51,72 @@ class Page:
     tools: Sequence[dict[str, Any]] = field(default_factory=list)
 
 
-_BOOK = {"name": "book", "description": "Books a place.", "parameters": {"type": "object", "properties": {}}}
+class PageTools(AgentMiddleware[Any, Page, Any]):
+    """Gives the page's tools to the model. A call of one ends the run: the page sends the result in its next run."""
 
+    async def awrap_model_call(
+        self, request: ModelRequest[Page], handler: Callable[[ModelRequest[Page]], Awaitable[ModelResponse[Any]]]
+    ) -> ModelResponse[Any]:
+        """Adds the tools to those of the agent."""
+        context = request.runtime.context
+        return await handler(request.override(tools=[*request.tools, *(context.tools if context else [])]))
 
-def city_guide(pause: float = 0.025) -> CompiledStateGraph[Any, Any, Any, Any]:
-    """The graph; its model waits `pause` seconds between two tokens."""
-    model = ScriptedChatModel(turns=[_SHOW, _OFFER, _DONE], delay=pause)
-
-    async def guide(state: Visit, runtime: Runtime[Page]) -> dict[str, Any]:
-        tools = runtime.context.tools if runtime.context else []
-        return {"messages": [await model.bind_tools([*tools, _BOOK]).ainvoke(state["messages"])]}
-
-    async def book(state: Visit) -> dict[str, Any]:
+    @hook_config(can_jump_to=["end"])
+    async def aafter_model(self, state: AgentState[Any], runtime: Runtime[Page]) -> dict[str, Any] | None:
+        """Ends the run when the page's turn has come."""
+        of_page = {each["name"] for each in (runtime.context.tools if runtime.context else [])}
         last = state["messages"][-1]
-        assert isinstance(last, AIMessage)
-        call = last.tool_calls[0]
-        place, cost = call["args"]["place"], call["args"]["cost"]
-        answer = interrupt({"question": f"Shall I book {place} for {cost} euros?"})
-        if answer != "yes":
-            return {"messages": [ToolMessage(f"{place} is not booked.", tool_call_id=call["id"])]}
-        booked = ToolMessage(f"{place} is booked.", tool_call_id=call["id"])
-        return {"stops": {place: {"at": "09:30", "cost": cost}}, "messages": [booked]}
-
-    def after(state: Visit) -> str:
-        last = state["messages"][-1]
-        called = [call["name"] for call in last.tool_calls] if isinstance(last, AIMessage) else []
-        return "book" if "book" in called else END
-
-    graph = StateGraph(Visit, context_schema=Page).add_node("guide", guide).add_node("book", book)
-    graph.add_edge(START, "guide").add_conditional_edges("guide", after, ["book", END]).add_edge("book", "guide")
-    return graph.compile()
+        is_called = isinstance(last, AIMessage) and any(call["name"] in of_page for call in last.tool_calls)
+        return {"jump_to": "end"} if is_called else None
 
 
-_SHOW = "This is the tower that I mean.", tool_call("show_on_map", {"place": "Belém Tower"}, "call_map")
-_OFFER = (
-    "It has a ticket left for half past nine.",
-    tool_call("book", {"place": "Belém Tower", "cost": 10}, "call_book"),
-)
-_DONE = "What else would you like to see?"
+@dynamic_prompt
+def _with_plan(request: ModelRequest[Page]) -> str:
+    """What the model is told of the state, which the page may have changed since the last run."""
+    state: Any = request.state
+    budget, stops = state.get("budget", 40), ", ".join(state.get("stops", {})) or "nothing"
+    return f"You are a guide to Lisbon. The budget is {budget} euros. In the plan: {stops}."
+
+
+def city_guide(rest: Rest = PACE) -> CompiledStateGraph[Any, Any, Any, Any]:
+    """The graph. `rest`: what its scripted model waits for before each token, and its tools while they work."""
+
+    @tool
+    async def compare_tickets(places: list[str], call_id: Annotated[str, InjectedToolCallId]) -> str:
+        """Asks for the price of each place."""
+        write = get_stream_writer()
+        for done, place in enumerate(places):
+            progress = {"now": place, "done": done, "of": len(places)}
+            write({"name": "agui_tool_progress", "value": {"tool_call_id": call_id, "progress": progress}})
+            await rest(f"compare_tickets {done}", 30)
+        return ", ".join(f"{place}: {PRICES[place]} euros" for place in places)
+
+    @tool
+    async def add_stop(place: str, at: str, cost: int, call_id: Annotated[str, InjectedToolCallId]) -> Command[Any]:
+        """Adds a stop to the plan."""
+        await rest(f"add_stop {place}", 8)
+        added = ToolMessage(f"{place} is in the plan.", tool_call_id=call_id)
+        return Command(update={"stops": {place: {"at": at, "cost": cost}}, "messages": [added]})
+
+    @tool
+    async def book(place: str, at: str, people: int, call_id: Annotated[str, InjectedToolCallId]) -> Command[Any]:
+        """Books a place."""
+        await rest(f"book {place}", 12)
+        booked = ToolMessage(f"{place} is booked at {at} for {people}.", tool_call_id=call_id)
+        stop = {"at": at, "cost": PRICES.get(place, 10) * people, "booked": True}
+        return Command(update={"stops": {place: stop}, "messages": [booked]})
+
+    tools: list[BaseTool] = [compare_tickets, add_stop, book]
+    approval = HumanInTheLoopMiddleware(interrupt_on={"book": {"allowed_decisions": ["approve", "edit", "reject"]}})
+    return create_agent(
+        ScriptedGuide(rest=rest),
+        tools,
+        state_schema=Visit,
+        context_schema=Page,
+        middleware=[_with_plan, PageTools(), approval],
+        name="guide",
+    )
+
 
 graph = city_guide()
-"""The graph as it is served: `langgraph-agui serve examples.guide:graph --origin http://localhost:5173`."""
+"""The graph as it is served: `langgraph-agui serve examples.guide:graph`, or with its page: `make example`."""

@@ -31,6 +31,7 @@ from pydantic import TypeAdapter
 
 from examples.agent import day_planner
 from examples.guide import city_guide
+from examples.guide_script import resting
 from tests.support.documents import DOCUMENTS, ROOT, Block, blocks
 from tests.support.language import found
 from tests.support.servers.serving import Served, served
@@ -160,12 +161,11 @@ async def answered(server: Served, words: list[str]) -> None:
 
 @pytest.mark.parametrize("page", sorted({block.page for block, words in SHELL if words[0] == "curl"}))
 async def test_requests_are_answered(page: str) -> None:
-    def agent(build: Any) -> Any:
-        graph = build(0)
+    def agent(graph: Any) -> Any:
         graph.checkpointer = InMemorySaver()
         return graph
 
-    async with served(agui_app({"planner": agent(day_planner), "guide": agent(city_guide)})) as server:
+    async with served(agui_app({"planner": agent(day_planner(0)), "guide": agent(city_guide(resting(0)))})) as server:
         for block, words in SHELL:
             if block.page == page and words[0] == "curl":
                 await answered(server, words)

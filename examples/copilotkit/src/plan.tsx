@@ -43,7 +43,7 @@ export function Question({ interrupt, resolve, cancel }: InterruptRenderProps<un
   return (
     <section aria-label="question">
       <p>{interrupt?.message}</p>
-      <button onClick={() => resolve("yes")}>Approve</button>
+      <button onClick={() => resolve(true)}>Approve</button>
       <button onClick={() => cancel()}>Cancel</button>
     </section>
   );
