@@ -13,6 +13,7 @@
 | `platform_error` | anything else it refused with |
 | `lost` | the platform could not be reached, or not again |
 | `timeout` | a run of this process exceeded its timeout |
+| `store_unavailable` | the server that processes share their runs by does not answer |
 | `shutdown` | an input that was queued, or a run that was read, ends with its server |
 | `internal_error` | an unexpected exception |
 """
@@ -116,6 +117,15 @@ class UnreadableError(AguiError, RuntimeError):
         self.cause = cause
 
 
+class StoreUnavailableError(AguiError, RuntimeError):
+    """The run store's server does not answer: it is not known whether the thread has a run. Logged by the store."""
+
+    code = "store_unavailable"
+
+    def __init__(self) -> None:
+        super().__init__("The run store does not answer. Retry later.")
+
+
 class ThreadNotFoundError(RequestError, LookupError):
     """There is no such thread, or it belongs to another agent or user: for this one it does not exist."""
 
@@ -170,9 +180,9 @@ def log_failure(error: BaseException, label: str) -> None:
     """Logs an error whose caller gets it as an event or as a response. `label`: as `log_context`.
 
     A platform's errors and lost connections are warnings; a caller's own mistakes are INFO; an unexpected exception is
-    an error, with its traceback. `UnreadableError` is logged where it is raised, and not again."""
+    an error, with its traceback. What a checkpointer or a run store raised is logged there, and not again."""
     match error:
-        case UnreadableError():
+        case UnreadableError() | StoreUnavailableError():
             pass
         case PlatformError():
             _log.warning("The platform answered with HTTP %d: %r (%s).", error.status, error.message, label)

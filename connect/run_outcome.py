@@ -25,6 +25,15 @@ CancelResult = Literal["stopped", "stopping"]
 """Whether a run has stopped, or its graph has not yet."""
 
 
+UNFINISHED = Failed(
+    {
+        "error": "unfinished",
+        "message": "The thread's last run did not come to its end, or continues in another process.",
+    }
+)
+"""The end of a run of which only that is known."""
+
+
 class Subgraph(NamedTuple):
     """A subgraph that waits for an answer: its values are not in its thread's yet."""
 

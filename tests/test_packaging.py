@@ -35,14 +35,15 @@ PROVIDED = {name.replace("-", "_") for name in RUNTIME} - {"ag_ui_protocol"} | {
 """What may be imported for it."""
 EXTRA = {
     "connect": {"opentelemetry"},
+    "connect/local/store/redis": {"redis"},
     "connect/serve": {"starlette", "fastapi"},
     "connect/serve/copilotkit": {"starlette"},
     "connect/serve/requests": {"starlette"},
     "connect/serve/streams": {"starlette"},
     "connect/cli": {"typer", "rich", "uvicorn", "dotenv", "psycopg", "psycopg_pool"},
 }
-"""What may be imported in one folder alone: the extras `serve`, `otel` and `postgres` bring it, but FastAPI, which is
-imported for types alone: the app is given."""
+"""What may be imported in one folder alone: the extras `serve`, `otel`, `redis` and `postgres` bring it, but FastAPI,
+which is imported for types alone: the app is given."""
 FILES = (
     *("CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "MANIFEST.in", "Makefile", "README.md", "mkdocs.yml", "setup.py"),
     *("pyproject.toml", ".gitignore"),

@@ -24,13 +24,14 @@ class EncodedEvent:
 
     __slots__ = ("_frame", "_old", "at", "event", "run")
 
-    def __init__(self, event: Event, run: int = 0, at: int = 0) -> None:
+    def __init__(self, event: Event, run: int = 0, at: int = 0, frame: bytes | None = None) -> None:
+        """`frame`: its SSE frame, where it came as one."""
         self.event = event
         self.run = run
         """The number of its run, as in `Offset`; 0 where no reader can continue after it."""
         self.at = at
         """How many events of the run there are up to it, itself included."""
-        self._frame: bytes | None = None
+        self._frame = frame
         self._old: EncodedEvent | None = None
 
     def frame(self, version: str | None) -> bytes:

@@ -76,10 +76,15 @@ class EventLog:
             self._first += len(events)
             return
         if events:
-            for at, event in enumerate(events, self._end + 1):
-                encoded = EncodedEvent(event, self.run, at)
-                self.kept += encoded.size
-                self._ring.append(encoded)
+            self.publish_encoded([EncodedEvent(event, self.run, at) for at, event in enumerate(events, self.end + 1)])
+
+    def publish_encoded(self, batch: Batch) -> None:
+        """As `publish`, of events that were encoded elsewhere, with this log's run and numbers."""
+        if not self._attached:
+            self._first += len(batch)
+        elif batch:
+            self.kept += _size(batch)
+            self._ring += batch
             if len(self._ring) > self._most or self.kept > self._most_bytes:
                 self._shorten()
             self._wake()
@@ -91,7 +96,7 @@ class EventLog:
 
     def begin_anew(self) -> None:
         """Makes every reader continue at the view, after events were applied to it and could not be published."""
-        self._first, self._ring, self.kept = self._end + 1, [], 0
+        self._first, self._ring, self.kept = self.end + 1, [], 0
         self._wake()
 
     async def read(self, reader: Reader, *, is_counted: bool = True) -> AsyncGenerator[Batch, None]:
@@ -112,21 +117,27 @@ class EventLog:
         finally:
             self._leave(is_counted)
 
+    def restart(self, view: ClientView, end: int) -> None:
+        """Makes every reader continue at another view of the run, which has `end` events in it."""
+        self._view, self._first, self._ring, self.kept = view, end, [], 0
+        self._wake()
+
     @property
-    def _end(self) -> int:
+    def end(self) -> int:
+        """How many events there were."""
         return self._first + len(self._ring)
 
     def _join(self, reader: Reader) -> tuple[_Position, Batch]:
         """Where a new reader continues, and what it gets first."""
         after = reader.offset
-        if after is not None and after.run == self.run and self._first <= after.event <= self._end:
-            return _Position(self._end, self._view.open.copy()), self._ring[after.event - self._first :]
-        position = _Position(self._end, reader.view.open)
+        if after is not None and after.run == self.run and self._first <= after.event <= self.end:
+            return _Position(self.end, self._view.open.copy()), self._ring[after.event - self._first :]
+        position = _Position(self.end, reader.view.open)
         return position, position.take(self._caught_up(reader.catch_up(self._view)))
 
     def _next(self, position: _Position) -> Batch:
         if position.at < self._first:
-            position.at = self._end
+            position.at = self.end
             return position.take(self._caught_up(self._view.catch_up(position.open)))
         start = position.at - self._first
         batch = self._ring[start : start + BATCH]
@@ -139,7 +150,7 @@ class EventLog:
         """The events that bring a reader to the view. It can continue after the last of them only."""
         batch = to_batch(events)
         if batch:
-            batch[-1].run, batch[-1].at = self.run, self._end
+            batch[-1].run, batch[-1].at = self.run, self.end
         return batch
 
     def _wake(self) -> None:

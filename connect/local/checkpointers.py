@@ -12,7 +12,7 @@ from typing import Any, Final
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.pregel import Pregel
 
-from ..errors import UnreadableError
+from ..errors import StoreUnavailableError, UnreadableError
 
 Graph = Pregel[Any, Any, Any, Any]
 """A compiled graph."""
@@ -46,10 +46,12 @@ def check_saver(graph: Graph) -> None:
 
 @contextmanager
 def reading(label: str) -> Iterator[None]:
-    """What is raised within is the checkpointer's: it is logged, and raised as `UnreadableError`. `label`: the agent,
-    the thread and the run, for the log."""
+    """What is raised within is the checkpointer's: it is logged, and raised as `UnreadableError`; but for what the run
+    store raises. `label`: the agent, the thread and the run, for the log."""
     try:
         yield
+    except StoreUnavailableError:
+        raise
     except Exception as error:  # whatever a checkpointer raises
         _log.exception("The checkpointer raised (%s).", label)
         raise UnreadableError(error) from error

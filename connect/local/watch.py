@@ -28,9 +28,8 @@ from ..errors import UnreadableError, failed, log_context
 from ..events.encoded import Batches, Event, to_batch
 from ..events.readers import Reader, direct_options
 from ..idle import end_events, idle_events
-from ..run_outcome import PastErrors, RunOutcome, written_as
+from ..run_outcome import UNFINISHED, PastErrors, RunOutcome, written_as
 from .checkpointers import has_checkpointer
-from .checkpoints.outcome import UNFINISHED
 from .checkpoints.thread_state import outcome_at
 from .connect import found
 from .run.runs import agent_of

@@ -26,6 +26,7 @@ from ..errors import (
     PlatformError,
     QueueFullError,
     RequestError,
+    StoreUnavailableError,
     UnreadableError,
     log_context,
     log_failure,
@@ -133,6 +134,8 @@ def refusal_of(error: Exception) -> Refusal | None:
             return _unavailable(error.code, _UNREADABLE)
         case ConnectionLost():
             return _unavailable(error.code, _UNREACHABLE)
+        case StoreUnavailableError():
+            return _unavailable(error.code, str(error))
         case PlatformError():
             return _passed_on(error)
         case _:

@@ -27,16 +27,8 @@ from typing import Any
 from langgraph.types import PregelTask, StateSnapshot
 
 from ....translator import Cancelled, Ending, Failed, Finished
-from ...run_outcome import RunOutcome, Subgraph, stored_error, was_written, written_as
+from ...run_outcome import UNFINISHED, RunOutcome, Subgraph, stored_error, was_written, written_as
 from ..store.active_run import LastRun
-
-UNFINISHED = Failed(
-    {
-        "error": "unfinished",
-        "message": "The thread's last run did not come to its end, or continues in another process.",
-    }
-)
-"""The end of a run of which only that is known."""
 
 
 def ended(state: StateSnapshot, known: LastRun | None, *, stops: bool) -> RunOutcome:

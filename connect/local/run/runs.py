@@ -27,9 +27,8 @@ from ...events.readers import for_version
 from ...inputs.intake import OnCancel, OnDisconnect
 from ...inputs.planning import NoEdits
 from ...recent import Recent
-from ...run_outcome import RunOutcome, Subgraph
+from ...run_outcome import UNFINISHED, RunOutcome, Subgraph
 from ..checkpointers import Graph, check_saver, has_checkpointer
-from ..checkpoints.outcome import UNFINISHED
 from ..checkpoints.owners import Owners
 from ..store.active_run import CANCEL_WAIT, ThreadKey
 from ..store.feed import Feed, Feeds

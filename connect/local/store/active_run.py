@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Hashable
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, Literal, Protocol
@@ -75,6 +75,10 @@ class ActiveRun(Protocol):
 
 class OwnedRun(ActiveRun, Protocol):
     """A run of this process, as its store knows it."""
+
+    @property
+    def agent(self) -> Hashable:
+        """The name of its agent, or its graph."""
 
     @property
     def readers(self) -> int:

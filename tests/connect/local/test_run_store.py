@@ -1,9 +1,9 @@
-"""What every run store does: two scopes of runs stand for two processes that share one store."""
+"""What every run store does: two scopes of runs stand for two processes, which share a store; of Redis each has one."""
 
 import asyncio
 import gc
 import weakref
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Iterator
 from contextlib import aclosing
 from functools import partial
 from typing import Any
@@ -16,24 +16,30 @@ from langgraph_agui.connect.events.readers import Offset
 from langgraph_agui.connect.local.run.runs import Runs
 from langgraph_agui.connect.local.store.active_run import LastRun, ThreadKey
 from langgraph_agui.connect.local.store.memory_store import MemoryRunStore
+from langgraph_agui.connect.local.store.redis import RedisRunStore
 from langgraph_agui.connect.local.store.run_store import RunStore
 from langgraph_agui.connect.testing import Pause
 from langgraph_agui.translator import Cancelled, Failed, Finished
 
 from fixtures import FIXTURES
 from tests.support.clients.listening import Listener, held, turns, until
+from tests.support.servers.redis_server import RedisServer, running_redis
 from tests.support.servers.serving import posted
 from tests.support.streams.paced import HELLO, Graph, asking, on, quick, speaking, waiting
 
-STORES: dict[str, Callable[[], RunStore]] = {"memory": MemoryRunStore}
+MEMORY, REDIS = "memory", pytest.param("redis", marks=pytest.mark.services)
+
+
+LEASE = 2.0
+"""Seconds. Nothing waits for it, but for the tests of lost leases."""
 
 
 class Processes:
-    """Two processes with one store: what `one` runs, `other` reads, stops and waits for."""
+    """Two processes: what `one` runs, with the store `owner`, `other` reads, stops and waits for, with `store`."""
 
-    def __init__(self, store: RunStore) -> None:
-        self.store = store
-        self.one, self.other = Runs(store), Runs(store)
+    def __init__(self, owner: RunStore, store: RunStore) -> None:
+        self.owner, self.store = owner, store
+        self.one, self.other = Runs(owner), Runs(store)
 
     def local(self, runs: Runs, graph: Graph) -> Local:
         return Local(graph, agent="chat", runs=runs)
@@ -54,13 +60,26 @@ class Processes:
         return last
 
 
-@pytest.fixture(params=STORES)
+@pytest.fixture(params=[MEMORY, REDIS])
 async def processes(request: pytest.FixtureRequest) -> AsyncIterator[Processes]:
-    store = STORES[request.param]()
-    processes = Processes(store)
+    owner: RunStore
+    store: RunStore
+    if request.param == "redis":
+        url = request.getfixturevalue("redis").url
+        owner, store = RedisRunStore(url, lease=LEASE), RedisRunStore(url, lease=LEASE)
+    else:
+        owner = store = MemoryRunStore()
+    processes = Processes(owner, store)
     async with processes.one, processes.other:
         yield processes
-    await store.aclose()
+    for each in {owner, store}:
+        await each.aclose()
+
+
+@pytest.fixture(scope="module")
+def redis() -> Iterator[RedisServer]:
+    with running_redis() as server:
+        yield server
 
 
 @pytest.fixture
@@ -82,25 +101,24 @@ async def test_of_all_that_claim_a_thread_at_once_one_gets_it(processes: Process
     assert processes.one.running + processes.other.running == 1
 
 
-async def test_agents_of_one_checkpointer_share_its_threads_and_no_others(
-    processes: Processes, saver: InMemorySaver
-) -> None:
+async def test_agents_of_one_checkpointer_share_its_threads_and_no_others(saver: InMemorySaver) -> None:
     graph, same, apart, bare = quick(saver), quick(saver), quick(InMemorySaver()), quick()
-    key = processes.store.key
+    key = MemoryRunStore().key
     assert key(graph, "a", "t") == key(same, "b", "t") == key(graph, None, "t")
     assert len({key(graph, "a", "t"), key(graph, "a", "u"), key(apart, "a", "t"), key(bare, "a", "t")}) == 4
     assert key(bare, "a", "t") == key(quick(), "a", "t") != key(bare, "b", "t")
     assert key(bare, None, "t") != key(quick(), None, "t")
 
 
-async def test_a_key_does_not_keep_its_checkpointer_and_is_never_anothers(processes: Processes) -> None:
+async def test_a_key_does_not_keep_its_checkpointer_and_is_never_anothers() -> None:
+    store = MemoryRunStore()
     graphs = [quick(InMemorySaver()) for _ in range(50)]
-    keys = {processes.store.key(graph, "a", "t") for graph in graphs}
+    keys = {store.key(graph, "a", "t") for graph in graphs}
     gone = weakref.ref(graphs[0].checkpointer)
     del graphs
     gc.collect()
     assert gone() is None
-    assert keys.isdisjoint(processes.store.key(quick(InMemorySaver()), "a", "t") for _ in range(50))
+    assert keys.isdisjoint(store.key(quick(InMemorySaver()), "a", "t") for _ in range(50))
 
 
 async def test_numbers_of_runs_rise(processes: Processes, saver: InMemorySaver) -> None:
@@ -238,14 +256,12 @@ async def test_inputs_wait_while_a_thread_is_deleted(processes: Processes) -> No
 async def test_a_reader_elsewhere_ends_with_the_runs_view_whenever_it_joins(
     processes: Processes, saver: InMemorySaver, joins: int
 ) -> None:
-    graph, point = speaking(Pause(), saver), Pause()
-    point.open.set()
-    await processes.start(speaking(point, saver))
-    for _ in range(joins):
-        await asyncio.sleep(0)
+    graph = speaking(point := Pause(), saver)
+    await processes.start(graph)
     active = await processes.store.active(processes.thread(graph))
-    if active is None:
-        pytest.fail("the run ended before the reader joined: join earlier")
+    assert active is not None
+    point.open.set()
+    await turns(joins)
     reader = Listener()
     await reader.hear(active.attach(reader.reader))
     assert reader.kinds[0] == "RUN_STARTED"
@@ -463,7 +479,7 @@ async def test_an_ended_run_that_is_released_again_does_not_free_the_next_ones_t
     await first.wait()
     graph = speaking(Pause(), saver)
     await processes.start(graph, run_id="second")
-    processes.store.release(first.thread, first, None, lambda: None)
+    processes.owner.release(first.thread, first, None, lambda: None)
     active = await processes.store.active(processes.thread(graph))
     assert active is not None
     assert active.run_id == "second"

@@ -1,0 +1,19 @@
+"""The run store of several processes that share a Redis: `RedisRunStore`. Needs the extra `redis`.
+
+A run stays in the process that claimed its thread, its owner. What it emits is published to the others:
+
+    owner     Run --events--> Publisher --append--> log of the run (a Redis stream), and the thread's channel (Pub/Sub)
+    elsewhere FollowedRun <--entries-- channel; the log only to join, and after a gap --events--> readers
+
+- `keys`: names of keys, and what is in them, as values. `scripts`: what is done in one step, in Lua.
+- `commands`: one command of many, with its timeout and its retries. `subscriber`: the one Pub/Sub connection.
+- `publisher`: the owner's side of a run, with its lease. `followed_run`: the side of all other processes.
+- `turns`: inputs of all processes, one after the other. `store`: the `RunStore` of all this.
+
+Every name in Redis expires. Nothing rests on a Pub/Sub message: ids of entries show what is missing, and a channel that
+has nothing for a third of a lease is looked behind.
+"""
+
+from .store import RedisRunStore
+
+__all__ = ["RedisRunStore"]

@@ -1,0 +1,151 @@
+"""What is kept in Redis, as methods: `Database`. One command or script each; never when, or what follows from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final, Literal, NamedTuple, cast
+
+from ..active_run import ThreadKey
+from . import scripts
+from .commands import Commands
+from .keys import Claim, Entry, Keys, owner_channel
+
+_DAY: Final = 86_400_000
+"""Milliseconds for which how a run ended is kept."""
+_LOG: Final = 60_000
+"""Milliseconds for which a log is kept after its last entry."""
+
+Answer = Literal["ok", "gap", "taken"]
+"""Of an entry: it is in the log; entries before it are missing there; or another run has the thread."""
+
+
+class Claimed(NamedTuple):
+    """A claim that was granted: the fence, and how the thread's last run ended."""
+
+    fence: int
+    last: bytes
+
+
+class Lease(NamedTuple):
+    """The active run of a thread."""
+
+    fence: int
+    claim: Claim
+    is_stopping: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Own:
+    """A run as its owner knows it: its thread, its fence, its token, its claim as stored."""
+
+    thread: ThreadKey
+    fence: int
+    token: str
+    claim: bytes
+
+
+class Database:
+    """The threads of one Redis. `lease`: seconds. Everything raises `StoreUnavailableError` where Redis does not
+    answer."""
+
+    def __init__(self, commands: Commands, lease: float) -> None:
+        self.lease = lease
+        self.lease_ms = round(lease * 1_000)
+        self._commands = commands
+
+    async def claim(self, thread: ThreadKey, token: str, claim: bytes) -> Claimed | Claim | None:
+        """The claim, if it is granted; the claim of the active run; None: the thread is closed."""
+        keys = Keys(thread)
+        names, given = (keys.lease, keys.thread, keys.closed), (token, self.lease_ms, _DAY, claim, keys.channel)
+        answer, value, last = await self._commands.run(scripts.CLAIM, names, given)
+        if answer == b"claimed":
+            return Claimed(int(value), last)
+        return Claim.from_json(value) if answer == b"busy" else None
+
+    async def append(self, own: Own, status: str, entry: Entry | None, number: int) -> tuple[Answer, bool]:
+        """Appends an entry, and renews the lease; None only renews it. `status`: the run's, or `free` after its end.
+        `number`: of the last entry. What became of it, and whether the run is to stop."""
+        keys = Keys(own.thread)
+        written = (number, "", 0, b"") if entry is None else (entry.number, entry.kind, entry.at, entry.frames)
+        answer, cancel = await self._commands.run(
+            scripts.APPEND,
+            (keys.lease, keys.thread, keys.log(own.fence)),
+            (*self._own(own), status, _LOG + self.lease_ms, keys.channel, *written),
+        )
+        return cast(Answer, answer.decode()), cancel == b"1"
+
+    async def end(self, own: Own, last: bytes) -> bool:
+        """Frees the thread; False if another run has it."""
+        keys = Keys(own.thread)
+        answer = await self._commands.run(scripts.END, (keys.lease, keys.thread), (*self._own(own), last))
+        return bool(answer == b"free")
+
+    async def active(self, thread: ThreadKey) -> Lease | None:
+        """The active run of a thread."""
+        found = await self._hash(Keys(thread).lease, "fence", "claim", "status")
+        fence, claim, status = found
+        if fence is None or claim is None:
+            return None
+        return Lease(int(fence), Claim.from_json(claim), status == b"stopping")
+
+    async def remaining(self, thread: ThreadKey, fence: int) -> float | None:
+        """The seconds that a run's lease has left; None if the lease is not its any more."""
+        name = Keys(thread).lease
+        (owner,) = await self._hash(name, "fence")
+        if owner is None or int(owner) != fence:
+            return None
+        return max(0, int(await self._commands.ask(lambda: self._client.pttl(name)))) / 1_000
+
+    async def last(self, thread: ThreadKey) -> bytes | None:
+        """How the last run of a thread ended; see `last_from_json`."""
+        (last,) = await self._hash(Keys(thread).thread, "last")
+        return last
+
+    async def forget(self, thread: ThreadKey) -> None:
+        """Forgets how the last run ended."""
+        name = Keys(thread).thread
+        await self._commands.ask(lambda: self._client.hdel(name, "last"))
+
+    async def entries(self, thread: ThreadKey, fence: int, after: int) -> list[Entry]:
+        """The entries of a run's log after the entry of this number."""
+        name, first = Keys(thread).log(fence), f"{fence}-{after + 1}"
+        found: Any = await self._commands.ask(lambda: self._client.xrange(name, min=first))
+        return [Entry.of_log(entry_id, fields) for entry_id, fields in found]
+
+    async def has_log(self, thread: ThreadKey, fence: int) -> bool:
+        """Whether a run's log is still there."""
+        name = Keys(thread).log(fence)
+        return bool(await self._commands.ask(lambda: self._client.exists(name)))
+
+    async def request_cancel(self, thread: ThreadKey, fence: int, owner: str) -> None:
+        """Asks the owner of a run to stop it: with its next entry at the latest it sees that."""
+        keys = Keys(thread)
+        await self._commands.run(scripts.CANCEL, (keys.lease,), (fence, owner_channel(owner), fence))
+
+    async def turn(self, thread: ThreadKey, ticket: str, *, closes: bool) -> bool:
+        """Whether it is this ticket's turn; it counts for one more lease. `closes`: no run is claimed in its turn."""
+        return bool(await self._commands.run(scripts.TURN, _line(thread), (ticket, self.lease_ms, int(closes))))
+
+    async def leave(self, thread: ThreadKey, ticket: str) -> None:
+        """Takes a ticket back."""
+        await self._commands.run(scripts.LEAVE, _line(thread), (ticket, Keys(thread).channel))
+
+    async def waiting(self, thread: ThreadKey) -> int:
+        """How many tickets there are."""
+        return int(await self._commands.run(scripts.WAITING, _line(thread), ()))
+
+    @property
+    def _client(self) -> Any:
+        return self._commands.client
+
+    async def _hash(self, name: str, *fields: str) -> list[bytes | None]:
+        found: list[bytes | None] = await self._commands.ask(lambda: self._client.hmget(name, fields))
+        return found
+
+    def _own(self, own: Own) -> tuple[str | bytes | int, ...]:
+        return own.fence, own.token, self.lease_ms, _DAY, own.claim
+
+
+def _line(thread: ThreadKey) -> tuple[str, str, str]:
+    keys = Keys(thread)
+    return keys.line, keys.alive, keys.closed

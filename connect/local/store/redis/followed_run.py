@@ -1,0 +1,285 @@
+"""A run of another process: `FollowedRun`, for all its readers in this one.
+
+It has a view and an event log of its own, which one task keeps up with the run's log in Redis as long as there are
+readers, or others who wait for the run. An entry of the log is what the state of the task makes of it:
+
+| entry | number | what happens |
+|---|---|---|
+| any | known | nothing |
+| the next events | the next | they are applied and published |
+| a snapshot | the next, and no event is missing | nothing: it stands for what is known |
+| a snapshot | any other | the view begins anew with it: readers get what brings them there |
+| the next events | not the next | the log is read from the first missing entry on |
+
+Where nothing comes for a while the log is read once more, and then the lease:
+
+| the lease | what happens |
+|---|---|
+| is the run's | it is waited on |
+| is not, for less than half a lease | it is waited on: the owner may have it again, or its last entry is on the way |
+| is not, for longer | the owner is lost: what is open is closed, and `RUN_ERROR` ends the run |
+| can't be read | it is waited on: Redis does not answer |
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import AsyncGenerator, Generator
+from contextlib import aclosing, contextmanager, suppress
+from typing import Final, cast
+
+from .....translator import PROTOCOL_VERSION, ClientView, error_event, events
+from ....access import Metadata
+from ....errors import StoreUnavailableError, log_context
+from ....events.encoded import Batch, EncodedEvent
+from ....events.event_log import EventLog
+from ....events.readers import Reader
+from ....run_outcome import UNFINISHED
+from ..active_run import CANCEL_WAIT, RunStatus, ThreadKey
+from .database import Database
+from .keys import OUTCOMES, SNAPSHOT, Claim, Entry, Keys
+from .subscriber import Subscriber
+
+_MOST: Final = 1_000
+"""Messages that are kept until the task has a turn; what is beyond is read from the log."""
+_LATER: Final = 0.01
+"""Seconds after the end of a lease at which it is looked for again."""
+
+_log = logging.getLogger(__name__)
+
+
+class FollowedRun:
+    """A run of another process, or one of this process that has ended; see `ActiveRun`. `is_stopping`: as its lease
+    says."""
+
+    def __init__(
+        self,
+        database: Database,
+        subscriber: Subscriber,
+        thread: ThreadKey,
+        number: int,
+        claim: Claim,
+        *,
+        is_stopping: bool = False,
+    ) -> None:
+        self.number = number
+        self.thread_id = thread.thread_id
+        self.run_id = claim.run_id
+        self.metadata: Metadata = claim.metadata
+        self.label = log_context(claim.agent, thread.thread_id, claim.run_id)
+        self.owner = claim.owner
+        """The process that runs it."""
+        self.is_stopping = is_stopping
+        self._database = database
+        self._subscriber = subscriber
+        self._thread = thread
+        self._view = ClientView(version=PROTOCOL_VERSION)
+        self._events = EventLog(self._view)
+        self._events.run = number
+        self._number = 0
+        """The number of the last entry that is in the view."""
+        self._outcome: RunStatus | None = None
+        self._entries: deque[Entry] = deque()
+        self._is_behind = True
+        """Whether the log has entries that are in the view not yet, or may have."""
+        self._gone_since: float | None = None
+        """Since when the lease is not the run's."""
+        self._lease_left: float | None = None
+        """The seconds that it had left at the last check."""
+        self._grace = database.lease / 2
+        self._news = asyncio.Event()
+        self._has_view, self._over = asyncio.Event(), asyncio.Event()
+        self._users = 0
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def status(self) -> RunStatus:
+        """See `RunStatus`."""
+        return self._outcome or ("stopping" if self.is_stopping or self._events.is_closed else "running")
+
+    async def attach(self, reader: Reader) -> AsyncGenerator[Batch, None]:
+        """See `ActiveRun`."""
+        with self._followed():
+            await self._has_view.wait()
+            async with aclosing(self._events.read(reader)) as batches:
+                async for batch in batches:
+                    yield batch
+
+    async def cancel(self, wait: float = CANCEL_WAIT) -> RunStatus:
+        """See `ActiveRun`."""
+        with self._followed():
+            await self._database.request_cancel(self._thread, self.number, self.owner)
+            await self._wait_until_over(wait)
+            return self._outcome or "stopping"
+
+    async def wait(self) -> RunStatus:
+        """See `ActiveRun`."""
+        with self._followed():
+            await self._over.wait()
+            return self.status
+
+    async def stream_end(self) -> bool:
+        """See `ActiveRun`. Here it is the run's end that is waited for."""
+        with self._followed():
+            await self._wait_until_over(CANCEL_WAIT)
+            return self._over.is_set()
+
+    async def aclose(self) -> None:
+        """Ends the task."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait([self._task])
+
+    async def _wait_until_over(self, seconds: float) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._over.wait()
+
+    @contextmanager
+    def _followed(self) -> Generator[None, None, None]:
+        """Within the block the run is followed; and for a while after it."""
+        self._users += 1
+        if not self._over.is_set() and (self._task is None or self._task.done()):
+            self._task = asyncio.get_running_loop().create_task(self._follow(), name=f"follower of {self.run_id}")
+        try:
+            yield
+        finally:
+            self._users -= 1
+
+    # --- what comes -----------------------------------------------------------------------------------------------
+
+    def _take(self, message: bytes | None) -> None:
+        """A message of the thread's channel; None: some may have been lost."""
+        if message is None:
+            self._is_behind = True
+        else:
+            entry = Entry.of_message(message)
+            if entry.fence != self.number or entry.number <= self._number:
+                return
+            self._entries.append(entry)
+            if len(self._entries) > _MOST:
+                self._entries.clear()
+                self._is_behind = True
+        self._news.set()
+
+    async def _follow(self) -> None:
+        channel = Keys(self._thread).channel
+        try:
+            await self._subscriber.subscribe(channel, self._take)
+            self._is_behind = True
+            while not self._over.is_set():
+                self._news.clear()  # before anything is looked at
+                if self._is_behind:
+                    await self._read_log()
+                while self._entries and not self._is_behind:
+                    self._is_behind = not self._apply(self._entries.popleft())
+                if not (self._over.is_set() or self._is_behind) and not await self._is_news_within(self._pause()):
+                    if not self._users:
+                        return
+                    await self._check()
+        except Exception:
+            _log.exception("The run could not be followed any more (%s).", self.label)
+            self._lose()
+        finally:
+            self._entries.clear()
+            await self._subscriber.unsubscribe(channel, self._take)
+
+    async def _is_news_within(self, seconds: float) -> bool:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._news.wait()
+        return self._news.is_set()
+
+    async def _read_log(self) -> None:
+        """Takes what the log has and the view has not. Where Redis does not answer, it is read at the next check."""
+        self._is_behind = False
+        self._entries.clear()  # the log has them too
+        with suppress(StoreUnavailableError):
+            for entry in await self._database.entries(self._thread, self.number, self._number):
+                self._apply(entry)
+
+    # --- what becomes of it: see the tables above -----------------------------------------------------------------
+
+    def _apply(self, entry: Entry) -> bool:
+        """Takes an entry; False if others are missing before it."""
+        if entry.number <= self._number:
+            return True
+        is_next = entry.number == self._number + 1
+        if entry.kind == SNAPSHOT:
+            if not (is_next and entry.at == self._events.end and self._has_view.is_set()):
+                self._begin_anew(entry)
+        elif is_next and self._has_view.is_set():
+            self._publish(entry)
+        else:
+            return False
+        self._number = entry.number
+        self._gone_since = None
+        if entry.kind in OUTCOMES:
+            self._end(cast(RunStatus, entry.kind))
+        elif self._view.terminal is not None:
+            self._events.close()
+        return True
+
+    def _begin_anew(self, entry: Entry) -> None:
+        self._view = ClientView(version=PROTOCOL_VERSION)
+        for event, _ in entry.events:
+            self._view.apply(event)
+        self._events.restart(self._view, entry.at)
+        self._has_view.set()
+
+    def _publish(self, entry: Entry) -> None:
+        found = entry.events
+        first = entry.at - len(found) + 1
+        batch = [EncodedEvent(event, self.number, at, frame) for at, (event, frame) in enumerate(found, first)]
+        for encoded in batch:
+            self._view.apply(encoded.event)
+        self._events.publish_encoded(batch)
+
+    async def _check(self) -> None:
+        """Nothing came: finds out whether the owner is lost."""
+        number = self._number
+        await self._read_log()
+        if self._number > number:
+            return
+        now = asyncio.get_running_loop().time()
+        try:
+            self._lease_left = await self._database.remaining(self._thread, self.number)
+        except StoreUnavailableError:
+            self._gone_since = self._lease_left = None
+            return
+        if self._lease_left is not None:
+            self._gone_since = None
+        elif self._gone_since is None:
+            self._gone_since = now
+        elif now >= self._gone_since + self._grace:
+            self._lose()
+
+    def _pause(self) -> float:
+        """Seconds without news until the next check."""
+        if self._gone_since is not None:
+            return max(0.0, self._gone_since + self._grace - asyncio.get_running_loop().time())
+        beat = self._database.lease / 3
+        return beat if self._lease_left is None else min(beat, self._lease_left + _LATER)
+
+    def _end(self, outcome: RunStatus) -> None:
+        if self._view.live or self._view.run_id is None:
+            self._emit_error()
+        self._outcome = outcome
+        self._events.close()
+        self._has_view.set()
+        self._over.set()
+
+    def _lose(self) -> None:
+        _log.warning("The process that ran the run is lost (%s).", self.label)
+        self._end("failed")
+
+    def _emit_error(self) -> None:
+        """Closes what is open, and ends the run in the error that a late joiner gets too."""
+        is_unknown = self._view.run_id is None
+        started = [events.run_started(self.thread_id, self.run_id, PROTOCOL_VERSION)] if is_unknown else []
+        emitted = [*started, *self._view.open.closings(), error_event(UNFINISHED.error)]
+        for event in emitted:
+            self._view.apply(event)
+        self._events.publish(emitted)

@@ -1,0 +1,227 @@
+"""The owner's side of a run: `Publisher`, one task that appends what it emits to a log in Redis and renews its lease.
+
+It reads the run as a reader does, from a snapshot on. Where the log has a gap, or has become long, it begins anew with
+a snapshot. So the run's own event log bounds what is kept while Redis does not answer.
+
+| Redis answers | the publisher |
+|---|---|
+| `ok` | continues |
+| `gap`: it came back empty, or without the last entries | continues with a snapshot |
+| `taken`: the lease was lost, and another run has the thread | stops the run in an error, and publishes no more |
+| the run is to stop | stops the run |
+| nothing | tries again, the same; the run continues |
+
+The end: the thread is freed first, then the run emits its last events. Where Redis does not answer they are emitted
+`_LONGEST_WAIT` seconds later, and the thread is freed when it does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import suppress
+from itertools import chain, repeat
+from typing import Final, TypeVar
+
+from .....translator import PROTOCOL_VERSION, Cancelled, Options
+from ....errors import StoreUnavailableError
+from ....events.encoded import Batch
+from ....events.readers import Reader
+from ....run_outcome import UNFINISHED
+from ..active_run import LastRun, OwnedRun
+from .database import Database, Own
+from .keys import MORE, OUTCOMES, SNAPSHOT, Entry, last_to_json
+
+_LONGEST_WAIT: Final = 1.0
+"""Seconds for which the readers of this process wait for the end of a run until Redis knows it."""
+_LOG_BYTES: Final = 64_000
+"""Bytes of a log, or twice its snapshot, after which a new snapshot takes their place."""
+_FULL: Final = 256
+"""Events of a batch after which the next one does not wait."""
+_PAUSES: Final = (0.05, 0.1, 0.2, 0.5, 1.0)
+"""Seconds before each new try; the last one is that of all others."""
+_ENDS: Final = frozenset({"RUN_FINISHED", "RUN_ERROR"})
+_OPTIONS: Final = Options(protocol_version=PROTOCOL_VERSION, first_state="delta")
+
+_Answer = TypeVar("_Answer")
+_log = logging.getLogger(__name__)
+
+
+class Publisher:
+    """Publishes one run of this process, from its claim on. `last`: how the run before it ended, as stored. `window`:
+    seconds for which events are gathered. `at_end`: called when nothing more is to be done."""
+
+    def __init__(
+        self, database: Database, own: Own, run: OwnedRun, last: bytes, window: float, at_end: Callable[[], None]
+    ) -> None:
+        self.run = run
+        self.number = own.fence
+        self.is_free = False
+        """Whether the run is over for this process."""
+        self._database = database
+        self._own = own
+        self._window = window
+        self._at_end = at_end
+        self._reader = Reader(_OPTIONS)
+        self._batches: AsyncGenerator[Batch, None] | None = None
+        self._step: asyncio.Task[Batch | None] | None = None
+        """The next batch, which is waited for."""
+        self._has_read_all = False
+        self._number = 0
+        self._kind = SNAPSHOT
+        """The kind of the next entry."""
+        self._bytes = self._snapshot_bytes = 0
+        self._last_before, self._last = last, b""
+        self._done: Callable[[], None] | None = None
+        """What `release` gave."""
+        self._has_ended = False
+        """Whether Redis knows that the run is over."""
+        self._is_over = False
+        self._woken = asyncio.Event()
+        self.task = asyncio.get_running_loop().create_task(self._publish(), name=f"publisher of {run.run_id}")
+
+    def wake(self) -> None:
+        """Has the lease renewed now, and so learns whether the run is to stop."""
+        self._woken.set()
+
+    @property
+    def last(self) -> bytes:
+        """How the thread's last run ended, as stored: that before this one, until this one is over."""
+        return (self._last if self.is_free else b"") or self._last_before
+
+    def release(self, last: LastRun | None, done: Callable[[], None]) -> None:
+        """The run has ended; see `RunStore.release`."""
+        if last is not None:  # without a checkpointer the log is all that is left of it
+            self._last = last_to_json(last, self._own.claim if last.run is not None else None, self.number)
+        self._done = done
+        if self._is_over:
+            self._free()
+        else:
+            asyncio.get_running_loop().call_later(_LONGEST_WAIT, self._free)
+            self.wake()
+
+    def _free(self) -> None:
+        """The run's last events are emitted, once."""
+        if self._done is not None and not self.is_free:
+            self.is_free = True
+            self._done()
+
+    async def _publish(self) -> None:
+        try:
+            while not self._is_over:
+                await self._turn()
+        except Exception:
+            _log.exception("The run could not be published any more (%s).", self.run.label)
+        finally:
+            self._is_over = True
+            await self._leave()
+            self._free()
+            self._at_end()
+
+    async def _turn(self) -> None:
+        await self._wait()
+        self._woken.clear()  # before anything is looked at: what comes from now on is another turn's
+        if self._done is not None and not self._has_ended:
+            await self._end()
+        elif self._step is not None and self._step.done():
+            step, self._step = self._step, None
+            await self._publish_batch(step.result())
+        elif not self._has_ended:
+            await self._append(None)
+
+    async def _wait(self) -> None:
+        """Until a batch is ready, something happens, or the lease is to be renewed."""
+        if self._step is None and not self._has_read_all:
+            self._step = asyncio.get_running_loop().create_task(self._read())
+            self._step.add_done_callback(lambda _: self._woken.set())
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._database.lease / 3):
+                await self._woken.wait()
+
+    async def _read(self) -> Batch | None:
+        if self._batches is None:
+            self._batches = self.run.published(self._reader)
+        return await anext(self._batches, None)
+
+    async def _publish_batch(self, batch: Batch | None) -> None:
+        """Appends a batch; None: there are no more."""
+        if batch is None:
+            self._has_read_all = True
+            if self._has_ended:
+                await self._append(self._entry(self.run.status, b""))
+            return
+        frames = b"".join(event.frame(PROTOCOL_VERSION) for event in batch)
+        is_last = self._has_ended and self._kind == MORE and batch[-1].event["type"] in _ENDS
+        await self._append(self._entry(self.run.status if is_last else self._kind, frames))
+        if self._bytes > max(_LOG_BYTES, 2 * self._snapshot_bytes):
+            await self._begin_anew()
+        elif len(batch) < _FULL:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._window):
+                    await self._woken.wait()
+
+    def _entry(self, kind: str, frames: bytes) -> Entry:
+        at = self._reader.offset
+        return Entry(self.number, self._number + 1, kind, 0 if at is None else at.event, frames)
+
+    async def _append(self, entry: Entry | None) -> None:
+        """Appends an entry, and does what the answer says; None: renews the lease."""
+        status = "free" if self._has_ended else self.run.status
+        answer, is_cancelled = await self._answer(lambda: self._database.append(self._own, status, entry, self._number))
+        if answer == "taken":
+            self._lose()
+        elif answer == "gap":
+            await self._begin_anew()
+        elif entry is not None:
+            self._count(entry)
+        if is_cancelled:
+            self.run.stop(Cancelled())
+
+    def _count(self, entry: Entry) -> None:
+        """An entry is in the log."""
+        self._number = entry.number
+        self._bytes += len(entry.frames)
+        if entry.kind == SNAPSHOT:
+            self._bytes = self._snapshot_bytes = len(entry.frames)
+        self._kind = MORE
+        self._is_over = entry.kind in OUTCOMES
+
+    async def _end(self) -> None:
+        """Frees the thread; the run's last events are emitted then."""
+        if not await self._answer(lambda: self._database.end(self._own, self._last)):
+            self._lose()
+        else:
+            self._has_ended = True
+            self._free()
+            if self._has_read_all:
+                await self._append(self._entry(self.run.status, b""))
+
+    def _lose(self) -> None:
+        _log.error("The run lost its lease to another one of its thread, and is stopped (%s).", self.run.label)
+        self._is_over = True
+        self.run.stop(UNFINISHED)
+
+    async def _begin_anew(self) -> None:
+        """The next entry is a snapshot."""
+        await self._leave()
+        self._reader, self._kind, self._has_read_all = Reader(_OPTIONS), SNAPSHOT, False
+
+    async def _leave(self) -> None:
+        """Ends reading the run."""
+        step, self._step = self._step, None
+        if step is not None:
+            step.cancel()
+            await asyncio.wait([step])
+        batches, self._batches = self._batches, None
+        if batches is not None:
+            await batches.aclose()
+
+    async def _answer(self, ask: Callable[[], Awaitable[_Answer]]) -> _Answer:
+        """What Redis answers, once it does."""
+        for pause in chain(_PAUSES, repeat(_PAUSES[-1])):
+            try:
+                return await ask()
+            except StoreUnavailableError:
+                await asyncio.sleep(pause)
+        raise AssertionError("it is tried without end")

@@ -1,0 +1,97 @@
+"""The runs that start on threads in other processes, for the feeds of this one: `Starts`.
+
+A claim is published on the thread's channel. Where messages may have been lost, the active run is looked for: readers
+of a feed skip a run that they have had, by its number.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from weakref import WeakSet
+
+from ....errors import StoreUnavailableError
+from ..active_run import ActiveRun, ThreadKey
+from ..feed import Feed
+from .keys import STARTED, Claim, Entry, Keys
+from .subscriber import Subscriber
+
+_MOST_UNUSED = 64
+"""Threads without feeds that are subscribed all the same, beside as many as have feeds."""
+
+Found = Callable[[ThreadKey, int, Claim], ActiveRun | None]
+"""The run of another process, by its fence and its claim; None for one of this process."""
+
+
+class Starts:
+    """The feeds of all threads. `find`: the run of a claim. `look`: the active run of a thread."""
+
+    def __init__(
+        self, subscriber: Subscriber, find: Found, look: Callable[[ThreadKey], Awaitable[ActiveRun | None]]
+    ) -> None:
+        self._subscriber = subscriber
+        self._find = find
+        self._look = look
+        self._threads: dict[ThreadKey, _Thread] = {}
+        self._looking: set[asyncio.Task[None]] = set()
+
+    async def feed(self, thread: ThreadKey) -> Feed:
+        """A feed that has every run which starts from now on."""
+        feed, known = Feed(), self._threads.setdefault(thread, _Thread())
+        known.feeds.add(feed)
+        if known.take is None:
+            known.take = lambda message: self._take(thread, known, message)
+            await self._subscriber.subscribe(Keys(thread).channel, known.take)
+            await self._sweep()
+        return feed
+
+    def start(self, thread: ThreadKey, number: int, run: ActiveRun) -> None:
+        """A run has started: the feeds have it once."""
+        known = self._threads.get(thread)
+        if known is not None and number > known.number:
+            known.number = number
+            for feed in known.feeds:
+                feed.start(run)
+
+    def close(self) -> None:
+        """Ends all feeds."""
+        for known in self._threads.values():
+            for feed in known.feeds:
+                feed.close()
+        for task in self._looking:
+            task.cancel()
+
+    def _take(self, thread: ThreadKey, known: _Thread, message: bytes | None) -> None:
+        if message is None:
+            task = asyncio.get_running_loop().create_task(self._looked(thread))
+            self._looking.add(task)
+            task.add_done_callback(self._looking.discard)
+        elif message.startswith(STARTED.encode()):
+            entry = Entry.of_message(message)
+            if entry.fence > known.number and (run := self._find(thread, entry.fence, Claim.from_json(entry.frames))):
+                self.start(thread, entry.fence, run)
+
+    async def _looked(self, thread: ThreadKey) -> None:
+        try:
+            run = await self._look(thread)
+        except StoreUnavailableError:
+            return  # the channel is subscribed again when Redis answers
+        if run is not None:
+            self.start(thread, run.number, run)
+
+    async def _sweep(self) -> None:
+        """Leaves the channels of threads without feeds, when there are many."""
+        unused = [(thread, known) for thread, known in self._threads.items() if not known.feeds]
+        if len(unused) > max(_MOST_UNUSED, len(self._threads) // 2):
+            for thread, known in unused:
+                if not known.feeds and self._threads.get(thread) is known and known.take is not None:
+                    del self._threads[thread]
+                    await self._subscriber.unsubscribe(Keys(thread).channel, known.take)
+
+
+class _Thread:
+    def __init__(self) -> None:
+        self.feeds: WeakSet[Feed] = WeakSet()
+        self.number = 0
+        """That of the last run that the feeds have."""
+        self.take: Callable[[bytes | None], None] | None = None

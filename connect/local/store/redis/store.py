@@ -1,0 +1,204 @@
+"""The run store of several processes: `RedisRunStore`. What it knows of this process, and whom it asks for the rest.
+
+Rules, beside those of every `RunStore`:
+
+1. What belongs to this process is answered without Redis: its runs have new readers also while Redis does not answer.
+2. Redis does not answer: what would have to be known of other processes raises `StoreUnavailableError`.
+3. A run is claimed for a lease, and its publisher renews it. Of a claim whose answer never came a lease may be left,
+   which makes the thread busy until it expires.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Final
+from uuid import uuid4
+from weakref import WeakValueDictionary
+
+from langgraph.pregel import Pregel
+from redis.asyncio import Redis
+
+from ....errors import RunConflictError
+from ...checkpointers import has_checkpointer
+from ..active_run import ActiveRun, LastRun, OwnedRun, ThreadKey
+from ..feed import Feed
+from .commands import Commands
+from .database import Claimed, Database, Own
+from .followed_run import FollowedRun
+from .keys import Claim, last_from_json, owner_channel, quoted
+from .publisher import Publisher
+from .starts import Starts
+from .subscriber import Subscriber
+from .turns import RedisTurn
+
+_LEAST_LEASE: Final = 0.5
+_TO_PUBLISH: Final = 5.0
+"""Seconds for which `aclose` waits for runs whose end is to be published."""
+
+
+class RedisRunStore:
+    """The runs of all processes that share a Redis and their checkpoints. See `RunStore`.
+
+    - `redis`: a URL (`redis://`, `rediss://`, `unix://`), or a `redis.asyncio.Redis` (with Sentinel, credentials and so
+      on), which is not closed here. Redis 6 or newer, or Valkey, with `maxmemory-policy noeviction`.
+    - `namespace`: processes that share their checkpoints have the same, all others another.
+    - `lease`: seconds after which a run counts as lost whose process does not renew it. A process whose event loop is
+      blocked for longer loses its runs.
+    - `window`: seconds for which events are gathered for other processes.
+    - `timeout`: seconds that a command may take.
+
+    Agents must have names. Connects when it is used first. Raises `TypeError` and `ValueError` for arguments that are
+    not like these.
+    """
+
+    is_shared: bool = True
+    """Whether other processes read and stop the runs of this one."""
+
+    def __init__(
+        self,
+        redis: str | Redis,
+        *,
+        namespace: str = "default",
+        lease: float = 10.0,
+        window: float = 0.03,
+        timeout: float = 2.0,
+    ) -> None:
+        if not namespace:
+            raise ValueError("namespace: expected a name, got an empty one")
+        if lease < _LEAST_LEASE:
+            raise ValueError(f"lease: expected at least {_LEAST_LEASE} seconds, got {lease!r}")
+        self._namespace = quoted(namespace)
+        self._window = window
+        self._timeout = timeout
+        self._owner = uuid4().hex
+        self._commands = Commands(redis, timeout)
+        self._database = Database(self._commands, lease)
+        own = (owner_channel(self._owner), self._wake)
+        self._subscriber = Subscriber(self._commands, own, idle=max(lease / 3, 1.0), wait=timeout)
+        self._starts = Starts(self._subscriber, self._found, self._active_elsewhere)
+        self._owned: dict[ThreadKey, Publisher] = {}
+        """The publishers of this process, until they have published the end of their runs."""
+        self._followed: WeakValueDictionary[tuple[ThreadKey, int], FollowedRun] = WeakValueDictionary()
+
+    def key(self, graph: Pregel[Any, Any, Any, Any], agent: str | None, thread_id: str) -> ThreadKey:
+        """The key of a graph's thread. Without a checkpointer it is the agent's alone. Raises `ValueError` for an agent
+        without a name."""
+        if agent is None:
+            raise ValueError("RedisRunStore: expected the name of an agent (Local(graph, agent=...)), got none")
+        if has_checkpointer(graph):
+            return ThreadKey(self._namespace, thread_id)
+        return ThreadKey(f"{self._namespace}:{quoted(agent)}", thread_id)
+
+    async def claim(self, thread: ThreadKey, run: OwnedRun) -> int:
+        """See `RunStore.claim`. Raises `StoreUnavailableError` where Redis does not answer."""
+        self._subscriber.start()
+        if (before := self._owned.get(thread)) is not None and before.is_free:
+            await asyncio.wait([before.task], timeout=self._timeout)  # Redis may not know the end yet
+        claim = Claim(run.run_id, str(run.agent), self._owner, run.metadata)
+        token, stored = uuid4().hex, claim.to_json()
+        while True:
+            claimed = await self._database.claim(thread, token, stored)
+            if claimed is None:
+                await self.turn(thread).news()
+            elif isinstance(claimed, Claim):
+                raise RunConflictError(f"thread {thread.thread_id!r} has a run that is active, {claimed.run_id!r}")
+            else:
+                return self._begin(Own(thread, claimed.fence, token, stored), run, claimed)
+
+    def _begin(self, own: Own, run: OwnedRun, claimed: Claimed) -> int:
+        def forget() -> None:
+            if self._owned.get(own.thread) is publisher:
+                del self._owned[own.thread]
+
+        publisher = Publisher(self._database, own, run, claimed.last, self._window, at_end=forget)
+        self._owned[own.thread] = publisher
+        self._starts.start(own.thread, own.fence, run)
+        return own.fence
+
+    def release(self, thread: ThreadKey, run: OwnedRun, last: LastRun | None, done: Callable[[], None]) -> None:
+        """See `RunStore.release`."""
+        publisher = self._owned.get(thread)
+        if publisher is None or publisher.run is not run:
+            done()  # another process has the thread
+        else:
+            publisher.release(last, done)
+
+    def last_reader_left(self, thread: ThreadKey, run: OwnedRun) -> None:
+        """See `RunStore.last_reader_left`."""
+
+    async def active(self, thread: ThreadKey) -> ActiveRun | None:
+        """See `RunStore.active`."""
+        publisher = self._owned.get(thread)
+        if publisher is not None and not publisher.is_free:
+            return publisher.run
+        return await self._active_elsewhere(thread)
+
+    async def _active_elsewhere(self, thread: ThreadKey) -> ActiveRun | None:
+        """The active run of another process."""
+        lease = await self._database.active(thread)
+        if lease is None or lease.claim.owner == self._owner:
+            return None
+        run = self._followed_run(thread, lease.fence, lease.claim)
+        run.is_stopping = run.is_stopping or lease.is_stopping
+        return run
+
+    async def last(self, thread: ThreadKey) -> LastRun | None:
+        """See `RunStore.last`. Of a run without a checkpointer also what it emitted, as long as its log is kept."""
+        publisher = self._owned.get(thread)
+        stored = await self._database.last(thread) if publisher is None else publisher.last
+        if not stored:
+            return None
+        last, logged = last_from_json(stored)
+        if logged is None or not await self._database.has_log(thread, logged[0]):
+            return last
+        return replace(last, run=self._followed_run(thread, *logged))
+
+    async def forget(self, thread: ThreadKey) -> None:
+        """See `RunStore.forget`."""
+        await self._database.forget(thread)
+
+    def turn(self, thread: ThreadKey) -> RedisTurn:
+        """The turn on a thread."""
+        return RedisTurn(self._database, self._subscriber, thread)
+
+    async def started(self, thread: ThreadKey) -> Feed:
+        """See `RunStore.started`."""
+        return await self._starts.feed(thread)
+
+    async def ping(self) -> None:
+        """Raises `StoreUnavailableError` where Redis does not answer."""
+        await self._commands.ping()
+
+    async def aclose(self) -> None:
+        """Waits until the ends of its runs are published, if Redis answers, and closes its connections."""
+        self._starts.close()
+        publishing = [publisher.task for publisher in self._owned.values()]
+        if publishing:
+            _, stuck = await asyncio.wait(publishing, timeout=_TO_PUBLISH)
+            for task in stuck:
+                task.cancel()
+            await asyncio.wait(publishing)
+        for followed in list(self._followed.values()):
+            await followed.aclose()
+        await self._subscriber.aclose()
+        await self._commands.aclose()
+
+    def _found(self, thread: ThreadKey, fence: int, claim: Claim) -> ActiveRun | None:
+        """The run of another process."""
+        return None if claim.owner == self._owner else self._followed_run(thread, fence, claim)
+
+    def _followed_run(self, thread: ThreadKey, fence: int, claim: Claim) -> FollowedRun:
+        """One for all its readers in this process."""
+        run = self._followed.get((thread, fence))
+        if run is None:
+            run = FollowedRun(self._database, self._subscriber, thread, fence, claim)
+            self._followed[thread, fence] = run
+        return run
+
+    def _wake(self, message: bytes | None) -> None:
+        """Another process wants to stop a run of this one; None: any may."""
+        for publisher in self._owned.values():
+            if message is None or publisher.number == int(message):
+                publisher.wake()

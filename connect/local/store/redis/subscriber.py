@@ -1,0 +1,132 @@
+"""The one Pub/Sub connection of a process: `Subscriber`, and what it hands its messages to. Never what they mean.
+
+Rules:
+
+1. Messages may be lost: while the connection is away, and where this process does not read. So whenever a channel is
+   subscribed, again too, its takers are called with None: look at what the messages are about.
+2. One task reads; only it makes a connection anew. A connection on which nothing comes is asked for a `PONG`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from contextlib import aclosing, suppress
+from typing import Any, Final
+
+from redis.asyncio.client import PubSub
+
+from .commands import FAILURES, Commands
+
+Take = Callable[[bytes | None], None]
+"""Takes a message; None: some may have been lost."""
+
+_PAUSES: Final = (0.05, 0.1, 0.2, 0.5, 1.0)
+"""Seconds before each try to connect again; the last one is that of all others."""
+
+_log = logging.getLogger(__name__)
+
+
+class _Channel:
+    def __init__(self, *takers: Take) -> None:
+        self.takers = [*takers]
+        self.is_subscribed = asyncio.Event()
+
+
+class Subscriber:
+    """The channels of a process, each with its takers. `own`: the channel that it always has, with its taker. `idle`:
+    seconds without a message after which the connection is tested. `wait`: seconds for which `subscribe` waits."""
+
+    def __init__(self, commands: Commands, own: tuple[str, Take], *, idle: float, wait: float) -> None:
+        self._commands = commands
+        self._idle = idle
+        self._wait = wait
+        self._channels: dict[str, _Channel] = {own[0]: _Channel(own[1])}
+        self._pubsub: PubSub | None = None
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Connects, if it has not yet."""
+        if self._task is None:
+            self._task = asyncio.get_running_loop().create_task(self._read(), name="redis subscriber")
+
+    async def subscribe(self, name: str, take: Take) -> None:
+        """Has `take` called with each message of a channel from now on. Where Redis does not answer in time: as soon as
+        it does."""
+        known = self._channels.get(name)
+        channel = self._channels.setdefault(name, _Channel())
+        channel.takers.append(take)
+        self.start()
+        if known is None and self._pubsub is not None:
+            with suppress(*FAILURES):  # the reading task sees it too
+                await self._pubsub.subscribe(name)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._wait):
+                await channel.is_subscribed.wait()
+
+    async def unsubscribe(self, name: str, take: Take) -> None:
+        """Ends what `subscribe` began."""
+        channel = self._channels[name]
+        channel.takers.remove(take)
+        if channel.takers:
+            return
+        del self._channels[name]
+        if self._pubsub is not None:
+            with suppress(*FAILURES):
+                await self._pubsub.unsubscribe(name)
+
+    async def aclose(self) -> None:
+        """Ends the connection."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait([self._task])
+
+    async def _read(self) -> None:
+        tries = 0
+        while True:
+            try:
+                async with aclosing(self._commands.pubsub()) as pubsub:
+                    subscribed: set[str] = set()
+                    while missing := self._channels.keys() - subscribed:  # others may come meanwhile
+                        async with asyncio.timeout(self._wait):
+                            await pubsub.subscribe(*missing)
+                        subscribed |= missing
+                    self._pubsub = pubsub
+                    while True:
+                        await self._receive(pubsub)
+                        tries = 0
+            except FAILURES as error:
+                if not tries:
+                    _log.warning("The Pub/Sub connection to Redis was lost (%s: %s).", type(error).__name__, error)
+            finally:
+                self._pubsub = None
+                for channel in self._channels.values():
+                    channel.is_subscribed.clear()
+            await asyncio.sleep(_PAUSES[min(tries, len(_PAUSES) - 1)])
+            tries += 1
+
+    async def _receive(self, pubsub: PubSub) -> None:
+        """Takes what comes next. Raises one of `FAILURES` where nothing comes, not even an answer."""
+        message = await pubsub.get_message(timeout=self._idle)
+        if message is None:
+            await pubsub.ping()
+            message = await pubsub.get_message(timeout=self._idle)
+            if message is None:
+                raise ConnectionError("nothing comes")
+        self._take(message)
+
+    def _take(self, message: dict[str, Any]) -> None:
+        kind = message["type"]
+        if kind not in ("message", "subscribe"):
+            return
+        channel = self._channels.get(message["channel"].decode())
+        if channel is None:
+            return
+        if kind == "subscribe":
+            channel.is_subscribed.set()
+        for take in list(channel.takers):
+            try:
+                take(message["data"] if kind == "message" else None)
+            except Exception:
+                _log.exception("A message of Redis could not be taken.")

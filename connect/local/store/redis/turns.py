@@ -1,0 +1,97 @@
+"""The inputs of a thread of all processes, one after the other: `RedisTurn`.
+
+Each input has a ticket in a line in Redis, from the moment it comes. The first one has the turn. A ticket counts for a
+lease and is renewed every third of it, so a process that is gone delays the others for a lease at most.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from uuid import uuid4
+
+from ....errors import StoreUnavailableError
+from ..active_run import ThreadKey
+from .database import Database
+from .keys import TURN, Keys
+from .subscriber import Subscriber
+
+
+class RedisTurn:
+    """The turn on one thread; see `Turn`."""
+
+    def __init__(self, database: Database, subscriber: Subscriber, thread: ThreadKey) -> None:
+        self._database = database
+        self._subscriber = subscriber
+        self._thread = thread
+
+    async def is_taken(self) -> bool:
+        """See `Turn`."""
+        return await self._database.waiting(self._thread) > 0
+
+    def taken(self) -> AbstractAsyncContextManager[bool]:
+        """See `Turn`."""
+        return self._taken(closes=False)
+
+    def closed(self) -> AbstractAsyncContextManager[bool]:
+        """See `Turn`."""
+        return self._taken(closes=True)
+
+    async def news(self) -> None:
+        """Waits until the turn has passed on, or may have."""
+        async with _Knocks(self._subscriber, self._thread) as knocks:
+            await knocks.next(self._database.lease / 3)
+
+    @asynccontextmanager
+    async def _taken(self, *, closes: bool) -> AsyncGenerator[bool, None]:
+        ticket, has_waited = uuid4().hex, False
+        try:
+            if not await self._database.turn(self._thread, ticket, closes=closes):
+                has_waited = True
+                async with _Knocks(self._subscriber, self._thread) as knocks:
+                    while not await self._database.turn(self._thread, ticket, closes=closes):
+                        await knocks.next(self._database.lease / 3)
+            renewing = asyncio.get_running_loop().create_task(self._renew(ticket, closes=closes))
+            try:
+                yield has_waited
+            finally:
+                renewing.cancel()
+                await asyncio.wait([renewing])
+        finally:
+            with suppress(StoreUnavailableError):  # then it ends by itself
+                await self._database.leave(self._thread, ticket)
+
+    async def _renew(self, ticket: str, *, closes: bool) -> None:
+        while True:
+            await asyncio.sleep(self._database.lease / 3)
+            with suppress(StoreUnavailableError):
+                await self._database.turn(self._thread, ticket, closes=closes)
+
+
+class _Knocks:
+    """The messages of a thread's channel which say that the turn has passed on."""
+
+    def __init__(self, subscriber: Subscriber, thread: ThreadKey) -> None:
+        self._subscriber = subscriber
+        self._channel = Keys(thread).channel
+        self._news = asyncio.Event()
+
+    async def __aenter__(self) -> _Knocks:
+        await self._subscriber.subscribe(self._channel, self._take)
+        self._news.clear()  # what follows looks for itself
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._subscriber.unsubscribe(self._channel, self._take)
+
+    async def next(self, seconds: float) -> None:
+        """Waits for one, so many seconds at most."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._news.wait()
+        self._news.clear()
+
+    def _take(self, message: bytes | None) -> None:
+        if message is None or message.startswith(TURN.encode()):
+            self._news.set()
