@@ -1,2 +1,14 @@
-"""Graphs as agents of editors, by the Agent Client Protocol. `mapping`: the pure half, from AG-UI events to what an
-editor is sent."""
+"""Graphs as agents of editors, by the Agent Client Protocol: the one folder that imports its SDK.
+
+`AcpAgent` describes an agent: its graph, modes and commands; `serve` speaks for it on standard input and output. The
+command `langgraph-agui acp` does both for a graph.
+
+`server` answers the methods of the protocol, over the lines of `stdio`. `sessions` has those that are open: each is a
+`conversation`, whose prompts are `turn`s, and asks its editor by `client`. What an editor is sent is made in `mapping`,
+the pure half. The SDK is imported by `server` and `client` alone, so that an agent can be described without it.
+"""
+
+from .agent import AcpAgent, Command, Mode, Session
+from .serving import serve
+
+__all__ = ["AcpAgent", "Command", "Mode", "Session", "serve"]

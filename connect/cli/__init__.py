@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from typing import NoReturn
 
-_EXTRA = frozenset({"typer", "rich", "starlette", "uvicorn", "dotenv"})
+_EXTRA = frozenset({"typer", "rich", "starlette", "uvicorn", "dotenv", "acp"})
 
 
 def main() -> NoReturn:
@@ -23,4 +23,5 @@ def main() -> NoReturn:
         package = str(missing.name).partition(".")[0]
         if package not in _EXTRA:
             raise
-        sys.exit(f"langgraph-agui: {package} is not installed: pip install 'langgraph-agui[serve]'")
+        extra = "acp" if package == "acp" else "serve"
+        sys.exit(f"langgraph-agui: {package} is not installed: pip install 'langgraph-agui[{extra}]'")

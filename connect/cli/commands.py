@@ -51,6 +51,19 @@ Examples:
   langgraph-agui watch http://localhost:2024 5d1b0a3e-... --json | jq .type
 """
 
+_ACP = """Makes a graph an agent of an editor: Zed, JetBrains, Neovim, Emacs, by the Agent Client Protocol.
+
+TARGET is a graph (my_app:graph, ./agent.py:graph), an AcpAgent, a function of a session that makes a graph, or the URL
+of a server. Without one, the graph of ./langgraph.json is. The editor starts this command; it speaks on standard input
+and output, and logs on standard error.
+"""
+_ACP_EXAMPLES = """\b
+Examples:
+  langgraph-agui acp my_app:graph
+  langgraph-agui acp ./agent.py:graph --sqlite ~/.my-agent.db
+  langgraph-agui acp https://my-deployment.langgraph.app --assistant agent
+"""
+
 app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
@@ -191,6 +204,42 @@ def watch(
         source=source, thread=thread, assistant=assistant, sqlite=sqlite, api_key=api_key, as_json=json
     )
     _run(watch_until_lost(settings), debug)
+
+
+@app.command(help=_ACP, short_help="Make a graph an agent of an editor.", epilog=_ACP_EXAMPLES)
+def acp(
+    target: Annotated[str | None, typer.Argument(metavar="TARGET", show_default=False)] = None,
+    config: Annotated[Path | None, typer.Option(metavar="FILE", help="In place of ./langgraph.json.")] = None,
+    assistant: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Which of the server's assistants, or of the file's graphs.")
+    ] = None,
+    name: Annotated[str | None, typer.Option(metavar="NAME", help="What the editor calls the agent.")] = None,
+    sqlite: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Keep sessions in this file, not in memory.")
+    ] = None,
+    postgres: Annotated[
+        str | None, typer.Option(metavar="URL", help="Keep sessions in this PostgreSQL database.")
+    ] = None,
+    api_key: ApiKey = None,
+    log_level: Annotated[
+        Level, typer.Option(metavar="LEVEL", help="What is logged, on stderr: error, warning, info or debug.")
+    ] = Level.warning,
+    debug: Debug = False,
+) -> None:
+    """Answers an editor until it leaves."""
+    from .acp import AcpSettings, speak
+
+    settings = AcpSettings(
+        target=target,
+        config=config,
+        assistant=assistant,
+        name=name,
+        sqlite=sqlite,
+        postgres=postgres,
+        api_key=api_key,
+        log_level=log_level.value,
+    )
+    _run(speak(settings), debug)
 
 
 def run() -> int:

@@ -24,10 +24,10 @@ from types import ModuleType
 from typing import Any
 
 from langchain_core.runnables.config import ensure_config
-from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import StateGraph
 from langgraph.pregel import Pregel
 
+from ..local.checkpointers import with_threads
 from .checkpointers import Threads
 from .errors import Failure, Misuse, brief, place
 from .project import Project
@@ -136,11 +136,5 @@ async def _entered(made: Any, lifetime: AsyncExitStack) -> Any:
 
 def _kept(graph: Graph, name: str, threads: Threads) -> Graph:
     """A copy of the graph that keeps its threads; the name of one without is the agent's, as on LangGraph's server."""
-    update: dict[str, Any] = {}
-    if graph.checkpointer is not False and not isinstance(graph.checkpointer, BaseCheckpointSaver):
-        update["checkpointer"] = threads.checkpointer
-    if graph.store is None:
-        update["store"] = threads.store
-    if graph.name == _UNNAMED:
-        update["name"] = name
-    return graph.copy(update=update)
+    found = with_threads(graph, threads.checkpointer, threads.store)
+    return found.copy(update={"name": name}) if found.name == _UNNAMED else found

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.pregel import Pregel
+from langgraph.store.base import BaseStore
 
 from ..errors import StoreUnavailableError, UnreadableError
 
@@ -42,6 +43,17 @@ def check_saver(graph: Graph) -> None:
             f"the graph's checkpointer, a {kind.__name__}, is synchronous (it has no {missing[0]}): "
             f"compile the graph with {_asynchronous(kind)}"
         )
+
+
+def with_threads(graph: Graph, saver: BaseCheckpointSaver[Any], store: BaseStore | None) -> Graph:
+    """The graph, with this checkpointer and this store where it has none of its own. The graph that is given stays as
+    it is."""
+    update: dict[str, Any] = {}
+    if graph.checkpointer is not False and not isinstance(graph.checkpointer, BaseCheckpointSaver):
+        update["checkpointer"] = saver
+    if graph.store is None and store is not None:
+        update["store"] = store
+    return graph.copy(update=update) if update else graph
 
 
 @contextmanager

@@ -52,7 +52,7 @@ class Updates:
         self._texts: dict[str, list[str]] = {}
         """The texts that the editor has, in fragments, by message id."""
         self._removed: set[str] = set()
-        """The ids of texts that a snapshot did not have."""
+        """The ids of texts that the last snapshot of the run did not have: they begin anew if they come again."""
         self._repeated: dict[str, str] = {}
         """The texts that were removed and come again, as far as they have come."""
         self._revisions: dict[str, str] = {}
@@ -114,6 +114,10 @@ class Updates:
             self._other_roles.add(event["messageId"])
         elif "subagentRunId" not in event:
             self.finish_reason = None
+        return []
+
+    def _run_started(self, event: Event) -> list[Update]:
+        self._removed = set(self._texts)  # a run may bring texts of earlier ones from their beginning
         return []
 
     def _comes_again(self, message_id: str) -> None:
@@ -309,6 +313,7 @@ def _some(*updates: Update | None) -> list[Update]:
 
 
 _HANDLERS: Final[Mapping[str, Callable[[Updates, Event], list[Update]]]] = {
+    "RUN_STARTED": Updates._run_started,
     "TEXT_MESSAGE_START": Updates._text_started,
     "TEXT_MESSAGE_CONTENT": Updates._text_of_subagent,
     "TEXT_MESSAGE_END": Updates._text_ended,

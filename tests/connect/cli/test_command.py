@@ -13,12 +13,12 @@ from tests.support.servers.command import command, one_line
 BLOCKED = "import sys; sys.modules[{name!r}] = None"
 
 
-@pytest.mark.parametrize("name", ["serve", "watch"])
+@pytest.mark.parametrize("name", ["serve", "watch", "acp"])
 def test_help_has_examples_of_options_that_there_are(name: str) -> None:
     said = command(name, "--help").stdout
     options, _, examples = said.partition("Examples:")
     lines = [line.strip() for line in examples.splitlines() if line.strip()]
-    assert len(lines) >= 4
+    assert len(lines) >= 3
     assert all(line.startswith(f"langgraph-agui {name}") for line in lines)
     assert set(re.findall(r"--[a-z]+", examples)) <= set(re.findall(r"--[a-z]+", options))
 
@@ -27,7 +27,7 @@ def test_help_has_examples_of_options_that_there_are(name: str) -> None:
 def test_it_says_what_it_can_do(arguments: tuple[str, ...]) -> None:
     ran = command(*arguments)
     assert (ran.returncode, ran.stderr) == (0, "")
-    assert re.findall(r"^  (serve|watch)  ", ran.stdout, re.MULTILINE) == ["serve", "watch"]
+    assert re.findall(r"^  (serve|watch|acp)  ", ran.stdout, re.MULTILINE) == ["serve", "watch", "acp"]
 
 
 def test_it_prints_its_version() -> None:
@@ -50,6 +50,12 @@ def test_no_word_of_its_line_moves_the_terminal() -> None:
 def test_where_the_extra_is_missing_it_says_which_to_install(name: str) -> None:
     ran = command("serve", "fixtures.served_gated:gated_chat", before=BLOCKED.format(name=name))
     assert one_line(ran) == f"{name} is not installed: pip install 'langgraph-agui[serve]'"
+    assert ran.returncode == 1
+
+
+def test_editors_need_an_extra_of_their_own() -> None:
+    ran = command("acp", "fixtures.served_gated:gated_chat", before=BLOCKED.format(name="acp"))
+    assert one_line(ran) == "acp is not installed: pip install 'langgraph-agui[acp]'"
     assert ran.returncode == 1
 
 

@@ -1,0 +1,160 @@
+"""An agent as its owner describes it: `AcpAgent`, with its `Mode`s and `Command`s, and the `Session` that a factory
+gets. How sessions are run is in `conversation` and `turn`, the methods of the protocol in `server`."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, cast, get_args
+
+from langchain_core.tools import BaseTool
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.pregel import Pregel
+from langgraph.store.base import BaseStore
+
+from ...translator import Options
+from ..backend import Source, backend_of
+from ..inputs import Intake
+from ..local.backend import Local
+from .mapping.calls import Kind, Locate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mode:
+    """A way to work that the user chooses, such as *ask* or *write*. It is applied from the next prompt on.
+
+    - `id`, `name`, `description`: as the editor displays it.
+    - `system_prompt`: text that `SessionTools` puts behind the agent's system prompt.
+    - `allowed_tools`: names of the tools that `SessionTools` leaves the model; None: all.
+
+    A graph of any other kind reads the id: `configurable["agui_mode"]`, or `session.mode` in its factory.
+    """
+
+    id: str
+    name: str
+    description: str | None = None
+    system_prompt: str | None = None
+    allowed_tools: frozenset[str] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """A slash command: `/name rest`.
+
+    - `name`, `description`: as the editor displays it. `hint`: what the rest is; None: there is none.
+    - `run`: called with the session and the rest; returns what is answered, and the graph is not run. It may be async.
+      None: the graph gets the prompt as it is.
+    """
+
+    name: str
+    description: str
+    hint: str | None = None
+    run: Callable[[Session, str], str | Awaitable[str]] | None = None
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Session:
+    """A session of an editor, for the factory of a graph.
+
+    - `id`: its id, which is that of its thread.
+    - `cwd`: the folder it is about, an absolute path; `additional_directories`: others.
+    - `mode`: the mode that the user has chosen; None for an agent without modes.
+    - `tools`: the tools of the editor's MCP servers.
+    """
+
+    id: str
+    cwd: str
+    additional_directories: tuple[str, ...] = ()
+    mode: Mode | None = None
+    tools: list[BaseTool] = field(default_factory=list)
+
+
+Made = Source | Awaitable[Source]
+Factory = Callable[[Session], Made]
+
+
+class AcpAgent:
+    """A graph as an agent for editors.
+
+    - `source`: as for `run`; or a function of one parameter, `session`, that makes one, which may be async. It is
+      called for each session, and again when the user has chosen another mode.
+    - `name`: what the editor calls it, and to which its threads belong; None: the graph's name.
+    - `modes`: the first is that of a new session. `commands`: its slash commands.
+    - `options`: None shows the plan, and of errors their class.
+    - `intake`: as for `run`. Of its `config` the `metadata` is extended by what sessions are found by.
+    - `kinds`: what tools do, by their names; of others it is guessed by the words in their names.
+    - `locate`: the absolute path of a file that a tool names, None for one that is not on the disk, such as those of
+      deepagents' virtual files. None: relative paths are below the session's folder.
+    - `checkpointer`, `store`: of a graph that has none; None keeps sessions in memory, until this process ends.
+
+    Raises `TypeError` for what is no source, `ValueError` for modes or commands of one name, and for an unknown kind.
+    """
+
+    def __init__(
+        self,
+        source: Source | Factory,
+        *,
+        name: str | None = None,
+        modes: Iterable[Mode] = (),
+        commands: Iterable[Command] = (),
+        options: Options | None = None,
+        intake: Intake | None = None,
+        kinds: Mapping[str, Kind] | None = None,
+        locate: Locate | None = None,
+        checkpointer: BaseCheckpointSaver[Any] | None = None,
+        store: BaseStore | None = None,
+    ) -> None:
+        self.modes = _distinct("modes", {mode.id: mode for mode in modes}, modes)
+        self.commands = _distinct("commands", {command.name: command for command in commands}, commands)
+        self.options, self.intake = options, intake or Intake()
+        self.checkpointer, self.store = checkpointer, store
+        self.kinds, self.locate = dict(kinds or {}), locate
+        for tool, kind in self.kinds.items():
+            if kind not in get_args(Kind):
+                raise ValueError(f"kinds: expected one of {', '.join(get_args(Kind))} for {tool!r}, got {kind!r}")
+        self._factory: Factory | None = None
+        self._source: Source | None = None
+        if is_factory(source):
+            self._factory = cast(Factory, source)
+        else:
+            self._source = cast(Source, source)
+            backend_of(self._source)
+        self.name = name or _name_of(source)
+
+    async def source_for(self, session: Session) -> Source:
+        """The source of a session's graph. Raises what the factory raises."""
+        if self._factory is None:
+            assert self._source is not None
+            return self._source
+        made = self._factory(session)
+        return await made if inspect.isawaitable(made) else made
+
+    @property
+    def is_per_session(self) -> bool:
+        """Whether its graph is made for each session."""
+        return self._factory is not None
+
+
+def is_factory(source: Any) -> bool:
+    """Whether this is a function that makes a source for a session: one with a parameter of that name, or the one
+    parameter of which has no other use."""
+    if not callable(source) or isinstance(source, Pregel | type):
+        return False
+    try:
+        parameters = list(inspect.signature(source).parameters.values())
+    except (TypeError, ValueError):
+        return False
+    return len(parameters) == 1
+
+
+def _name_of(source: Any) -> str:
+    if isinstance(source, Local):
+        return str(source.agent or source.graph.name)
+    return str(getattr(source, "name", None) or getattr(source, "__name__", None) or "agent")
+
+
+def _distinct(what: str, by_name: Mapping[str, Any], given: Iterable[Any]) -> Mapping[str, Any]:
+    if len(by_name) < len(list(given)):
+        raise ValueError(f"{what}: expected distinct names, got {', '.join(by_name)} more than once")
+    return by_name

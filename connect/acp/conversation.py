@@ -1,0 +1,214 @@
+"""One open session: `Conversation`, its thread, what the editor has of it, and what it waits for. What one prompt does
+is `turn`'s.
+
+Rules:
+
+1. A session is a thread, and its id the thread's. All that a session shows is read from the thread: loading one emits
+   its state, resuming one only notes what the editor has already.
+2. A run that is active when a session is loaded is followed to its end. A prompt waits for that.
+3. What the thread waits for is asked with the next prompt, not while it is loaded. A question of the chat is emitted at
+   the end of the load, and the next prompt is its answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from contextlib import aclosing, suppress
+from contextvars import ContextVar
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from ...translator import Options
+from ..backend import Backend, open_thread
+from ..errors import AguiError, RunNotFoundError, log_context, log_failure
+from ..events.encoded import Batches
+from ..inputs import Intake
+from ..inputs.intake import OnDisconnect
+from .agent import AcpAgent, Session
+from .client import Editor
+from .mapping.calls import Update, absolute_in
+from .mapping.content import text_block
+from .mapping.plans import PLANS
+from .mapping.questions import Approvals, Asking, InChat, asking
+from .mapping.updates import Updates
+
+ORIGIN: Final = "agui_origin"
+CWD: Final = "agui_cwd"
+MODE: Final = "agui_mode"
+"""The key of `configurable` that has the id of the mode, and that of the metadata."""
+
+CURRENT: ContextVar[Session | None] = ContextVar("agui_acp_session", default=None)
+"""The session that a run belongs to."""
+_CANCEL_WAIT: Final = 0.5
+"""Seconds for which a graph is waited for that is cancelled; the next prompt waits for the rest."""
+_LARGEST_FILE: Final = 1024 * 1024
+"""Bytes of a file whose text from before a change is read."""
+
+_log = logging.getLogger(__name__)
+
+
+class Conversation:
+    """A session and its thread. `backend`: where its runs are."""
+
+    def __init__(self, session: Session, agent: AcpAgent, backend: Backend, editor: Editor) -> None:
+        self.session, self.agent, self.backend, self.editor = session, agent, backend, editor
+        self.updates = Updates(
+            agent.locate or absolute_in(session.cwd), kinds=agent.kinds, before=_text_before if backend.graph else None
+        )
+        self.approvals = Approvals()
+        self.interrupts: list[dict[str, Any]] = []
+        """What the last run waits for."""
+        self.in_chat: Asking | None = None
+        """The questions of which one waits in the chat."""
+        self.has_new_mode = False
+        """Whether the user has chosen a mode since the last prompt."""
+        self.is_new = True
+        """Whether it has had no prompt yet."""
+        self.refused: str | None = None
+        """The message that a model refused: the next prompt takes its place."""
+        self.terminal: Mapping[str, Any] | None = None
+        """The end of the last run."""
+        self._following: asyncio.Task[None] | None = None
+        self.label = log_context(backend.name, session.id)
+        """The agent and the thread, as log lines name them."""
+
+    async def options(self) -> Options:
+        """How its runs become events."""
+        if self.agent.options is not None:
+            return self.agent.options
+        options = await self.backend.options()
+        plans = frozenset(name for name in PLANS if options.shows_channel(name))
+        return replace(options, state_include=plans, error_detail="code", first_state="delta")
+
+    def intake(self) -> Intake:
+        """How its prompts reach the graph: a second run waits, users' messages are taken, and the thread is marked as
+        the session's. A run of this process ends with its turn; one of a platform continues without the editor."""
+        given = self.agent.intake
+        config = dict(given.config)
+        config["metadata"] = {**(config.get("metadata") or {}), ORIGIN: "acp", CWD: self.session.cwd}
+        mode = self.session.mode
+        if mode is not None:
+            config["configurable"] = {**(config.get("configurable") or {}), MODE: mode.id}
+            config["metadata"][MODE] = mode.id
+        leaves: OnDisconnect = "cancel" if self.backend.graph is not None else "continue"
+        return replace(given, config=config, roles={"user"}, busy="queue", on_disconnect=leaves)
+
+    async def emit(self, updates: list[Update]) -> None:
+        """Sends updates, in their order."""
+        for update in updates:
+            await self.editor.update(self.session.id, update)
+
+    async def read(self, batches: Batches) -> None:
+        """Emits what comes, to its end."""
+        async with aclosing(batches):
+            async for batch in batches:
+                for each in batch:
+                    event = each.event
+                    if event["type"] in ("RUN_FINISHED", "RUN_ERROR"):
+                        self.terminal = event
+                    for update in self.updates.of(event):
+                        await self.editor.update(self.session.id, update)
+
+    # --- a thread that there is ---------------------------------------------------------------------------------------
+
+    async def open(self, *, emits: bool) -> bool:
+        """Reads the thread, and emits it, or notes that the editor has it. Returns whether there is one. An active run
+        is followed from there on. Raises what `open_thread` raises, and `AguiError` for a platform's."""
+        batches = await open_thread(self.backend, self.session.id, options=await self.options())
+        first = await anext(batches, None)
+        if first is None:
+            return False
+        self.is_new, self.updates.emits_users = False, True
+        for each in first:
+            if each.event["type"] in ("RUN_FINISHED", "RUN_ERROR"):
+                self.terminal = each.event
+            updates = self.updates.of(each.event)
+            if emits:
+                await self.emit(updates)
+        if self.terminal is None:
+            self._following = asyncio.create_task(self._follow(batches), name=f"session {self.session.id} follows")
+            return True
+        await batches.aclose()
+        await self._end_load(emits=emits)
+        return True
+
+    async def _follow(self, batches: Batches) -> None:
+        try:
+            await self.read(batches)
+            await self._end_load(emits=True)
+        except ConnectionError:
+            pass
+        except AguiError as error:
+            log_failure(error, self.label)
+
+    async def _end_load(self, *, emits: bool) -> None:
+        self.updates.emits_users = False
+        self.interrupts = interrupts_of(self.terminal)
+        updates = [] if self.interrupts else self.updates.given_up()
+        if emits:
+            await self.emit(updates)
+        question = self.asking()
+        first = next(question, None)
+        if isinstance(first, InChat):
+            self.in_chat = question
+            if emits:
+                await self.emit([question_update(first)])
+
+    def asking(self) -> Asking:
+        """The questions for what the thread waits for."""
+        return asking(self.interrupts, self.updates, forms=self.editor.has_forms, approvals=self.approvals)
+
+    async def followed(self) -> None:
+        """Returns when no run is followed any more."""
+        if self._following is not None:
+            await asyncio.wait([self._following])
+
+    @property
+    def is_followed(self) -> bool:
+        """Whether a run is followed that no prompt of this session has started."""
+        return self._following is not None and not self._following.done()
+
+    async def stop_run(self) -> None:
+        """Stops the thread's active run. What goes wrong is logged."""
+        try:
+            await self.backend.cancel(self.session.id, None, wait=_CANCEL_WAIT)
+        except RunNotFoundError:
+            pass
+        except AguiError as error:
+            log_failure(error, self.label)
+
+    async def stop_following(self) -> None:
+        """Follows no run any more; the run continues."""
+        if self._following is not None:
+            self._following.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._following
+
+
+def question_update(question: InChat) -> Update:
+    """A question of the chat, as a message of the agent."""
+    return {
+        "sessionUpdate": "agent_message_chunk",
+        "messageId": question.message_id,
+        "content": text_block(question.text),
+    }
+
+
+def interrupts_of(terminal: Mapping[str, Any] | None) -> list[dict[str, Any]]:
+    """What a run waits for, by its last event."""
+    outcome = (terminal or {}).get("outcome") or {}
+    return list(outcome.get("interrupts") or ()) if outcome.get("type") == "interrupt" else []
+
+
+def _text_before(path: str) -> str | None:
+    """The text of a file that is about to be written; None if there is none, or it is large or no text."""
+    file = Path(path)
+    try:
+        if not file.is_file() or file.stat().st_size > _LARGEST_FILE:
+            return None
+        return file.read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return None

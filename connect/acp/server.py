@@ -1,0 +1,347 @@
+"""The methods of the protocol: `serve` answers an editor on standard input and output until it leaves.
+
+Rules:
+
+1. `initialize` is answered before anything of the agent is imported; the first session waits for the rest. An agent
+   that can't be loaded is an error of the first session, which names why.
+2. What a handler begins before its first `await` has happened when the next message is handled: so a cancel finds its
+   turn.
+3. `_meta` of a request is taken out: the SDK would let it replace parameters.
+4. An error reveals its class, and never the text of an exception, unless the options of the agent say otherwise.
+5. Updates of a new session follow the response that names it, after a moment: editors drop what they get before they
+   have made a place for it.
+6. When the editor leaves, runs are stopped so that their last checkpoint is written, and what was opened is closed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import Awaitable, Callable
+from typing import Any, Final, cast
+from uuid import uuid4
+
+from acp.agent.router import build_agent_router
+from acp.connection import Connection
+from acp.exceptions import RequestError
+from acp.interfaces import Agent
+from acp.schema import DeleteSessionRequest
+from acp.utils import normalize_result
+from pydantic import BaseModel, ValidationError
+
+from ... import __version__
+from ..errors import AguiError, InvalidIdError, InvalidInputError, RunConflictError, ThreadNotFoundError, log_failure
+from .agent import AcpAgent
+from .client import Editor
+from .conversation import Conversation
+from .mapping.calls import Update
+from .sessions import Sessions
+from .stdio import Answer, Stdio, take_stdout
+from .turn import RunFailedError, Turn
+
+PROTOCOL: Final = 1
+"""The version of the protocol."""
+_AFTER_RESPONSE: Final = 0.1
+"""Seconds between the response that names a session and its first update."""
+_CAPABILITIES: Final = {
+    "loadSession": True,
+    "promptCapabilities": {"image": True, "audio": True, "embeddedContext": True},
+    "mcpCapabilities": {"http": True, "sse": True},
+    "sessionCapabilities": {"list": {}, "resume": {}, "close": {}, "delete": {}},
+}
+
+_log = logging.getLogger(__name__)
+
+Load = Callable[[], Awaitable[AcpAgent]]
+
+
+async def serve(load: Load, name: str, *, reads: int = 0, writes: int | None = None) -> None:
+    """Answers an editor until it leaves. `load`: gives the agent; it is awaited once, after the protocol has begun.
+    `name`: of the agent, before that. `reads`, `writes`: file descriptors; None takes standard output (`take_stdout`),
+    where that was not done before."""
+    stdio = Stdio(reads, take_stdout() if writes is None else writes)
+    handlers = Handlers(load, name)
+    connection = Connection(handlers.answer, stdio, listening=False)
+    handlers.connect(connection)
+    try:
+        await connection.main_loop()
+    finally:
+        await handlers.close()
+        await connection.close()
+
+
+class Handlers:
+    """The handlers of one connection, by the names that the SDK's router gives them."""
+
+    def __init__(self, load: Load, name: str) -> None:
+        self._name = name
+        self._load = load
+        self._sessions: asyncio.Task[Sessions] | None = None
+        self._turns: dict[str, Turn] = {}
+        self._later: set[asyncio.Task[None]] = set()
+        router = build_agent_router(cast(Agent, self), use_unstable_protocol=True)
+        router.route_request(
+            "session/delete", DeleteSessionRequest, self, "delete_session", adapt_result=normalize_result
+        )
+        self._router = router
+
+    def connect(self, connection: Connection) -> None:
+        """The connection that the handlers are called by."""
+        self._editor = Editor(connection)
+
+    async def answer(self, method: str, params: Any, is_notification: bool) -> Any:
+        """Answers one request, or takes one notification. Raises `RequestError`."""
+        if is_notification and method != "session/cancel":
+            _log.debug("The notification %r is ignored.", method)
+            return None
+        given = (
+            {name: value for name, value in params.items() if name != "_meta"} if isinstance(params, dict) else params
+        )
+        try:
+            return await self._router(method, {} if given is None else given, is_notification)
+        except (RequestError, ConnectionError):
+            raise
+        except ValidationError as error:
+            raise _invalid("; ".join(f"{_place(each)}: {each['msg']}" for each in error.errors()[:5])) from error
+        except RunFailedError as error:
+            raise RequestError(-32603, f"The run failed: {error}", {"error": error.code}) from error
+        except AguiError as error:
+            log_failure(error, f"method {method!r}")
+            raise _error_of(error) from error
+        except Exception as error:
+            _log.exception("The method %s raised.", method)
+            raise RequestError(
+                -32603, f"Internal error: {type(error).__name__}", {"error": type(error).__name__}
+            ) from error
+
+    # --- the methods --------------------------------------------------------------------------------------------------
+
+    async def initialize(self, protocol_version: int, client_capabilities: Any = None, **_: Any) -> Any:
+        """The version, and what this agent can do."""
+        self._editor.capabilities = _json(client_capabilities) or {}
+        if self._sessions is None:
+            self._sessions = asyncio.create_task(self._loaded(), name="the agent is loaded")
+            self._sessions.add_done_callback(_note_failure)
+        info = {"name": self._name, "title": self._name, "version": __version__}
+        return {"protocolVersion": PROTOCOL, "agentCapabilities": _CAPABILITIES, "agentInfo": info, "authMethods": []}
+
+    async def new_session(self, cwd: str, mcp_servers: Any = None, additional_directories: Any = None, **_: Any) -> Any:
+        """A session, which is kept from its first prompt on."""
+        sessions = await self._ready()
+        conversation = await sessions.begin(
+            str(uuid4()), _checked(cwd), _dirs(additional_directories), _all(mcp_servers)
+        )
+        return self._described(conversation, {"sessionId": conversation.session.id})
+
+    async def load_session(
+        self, session_id: str, cwd: str, mcp_servers: Any = None, additional_directories: Any = None, **_: Any
+    ) -> Any:
+        """A session that there is, with all that is in it."""
+        return await self._opened(session_id, cwd, mcp_servers, additional_directories, emits=True)
+
+    async def resume_session(
+        self, session_id: str, cwd: str, mcp_servers: Any = None, additional_directories: Any = None, **_: Any
+    ) -> Any:
+        """A session that there is, and that the editor has."""
+        return await self._opened(session_id, cwd, mcp_servers, additional_directories, emits=False)
+
+    async def list_sessions(self, cwd: str | None = None, cursor: str | None = None, **_: Any) -> Any:
+        """The sessions that there are, the newest first."""
+        sessions = await self._ready()
+        try:
+            return await sessions.listed(cwd, cursor)
+        except ValueError as error:
+            raise _invalid("cursor: expected the nextCursor of a list") from error
+
+    async def prompt(self, session_id: str, prompt: Any, **_: Any) -> Any:
+        """Runs a prompt to its end."""
+        conversation = self._conversation(session_id)
+        if session_id in self._turns:
+            raise RequestError(-32600, "The session has a prompt that is running: cancel it, or wait for its end.")
+        turn = self._turns[session_id] = Turn(conversation)
+        try:
+            blocks = [_json(block) for block in prompt]
+            if not blocks:
+                raise _invalid("prompt: expected at least one block")
+            sessions = await self._ready()
+            answered = await sessions.commanded(conversation, blocks)
+            if not answered:
+                await sessions.prepare(conversation, blocks)
+            return {"stopReason": "end_turn" if answered else await turn.run(blocks)}
+        finally:
+            del self._turns[session_id]
+            turn.is_over.set()
+
+    async def cancel(self, session_id: str, **_: Any) -> None:
+        """Cancels the prompt of a session, or the run that it follows; of an idle or unknown one nothing."""
+        if session_id in self._turns:
+            self._turns[session_id].cancel()
+        elif (conversation := self._open().get(session_id)) is not None and conversation.is_followed:
+            await conversation.stop_run()
+
+    async def set_session_mode(self, session_id: str, mode_id: str, **_: Any) -> Any:
+        """The mode of the next prompt."""
+        conversation = self._conversation(session_id)
+        sessions = await self._ready()
+        if not sessions.set_mode(conversation, mode_id):
+            raise _invalid(f"modeId: expected one of {', '.join(sessions.agent.modes) or 'no mode'}")
+        update = {"sessionUpdate": "config_option_update", "configOptions": sessions.config_options(conversation)}
+        return Answer({}, lambda: self._send_later(session_id, [update], 0))
+
+    async def set_config_option(self, session_id: str, config_id: str, value: Any, **_: Any) -> Any:
+        """One option of a session; returns all of them."""
+        conversation = self._conversation(session_id)
+        sessions = await self._ready()
+        if config_id != "mode" or not isinstance(value, str) or not sessions.set_mode(conversation, value):
+            raise _invalid("configId: expected 'mode', and one of its values")
+        update = {"sessionUpdate": "current_mode_update", "currentModeId": value}
+        result = {"configOptions": sessions.config_options(conversation)}
+        return Answer(result, lambda: self._send_later(session_id, [update], 0))
+
+    async def close_session(self, session_id: str, **_: Any) -> Any:
+        """Stops what runs in a session, and frees it. The thread stays."""
+        self._conversation(session_id)
+        await self._end(session_id)
+        return {}
+
+    async def delete_session(self, session_id: str, **_: Any) -> Any:
+        """Deletes a session with its thread; also one that there is not."""
+        sessions = await self._ready()
+        await self._end(session_id)
+        await sessions.delete(session_id)
+        return {}
+
+    # --- what they share ----------------------------------------------------------------------------------------------
+
+    async def _ready(self) -> Sessions:
+        """The sessions, when the agent is loaded. Raises `RequestError` if it could not be."""
+        if self._sessions is None:
+            raise RequestError(-32600, "expected `initialize` first")
+        try:
+            return await asyncio.shield(self._sessions)
+        except (RequestError, asyncio.CancelledError):
+            raise
+        except Exception as error:
+            raise RequestError(
+                -32603, f"The agent can't be loaded: {error}", {"error": type(error).__name__}
+            ) from error
+
+    async def _loaded(self) -> Sessions:
+        return Sessions(await self._load(), self._editor)
+
+    def _open(self) -> dict[str, Conversation]:
+        done = self._sessions is not None and self._sessions.done() and not self._sessions.cancelled()
+        if not done or self._sessions is None or self._sessions.exception() is not None:
+            return {}
+        return self._sessions.result().open
+
+    def _conversation(self, session_id: str) -> Conversation:
+        conversation = self._open().get(session_id)
+        if conversation is None:
+            raise _unknown()
+        return conversation
+
+    async def _opened(self, session_id: str, cwd: str, servers: Any, directories: Any, *, emits: bool) -> Any:
+        sessions = await self._ready()
+        if session_id in self._turns:
+            raise RequestError(-32600, "The session has a prompt that is running: cancel it, or wait for its end.")
+        folder, others = _checked(cwd), _dirs(directories)
+        await sessions.close(session_id)
+        conversation = await sessions.begin(session_id, folder, others, _all(servers))
+        found = False
+        try:
+            found = await conversation.open(emits=emits)
+        finally:
+            if not found:
+                await sessions.close(session_id)
+        if not found:
+            raise _unknown()
+        return self._described(conversation, {})
+
+    def _described(self, conversation: Conversation, result: dict[str, Any]) -> Answer:
+        """The result that names a session, with its modes; its commands follow."""
+        sessions = cast("asyncio.Task[Sessions]", self._sessions).result()
+        result |= sessions.modes(conversation)
+        commands = sessions.commands()
+        return Answer(result, lambda: self._send_later(conversation.session.id, commands, _AFTER_RESPONSE))
+
+    def _send_later(self, session_id: str, updates: list[Update], seconds: float) -> None:
+        async def send() -> None:
+            await asyncio.sleep(seconds)
+            try:
+                for update in updates:
+                    await self._editor.update(session_id, update)
+            except ConnectionError:
+                _log.debug("The editor is gone.")
+
+        if updates:
+            task = asyncio.create_task(send())
+            self._later.add(task)
+            task.add_done_callback(self._later.discard)
+
+    async def _end(self, session_id: str) -> None:
+        if (turn := self._turns.get(session_id)) is not None:
+            turn.cancel()
+            await turn.is_over.wait()
+        if self._sessions is not None:
+            await (await self._ready()).close(session_id)
+
+    async def close(self) -> None:
+        """The editor is gone: ends all that was begun."""
+        for task in self._later:
+            task.cancel()
+        if self._sessions is None:
+            return
+        if not self._sessions.done():
+            self._sessions.cancel()
+        try:
+            sessions = await self._sessions
+        except (Exception, asyncio.CancelledError):
+            return
+        await sessions.aclose()
+
+
+def _note_failure(task: asyncio.Task[Sessions]) -> None:
+    if not task.cancelled() and (error := task.exception()) is not None:
+        _log.error("The agent can't be loaded: %s", error)
+
+
+def _error_of(error: AguiError) -> RequestError:
+    if isinstance(error, ThreadNotFoundError):
+        return _unknown()
+    if isinstance(error, InvalidInputError | InvalidIdError):
+        return _invalid(str(error))
+    if isinstance(error, RunConflictError):
+        return RequestError(-32600, "A run is active on the session's thread.", {"error": error.code})
+    return RequestError(-32603, f"Internal error: {error.code}", {"error": error.code})
+
+
+def _invalid(reason: str) -> RequestError:
+    return RequestError(-32602, f"Invalid params: {reason}")
+
+
+def _unknown() -> RequestError:
+    return RequestError(-32002, "There is no such session.")
+
+
+def _place(error: Any) -> str:
+    return ".".join(str(each) for each in error["loc"]) or "params"
+
+
+def _json(model: Any) -> Any:
+    return model.model_dump(mode="json", by_alias=True, exclude_none=True) if isinstance(model, BaseModel) else model
+
+
+def _all(models: Any) -> list[Any]:
+    return [_json(model) for model in models or ()]
+
+
+def _checked(cwd: str) -> str:
+    if not os.path.isabs(cwd):
+        raise _invalid("cwd: expected an absolute path")
+    return cwd
+
+
+def _dirs(given: Any) -> tuple[str, ...]:
+    return tuple(_checked(each) for each in given or ())

@@ -1,0 +1,174 @@
+"""The sessions of a connection: `Sessions` begins, lists, closes and deletes them. Which of them are open is a table;
+all others are threads."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+from langgraph.checkpoint.memory import InMemorySaver
+
+from ..backend import Backend, backend_of
+from ..errors import InvalidIdError, ThreadNotFoundError
+from ..local.backend import Local
+from ..local.checkpointers import with_threads
+from ..local.run.runs import Runs
+from .agent import AcpAgent, Session
+from .client import Editor
+from .conversation import CWD, ORIGIN, Conversation
+from .mapping.calls import Update
+from .mapping.content import text_block, text_of
+
+_TITLE = 60
+"""Characters of a title."""
+
+_log = logging.getLogger(__name__)
+
+
+class Sessions:
+    """The sessions of one editor and one agent."""
+
+    def __init__(self, agent: AcpAgent, editor: Editor) -> None:
+        self.agent, self._editor = agent, editor
+        self.open: dict[str, Conversation] = {}
+        self._runs = Runs()
+        self._saver = agent.checkpointer or InMemorySaver()
+        self._all: Backend | None = None
+
+    async def begin(
+        self, session_id: str, cwd: str, directories: tuple[str, ...], servers: Sequence[dict[str, Any]]
+    ) -> Conversation:
+        """Opens a session, of a thread that there may be. Raises what the agent's factory raises."""
+        session = Session(
+            id=session_id, cwd=cwd, additional_directories=directories, mode=next(iter(self.agent.modes.values()), None)
+        )
+        conversation = Conversation(session, self.agent, await self._backend_for(session), self._editor)
+        self.open[session_id] = conversation
+        return conversation
+
+    async def prepare(self, conversation: Conversation, blocks: Sequence[dict[str, Any]]) -> None:
+        """What precedes a prompt: the graph of a mode that was chosen, and the title of a new session."""
+        if conversation.has_new_mode and self.agent.is_per_session:
+            conversation.backend = await self._backend_for(conversation.session)
+        conversation.has_new_mode = False
+        if conversation.is_new and (title := " ".join(text_of(blocks).split())[:_TITLE]):
+            await conversation.emit([{"sessionUpdate": "session_info_update", "title": title}])
+
+    async def commanded(self, conversation: Conversation, blocks: Sequence[dict[str, Any]]) -> bool:
+        """Whether the prompt was a command, which is answered."""
+        first = blocks[0].get("text", "") if blocks[0]["type"] == "text" else ""
+        name, _, rest = first.removeprefix("/").partition(" ")
+        command = self.agent.commands.get(name.strip()) if first.startswith("/") else None
+        if command is None or command.run is None:
+            return False
+        made = command.run(conversation.session, rest.strip())
+        text = await made if inspect.isawaitable(made) else made
+        if text:
+            message_id = f"command-{name.strip()}-{id(made):x}"
+            chunk = {"sessionUpdate": "agent_message_chunk", "messageId": message_id, "content": text_block(str(text))}
+            await conversation.emit([chunk])
+        return True
+
+    async def listed(self, cwd: str | None, cursor: str | None) -> dict[str, Any]:
+        """A page of sessions, as the protocol has it. Raises `ValueError` for a cursor that is none."""
+        wanted = {ORIGIN: "acp"} | ({} if cwd is None else {CWD: cwd})
+        page = await (await self._backend()).threads.search(metadata=wanted, after=cursor)
+        found = [
+            {
+                "sessionId": thread.thread_id,
+                "cwd": str(thread.metadata.get(CWD) or "/"),
+                "updatedAt": thread.updated_at.isoformat(),
+                **({} if thread.title is None else {"title": thread.title}),
+            }
+            for thread in page.threads
+        ]
+        return {"sessions": found, **({} if page.next is None else {"nextCursor": page.next})}
+
+    async def close(self, session_id: str) -> None:
+        """Frees a session; its runs of this process stop."""
+        conversation = self.open.pop(session_id, None)
+        if conversation is None:
+            return
+        await conversation.stop_following()
+        if conversation.backend.runs is not None:
+            await conversation.stop_run()
+
+    async def delete(self, session_id: str) -> None:
+        """Deletes a session's thread, if there is one."""
+        try:
+            await (await self._backend()).threads.delete(session_id)
+        except (ThreadNotFoundError, InvalidIdError):
+            return
+
+    async def aclose(self) -> None:
+        """Closes all sessions, and stops all runs of this process."""
+        await asyncio.gather(*(self.close(session_id) for session_id in list(self.open)))
+        await self._runs.aclose()
+
+    # --- modes and commands -------------------------------------------------------------------------------------------
+
+    def set_mode(self, conversation: Conversation, mode_id: str) -> bool:
+        """Sets the mode of a session; False for an unknown one."""
+        if mode_id not in self.agent.modes:
+            return False
+        conversation.session.mode, conversation.has_new_mode = self.agent.modes[mode_id], True
+        return True
+
+    def modes(self, conversation: Conversation) -> dict[str, Any]:
+        """The modes of a session, as the result has them that opens it; nothing for an agent without modes."""
+        mode = conversation.session.mode
+        if mode is None:
+            return {}
+        listed = [
+            {"id": each.id, "name": each.name, **_described(each.description)} for each in self.agent.modes.values()
+        ]
+        state = {"currentModeId": mode.id, "availableModes": listed}
+        return {"modes": state, "configOptions": self.config_options(conversation)}
+
+    def config_options(self, conversation: Conversation) -> list[dict[str, Any]]:
+        """The options of a session: its mode."""
+        mode = conversation.session.mode
+        if mode is None:
+            return []
+        values = [
+            {"value": each.id, "name": each.name, **_described(each.description)} for each in self.agent.modes.values()
+        ]
+        option = {"id": "mode", "name": "Mode", "category": "mode", "type": "select"}
+        return [{**option, "currentValue": mode.id, "options": values}]
+
+    def commands(self) -> list[Update]:
+        """The update with the agent's commands; none for an agent without any."""
+        listed = [
+            {
+                "name": each.name,
+                "description": each.description,
+                **({} if each.hint is None else {"input": {"hint": each.hint}}),
+            }
+            for each in self.agent.commands.values()
+        ]
+        return [{"sessionUpdate": "available_commands_update", "availableCommands": listed}] if listed else []
+
+    # --- where threads are --------------------------------------------------------------------------------------------
+
+    async def _backend(self) -> Backend:
+        """Where all sessions are: for an agent whose graph is made for each session, that of one of them."""
+        if self._all is None:
+            for conversation in self.open.values():
+                return conversation.backend
+            self._all = await self._backend_for(Session(id="", cwd="/"))
+        return self._all
+
+    async def _backend_for(self, session: Session) -> Backend:
+        backend = backend_of(await self.agent.source_for(session))
+        if isinstance(backend, Local):
+            graph = with_threads(backend.graph, self._saver, self.agent.store)
+            if backend.agent is None or graph is not backend.graph:
+                return Local(graph, agent=backend.agent or self.agent.name, runs=self._runs, timeout=backend.timeout)
+        return backend
+
+
+def _described(description: str | None) -> dict[str, str]:
+    return {} if description is None else {"description": description}

@@ -1,0 +1,138 @@
+"""The command `acp`: from its arguments to an agent that an editor talks to. Never what it answers: that is
+`connect.acp`."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from ..acp.agent import AcpAgent, is_factory
+from ..acp.stdio import take_stdout
+from ..platform.backend import Platform
+from .checkpointers import Threads, kept_threads
+from .errors import Failure, Misuse
+from .graphs import built, imported
+from .platforms import platform_agents, reached
+from .project import Project, project_of, read_project
+from .targets import Target, is_url
+
+_SESSION: Final = "session"
+"""The parameter by which a function says that it makes a graph for each session."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AcpSettings:
+    """What an editor is to talk to: the arguments of the command."""
+
+    target: str | None
+    config: Path | None
+    assistant: str | None
+    name: str | None
+    sqlite: Path | None
+    postgres: str | None
+    api_key: str | None
+    log_level: str
+
+
+async def speak(settings: AcpSettings) -> None:
+    """Answers an editor until it leaves. Raises `Misuse` for arguments that can't be meant."""
+    _check(settings)
+    output = take_stdout()  # before anything of the user is imported
+    logging.basicConfig(level=settings.log_level.upper(), format="%(levelname)s %(name)s: %(message)s")
+    from ..acp.server import serve
+
+    async with AsyncExitStack() as lifetime:
+        agent = _Loading(settings, lifetime)
+        await serve(agent.load, agent.name, writes=output)
+
+
+class _Loading:
+    """The agent of the settings, which is imported when it is asked for. `lifetime`: what is opened for it is closed
+    with this."""
+
+    def __init__(self, settings: AcpSettings, lifetime: AsyncExitStack) -> None:
+        self._settings, self._lifetime = settings, lifetime
+        self._project = None if _is_platform(settings) else _project(settings)
+        self.name = settings.name or self._own_name()
+
+    def _own_name(self) -> str:
+        if self._project is None:
+            return self._settings.assistant or str(self._settings.target)
+        return _only(self._project, self._settings).name
+
+    async def load(self) -> AcpAgent:
+        """Imports it. Raises `Misuse` and `Failure`."""
+        return await (self._of_platform() if self._project is None else self._of_project(self._project))
+
+    async def _of_platform(self) -> AcpAgent:
+        settings = self._settings
+        client = await self._lifetime.enter_async_context(reached(str(settings.target), settings.api_key))
+        if settings.assistant is not None:
+            return AcpAgent(Platform(client, settings.assistant), name=self.name)
+        agents = await platform_agents(client)
+        if len(agents) > 1:
+            raise Misuse(f"the server has several assistants: name one with --assistant ({', '.join(sorted(agents))})")
+        ((name, (source, _)),) = agents.items()
+        return AcpAgent(source, name=self._settings.name or name)
+
+    async def _of_project(self, project: Project) -> AcpAgent:
+        settings, target = self._settings, _only(project, self._settings)
+        project.enter()
+        found = await asyncio.to_thread(imported, project, target)
+        threads = await self._lifetime.enter_async_context(kept_threads(settings.sqlite, settings.postgres))
+        return await self._agent(target, found, threads)
+
+    async def _agent(self, target: Target, found: Any, threads: Threads) -> AcpAgent:
+        if isinstance(found, AcpAgent):
+            agent = found
+            if agent.checkpointer is None:
+                agent.checkpointer, agent.store = threads.checkpointer, agent.store or threads.store
+            return agent
+        try:
+            if _makes_sessions(found):
+                return AcpAgent(found, name=self.name, checkpointer=threads.checkpointer, store=threads.store)
+            return AcpAgent(await built(target, found, threads, self._lifetime), name=self.name)
+        except TypeError as error:
+            raise Failure(f"{target.written}: {error}") from error
+
+
+def _makes_sessions(found: Any) -> bool:
+    code = getattr(found, "__code__", None)
+    return is_factory(found) and code is not None and _SESSION in code.co_varnames[: code.co_argcount]
+
+
+def _check(settings: AcpSettings) -> None:
+    if settings.target is not None and settings.config is not None:
+        raise Misuse("acp: expected a graph, or --config, not both")
+    if settings.sqlite is not None and settings.postgres is not None:
+        raise Misuse("acp: expected --sqlite or --postgres, not both")
+    if _is_platform(settings):
+        for option, given in (("--sqlite", settings.sqlite), ("--postgres", settings.postgres)):
+            if given is not None:
+                raise Misuse(f"{option} is for a graph of your own; a server keeps its threads itself")
+    elif settings.assistant is not None and settings.target is not None:
+        raise Misuse("--assistant is for a server, or for one graph of langgraph.json")
+
+
+def _is_platform(settings: AcpSettings) -> bool:
+    return settings.target is not None and is_url(settings.target)
+
+
+def _project(settings: AcpSettings) -> Project:
+    return read_project(settings.config) if settings.target is None else project_of([settings.target])
+
+
+def _only(project: Project, settings: AcpSettings) -> Target:
+    """The graph that is meant: the only one, or that of `--assistant`."""
+    targets: Sequence[Target] = project.targets
+    if settings.assistant is not None:
+        targets = [target for target in targets if target.name == settings.assistant]
+    if len(targets) != 1:
+        names = ", ".join(target.name for target in project.targets)
+        raise Misuse(f"expected one graph; name it with --assistant: {names}")
+    return targets[0]

@@ -1,0 +1,254 @@
+"""Sessions of an editor: threads that are listed, loaded, resumed, closed and deleted."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain.agents import create_agent
+from langchain.agents.middleware import HumanInTheLoopMiddleware
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+from langgraph_agui.connect import Local
+from langgraph_agui.connect.acp import AcpAgent, Command, Mode, Session
+from langgraph_agui.connect.testing import Pause, ScriptedChatModel
+
+from fixtures import FIXTURES
+from tests.connect.acp.test_turns import CALL, add, agent
+from tests.support.clients.editor import AnsweredError, chosen, editor_of
+from tests.support.clients.editor_view import differences
+
+
+async def test_a_loaded_session_displays_what_the_live_one_did() -> None:
+    async with editor_of(agent(CALL, "It is 3.", "You are welcome.")) as editor:
+        session = await editor.new()
+        for text in ("What is 1 + 2?", "Thanks"):
+            await editor.prompt(session, text)
+        live, loaded = editor.view(session), len(editor.messages)
+        await editor.load(session)
+        after = editor.view(session, loaded)
+        assert differences(live, after) == []
+        users = [text for (kind, _), text in after.texts.items() if kind == "user_message"]
+        assert users == ["What is 1 + 2?", "Thanks"]
+        assert "result" in editor.messages[-1]  # all of it came before the response
+
+
+async def test_a_resumed_session_emits_nothing_and_the_next_prompt_repeats_nothing() -> None:
+    saver = InMemorySaver()
+    turns = ["Hello.", "Again."]
+    graph = create_agent(ScriptedChatModel(turns=turns), [add], checkpointer=saver)
+    async with editor_of(AcpAgent(graph, name="agent")) as editor:
+        session = await editor.new()
+        await editor.prompt(session, "Hi")
+    async with editor_of(AcpAgent(graph, name="agent")) as editor:
+        await editor.load(session, method="session/resume")
+        assert editor.updates(session) == []
+        await editor.prompt(session, "And?")
+        assert list(editor.view(session).texts.values()) == ["Again."]
+
+
+async def test_sessions_are_listed_the_newest_first_and_by_folder() -> None:
+    async with editor_of(agent("Hello.")) as editor:
+        assert await editor.request("session/list") == {"sessions": []}
+        first, second, empty = await editor.new("/a"), await editor.new("/b"), await editor.new("/b")
+        await editor.prompt(first, "First")
+        await editor.prompt(second, "Second")
+        listed = (await editor.request("session/list"))["sessions"]
+        assert [(each["sessionId"], each["cwd"], each["title"]) for each in listed] == [
+            (second, "/b", "Second"),
+            (first, "/a", "First"),
+        ]
+        assert empty not in [each["sessionId"] for each in listed]
+        assert [each["sessionId"] for each in (await editor.request("session/list", cwd="/a"))["sessions"]] == [first]
+        with pytest.raises(AnsweredError) as refused:
+            await editor.request("session/list", cursor="no")
+        assert refused.value.code == -32602
+
+
+async def test_closed_and_deleted_sessions() -> None:
+    async with editor_of(agent("Hello.")) as editor:
+        session = await editor.new()
+        await editor.prompt(session, "Hi")
+        assert await editor.request("session/close", sessionId=session) == {}
+        with pytest.raises(AnsweredError) as unknown:
+            await editor.prompt(session, "Hi")
+        assert unknown.value.code == -32002
+        await editor.load(session)
+        for _ in range(2):
+            assert await editor.request("session/delete", sessionId=session) == {}
+        for method in ("session/load", "session/resume"):
+            with pytest.raises(AnsweredError) as unknown:
+                await editor.load(session, method=method)
+            assert unknown.value.code == -32002
+
+
+async def test_a_session_that_is_closed_while_it_runs_stops() -> None:
+    pause = Pause()
+    async with editor_of(agent(["Hello ", pause, "there."])) as editor:
+        session = await editor.new()
+        ending = editor.prompt(session, "go")
+        await pause.reached.wait()
+        await editor.request("session/close", sessionId=session)
+        assert await ending == {"stopReason": "cancelled"}
+        assert pause.is_cancelled
+
+
+async def test_a_session_that_waits_is_loaded_and_asked_with_the_next_prompt() -> None:
+    saver = InMemorySaver()
+
+    def build() -> AcpAgent:
+        model = ScriptedChatModel(turns=[CALL, "It is 3.", "You are welcome."])
+        middleware: list[Any] = [HumanInTheLoopMiddleware({"add": True})]
+        return AcpAgent(create_agent(model, [add], middleware=middleware, checkpointer=saver), name="agent")
+
+    async with editor_of(build()) as editor:
+        session = await editor.new()
+        editor.prompt(session, "go")
+        await editor.until(lambda: bool(editor.asked))  # and the editor leaves
+    async with editor_of(build()) as editor:
+        editor.ask = chosen("approve")
+        await editor.load(session)
+        assert editor.asked == []
+        assert editor.view(session).open == {"call_add"}
+        await editor.prompt(session, "Thanks")
+        assert [params["toolCall"]["toolCallId"] for _, params in editor.asked] == ["call_add"]
+        view = editor.view(session)
+        assert view.calls["call_add"]["status"] == "completed"
+        assert list(view.texts.values())[-1] == "You are welcome."
+
+
+async def test_a_question_of_the_chat_is_there_after_a_load_and_the_next_prompt_answers_it() -> None:
+    saver = InMemorySaver()
+    graph = FIXTURES["interrupt_in_tool"].build(saver)
+    async with editor_of(AcpAgent(graph, name="agent")) as editor:
+        session = await editor.new()
+        await editor.prompt(session, "go")
+        question = editor.updates(session)[-1]
+    async with editor_of(AcpAgent(graph, name="agent")) as editor:
+        await editor.load(session)
+        assert editor.updates(session)[-1] == question
+        await editor.prompt(session, "yes")
+        assert not editor.view(session).open
+
+
+async def test_a_run_that_is_going_on_is_loaded_and_followed() -> None:
+    pause = Pause()
+    served = agent(["Hello ", pause, "there."])
+    async with editor_of(served) as editor:
+        session = await editor.new()
+        first = editor.prompt(session, "go")
+        await pause.reached.wait()
+        with pytest.raises(AnsweredError) as refused:
+            await editor.load(session)
+        assert refused.value.code == -32600
+        pause.open.set()
+        assert (await first)["stopReason"] == "end_turn"
+
+
+async def test_sessions_in_a_file_are_there_for_the_next_process(tmp_path: Path) -> None:
+    async def one(session: str | None) -> str:
+        async with AsyncSqliteSaver.from_conn_string(str(tmp_path / "a.db")) as saver:
+            graph = create_agent(ScriptedChatModel(turns=["Hello.", "Again."]), [add])
+            async with editor_of(AcpAgent(graph, name="agent", checkpointer=saver)) as editor:
+                if session is None:
+                    session = await editor.new()
+                    await editor.prompt(session, "Hi")
+                    return session
+                (listed,) = (await editor.request("session/list"))["sessions"]
+                assert listed["sessionId"] == session
+                await editor.load(session)
+                assert list(editor.view(session).texts.values()) == ["Hi", "Hello."]
+                return session
+
+    await one(await one(None))
+
+
+MODES = (Mode(id="ask", name="Ask"), Mode(id="write", name="Write", description="Changes files"))
+
+
+async def test_modes_and_options_are_in_step_and_reach_the_graph() -> None:
+    seen: list[Any] = []
+
+    def build(session: Session) -> Any:
+        seen.append((session.mode and session.mode.id, session.cwd))
+        return create_agent(ScriptedChatModel(turns=["Hello."]), [add])
+
+    async with editor_of(AcpAgent(build, name="agent", modes=MODES)) as editor:
+        result = await editor.request("session/new", cwd="/work", mcpServers=[])
+        session = result["sessionId"]
+        assert result["modes"]["currentModeId"] == result["configOptions"][0]["currentValue"] == "ask"
+        assert await editor.request("session/set_mode", sessionId=session, modeId="write") == {}
+        await editor.until(lambda: bool(editor.updates(session)))
+        assert editor.updates(session)[-1]["configOptions"][0]["currentValue"] == "write"
+        result = await editor.request("session/set_config_option", sessionId=session, configId="mode", value="ask")
+        assert result["configOptions"][0]["currentValue"] == "ask"
+        await editor.request("session/set_mode", sessionId=session, modeId="write")
+        await editor.prompt(session, "go")
+        assert seen == [("ask", "/work"), ("write", "/work")]
+        for method, more in (
+            ("session/set_mode", {"modeId": "no"}),
+            ("session/set_config_option", {"configId": "mode", "value": "no"}),
+        ):
+            with pytest.raises(AnsweredError) as refused:
+                await editor.request(method, sessionId=session, **more)
+            assert refused.value.code == -32602
+        loaded = len(editor.messages)
+        await editor.load(session)
+        assert list(editor.view(session, loaded).texts.values()) == ["go", "Hello."]
+
+
+async def test_commands_follow_the_session_and_are_answered_or_reach_the_graph() -> None:
+    commands = [
+        Command(name="help", description="Says what it can do", run=lambda session, rest: f"In {session.cwd}: {rest}"),
+        Command(name="plan", description="Makes a plan", hint="of what"),
+    ]
+    graph = create_agent(ScriptedChatModel(turns=["A plan."]), [])
+    async with editor_of(AcpAgent(graph, name="agent", commands=commands)) as editor:
+        session = await editor.new()
+        await editor.until(lambda: bool(editor.updates(session)))
+        listed = editor.updates(session)[0]["availableCommands"]
+        assert [(each["name"], each.get("input")) for each in listed] == [("help", None), ("plan", {"hint": "of what"})]
+        assert await editor.prompt(session, "/help me") == {"stopReason": "end_turn"}
+        assert list(editor.view(session).texts.values()) == ["In /work: me"]
+        await editor.prompt(session, "/plan a trip")
+        assert list(editor.view(session).texts.values())[-1] == "A plan."
+
+
+async def test_an_agent_that_a_server_serves_too_has_the_same_threads() -> None:
+    """Threads belong to the agent's name."""
+    saver = InMemorySaver()
+    graph = create_agent(ScriptedChatModel(turns=["Hello."]), [], checkpointer=saver)
+    async with editor_of(AcpAgent(graph, name="agent")) as editor:
+        session = await editor.new()
+        await editor.prompt(session, "Hi")
+    from langgraph_agui.connect import threads
+
+    assert await threads(Local(graph, agent="agent")).get(session)
+    assert await threads(Local(graph, agent="other")).get(session) is None
+
+
+@pytest.mark.parametrize("given", ["relative/folder", ""])
+async def test_folders_are_absolute(given: str) -> None:
+    async with editor_of(agent("Hello.")) as editor:
+        with pytest.raises(AnsweredError) as refused:
+            await editor.new(given)
+        assert refused.value.code == -32602
+
+
+async def test_an_agent_that_can_not_be_made_is_an_error_of_its_session() -> None:
+    def broken(session: Session) -> Any:
+        raise ValueError("secret")
+
+    async with editor_of(AcpAgent(broken, name="agent")) as editor:
+        with pytest.raises(AnsweredError) as failed:
+            await editor.new()
+        assert (failed.value.code, failed.value.data) == (-32603, {"error": "ValueError"})
+        assert "secret" not in str(failed.value)
+
+
+def test_what_describes_no_agent_is_refused() -> None:
+    graph = create_agent(ScriptedChatModel(turns=["Hello."]), [])
+    for given, error in (({"modes": [MODES[0], MODES[0]]}, ValueError), ({"kinds": {"a": "nothing"}}, ValueError)):
+        with pytest.raises(error):
+            AcpAgent(graph, **given)
+    with pytest.raises(TypeError):
+        AcpAgent("no graph")  # type: ignore[arg-type]

@@ -1,0 +1,127 @@
+"""Lines of an editor that are no messages, prints of a graph, and an editor that leaves."""
+
+import asyncio
+import json
+import os
+from typing import Any
+
+import pytest
+from langchain.agents import create_agent
+from langchain_core.tools import tool
+from langgraph_agui.connect.acp import AcpAgent, stdio
+from langgraph_agui.connect.testing import Pause, ScriptedChatModel, tool_call
+
+from tests.connect.acp.test_turns import agent
+from tests.support.clients.editor import AnsweredError, editor_of
+
+BAD = [
+    (b"no json", -32700),
+    (b'{"a": \xff}', -32700),
+    (b'{"jsonrpc": "2.0", "id": 1, "meth', -32700),
+    (b"[1]", -32600),
+    (b"17", -32600),
+    (b"null", -32600),
+    (b"{}", -32600),
+    (b'{"jsonrpc": "2.0", "id": [1], "method": "initialize"}', -32600),
+    (b'{"jsonrpc": "2.0", "id": 1, "method": 5}', -32600),
+    (b'{"jsonrpc": "2.0", "id": {"a": 1}, "result": {}}', -32600),
+]
+
+
+async def test_lines_that_are_no_messages_are_answered_and_survived() -> None:
+    async with editor_of(agent("Hello.")) as editor:
+        for line, _ in BAD:
+            editor.send(line)
+        editor.send(b"")
+        editor.send(b'{"jsonrpc": "2.0", "id": "nobody", "error": "no object"}')
+        editor.notify("unknown/notification")
+        editor.notify("$/cancel_request", requestId=1)
+        session = await editor.new()
+        assert await editor.prompt(session, "Hi") == {"stopReason": "end_turn"}
+        assert [error["code"] for error in editor.errors] == [code for _, code in BAD]
+
+
+async def test_unknown_methods_and_wrong_parameters_have_their_codes() -> None:
+    async with editor_of(agent("Hello.")) as editor:
+        session = await editor.new()
+        wrong: list[tuple[str, dict[str, Any], int]] = [
+            ("no/method", {}, -32601),
+            ("_own/method", {}, -32601),
+            ("session/fork", {"sessionId": session, "cwd": "/", "mcpServers": []}, -32601),
+            ("authenticate", {"methodId": "x"}, -32601),
+            ("session/new", {}, -32602),
+            ("session/new", {"cwd": 5, "mcpServers": []}, -32602),
+            ("session/prompt", {"sessionId": session}, -32602),
+            ("session/prompt", {"sessionId": session, "prompt": []}, -32602),
+            ("session/prompt", {"sessionId": session, "prompt": [{"type": "unknown"}]}, -32602),
+            ("session/prompt", {"sessionId": "unknown", "prompt": [{"type": "text", "text": "x"}]}, -32002),
+            ("session/load", {"sessionId": "a\u0000b", "cwd": "/", "mcpServers": []}, -32602),
+        ]
+        for method, params, code in wrong:
+            with pytest.raises(AnsweredError) as refused:
+                await editor.request(method, **params)
+            assert refused.value.code == code, method
+        assert await editor.prompt(session, "Hi") == {"stopReason": "end_turn"}
+
+
+async def test_meta_replaces_no_parameters() -> None:
+    async with editor_of(agent("Hello.")) as editor:
+        one, other = await editor.new(), await editor.new()
+        meta = {"session_id": other, "prompt": []}
+        blocks = [{"type": "text", "text": "Hi", "_meta": {"text": "no"}}]
+        result = await editor.request("session/prompt", sessionId=one, prompt=blocks, _meta=meta)
+        assert result == {"stopReason": "end_turn"}
+        assert editor.updates(other) == []
+
+
+async def test_a_line_that_is_too_long_is_refused_and_the_next_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stdio, "LONGEST_LINE", 100_000)
+    async with editor_of(agent("Hello.")) as editor:
+        await asyncio.to_thread(editor.send, json.dumps({"jsonrpc": "2.0", "method": "x" * 1_000_000}).encode())
+        await editor.initialize()
+        assert [error["code"] for error in editor.errors] == [-32600]
+
+
+async def test_an_editor_that_leaves_stops_its_runs() -> None:
+    pause = Pause()
+    async with editor_of(agent(["Hello ", pause])) as editor:
+        editor.prompt(await editor.new(), "go")
+        await pause.reached.wait()
+    assert pause.is_cancelled
+
+
+async def test_an_editor_that_does_not_read_holds_up_no_other_work() -> None:
+    """What is sent waits, and the event loop does not."""
+    reads, writes = os.pipe()
+    to_agent = os.pipe()
+    lines = stdio.Stdio(to_agent[0], writes)
+    message = {"jsonrpc": "2.0", "method": "x", "params": "x" * 1_000_000}
+    sending = [asyncio.create_task(lines.send(message)) for _ in range(20)]
+    await asyncio.sleep(0)
+    assert {task.done() for task in sending} == {True, False}
+    got = await asyncio.to_thread(_read, reads, 20 * (len(json.dumps(message, separators=(",", ":"))) + 1))
+    await asyncio.gather(*sending)
+    await lines.close()
+    assert got.count(b"\n") == 20
+    for each in (reads, writes, *to_agent):
+        os.close(each)
+
+
+def _read(reads: int, size: int) -> bytes:
+    found = b""
+    while len(found) < size:
+        found += os.read(reads, 2**20)
+    return found
+
+
+async def test_a_lone_surrogate_is_sent() -> None:
+    @tool
+    async def odd() -> str:
+        """Gives odd text."""
+        return "\ud800"
+
+    graph = create_agent(ScriptedChatModel(turns=[[tool_call("odd", {}, "c")], "Done."]), [odd])
+    async with editor_of(AcpAgent(graph, name="agent")) as editor:
+        session = await editor.new()
+        assert await editor.prompt(session, "go") == {"stopReason": "end_turn"}
+        assert editor.view(session).calls["c"]["status"] == "completed"
