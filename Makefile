@@ -45,6 +45,7 @@ INSTALL_FLAGS ?=
 # With CI=true in the environment, what would be skipped fails: see tests/support/no_skips.py.
 PYTEST := $(RUN) -m pytest -p tests.support.no_skips
 NODE_MODULES := tests/client/node_modules/.package-lock.json
+TYPESCRIPT := clients/typescript/dist/index.js
 PAGES := examples/copilotkit/dist/index.html
 CHROMIUM ?= /usr/bin/chromium
 MODULES := $(sort $(wildcard translator/*.py translator/*/*.py connect/*.py connect/*/*.py connect/*/*/*.py))
@@ -95,7 +96,7 @@ sweep: $(VENV)/.dev $(NODE_MODULES)
 fuzz: $(VENV)/.dev $(NODE_MODULES)
 	$(PYTEST) --hypothesis-profile long --timeout 7200 -m 'not sweep' $(PYTEST_ARGS) $(shell grep -rl --include='test_*.py' hypothesis tests)
 
-client: $(NODE_MODULES)
+client: $(NODE_MODULES) $(TYPESCRIPT)
 	cd tests/client && PATH="$(BIN):$$PATH" node --test
 
 # One after the other: they share a server and a browser.
@@ -167,7 +168,7 @@ test-newest:
 
 clean:
 	rm -rf .venv .venv-oldest .venv-middle .venv-newest .venv-bench .venv-docs .venv-aegra build dist site *.egg-info
-	rm -rf test-artefacts examples/copilotkit/dist tests/client/node_modules tests/browser/node_modules examples/copilotkit/node_modules
+	rm -rf test-artefacts examples/copilotkit/dist clients/typescript/dist clients/typescript/node_modules tests/client/node_modules tests/browser/node_modules examples/copilotkit/node_modules
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .langgraph_api
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -209,7 +210,11 @@ $(VENV)/.bench: pyproject.toml | $(VENV)/.installed
 	@cd $* && PATH="$(BIN):$$PATH" npm ci --no-audit --no-fund --loglevel=error
 	@touch $@
 
-$(PAGES): examples/copilotkit/node_modules/.package-lock.json $(wildcard examples/copilotkit/*.* examples/copilotkit/src/*)
+$(TYPESCRIPT): clients/typescript/node_modules/.package-lock.json $(wildcard clients/typescript/*.json clients/typescript/*/*.ts*)
+	@echo 'building clients/typescript'
+	@cd clients/typescript && rm -rf dist && PATH="$(BIN):$$PATH" npm run --silent check && PATH="$(BIN):$$PATH" npm run --silent build
+
+$(PAGES): examples/copilotkit/node_modules/.package-lock.json $(wildcard examples/copilotkit/*.* examples/copilotkit/src/* clients/typescript/src/*)
 	@echo 'building the pages of examples/copilotkit'
 	@cd examples/copilotkit && PATH="$(BIN):$$PATH" npm run --silent check && PATH="$(BIN):$$PATH" npm run --silent build \
 		-- --logLevel error

@@ -122,7 +122,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     copy = tmp_path_factory.mktemp("tree")
     for name in FILES:
         shutil.copy(ROOT / name, copy)
-    for name in (*HOUSES, "benchmarks", "docs", "examples", "fixtures", "tests"):
+    for name in (*HOUSES, "benchmarks", "clients", "docs", "examples", "fixtures", "tests"):
         shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns(*LEFT_OUT))
     return copy
 

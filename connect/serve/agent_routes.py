@@ -3,7 +3,8 @@
     POST /{agent}          a RunAgentInput, and the run as an event stream; POST / where there is one agent
     POST /{agent}/connect  a RunAgentInput: the thread's messages and state, and what runs on it, to its end
     POST /{agent}/stop     {"threadId", "runId"?}, {"stopped": bool}; 202 if the run stops later
-    GET /watch/{thread}    the thread, and every run of it; ?agent= where there are several
+    GET /watch/{thread}    the thread, and every run of it; ?agent= where there are several; ?events=runs: only their
+                           starts and ends
     GET /health            {"status": "ok"}: the process answers
     GET /ready             {"status": "ready"}: checkpointers and platforms answer too; or 503, and whose do not
 
@@ -25,6 +26,7 @@ from .errors import RETRY_AFTER, Refusal, json_response
 from .requests.body import checked_input, read, text_of
 from .routing import Endpoint, MethodRouter, routes, thread_of
 from .service import Service
+from .streams.boundaries import RUNS
 
 
 class AgentRoutes:
@@ -89,7 +91,11 @@ class AgentRoutes:
     async def _watch(self, request: Request) -> Response:
         """Watch a thread: its messages and state, and every run of it from then on."""
         name = self._service.named(request.query_params.get("agent") or None)
-        return await self._service.watch(request, name, thread_of(request))
+        events = request.query_params.get("events")
+        if events not in (None, RUNS):
+            message = f"events: expected {RUNS!r} (the starts and ends of runs), or none for all events."
+            raise Refusal(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid_input", message)
+        return await self._service.watch(request, name, thread_of(request), only_boundaries=events == RUNS)
 
     async def _health(self, request: Request) -> Response:
         """Whether the process answers."""

@@ -31,6 +31,7 @@ from .limits import Capacity, Limits
 from .readiness import Readiness
 from .requests.bodies import Bodies
 from .requests.users import Action, Users, forbidden, user_of
+from .streams.boundaries import boundaries
 from .streams.shutdown import Closing
 from .streams.stream import LAST_EVENT_ID, EventStream, wire_of
 
@@ -200,14 +201,17 @@ class Service:
             )
             return self._stream(request, batches, agent, source, name, thread_id, version, taken.pop_all(), adapt)
 
-    async def watch(self, request: Request, name: str, thread_id: str) -> Response:
-        """Streams the thread, and from then on every run of it, for as long as the client stays."""
+    async def watch(self, request: Request, name: str, thread_id: str, *, only_boundaries: bool = False) -> Response:
+        """Streams the thread, and from then on every run of it, for as long as the client stays. `only_boundaries`: the
+        starts and ends of its runs, and nothing in between."""
         agent, source = await self.admit(request, "read", name, thread_id)
         with ExitStack() as taken:
             taken.enter_context(self.capacity.reader(identity_of(user_of(request))))
             version = PROTOCOL_VERSION
             options = await agent.options_for(source, version)
             batches = watch_batches(source, thread_id, options=options, after=_after(request))
+            if only_boundaries:
+                batches = boundaries(batches)
             return self._stream(request, batches, agent, source, name, thread_id, version, taken.pop_all(), stays=True)
 
     async def thread(self, request: Request, name: str, thread_id: str) -> ThreadState | None:

@@ -4,13 +4,13 @@
 
 import { AssistantRuntimeProvider, ExportedMessageRepository, type ThreadHistoryAdapter } from "@assistant-ui/react";
 import { fromAgUiMessages, useAgUiRuntime } from "@assistant-ui/react-ag-ui";
+import { ThreadAgent } from "langgraph-agui";
 import { useMemo, type ReactNode } from "react";
 
-import { ConnectableHttpAgent } from "../connectable-http-agent/connectable-http-agent";
 
 /** What the chat's components are put into. `url`: the agent's, such as `http://127.0.0.1:8000/chat`. */
 export function GraphRuntime({ url, threadId, children }: { url: string; threadId: string; children: ReactNode }) {
-  const agent = useMemo(() => new ConnectableHttpAgent({ url, threadId }), [url, threadId]);
+  const agent = useMemo(() => new ThreadAgent({ url, threadId }), [url, threadId]);
   const history = useMemo(() => threadOf(url, threadId), [url, threadId]);
   const runtime = useAgUiRuntime({ agent, adapters: { history }, onError: console.error });
   return <AssistantRuntimeProvider runtime={runtime}>{children}</AssistantRuntimeProvider>;
@@ -20,7 +20,7 @@ export function GraphRuntime({ url, threadId, children }: { url: string; threadI
 function threadOf(url: string, threadId: string): ThreadHistoryAdapter {
   return {
     async load() {
-      const reader = new ConnectableHttpAgent({ url, threadId });
+      const reader = new ThreadAgent({ url, threadId });
       await reader.connectAgent();
       return ExportedMessageRepository.fromArray(fromAgUiMessages(reader.messages));
     },

@@ -9,6 +9,11 @@ const pages = (process.env.PAGES ?? "index headless").split(" ");
 export default defineConfig({
   base: "./",
   esbuild: { jsx: "automatic" },
+  // The package as it is in this checkout. A page of your own installs it, and needs none of this.
+  resolve: {
+    alias: { "langgraph-agui/react": resolve(import.meta.dirname, "../../clients/typescript/src/react.ts") },
+    dedupe: ["react"],
+  },
   build: {
     chunkSizeWarningLimit: 5000,
     rollupOptions: { input: pages.map((page) => resolve(import.meta.dirname, `${page}.html`)) },

@@ -37,7 +37,7 @@ export class ChatPage {
     });
   }
 
-  /** `connecting`, `running` or `idle`. */
+  /** `connecting`, `running`, `idle` or `lost`. */
   async is(status) {
     const shown = this.page.getByLabel("run");
     await until(async () => (await shown.innerText()) === status, async () => {
@@ -53,6 +53,15 @@ export class ChatPage {
   /** The same conversation once more. */
   async inAnotherTab() {
     const page = await this.page.context().newPage();
+    await page.goto(this.page.url());
+    return new ChatPage(page);
+  }
+
+  /** The same conversation in another browser. */
+  async elsewhere(stage) {
+    const context = await stage.browser.newContext();
+    this.page.once("close", () => context.close());
+    const page = await context.newPage();
     await page.goto(this.page.url());
     return new ChatPage(page);
   }

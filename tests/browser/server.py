@@ -21,7 +21,9 @@ async def serve(port: int, database: str, origin: str, gate: int) -> None:
         graph = planner(saver).copy({"store": InMemoryStore()})  # names of threads are kept there
         gated = Intake(config={"configurable": {"gate": {"port": gate, "run": ""}}})
         app = agui_app({"planner": Agent(source=graph, intake=gated)}, origins=[origin])
-        await uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="warning")).serve()
+        # Pages keep a stream open, which uvicorn would wait for.
+        config = uvicorn.Config(app, host="127.0.0.1", port=port, log_level="warning", timeout_graceful_shutdown=1)
+        await uvicorn.Server(config).serve()
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import { createInterface } from "node:readline";
 
 import { EventSource } from "eventsource";
 
-import { example } from "./examples.mjs";
+import { typescript } from "./typescript.mjs";
 
 const agents = new Map();
 const watches = new Map();
@@ -59,13 +59,24 @@ const agentOf = ({ agent }) => {
 // Whether somebody says this, as far as it has come.
 const says = (messages, text) => messages.some(({ content }) => typeof content === "string" && content.includes(text));
 
+// An agent as a page shows it.
+const looks = ({ agent, stay }) => ({
+  connection: stay?.state.connection,
+  caughtUp: stay?.state.caughtUp,
+  texts: agent.messages.map(({ content }) => content).filter(Boolean),
+  running: agent.isRunning,
+  interrupts: agent.pendingInterrupts.length,
+});
+
 const ORDERS = {
   async open({ agent, version, url, threadId, messages, state, headers }) {
-    const { ConnectableHttpAgent, ...page } = await example(version);
+    const { ThreadAgent } = await typescript(version);
     const config = { url, threadId, initialMessages: messages, initialState: state, headers };
-    const known = { agent: new ConnectableHttpAgent(config), page, waiting: [] };
+    const known = { agent: new ThreadAgent(config), waiting: [], states: [], starts: [] };
     // A run tells those who subscribed before it.
-    known.agent.subscribe({ onMessagesChanged: () => known.waiting.forEach((look) => look()) });
+    const look = () => known.waiting.forEach((each) => each());
+    known.agent.subscribe({ onMessagesChanged: look, onStateChanged: look, onRunFinalized: look });
+    known.agent.subscribe({ onRunInitialized: ({ input }) => void known.starts.push(input.runId) });
     agents.set(agent, known);
     return {};
   },
@@ -78,14 +89,44 @@ const ORDERS = {
     const known = agentOf(order);
     return settled(known, () => known.agent.connectAgent(order.parameters));
   },
-  // Calls what the example's page has of this name.
-  page: (order) => {
+  // Calls what the agent has of this name.
+  call: (order) => {
     const known = agentOf(order);
     return settled(known, async () => {
-      await known.page[order.call](known.agent, ...order.given);
-      return { newMessages: [] };
+      const result = await known.agent[order.call](...order.given);
+      return { result, newMessages: [] };
     });
   },
+  // The agent stays on its thread; all states of that are kept.
+  async stay(order) {
+    const known = agentOf(order);
+    known.stay = known.agent.watch();
+    const note = () => known.states.push({ ...known.stay.state, error: known.stay.state.error?.message });
+    note();
+    known.stay.subscribe(() => {
+      note();
+      known.waiting.forEach((each) => each());
+    });
+  },
+  async leave(order) {
+    agentOf(order).stay.close();
+  },
+  async retry(order) {
+    agentOf(order).stay.retry();
+  },
+  // When the agent holds what is expected, all of it: how it stays connected, texts, whether it reads, how many interrupts.
+  until: (order) =>
+    new Promise((resolve) => {
+      const known = agentOf(order);
+      const look = () => {
+        const now = looks(known);
+        if (Object.entries(order.expected).some(([name, value]) => JSON.stringify(now[name]) !== JSON.stringify(value))) return;
+        known.waiting = known.waiting.filter((each) => each !== look);
+        resolve({ ...now, states: known.states, starts: known.starts, messages: known.agent.messages });
+      };
+      known.waiting.push(look);
+      look();
+    }),
   abort: async (order) => void agentOf(order).agent.abortRun(),
   held: async (order) => held(agentOf(order)),
   // When somebody is seen to say this.
@@ -126,7 +167,10 @@ const ORDERS = {
     }),
   // The end of a test: everybody leaves. What was complained of is told, and forgotten.
   async complaints() {
-    for (const { agent } of agents.values()) if (agent.isRunning) agent.abortRun();
+    for (const { agent, stay } of agents.values()) {
+      stay?.close();
+      if (agent.isRunning) agent.abortRun();
+    }
     for (const { source } of watches.values()) source.close();
     agents.clear();
     watches.clear();

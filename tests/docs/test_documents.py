@@ -42,6 +42,7 @@ SHAPES: dict[str, TypeAdapter[Any]] = {
     "RunAgentInput": TypeAdapter(RunAgentInput),
     "event": TypeAdapter(Event),
     "error": TypeAdapter(dict[str, str]),
+    "dependencies": TypeAdapter(dict[str, str]),
     "langgraph.json": TypeAdapter(dict[str, Any]),
     "aegra.json": TypeAdapter(dict[str, Any]),
 }

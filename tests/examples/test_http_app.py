@@ -114,7 +114,7 @@ async def test_a_page_stops_the_deployments_run(deployment: str, gate: Gates, li
     gate.hold("first 5")
     running = agent.says("hi", **gated(gate))
     await agent.shows(HALF)
-    await agent.page("stop")
+    await agent.calls("stop")
     await gate.left("first 5")
     assert (await running).last["outcome"] == {"type": "cancelled"}
 

@@ -2,6 +2,7 @@
 
 import { CopilotKitContext, CopilotKitCoreReact } from "@copilotkit/react-core/v2/context";
 import { useAgent, useInterrupt } from "@copilotkit/react-core/v2/headless";
+import { useWatch } from "langgraph-agui/react";
 import { useEffect, useState, type FormEvent } from "react";
 import { createRoot } from "react-dom/client";
 
@@ -17,16 +18,13 @@ function DayPlanner() {
   const question = useInterrupt({ agentId: AGENT, renderInChat: false, render: (asked) => <Question {...asked} /> });
   const errors = useErrors();
 
-  const [isConnected, setConnected] = useState(false);
-  const status = agent.isRunning ? "running" : isConnected ? "idle" : "connecting";
-
-  // What the chat component does by itself: it gets the thread from the server, and follows the active run. A message
-  // that is sent before that would be lost.
-  useEffect(() => {
-    if (!isReady) return;
-    agent.threadId = THREAD;
-    void copilotkit.connectAgent({ agent }).then(() => setConnected(true));
-  }, [agent, isReady]);
+  // The thread from the server, the active run, and every run to come, whoever starts it. A message that is sent before the
+  // thread is there would be lost.
+  const { connection, retry } = useWatch(isReady ? agent : null, {
+    threadId: THREAD,
+    connect: () => copilotkit.connectAgent({ agent }),
+  });
+  const status = agent.isRunning ? "running" : connection === "live" ? "idle" : connection;
 
   const send = (content: string) => {
     agent.addMessage({ id: crypto.randomUUID(), role: "user", content });
@@ -38,6 +36,7 @@ function DayPlanner() {
       <p role="status" aria-label="run">
         {status}
       </p>
+      {connection === "lost" && <button onClick={retry}>Try again now</button>}
       <ol aria-label="conversation">
         {agent.messages.map((message) => (
           <li key={message.id} data-role={message.role}>

@@ -137,7 +137,7 @@ async def test_a_run_that_is_stopped_ends_for_everybody(gate: Gates, live: LiveC
         other = await live.agent(chat(server))
         following = other.connects()
         await other.shows(HALF)
-        await other.page("stop")
+        await other.calls("stop")
         ends = [(await each).last for each in (running, following)]
     assert [end["outcome"] for end in ends] == [{"type": "cancelled"}] * 2
 
@@ -148,7 +148,7 @@ async def test_after_a_stop_an_older_client_goes_on(gate: Gates, live: LiveClien
         agent = await live.agent(chat(server), version=VERSIONS[1])
         running = agent.says("hi")
         await agent.shows(HALF)
-        await agent.page("stop")
+        await agent.calls("stop")
         stopped = await running
         gate.open("first 5")
         ended = await agent.says("again")
@@ -159,7 +159,7 @@ async def test_after_a_stop_an_older_client_goes_on(gate: Gates, live: LiveClien
 @BOTH
 async def test_where_nothing_runs_a_stop_is_no_error(live: LiveClients, version: str) -> None:
     async with served(agui_app({"chat": counting()})) as server:
-        ended = await (await live.agent(chat(server), version=version)).page("stop")
+        ended = await (await live.agent(chat(server), version=version)).calls("stop")
     assert ended.error is None
 
 

@@ -89,6 +89,26 @@ class Ended:
         return self.events[-1]
 
 
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """An agent as a page shows it."""
+
+    texts: list[str]
+    running: bool
+    """Whether it reads a run."""
+    interrupts: int
+    """How many wait for an answer."""
+    states: list[Event]
+    """How it was connected to its thread, from the beginning."""
+    starts: list[str]
+    """The ids under which it has run and connected."""
+    messages: list[Event]
+    connection: str | None = None
+    """How it is connected to its thread now."""
+    caughtUp: int | None = None  # noqa: N815 - the client's name for it
+    """How many messages came or changed while the connection was lost."""
+
+
 class Running:
     """A run or a connection that goes on."""
 
@@ -205,9 +225,29 @@ class LiveAgent:
         """The client connects to the thread."""
         return Running(self._order("connect", parameters=parameters))
 
-    def page(self, call: str, *given: Any) -> Running:
-        """Calls a function of the example's page."""
-        return Running(self._order("page", call=call, given=list(given)))
+    def calls(self, method: str, *given: Any) -> Running:
+        """Calls a method of the agent."""
+        return Running(self._order("call", call=method, given=list(given)))
+
+    async def stays(self) -> None:
+        """The agent stays on its thread."""
+        await self._order("stay")
+
+    async def leaves(self) -> None:
+        """It stays there no longer."""
+        await self._order("leave")
+
+    async def retries(self) -> None:
+        """A user wants it to be tried now."""
+        await self._order("retry")
+
+    async def until(self, **expected: Any) -> Shown:
+        """Returns when the agent is as expected, in all that is named: fields of `Shown`."""
+        try:
+            came = await self._order("until", expected=expected)
+        except AssertionError as error:
+            raise AssertionError(f"{error}; it is {await self._order('until', expected={})}") from None
+        return Shown(**{name: came[name] for name in Shown.__slots__ if name in came})
 
     async def answers(self, *payloads: Any) -> Ended:
         """The user answers the interrupts, in order; as many as there are payloads. `...` cancels one."""

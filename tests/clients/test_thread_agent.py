@@ -1,4 +1,4 @@
-"""The example for those who use `@ag-ui/client` directly: its types hold with both versions, it does what it says."""
+"""`ThreadAgent` of clients/typescript: it runs, connects, answers and stops, and its types hold with each client."""
 
 import asyncio
 import json
@@ -10,39 +10,38 @@ from langgraph_agui.connect import Intake
 from langgraph_agui.connect.serve import Agent, agui_app
 
 from fixtures.gated import FIRST, GATED, SECOND
-from tests.support.clients.agui_client import CLIENT, VERSIONS
+from tests.support.clients.agui_client import CLIENT, VERSIONS, WITHOUT_SUBAGENTS
 from tests.support.clients.live_client import LiveClients
 from tests.support.servers.gates import Gates
 from tests.support.servers.server_process import ROOT
 from tests.support.servers.serving import served
 from tests.support.streams.chats import asking
 
-EXAMPLE = ROOT / "examples" / "connectable-http-agent"
+PACKAGE = ROOT / "clients" / "typescript"
 BOTH = pytest.mark.parametrize("version", VERSIONS)
 
 
-async def typescript(folder: Path, version: str) -> str:
-    """What the compiler says of the example, with this version of the client; nothing if its types hold."""
-    paths = {"@ag-ui/client": [str(CLIENT / "node_modules" / f"agui-{version.replace('.', '-')}")]}
+@pytest.mark.parametrize("version", [*VERSIONS, WITHOUT_SUBAGENTS])
+async def test_its_types_hold_and_are_checked(tmp_path: Path, version: str) -> None:
+    client = CLIENT / "node_modules" / f"agui-{version.replace('.', '-')}"
+    assert client.is_dir()
+    (tmp_path / "wrong.ts").write_text(
+        f'import {{ ThreadAgent }} from "{PACKAGE}/src/index";\n'
+        'export const wrong: number = new ThreadAgent({ url: "" }).messages[0]!.id;\n'
+    )
+    options = {"paths": {"@ag-ui/client": [str(client)]}, "noEmit": True, "rootDir": "/"}
+    bundler = {"module": "ESNext", "moduleResolution": "bundler"}
     project = {
-        "extends": str(EXAMPLE / "tsconfig.json"),
-        "compilerOptions": {"paths": paths},
-        "include": [str(EXAMPLE / "*.ts")],
+        "extends": str(PACKAGE / "tsconfig.json"),
+        "compilerOptions": {**options, **bundler},
+        "include": ["*.ts"],
     }
-    (folder / "tsconfig.json").write_text(json.dumps(project))
+    (tmp_path / "tsconfig.json").write_text(json.dumps(project))
     compiler = str(CLIENT / "node_modules" / ".bin" / "tsc")
-    process = await asyncio.create_subprocess_exec(compiler, "-p", str(folder), stdout=asyncio.subprocess.PIPE)
+    process = await asyncio.create_subprocess_exec(compiler, "-p", str(tmp_path), stdout=asyncio.subprocess.PIPE)
     said, _ = await process.communicate()
-    return said.decode()
-
-
-@BOTH
-async def test_its_types_hold(tmp_path: Path, version: str) -> None:
-    assert await typescript(tmp_path, version) == ""
-
-
-async def test_its_types_are_checked(tmp_path: Path) -> None:
-    assert "TS2307" in await typescript(tmp_path, "no such version")
+    (complaint,) = said.decode().splitlines()
+    assert "wrong.ts(2,14): error TS2322: Type 'string' is not assignable to type 'number'" in complaint
 
 
 @BOTH
@@ -50,7 +49,7 @@ async def test_a_page_that_says_something_holds_the_answer(gate: Gates, live: Li
     chat = Agent(source=GATED["gated_chat"](InMemorySaver()), intake=Intake(config=gate.config()))
     async with served(agui_app({"chat": chat})) as server:
         page = await live.agent(f"{server.url}/chat", version=version)
-        ended = await page.page("say", "hi")
+        ended = await page.calls("send", "hi")
     assert ended.texts == ["hi", FIRST, SECOND]
 
 
@@ -62,10 +61,10 @@ async def test_a_page_that_is_loaded_in_mid_answer_holds_it_to_its_end(
     gate.hold("first 5")
     async with served(agui_app({"chat": chat})) as server:
         before = await live.agent(f"{server.url}/chat", version=version)
-        running = before.page("say", "hi")
+        running = before.calls("send", "hi")
         await gate.reached("first 5")
         after = await live.agent(f"{server.url}/chat", version=version)
-        loaded = after.page("load")
+        loaded = after.connects()
         await after.shows("One two three four five ")
         gate.open("first 5")
         assert (await loaded).messages == (await running).messages
@@ -73,11 +72,11 @@ async def test_a_page_that_is_loaded_in_mid_answer_holds_it_to_its_end(
 
 @BOTH
 async def test_a_page_answers_what_waits(live: LiveClients, version: str) -> None:
-    async with served(agui_app({"chat": asking("really?", "surely?")})) as server:
+    async with served(agui_app({"chat": asking("really?")})) as server:
         page = await live.agent(f"{server.url}/chat", version=version)
-        await page.page("say", "go")
-        ended = await page.page("answer", "yes")
-    assert sorted(ended.texts) == ["go", "really? yes", "surely? yes"]
+        await page.calls("send", "go")
+        ended = await page.calls("answer", "yes")
+    assert ended.texts == ["go", "really? yes"]
 
 
 @BOTH
@@ -86,9 +85,9 @@ async def test_a_page_stops_what_runs(gate: Gates, live: LiveClients, version: s
     gate.hold("first 5")
     async with served(agui_app({"chat": chat})) as server:
         page = await live.agent(f"{server.url}/chat", version=version)
-        running = page.page("say", "hi")
+        running = page.calls("send", "hi")
         await page.shows("One two three four five ")
-        await page.page("stop")
+        await page.calls("stop")
         ended = await running
     await gate.left("first 5")
     assert (ended.error, ended.kinds[-1]) == (None, "RUN_FINISHED" if version == "1.0.0" else "RUN_ERROR")
@@ -118,3 +117,14 @@ async def test_an_address_may_end_in_a_slash(live: LiveClients, version: str) ->
         await (await live.agent(f"{server.url}/chat/", version=version)).says("go")
         loaded = await (await live.agent(f"{server.url}/chat/", version=version)).connects()
     assert (loaded.texts, len(loaded.interrupts)) == (["go"], 1)
+
+
+@BOTH
+async def test_several_interrupts_are_answered_together(live: LiveClients, version: str) -> None:
+    async with served(agui_app({"chat": asking("really?", "surely?")})) as server:
+        page = await live.agent(f"{server.url}/chat", version=version)
+        waiting = (await page.calls("send", "go")).interrupts
+        first = await page.calls("answer", "yes")
+        assert (first.events, len(first.interrupts)) == ([], 2)
+        ended = await page.calls("answer", None, {"interruptId": waiting[1]["id"], "status": "cancelled"})
+    assert (ended.error, ended.interrupts) == (None, [])

@@ -1,0 +1,183 @@
+// One request that stays open: an event stream that is opened again whenever it is lost. `Connection`.
+//
+// The moves of its state are `MOVES`. In `lost` it tries again by itself: after a delay that doubles, at once when the
+// browser is online again or the page becomes visible. In `refused` (a 4xx that will not change by itself) it waits for
+// `retry()`. A stream on which not even a comment comes for `SILENCE` is lost: a laptop that slept, or a network that was
+// changed, leaves connections that end only after many minutes.
+//
+// Never here: what the events mean.
+
+/** How far an open page is connected to its thread. */
+export type ConnectionState = "connecting" | "live" | "lost" | "refused" | "closed";
+
+type Happening = "opened" | "failed" | "refused" | "retried" | "closed";
+
+/** What becomes of each state; what is not in it can't happen, or changes nothing. */
+const MOVES: Readonly<Record<ConnectionState, Partial<Record<Happening, ConnectionState>>>> = {
+  connecting: { opened: "live", failed: "lost", refused: "refused", closed: "closed" },
+  live: { failed: "lost", closed: "closed" },
+  lost: { opened: "live", failed: "lost", refused: "refused", closed: "closed" },
+  refused: { retried: "lost", closed: "closed" },
+  closed: {},
+};
+
+/** Milliseconds without a byte after which a stream is lost. The server sends a comment every 15 seconds. */
+const SILENCE = 45_000;
+
+/** Statuses of the 4xx range after which the same request may be answered. */
+const RETRIED = new Set([408, 425, 429]);
+
+/** Milliseconds before the next attempt: from half a second to half a minute, and not the same for all pages of a server. */
+export function delayAfter(failures: number): number {
+  return Math.min(30_000, 500 * 2 ** (failures - 1)) * (0.5 + Math.random() / 2);
+}
+
+/** An answer other than 200. `after`: milliseconds after which the server wants to be asked again. */
+class HttpError extends Error {
+  constructor(
+    message: string,
+    readonly isFinal: boolean,
+    readonly after: number,
+  ) {
+    super(message);
+  }
+}
+
+/** A stream of events that is opened again whenever it is lost, until it is closed. */
+export class Connection {
+  state: ConnectionState = "connecting";
+  /** When the next attempt is, as `Date.now()` counts. */
+  retryAt: number | undefined;
+  /** Why the connection is lost or refused. */
+  error: Error | undefined;
+
+  private failures = 0;
+  private request = new AbortController();
+  private lastByte = 0;
+  private wake: () => void = () => {};
+  private readonly unlisten: () => void;
+
+  /** `open`: sends the request. `onEvent`: gets the JSON of each event. `onChange`: called after each move. */
+  constructor(
+    private readonly open: (signal: AbortSignal) => Promise<Response>,
+    private readonly onEvent: (event: unknown) => void,
+    private readonly onChange: () => void,
+  ) {
+    this.unlisten = listening({
+      offline: () => this.request.abort(new Error("The browser is offline.")),
+      online: () => this.wake(),
+      visible: () => {
+        this.endIfSilent();
+        this.wake();
+      },
+    });
+    void this.stay();
+  }
+
+  /** Tries again now, also after a refusal. */
+  retry(): void {
+    this.move("retried");
+    this.wake();
+  }
+
+  close(): void {
+    this.unlisten();
+    this.move("closed");
+    this.request.abort();
+    this.wake();
+  }
+
+  private async stay(): Promise<void> {
+    while (this.state !== "closed") {
+      const error = await this.read().then(
+        () => new Error("The server has ended the stream."),
+        (raised: unknown) => (raised instanceof Error ? raised : new Error(String(raised))),
+      );
+      const refused = error instanceof HttpError && error.isFinal;
+      const delay = Math.max(delayAfter(++this.failures), error instanceof HttpError ? error.after : 0);
+      this.error = error;
+      this.retryAt = refused ? undefined : Date.now() + delay;
+      this.move(refused ? "refused" : "failed");
+      await this.woken(refused ? undefined : delay);
+    }
+  }
+
+  /** Reads one stream to its end; raises when it is lost. */
+  private async read(): Promise<void> {
+    this.request = new AbortController();
+    this.lastByte = Date.now();
+    const { signal } = this.request;
+    const watchdog = setInterval(() => this.endIfSilent(), SILENCE / 3);
+    try {
+      const response = await this.open(signal);
+      if (!response.ok) throw await httpError(response);
+      this.error = this.retryAt = undefined;
+      this.move("opened");
+      const text = response.body!.pipeThrough(new TextDecoderStream());
+      let rest = "";
+      for (const reader = text.getReader(); ; ) {
+        const { value, done } = await reader.read();
+        if (done || this.state === "closed") return;
+        this.lastByte = Date.now();
+        this.failures = 0;
+        const frames = (rest + value).split("\n\n");
+        rest = frames.pop()!;
+        for (const frame of frames) this.take(frame);
+      }
+    } finally {
+      clearInterval(watchdog);
+    }
+  }
+
+  private take(frame: string): void {
+    const data = frame.split("\n").filter((line) => line.startsWith("data:"));
+    if (data.length) this.onEvent(JSON.parse(data.map((line) => line.slice(5)).join("\n")));
+  }
+
+  private endIfSilent(): void {
+    if (Date.now() - this.lastByte > SILENCE) this.request.abort(new Error(`Nothing came for ${SILENCE / 1000} seconds.`));
+  }
+
+  private move(happening: Happening): void {
+    const next = MOVES[this.state][happening];
+    if (next === undefined) return;
+    this.state = next;
+    this.onChange();
+  }
+
+  /** Returns after this time (undefined: never by itself), or when something wakes it. */
+  private woken(milliseconds: number | undefined): Promise<void> {
+    if (this.state === "closed") return Promise.resolve();
+    return new Promise((resolve) => {
+      const timer = milliseconds === undefined ? undefined : setTimeout(resolve, milliseconds);
+      this.wake = () => {
+        if (this.state === "refused") return;
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+}
+
+async function httpError(response: Response): Promise<HttpError> {
+  const text = await response.text().catch(() => "");
+  const { status, headers } = response;
+  const isFinal = status >= 400 && status < 500 && !RETRIED.has(status);
+  return new HttpError(`HTTP ${status}: ${text.slice(0, 500)}`, isFinal, 1000 * (Number(headers.get("Retry-After")) || 0));
+}
+
+/** Listens to what a browser says of itself; elsewhere to nothing. */
+function listening(on: { offline: () => void; online: () => void; visible: () => void }): () => void {
+  if (typeof window === "undefined" || typeof document === "undefined") return () => {};
+  const visible = () => document.visibilityState === "visible" && on.visible();
+  window.addEventListener("offline", on.offline);
+  window.addEventListener("online", on.online);
+  window.addEventListener("pageshow", visible);
+  document.addEventListener("visibilitychange", visible);
+  return () => {
+    window.removeEventListener("offline", on.offline);
+    window.removeEventListener("online", on.online);
+    window.removeEventListener("pageshow", visible);
+    document.removeEventListener("visibilitychange", visible);
+  };
+}

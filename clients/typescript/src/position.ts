@@ -1,0 +1,40 @@
+// Where a thread is, what an agent has seen of it, and what is to be done about the difference: `next`. Pure.
+
+/** A run of the thread, and how it ended: undefined while it runs, else the ids of the interrupts that wait. */
+export interface Position {
+  readonly runId: string;
+  readonly end?: string;
+}
+
+/**
+ * - `nothing`: the agent has what the thread has.
+ * - `connect`: it has not.
+ * - `wait`: it has seen the run to its end, and the thread says that it runs. Either the report of the end is on its way,
+ *   or the run was resumed under the same id, as CopilotKit does it. It is decided a moment later.
+ */
+export type Step = "nothing" | "connect" | "wait";
+
+/** What an agent that reads nothing at present is to do. `seen`: the runs that it has seen, and the end of each. */
+export function next(thread: Position, seen: ReadonlyMap<string, string | undefined>, waiting: string): Step {
+  const end = seen.get(thread.runId);
+  if (thread.end === undefined) return end === undefined ? "connect" : "wait";
+  if (thread.end !== "" && thread.end === waiting) return "nothing";
+  return thread.end === end ? "nothing" : "connect";
+}
+
+/** The end of a run, of the interrupts that it waits for. */
+export function endOf(interrupts: readonly { readonly id: string }[] | undefined): string {
+  return (interrupts ?? [])
+    .map(({ id }) => id)
+    .sort()
+    .join(" ");
+}
+
+/** The position after an event of the thread's stream; undefined for an event that is none. */
+export function positionAfter(event: unknown, before: Position | undefined): Position | undefined {
+  const { type, runId, outcome } = event as { type?: string; runId?: string; outcome?: { interrupts?: { id: string }[] } };
+  if (type === "RUN_STARTED" && runId !== undefined) return { runId };
+  if (type === "RUN_FINISHED" && runId !== undefined) return { runId, end: endOf(outcome?.interrupts) };
+  if (type === "RUN_ERROR" && before !== undefined) return { runId: before.runId, end: "" };
+  return undefined;
+}

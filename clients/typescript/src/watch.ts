@@ -1,0 +1,323 @@
+// An agent that stays on its thread: `watch`. Runs that others start (another tab, a background run, a cron) appear in
+// its messages and state while they run.
+//
+// A connection to the server is kept open that reports the starts and ends of the thread's runs, and nothing else. Rules:
+//
+// 1. When a run is reported that the agent has not seen, or not to its end, and it reads nothing, it connects: the
+//    server sends what it is missing, and the rest of the run as it comes. So nothing is missed or doubled, whatever it
+//    had before. What it has seen is known from its own events; a run that it started itself is one of those.
+// 2. While the agent reads (`isRunning`), nothing is done; what was reported meanwhile is looked at afterwards.
+// 3. Interrupts that the agent knows are put away before it connects: the client refuses to connect with them. Those that
+//    still wait come back with the end of the run; if the connection fails before it begins, they are put back.
+// 4. A connection that ended before its run did is made again after a delay, while the server can be reached.
+// 5. An agent that still reads a run `STUCK` milliseconds after its end was reported reads a dead connection: it is
+//    detached, and connects.
+
+import { Connection, delayAfter, type ConnectionState } from "./connection.js";
+import { endOf, next, positionAfter, type Position } from "./position.js";
+
+/** Runs whose ends are remembered. */
+const REMEMBERED = 50;
+
+/** Milliseconds in which the report of a run's end has to come after the end itself. */
+const LATE = 500;
+
+const STUCK = 10_000;
+
+/** States of the connection in which the agent may connect. */
+const CONNECTS: ReadonlySet<ConnectionState> = new Set(["connecting", "live"]);
+
+/** How an open page is connected. Each change is a new object. */
+export interface WatchState {
+  /**
+   * - `connecting`: the thread is being loaded for the first time.
+   * - `live`: the page has what the thread has, and gets what comes.
+   * - `lost`: it does not; the next attempt is at `retryAt`.
+   * - `refused`: the server answered with a 4xx; nothing is tried until `retry()`.
+   * - `closed`: nobody watches any more.
+   */
+  readonly connection: ConnectionState;
+  /** When the next attempt is, as `Date.now()` counts; only while `lost`. */
+  readonly retryAt?: number;
+  /** Why the connection is lost or refused. */
+  readonly error?: Error;
+  /** After a connection was lost and is live again: how many messages are new or other than before. */
+  readonly caughtUp?: number;
+}
+
+/** Settings of `watch`. */
+export interface WatchOptions {
+  /** The thread; it is set on the agent. By default the agent's own. */
+  threadId?: string;
+  /** How the agent connects. By default `agent.connectAgent()`; with CopilotKit `copilotkit.connectAgent({ agent })`. */
+  connect?: () => Promise<unknown>;
+  /** The address that is watched. By default it is made from the agent's `runtimeUrl`, or from its `url`. */
+  url?: string;
+}
+
+/** What can be watched: an agent of `@ag-ui/client` that can connect, of whatever version or copy; CopilotKit's too. */
+export interface WatchableAgent {
+  threadId: string;
+  readonly messages: readonly { readonly id: string }[];
+  readonly isRunning: boolean;
+  pendingInterrupts: { id: string }[];
+  agentId?: string | undefined;
+  headers?: Record<string, string>;
+  url?: string;
+  runtimeUrl?: string | undefined;
+  credentials?: RequestCredentials | undefined;
+  abortController?: AbortController;
+  fetch?(url: string, init: RequestInit): Promise<Response>;
+  connectAgent(): Promise<unknown>;
+  detachActiveRun(): Promise<void>;
+  subscribe(subscriber: Subscriber): { unsubscribe: () => void };
+}
+
+interface Subscriber {
+  onEvent?(of: { event: { type: string } }): void;
+  onMessagesChanged?(): void;
+  onRunFinalized?(): void;
+}
+
+/** Keeps an agent on its thread until `close()`. Watch an agent once at a time. */
+export function watch(agent: WatchableAgent, options: WatchOptions = {}): Watch {
+  return new Watch(agent, options);
+}
+
+/** What `watch` returns: how the page is connected, and the way to end it. */
+export class Watch {
+  /** How the page is connected. */
+  state: WatchState = { connection: "connecting" };
+
+  private readonly connection: Connection;
+  private readonly subscription: { unsubscribe: () => void };
+  private readonly listeners = new Set<() => void>();
+  private readonly timers = new Set<ReturnType<typeof setTimeout>>();
+
+  /** Where the thread is, as it was reported last. */
+  private thread: Position | undefined;
+  /** The report after which the agent has connected. */
+  private settled: Position | undefined;
+  /** Runs that the agent has seen, and how each ended. */
+  private readonly seen = new Map<string, string | undefined>();
+  /** Where the stream is that the agent reads, or read last; undefined before its first run. */
+  private stream: Position | undefined;
+  /** Whether the agent connects on our behalf. */
+  private isConnecting = false;
+  /** Whether it has connected once, or is about to get what comes. */
+  private hasLoaded = false;
+  /** Connections in a row that ended before their run. */
+  private failures = 0;
+  /** Whether the delay after one of them is not over. */
+  private isPaused = false;
+  /** The messages at the moment when the connection was lost. */
+  private before: Map<string, string> | undefined;
+  private caughtUp: number | undefined;
+
+  /** See `watch`. */
+  constructor(
+    private readonly agent: WatchableAgent,
+    private readonly options: WatchOptions,
+  ) {
+    if (options.threadId !== undefined) agent.threadId = options.threadId;
+    const url = options.url ?? addressOf(agent);
+    this.subscription = agent.subscribe({
+      onEvent: ({ event }) => this.saw(event),
+      onMessagesChanged: () => this.gotMessages(),
+      onRunFinalized: () => (this.stream && this.stream.end === undefined ? this.pause() : this.later(0, () => this.sync())),
+    });
+    this.connection = new Connection(
+      (signal) => this.request(url, signal),
+      (event) => this.reported(event),
+      () => this.moved(),
+    );
+    this.later(0, () => this.sync()); // by then a chat that connects by itself has begun to
+  }
+
+  /** Calls `listener` after each change of `state`; returns what ends that. */
+  subscribe(listener: () => void): () => void {
+    this.listeners.add(listener);
+    return () => void this.listeners.delete(listener);
+  }
+
+  /** Tries again now: in place of waiting, or after a refusal. */
+  retry(): void {
+    this.connection.retry();
+  }
+
+  /** Ends it. A run that the agent started is read on. */
+  close(): void {
+    this.subscription.unsubscribe();
+    for (const timer of this.timers) clearTimeout(timer);
+    this.connection.close();
+    this.listeners.clear();
+    if (this.isConnecting) void detach(this.agent);
+  }
+
+  // --- what is reported, and what the agent sees
+
+  private request(url: string, signal: AbortSignal): Promise<Response> {
+    const { headers, credentials } = this.agent;
+    const init: RequestInit = { headers: { ...headers, Accept: "text/event-stream" }, cache: "no-store", signal };
+    if (credentials !== undefined) init.credentials = credentials;
+    // CopilotKit's own displays an error for each attempt that fails.
+    return this.agent.runtimeUrl === undefined && this.agent.fetch ? this.agent.fetch(url, init) : fetch(url, init);
+  }
+
+  private reported(event: unknown): void {
+    const at = positionAfter(event, this.thread);
+    if (at === undefined) return;
+    this.thread = at;
+    this.isPaused = false;
+    if (this.agent.isRunning && at.end !== undefined) {
+      this.later(LATE, () => this.sync());
+      this.later(STUCK, () => this.unstick(at));
+    }
+    this.sync();
+  }
+
+  private saw(event: { type: string }): void {
+    if (isAbort(event)) return; // by the client itself: the run continues
+    const at = positionAfter(event, this.stream);
+    if (at === undefined) return;
+    this.stream = at;
+    this.seen.delete(at.runId);
+    this.seen.set(at.runId, at.end);
+    for (const [oldest] of this.seen) if (this.seen.size > REMEMBERED) this.seen.delete(oldest);
+  }
+
+  private gotMessages(): void {
+    if (!this.isConnecting || (this.hasLoaded && this.before === undefined)) return;
+    if (this.hasLoaded) this.later(LATE, () => this.loaded()); // what it was missing comes in more than one event
+    else this.loaded();
+  }
+
+  private moved(): void {
+    const { state } = this.connection;
+    if (state === "lost" && this.hasLoaded) {
+      this.before ??= new Map(this.agent.messages.map((message) => [message.id, JSON.stringify(message)]));
+      this.caughtUp = undefined;
+    }
+    if (state === "live") {
+      this.isPaused = false;
+      this.later(LATE, () => this.sync()); // a thread that is unknown is not reported
+    }
+    this.changed();
+  }
+
+  // --- what is done about it
+
+  private sync(): void {
+    const { thread, agent } = this;
+    if (!CONNECTS.has(this.connection.state) || agent.isRunning || this.isConnecting || this.isPaused) return;
+    if (thread === undefined) {
+      if (!this.hasLoaded) void this.connect();
+      return;
+    }
+    const step = thread === this.settled ? "nothing" : next(thread, this.seen, endOf(agent.pendingInterrupts));
+    if (step === "connect") void this.connect();
+    else if (step === "nothing") this.loaded();
+    else this.later(LATE, () => this.thread === thread && !agent.isRunning && void this.connect());
+  }
+
+  private async connect(): Promise<void> {
+    if (this.isConnecting) return;
+    const { agent, thread } = this;
+    const { pendingInterrupts } = agent;
+    this.isConnecting = true;
+    this.stream = undefined;
+    makeReady(agent);
+    const hasFailed = await (this.options.connect?.() ?? agent.connectAgent()).then(
+      () => false,
+      () => true,
+    );
+    this.isConnecting = false;
+    const stream = this.stream as Position | undefined; // events came meanwhile
+    if (stream === undefined) agent.pendingInterrupts = pendingInterrupts;
+    const isEmpty = stream === undefined && thread === undefined && !hasFailed;
+    if (isEmpty || stream?.end !== undefined) {
+      this.failures = 0;
+      this.settled = thread;
+      this.loaded();
+      this.later(0, () => this.sync());
+    } else {
+      this.pause();
+    }
+  }
+
+  /** After a stream that ended before its run did. If the server is gone, the connection is lost too by then. */
+  private pause(): void {
+    if (this.isPaused) return;
+    this.isPaused = true;
+    this.later(delayAfter(++this.failures), () => {
+      this.isPaused = false;
+      this.sync();
+    });
+  }
+
+  /** The agent has what the thread has, or gets it now. */
+  private loaded(): void {
+    if (this.hasLoaded && this.before === undefined) return;
+    this.hasLoaded = true;
+    if (this.before !== undefined && this.connection.state === "live") {
+      const { before } = this;
+      this.caughtUp = this.agent.messages.filter((each) => before.get(each.id) !== JSON.stringify(each)).length;
+      this.before = undefined;
+    }
+    this.changed();
+  }
+
+  private unstick(end: Position): void {
+    const { stream } = this;
+    if (this.thread === end && this.agent.isRunning && stream?.runId === end.runId && stream.end === undefined)
+      void detach(this.agent);
+  }
+
+  private changed(): void {
+    const { state, retryAt, error } = this.connection;
+    this.state = {
+      connection: state === "live" && !this.hasLoaded ? "connecting" : state,
+      ...(state === "lost" && retryAt !== undefined && { retryAt }),
+      ...(error !== undefined && state !== "closed" && { error }),
+      ...(this.caughtUp !== undefined && { caughtUp: this.caughtUp }),
+    };
+    for (const listener of this.listeners) listener();
+  }
+
+  private later(milliseconds: number, action: () => unknown): void {
+    const timer = setTimeout(() => {
+      this.timers.delete(timer);
+      action();
+    }, milliseconds);
+    this.timers.add(timer);
+  }
+}
+
+/** Prepares an agent to connect: without this the client refuses, or silently does nothing. */
+export function makeReady(agent: WatchableAgent): void {
+  agent.pendingInterrupts = [];
+  if (agent.abortController?.signal.aborted) agent.abortController = new AbortController();
+}
+
+/** Ends what an agent reads, and its request; the run continues. */
+export function detach(agent: WatchableAgent): Promise<void> {
+  const left = agent.detachActiveRun();
+  agent.abortController?.abort(); // else the request stays open, unread
+  return left;
+}
+
+/** Whether the client made this event because its request was aborted. A server's `RUN_ERROR` has no `rawEvent`. */
+function isAbort(event: { type: string; code?: string; rawEvent?: unknown }): boolean {
+  return event.type === "RUN_ERROR" && event.code === "abort" && event.rawEvent !== undefined;
+}
+
+/** The watch route of an agent's thread: beside CopilotKit's routes, or beside the agent's own. */
+function addressOf({ runtimeUrl, url, agentId, threadId }: WatchableAgent): string {
+  const thread = encodeURIComponent(threadId);
+  if (runtimeUrl !== undefined) {
+    return `${runtimeUrl.replace(/\/$/, "")}/watch/${thread}?agent=${encodeURIComponent(agentId ?? "default")}&events=runs`;
+  }
+  const parts = /^([^?#]*)\/([^/?#]+)\/?(?:[?#].*)?$/.exec(url ?? "");
+  if (parts === null) throw new Error(`Expected the agent's url to end in its name, got ${url}; or give watch a url.`);
+  return `${parts[1]}/watch/${thread}?agent=${parts[2]}&events=runs`;
+}

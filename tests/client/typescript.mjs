@@ -1,0 +1,13 @@
+// clients/typescript as modules, on either version of the client: `typescript("1.0.0")`.
+//
+// Node 20 runs no TypeScript. So Node's loader is given these modules with their types taken out, and with `@ag-ui/client`
+// by its address; the version is in the query of a module's URL, so that each version has modules of its own. Nothing
+// else is changed.
+
+import { register } from "node:module";
+
+const INDEX = new URL("../../clients/typescript/src/index.ts", import.meta.url);
+
+register("./typescript_hooks.mjs", import.meta.url);
+
+export const typescript = (version) => import(`${INDEX}?client=agui-${version.replaceAll(".", "-")}`);
