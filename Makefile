@@ -44,11 +44,11 @@ INSTALL = install() { PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip insta
 INSTALL_FLAGS ?=
 # With CI=true in the environment, what would be skipped fails: see tests/support/no_skips.py.
 PYTEST := $(RUN) -m pytest -p tests.support.no_skips
-NODE_MODULES := tests/client/node_modules/.package-lock.json
+NODE_MODULES := tests/client/node_modules/.package-lock.json clients/inspector/node_modules/.package-lock.json
 TYPESCRIPT := clients/typescript/dist/index.js
 PAGES := examples/copilotkit/dist/index.html
 CHROMIUM ?= /usr/bin/chromium
-MODULES := $(sort $(wildcard translator/*.py translator/*/*.py connect/*.py connect/*/*.py connect/*/*/*.py))
+MODULES := $(sort $(wildcard translator/*.py translator/*/*.py connect/*.py connect/*/*.py connect/*/*/*.py connect/serve/inspector/built/*))
 CHECKED := $(wildcard tests fixtures benchmarks examples)
 
 # Aegra needs a newer Python than we do; pyenv has shims on PATH for versions that are installed, but not chosen.
@@ -100,7 +100,7 @@ client: $(NODE_MODULES) $(TYPESCRIPT)
 	cd tests/client && PATH="$(BIN):$$PATH" node --test
 
 # One after the other: they share a server and a browser.
-test-browser: $(VENV)/.dev $(PAGES) tests/browser/node_modules/.package-lock.json chromium
+test-browser: $(VENV)/.dev $(PAGES) $(NODE_MODULES) tests/browser/node_modules/.package-lock.json chromium
 	cd tests/browser && PATH="$(BIN):$$PATH" CHROMIUM='$(CHROMIUM)' node --test --test-concurrency=1
 
 redis:
@@ -168,7 +168,7 @@ test-newest:
 
 clean:
 	rm -rf .venv .venv-oldest .venv-middle .venv-newest .venv-bench .venv-docs .venv-aegra build dist site *.egg-info
-	rm -rf test-artefacts examples/copilotkit/dist clients/typescript/dist clients/typescript/node_modules tests/client/node_modules tests/browser/node_modules examples/copilotkit/node_modules
+	rm -rf test-artefacts examples/copilotkit/dist clients/inspector/node_modules clients/typescript/dist clients/typescript/node_modules tests/client/node_modules tests/browser/node_modules examples/copilotkit/node_modules
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .langgraph_api
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

@@ -38,6 +38,7 @@ EXTRA = {
     "connect/local/store/redis": {"redis"},
     "connect/serve": {"starlette", "fastapi"},
     "connect/serve/copilotkit": {"starlette"},
+    "connect/serve/inspector": {"starlette"},
     "connect/serve/requests": {"starlette"},
     "connect/serve/streams": {"starlette"},
     "connect/acp": {"acp", "langchain", "langchain_mcp_adapters"},
@@ -204,6 +205,7 @@ def test_the_wheel_holds_one_import_package(wheel: zipfile.ZipFile) -> None:
 def test_the_wheel_holds_every_module_and_the_typing_mark(wheel: zipfile.ZipFile, house: str) -> None:
     shipped = {name for name in wheel.namelist() if name.startswith(f"langgraph_agui/{house}/")}
     modules = {path.relative_to(ROOT).as_posix() for path in (ROOT / house).rglob("*.py") if path.parent != PACKAGE}
+    modules |= {path.relative_to(ROOT).as_posix() for path in (ROOT / house).rglob("built/*")}
     assert shipped == {f"langgraph_agui/{name}" for name in modules | {f"{house}/py.typed"}}
 
 

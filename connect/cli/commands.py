@@ -136,6 +136,14 @@ def serve(
     state: Annotated[
         list[str] | None, typer.Option(metavar="CHANNEL", help="A channel a client may write; may be repeated.")
     ] = None,
+    inspector: Annotated[
+        bool | None,
+        typer.Option(
+            "--inspector/--no-inspector",
+            help="Show the threads on a page at /. On by itself on 127.0.0.1.",
+            show_default=False,
+        ),
+    ] = None,
     grace: Annotated[
         float, typer.Option(metavar="SECONDS", min=0, help="Seconds that streams have to end when the server stops.")
     ] = 5.0,
@@ -163,6 +171,7 @@ def serve(
         postgres=postgres,
         busy=busy.value,
         state=state or [],
+        inspector=inspector,
         grace=grace,
         log_level=log_level.value,
         api_key=api_key,

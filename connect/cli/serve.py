@@ -52,6 +52,8 @@ class ServeSettings:
     postgres: str | None
     busy: Literal["reject", "queue", "cancel"]
     state: Sequence[str]
+    inspector: bool | None
+    """Whether `GET /` is the inspector. None: on a host of this machine alone."""
     grace: float
     log_level: str
     api_key: str | None
@@ -86,11 +88,16 @@ async def serve_on(settings: ServeSettings, bound: socket.socket) -> None:
             found = await _platform_agents(settings, server_url, lifetime)
         agents = await _agents(settings, found)
         os.environ.pop("WEB_CONCURRENCY", None)  # for servers of several processes; this command is one
-        app = agui_app(agents, origins=settings.origins, hosts=_hosts(settings), grace=settings.grace)
+        inspects = is_own(settings.host) if settings.inspector is None else settings.inspector
+        app = agui_app(
+            agents, origins=settings.origins, hosts=_hosts(settings), grace=settings.grace, inspector=inspects
+        )
         url = address(settings.host, bound.getsockname()[1])
         thread_id = "my-thread" if server_url is None else str(uuid4())  # LangGraph's own server takes UUIDs alone
         threads = _threads(settings, server_url)
-        lines = welcome(url, list(agents), origins=settings.origins, threads=threads, thread_id=thread_id)
+        lines = welcome(
+            url, list(agents), origins=settings.origins, threads=threads, thread_id=thread_id, inspector=inspects
+        )
         output = [*filter(None, [host_warning(settings.host)]), *lines]
 
         def end() -> None:

@@ -23,10 +23,16 @@ def react(url: str, agent: str, thread_id: str) -> tuple[str, str]:
     )
 
 
-def welcome(url: str, agents: Sequence[str], *, origins: Sequence[str], threads: str, thread_id: str) -> Iterator[str]:
-    """The lines of it. `threads`: what becomes of them. `thread_id`: one that the agents take, for the page."""
+def welcome(
+    url: str, agents: Sequence[str], *, origins: Sequence[str], threads: str, thread_id: str, inspector: bool
+) -> Iterator[str]:
+    """The lines of it. `threads`: what becomes of them. `thread_id`: one that the agents take, for the page.
+    `inspector`: whether there is one."""
     for agent in agents:
         yield f"{agent}  {url}/{agent}"
+    if inspector:
+        yield ""
+        yield f"Open {url} in a browser to see the threads live, and to talk to the agents."
     yield ""
     yield "In a React page (npm install @copilotkit/react-core):"
     for line in react(url, agents[0], thread_id):

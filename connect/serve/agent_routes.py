@@ -38,8 +38,8 @@ class AgentRoutes:
     def routes(self) -> list[Route]:
         """All of them; those of agents last, for they take what the others leave."""
         service = self._service
-        found = routes(service, "/health", is_open=True, GET=self._health)
-        found += routes(service, "/ready", is_open=True, GET=self._ready)
+        found = routes(service, "/health", is_open=("GET",), GET=self._health)
+        found += routes(service, "/ready", is_open=("GET",), GET=self._ready)
         found += routes(service, "/watch/{thread:path}", GET=self._watch)
         found += routes(service, "/{agent}/connect", POST=self._connect)
         found += routes(service, "/{agent}/stop", POST=self._stop)
@@ -54,7 +54,7 @@ class AgentRoutes:
             "watch": {"GET": self._watch},
             "stop": {"POST": self._stop},
         }
-        return {verb: MethodRouter(self._service, by_method, is_open=False) for verb, by_method in by_verb.items()}
+        return {verb: MethodRouter(self._service, by_method) for verb, by_method in by_verb.items()}
 
     async def run(self, request: Request, name: str, found: object) -> Response:
         """Starts the run of an input."""

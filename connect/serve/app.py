@@ -38,6 +38,7 @@ def agui_app(
     grace: float = 5.0,
     drain: float = 20.0,
     compatible_with: CompatibleWith | None = None,
+    inspector: bool = False,
 ) -> Starlette:
     """A Starlette app that serves graphs to AG-UI clients: run it with a server, or mount it into another app.
 
@@ -49,7 +50,9 @@ def agui_app(
     an event after which a comment is sent (None: never). `store`: the run store of graphs that have no `Runs` of their
     own, which the app does not close; None: that of the event loop, for one process. `grace`: seconds that open streams
     have to end when the server stops. `drain`: seconds that runs have then to end by themselves before they are
-    cancelled, if other processes share their store.
+    cancelled, if other processes share their store. `inspector`: whether `GET /` is a page that shows the threads
+    live. Its files are open to all who reach the app, and have no data; what it shows and does passes `authenticate`
+    and `authorize` like any client's requests.
 
     The end of the app's lifespan stops its runs. A mounted app's own lifespan is not run: enter it in the outer app's,
     `async with mounted.router.lifespan_context(mounted): yield`, or take `agui_routes` or `add_agui_routes`.
@@ -74,6 +77,7 @@ def agui_app(
         drain=drain,
         compatible_with=compatible_with,
         origins=origins,
+        inspector=inspector,
     )
     service = routes.service
     app = Starlette(

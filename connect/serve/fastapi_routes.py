@@ -94,7 +94,7 @@ def _add(router: APIRouter, route: Any, dependencies: Sequence[Depends]) -> None
             route.path,
             endpoint.answer,
             methods=[method],
-            dependencies=() if endpoint.is_open else dependencies,
+            dependencies=() if method in endpoint.is_open else dependencies,
             response_model=None,
             include_in_schema=method != "HEAD" and not route.path.endswith("/"),
             summary=endpoint.summary(method),

@@ -23,6 +23,7 @@ from .agents import Agents, agents_of
 from .compatible import CompatibleWith
 from .copilotkit.routes import CopilotKit, is_envelope
 from .errors import Refusal
+from .inspector import file_routes, page_endpoint
 from .limits import Limits
 from .requests.body import read
 from .requests.users import Authenticate, Authorize, Users
@@ -75,6 +76,7 @@ def agui_routes(
     drain: float = 20.0,
     compatible_with: CompatibleWith | None = None,
     origins: Sequence[str] = (),
+    inspector: bool = False,
 ) -> AguiRoutes:
     """The routes of agents, for a Starlette app that has other routes too. For FastAPI see `add_agui_routes`.
 
@@ -101,7 +103,8 @@ def agui_routes(
     made = agents_of(agents, compatible_with, None if store is None else Runs(store))
     service = Service(made, Users(authenticate, authorize), limits or Limits(), heartbeat, Closing(grace, drain))
     below = [
-        *_root(service),
+        *(file_routes(service) if inspector else ()),
+        *_root(service, inspector=inspector),
         *CopilotKit(service).routes(),
         *ThreadRoutes(service).routes(),
         *AgentRoutes(service).routes(),
@@ -130,8 +133,8 @@ def _paths(path: str, route: Route) -> list[str]:
     return [path, f"{path}/"] if path and route.path == "/" else [path + route.path]
 
 
-def _root(service: Service) -> list[Route]:
-    """The root takes CopilotKit's envelopes, and the inputs of a single agent."""
+def _root(service: Service, *, inspector: bool) -> list[Route]:
+    """The root takes CopilotKit's envelopes, and the inputs of a single agent; a browser gets the inspector."""
     copilotkit, agent_routes = CopilotKit(service), AgentRoutes(service)
 
     async def root(request: Request) -> Response:
@@ -144,4 +147,6 @@ def _root(service: Service) -> list[Route]:
             raise Refusal(HTTPStatus.NOT_FOUND, "agent_expected", message)
         return await agent_routes.run(request, service.only, found)
 
+    if inspector:
+        return routes(service, "/", is_open=("GET",), GET=page_endpoint(), POST=root)
     return routes(service, "/", POST=root)

@@ -13,7 +13,7 @@ A path is taken with and without a slash at its end: a redirect would lose the b
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from http import HTTPStatus
 
 from starlette.requests import ClientDisconnect, Request
@@ -28,8 +28,8 @@ from .streams.shutdown import StreamInterrupted
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 
-def routes(service: Service, path: str, *, is_open: bool = False, **by_method: Endpoint) -> list[Route]:
-    """The routes of one path; `by_method`: what answers a method. `is_open`: without authentication."""
+def routes(service: Service, path: str, *, is_open: Collection[str] = (), **by_method: Endpoint) -> list[Route]:
+    """The routes of one path; `by_method`: what answers a method. `is_open`: the methods without authentication."""
     endpoint = MethodRouter(service, by_method, is_open=is_open)
     paths = [path] if path.endswith(":path}") else sorted({path.rstrip("/") or "/", path.rstrip("/") + "/"})
     return [Route(each, endpoint) for each in paths]
@@ -45,14 +45,14 @@ def thread_of(request: Request) -> str:
 class MethodRouter:
     """Answers the requests for one path: an ASGI app, and by `answer` an endpoint."""
 
-    def __init__(self, service: Service, by_method: dict[str, Endpoint], *, is_open: bool) -> None:
+    def __init__(self, service: Service, by_method: dict[str, Endpoint], *, is_open: Collection[str] = ()) -> None:
         self._service = service
         self._by_method = by_method
         if "GET" in by_method:
             self._by_method = {**by_method, "HEAD": by_method["GET"]}
         self._allow = {"Allow": ", ".join([*self._by_method, "OPTIONS"])}
-        self.is_open = is_open
-        """Whether it answers without authentication."""
+        self.is_open = frozenset(is_open) | ({"HEAD"} if "GET" in is_open else set())
+        """The methods that it answers without authentication."""
         self.methods = tuple(self._by_method)
         """The methods that it answers, but OPTIONS."""
 
@@ -74,7 +74,7 @@ class MethodRouter:
                 message = f"{request.method} is not allowed here. Allowed: {self._allow['Allow']}."
                 raise Refusal(HTTPStatus.METHOD_NOT_ALLOWED, "method_not_allowed", message, self._allow)
             async with self._service.closing.opened():
-                if not self.is_open:
+                if request.method not in self.is_open:
                     await self._service.users.authenticate(request)
                 return await self._by_method[request.method](request)
         except StreamInterrupted:

@@ -211,7 +211,12 @@ def test_a_document_is_in_plain_english_and_a_page_in_the_navigation(path: Path)
 @pytest.mark.parametrize("command", ["serve", "watch"])
 def test_the_page_of_the_command_has_exactly_its_options(command: str) -> None:
     group: Any = typer.main.get_command(command_line)
-    options = {name for each in group.commands[command].params for name in each.opts if name.startswith("--")}
+    options = {
+        name
+        for each in group.commands[command].params
+        for name in (*each.opts, *each.secondary_opts)
+        if name.startswith("--")
+    }
     page = (ROOT / "docs/reference/command.md").read_text(encoding="utf-8")
     section = page.partition(f"## {command}\n")[2].partition("\n## ")[0]
     rows = "".join(line for line in section.splitlines() if line.startswith("| `"))

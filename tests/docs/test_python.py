@@ -246,6 +246,17 @@ async def test_a_saver_is_opened_in_the_lifespan(tmp_path: Path) -> None:
     assert roles == ["user", "assistant"] * 2
 
 
+async def test_an_app_with_the_inspector_shows_data_to_known_users_alone(conversation: Conversation) -> None:
+    def allowed(*_: Any) -> bool:
+        return True
+
+    app = block("inspected_app").inspected_app(conversation.graph, lambda request: request.headers.get("user"), allowed)
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://app") as client:
+        statuses = [(await client.get(path)).status_code for path in ("/", "/info")]
+        known = await client.get("/threads", headers={"user": "ann"})
+    assert (statuses, known.status_code) == ([200, 401], 200)
+
+
 # --- recipes ----------------------------------------------------------------------------------------------------------
 
 

@@ -77,6 +77,13 @@ def test_it_says_the_two_lines_of_react(folder: Path) -> None:
         assert 'agentId="planner"' in server.said[place + 1]
 
 
+def test_it_has_the_inspector_on_its_own_machine_unless_it_is_turned_off(folder: Path) -> None:
+    for option, status in (("--inspector", 200), (None, 200), ("--no-inspector", 405)):
+        with serving("planner.py:graph", *filter(None, [option]), cwd=folder) as server:
+            assert httpx.get(f"{server.url}/").status_code == status
+            assert any(f"Open {server.url} in a browser" in line for line in server.said) == (status == 200)
+
+
 def test_without_a_file_threads_die_and_it_says_so(folder: Path) -> None:
     with serving("planner:graph", cwd=folder) as server:
         assert server.said[-1].startswith("Threads are in memory and die with this process")

@@ -1,0 +1,23 @@
+// JSON values, and how they are written in a line.
+
+export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
+export type JsonObject = { readonly [key: string]: Json };
+
+export const isObject = (value: unknown): value is JsonObject => typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** A text as JSON; undefined if it is none. */
+export function parsed(text: string): Json | undefined {
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A value in one line of at most so many characters. */
+export function inLine(value: unknown, most = 120): string {
+  const text = typeof value === "string" ? value : (JSON.stringify(value) ?? "");
+  const line = text.length > most * 4 ? text.slice(0, most * 4) : text;
+  const plain = line.replace(/\s+/g, " ").trim();
+  return plain.length > most ? `${plain.slice(0, most - 1)}…` : plain;
+}

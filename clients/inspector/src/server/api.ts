@@ -1,0 +1,72 @@
+// The requests of the page, to the server that it came from. Every answer that is none is a `Refused`.
+
+import type { JsonObject } from "../model/json.ts";
+
+export interface Agent {
+  readonly name: string;
+  readonly description?: string;
+}
+
+export type ThreadStatus = "idle" | "running" | "waiting" | "failed";
+
+export interface Thread {
+  readonly id: string;
+  readonly name: string | null;
+  readonly agentId: string;
+  readonly updatedAt: string;
+  readonly status: ThreadStatus;
+}
+
+/** An answer of 400 or more. `code` and `message` are the server's. */
+export class Refused extends Error {
+  constructor(
+    readonly status: number,
+    readonly code: string,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+const BASE = new URL(".", location.href);
+const KEY = "authorization";
+
+/** What the page sends as `Authorization`, for as long as its tab is open. */
+export const credentials = {
+  get: () => sessionStorage.getItem(KEY) ?? "",
+  set: (value: string) => (value ? sessionStorage.setItem(KEY, value) : sessionStorage.removeItem(KEY)),
+};
+
+/** The answer to a request; throws `Refused`, and a `TypeError` where the server cannot be reached. */
+export async function requested(path: string, how: RequestInit = {}): Promise<Response> {
+  const headers = new Headers(how.headers);
+  if (credentials.get()) headers.set("Authorization", credentials.get());
+  const response = await fetch(new URL(path, BASE), { ...how, headers });
+  if (response.ok) return response;
+  const body = (await response.json().catch(() => ({}))) as { error?: string; message?: string };
+  throw new Refused(response.status, body.error ?? "refused", body.message ?? `The server answered ${response.status}.`);
+}
+
+export async function listAgents(): Promise<Agent[]> {
+  const { agents } = (await (await requested("info")).json()) as { agents: { [name: string]: { description?: string } } };
+  return Object.entries(agents).map(([name, { description }]) => ({ name, description }));
+}
+
+/** A page of an agent's threads, the newest first. */
+export async function listThreads(agent: string, status: ThreadStatus | null, limit: number, cursor: string | null): Promise<{ threads: Thread[]; nextCursor: string | null }> {
+  const query = new URLSearchParams({ agent, limit: String(limit), ...(status && { status }), ...(cursor && { cursor }) });
+  return (await requested(`threads?${query}`)).json();
+}
+
+/** Starts a run. Returns when the server has taken the input; its events come with the thread's own stream. */
+export async function startRun(agent: string, input: JsonObject): Promise<void> {
+  const response = await requested(encodeURIComponent(agent), post(input));
+  // The stream is read to its end and passed over: an agent may stop a run that has lost its last reader.
+  void response.body?.pipeTo(new WritableStream()).catch(() => {});
+}
+
+export async function stopRun(agent: string, threadId: string): Promise<void> {
+  await requested(`${encodeURIComponent(agent)}/stop`, post({ threadId }));
+}
+
+const post = (body: JsonObject): RequestInit => ({ method: "POST", headers: { "Content-Type": "application/json", Accept: "text/event-stream" }, body: JSON.stringify(body) });

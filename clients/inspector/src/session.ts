@@ -1,0 +1,144 @@
+// What the page shows: a thread of the server, live, or a recording; and the event at which it is looked at.
+
+import { computed, signal } from "@preact/signals";
+import type { Message } from "@ag-ui/client";
+
+import type { Json, JsonObject } from "./model/json.ts";
+import { fromJsonl } from "./model/jsonl.ts";
+import { EventLog } from "./model/log.ts";
+import { runsOf } from "./model/spans.ts";
+import { Verifier } from "./model/verifier.ts";
+import { EMPTY, type View, type WireEvent } from "./model/view.ts";
+import { startRun, stopRun } from "./server/api.ts";
+import { type Connection, ThreadStream } from "./server/stream.ts";
+
+export interface Session {
+  readonly kind: "thread" | "recording";
+  /** The thread's id, or the name of the file. */
+  readonly name: string;
+  readonly agent: string;
+  readonly log: EventLog;
+  readonly stream?: ThreadStream;
+}
+
+export const session = signal<Session | null>(null);
+export const connection = signal<Connection>({ status: "connecting" });
+/** How many events are taken as having come; null: all, also those to come. */
+export const position = signal<number | null>(null);
+/** Counts the frames in which events came. */
+export const tick = signal(0);
+/** Why the last thing that the user did has failed. */
+export const failure = signal<string | null>(null);
+
+export const length = computed(() => (tick.value, session.value?.log.length ?? 0));
+export const view = computed<View>(() => {
+  void tick.value;
+  const log = session.value?.log;
+  if (!log) return EMPTY;
+  return position.value === null ? log.view : log.viewAt(position.value);
+});
+export const isLive = computed(() => position.value === null);
+/** The view after all events, whichever is looked at. */
+export const latest = computed<View>(() => (tick.value, session.value?.log.view ?? EMPTY));
+/** The runs, for the timeline; made when it is looked at. */
+export const runs = computed(() => (tick.value, runsOf(session.value?.log.entries ?? [])));
+
+let isWaiting = false;
+/** However many events come in a frame, the page is drawn once. */
+function changed(): void {
+  if (isWaiting) return;
+  isWaiting = true;
+  const now = () => {
+    isWaiting = false;
+    tick.value += 1;
+  };
+  if (document.visibilityState === "hidden") setTimeout(now, 200);
+  else requestAnimationFrame(now);
+}
+
+function show(next: Session | null): void {
+  session.peek()?.stream?.close();
+  position.value = null;
+  failure.value = null;
+  connection.value = { status: "connecting" };
+  session.value = next;
+}
+
+export function openThread(agent: string, threadId: string): void {
+  const log = new EventLog();
+  const verifier = new Verifier();
+  const handlers = {
+    events(events: readonly WireEvent[], lostFor?: number) {
+      for (const event of events) log.append(event, event.timestamp ?? Date.now(), { refused: verifier.refusal(event), ...(lostFor !== undefined && { lostFor }) });
+      changed();
+    },
+    connection: (now: Connection) => {
+      if (session.peek()?.stream === undefined || session.peek()?.log === log) connection.value = now;
+    },
+  };
+  show(null);
+  session.value = { kind: "thread", name: threadId, agent, log, stream: new ThreadStream(agent, threadId, handlers) };
+}
+
+/** Shows a recording; throws for a text that is none. */
+export function openRecording(name: string, text: string): void {
+  const log = new EventLog();
+  const verifier = new Verifier();
+  for (const { event, at } of fromJsonl(text)) log.append(event, at, { refused: verifier.refusal(event) });
+  show({ kind: "recording", name, agent: "", log });
+}
+
+export const close = (): void => show(null);
+
+/** Random, and a UUID: a platform takes no other ids. (`crypto.randomUUID` is there on HTTPS and localhost only.) */
+export function newId(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  bytes[6] = (bytes[6]! & 0x0f) | 0x40;
+  bytes[8] = (bytes[8]! & 0x3f) | 0x80;
+  const hex = [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+}
+
+/** Sends a message, and returns whether the server has taken it. */
+export const send = (text: string): Promise<boolean> => run([...sent(), { id: newId(), role: "user", content: text }]);
+
+/** Runs the turn of a user's message again; with a text, as if that had been sent in its place. */
+export function forkAt(messageId: string, text?: string): Promise<boolean> {
+  const messages = sent();
+  const place = messages.findIndex(({ id }) => id === messageId);
+  const message = messages[place]!;
+  return run([...messages.slice(0, place), text === undefined ? message : ({ ...message, content: text } as Message)]);
+}
+
+export interface Answer {
+  readonly interruptId: string;
+  readonly status: "resolved" | "cancelled";
+  readonly payload?: Json;
+}
+
+export const answer = (answers: readonly Answer[]): Promise<boolean> => run(sent(), answers);
+
+export const stop = (): Promise<boolean> => tried(({ agent, name }) => stopRun(agent, name));
+
+/** What a client sends: it shows activities, and sends them not. */
+const sent = (): Message[] => session.peek()!.log.view.messages.filter(({ role }) => role !== "activity");
+
+function run(messages: readonly Message[], resume?: readonly Answer[]): Promise<boolean> {
+  const more = resume && { resume: resume as unknown as Json };
+  return tried(({ agent, name: threadId }) => {
+    const input = { threadId, runId: newId(), protocolVersion: "1.0", messages: messages as unknown as Json, tools: [], context: [], ...more };
+    position.value = null;
+    return startRun(agent, input as JsonObject);
+  });
+}
+
+async function tried(what: (of: Session) => Promise<void>): Promise<boolean> {
+  failure.value = null;
+  try {
+    await what(session.peek()!);
+    return true;
+  } catch (error) {
+    failure.value = error instanceof TypeError ? "The server cannot be reached." : (error as Error).message;
+    return false;
+  }
+}

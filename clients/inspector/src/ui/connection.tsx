@@ -1,0 +1,50 @@
+// Whether the page hears the server; a button loses the connection, and another makes it again.
+
+import { useEffect, useState } from "preact/hooks";
+
+import { connection, session } from "../session.ts";
+import { Icon } from "./icons.tsx";
+
+export function ConnectionPill() {
+  const now = connection.value;
+  const seconds = useSecondsUntil(now.status === "lost" ? now.retryAt : null);
+  const current = session.value;
+  if (current?.kind !== "thread") return null;
+  return (
+    <div class={`connection ${now.status}`}>
+      <span role="status">
+        <i class="dot" />
+        {now.status === "live" && (now.caughtUp === undefined ? "Live" : `Live again, ${now.caughtUp === 1 ? "1 event" : `${now.caughtUp} events`} caught up`)}
+        {now.status === "connecting" && "Connecting"}
+        {now.status === "lost" && <span title={now.reason}>Connection lost</span>}
+        {now.status === "refused" && "Refused"}
+      </span>
+      {now.status === "lost" && (
+        <button type="button" class="small" onClick={() => current.stream?.retry()}>
+          {seconds > 0 ? `Reconnect (${seconds} s)` : "Reconnect"}
+        </button>
+      )}
+      {now.status === "refused" && (
+        <button type="button" class="small" onClick={() => current.stream?.retry()}>
+          Try again
+        </button>
+      )}
+      {now.status === "live" && (
+        <button type="button" class="plain" title="Drop the connection for 5 seconds, to see that nothing is lost" aria-label="Drop the connection" onClick={() => current.stream?.drop()}>
+          <Icon name="drop" />
+        </button>
+      )}
+    </div>
+  );
+}
+
+function useSecondsUntil(at: number | null): number {
+  const [now, setNow] = useState(Date.now());
+  useEffect(() => {
+    if (at === null) return undefined;
+    setNow(Date.now());
+    const timer = setInterval(() => setNow(Date.now()), 500);
+    return () => clearInterval(timer);
+  }, [at]);
+  return at === null ? 0 : Math.max(0, Math.ceil((at - now) / 1000));
+}

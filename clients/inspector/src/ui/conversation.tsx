@@ -1,0 +1,165 @@
+// The conversation of a thread, as a chat shows it, and the box for the next message.
+
+import { computed } from "@preact/signals";
+import { useState } from "preact/hooks";
+
+import { connection, failure, isLive, latest, position, send, session, stop, view } from "../session.ts";
+import { ConnectionPill } from "./connection.tsx";
+import { Exporter } from "./exporter.tsx";
+import { Icon } from "./icons.tsx";
+import { MessageRow, RunError } from "./message.tsx";
+import { pane } from "./panes.ts";
+import { Questions } from "./question.tsx";
+import { rowsOf } from "./rows.ts";
+import { threads } from "../threads.ts";
+import { VirtualList } from "./virtual.tsx";
+
+const rows = computed(() => rowsOf(view.value));
+
+export function Conversation() {
+  const current = session.value;
+  if (current === null) {
+    return (
+      <section class="conversation nothing" aria-label="Thread">
+        <div class="empty">
+          <p class="title">Inspector</p>
+          <p>Choose a thread to see it live, start a new one, or open a recording.</p>
+        </div>
+      </section>
+    );
+  }
+  const { status, interrupts, error, messages, runId } = view.value;
+  const isThread = current.kind === "thread";
+  const title = isThread ? (threads.value?.find(({ id }) => id === current.name)?.name ?? null) : null;
+  const shown = rows.value;
+  const mayFork = isThread && isLive.value && (status === "idle" || status === "failed" || status === "cancelled");
+  const hasErrorMessage = messages.some((each) => each.role === "activity" && each.activityType === "run_error" && each.id === `${runId}-error`);
+  const last = shown.length;
+  const now = connection.value;
+  return (
+    <section class="conversation" aria-label="Thread">
+      <header class="thread-head">
+        <button type="button" class="plain only-narrow" aria-label="Threads" onClick={() => (pane.value = "threads")}>
+          <Icon name="back" />
+        </button>
+        <div class="thread-title">
+          <h2 title={title ?? current.name}>{title ?? current.name}</h2>
+          <p class="quiet">
+            {isThread ? current.agent : "Recording"}
+            {title !== null && <code>{current.name}</code>}
+          </p>
+        </div>
+        <StatusBadge status={status} />
+        <ConnectionPill />
+        <Exporter />
+      </header>
+      {now.status === "refused" && isThread ? (
+        <div class="empty" role="alert">
+          <p>{now.error.message}</p>
+        </div>
+      ) : shown.length === 0 && status !== "failed" ? (
+        <div class="empty quiet">
+          {now.status === "connecting" && isThread ? "Connecting…" : !isLive.value ? "Nothing had been said yet." : isThread ? "Nothing has been said yet. Write the first message." : "This recording has no messages."}
+        </div>
+      ) : (
+        <VirtualList
+          of={current}
+          count={last + 1}
+          keyOf={(place) => shown[place]?.message.id ?? "end"}
+          estimate={90}
+          attributes={{ role: "log", "aria-label": "Conversation", "aria-live": "off", class: "messages" }}
+          row={(place) =>
+            place < last ? (
+              <MessageRow row={shown[place]!} isOpen={view.value.open.has(shown[place]!.message.id)} mayFork={mayFork} />
+            ) : (
+              <div class="end">
+                {error && !hasErrorMessage && <RunError message={error.message} code={error.code} />}
+                {status === "cancelled" && <p class="quiet">The run was stopped.</p>}
+                {status === "running" && <Working />}
+              </div>
+            )
+          }
+        />
+      )}
+      {interrupts.length > 0 && status === "waiting" && <Questions key={interrupts.map(({ id }) => id).join(" ")} interrupts={interrupts} isDisabled={!isThread || !isLive.value} />}
+      {failure.value && (
+        <div class="notice error" role="alert">
+          <span>{failure.value}</span>
+          <button type="button" class="plain" aria-label="Close" onClick={() => (failure.value = null)}>
+            <Icon name="close" />
+          </button>
+        </div>
+      )}
+      {!isLive.value && (
+        <div class="notice past" role="status">
+          <span>{`As it was after event ${position.value}`}</span>
+          <button type="button" class="small" onClick={() => (position.value = null)}>
+            {isThread ? "Back to live" : "To the end"}
+          </button>
+        </div>
+      )}
+      {isThread && <Composer key={current.name} />}
+    </section>
+  );
+}
+
+const Working = () => (
+  <p class="working" role="img" aria-label="Running">
+    <i />
+    <i />
+    <i />
+  </p>
+);
+
+const WORDS: { readonly [status: string]: string } = { running: "Running", waiting: "Waiting", failed: "Failed", cancelled: "Stopped", idle: "Idle" };
+
+const StatusBadge = ({ status }: { status: string }) => <span class={`badge ${status}`}>{WORDS[status]}</span>;
+
+function Composer() {
+  const { status, interrupts } = latest.value;
+  const isRunning = status === "running";
+  const isWaiting = status === "waiting" && interrupts.length > 0;
+  const [text, setText] = useState("");
+  const [isSending, setIsSending] = useState(false);
+  const submit = async () => {
+    if (!text.trim() || isSending || isRunning || isWaiting) return;
+    setIsSending(true);
+    if (await send(text)) setText("");
+    setIsSending(false);
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+    event.preventDefault();
+    void submit();
+  };
+  return (
+    <form
+      class="composer"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void submit();
+      }}
+    >
+      <textarea
+        aria-label="Message"
+        rows={1}
+        placeholder={isWaiting ? "Answer above to go on" : isRunning ? "Running…" : "Message the agent"}
+        disabled={isWaiting}
+        value={text}
+        onInput={({ currentTarget }) => setText(currentTarget.value)}
+        onKeyDown={onKeyDown}
+      />
+      {isRunning ? (
+        <button type="button" class="danger" onClick={() => void stop()}>
+          <Icon name="stop" />
+          Stop
+        </button>
+      ) : (
+        <button type="submit" class="primary" disabled={!text.trim() || isSending || isWaiting}>
+          <Icon name="send" />
+          Send
+        </button>
+      )}
+    </form>
+  );
+}

@@ -1,0 +1,86 @@
+// A JSON value as a tree: what is long is closed, and what has changed since another value lights up.
+
+import { useState } from "preact/hooks";
+
+import { inLine, type Json } from "../model/json.ts";
+
+interface JsonTreeProps {
+  readonly value: Json;
+  /** The value before. What it has in common with the value is found by reference. */
+  readonly before?: Json;
+  /** How many levels are open at first. */
+  readonly levels?: number;
+}
+
+const SOME = 50;
+const LONG = 300;
+
+export function JsonTree({ value, before = value, levels = 2 }: JsonTreeProps) {
+  if (typeof value !== "object" || value === null) return <Leaf value={value} isLit={value !== before} />;
+  return <Children value={value} before={before} levels={levels} />;
+}
+
+function Children({ value, before, levels }: Required<JsonTreeProps>) {
+  const [shown, setShown] = useState(SOME);
+  const entries = Object.entries(value as object) as [string, Json][];
+  if (!entries.length) return <span class="quiet">{Array.isArray(value) ? "empty list" : "empty object"}</span>;
+  return (
+    <ul class="tree">
+      {entries.slice(0, shown).map(([key, each]) => (
+        <Node key={key} name={key} value={each} before={childOf(before, key)} levels={levels - 1} />
+      ))}
+      {entries.length > shown && (
+        <li>
+          <button type="button" class="link" onClick={() => setShown(shown + 10 * SOME)}>
+            {`${entries.length - shown} more`}
+          </button>
+        </li>
+      )}
+    </ul>
+  );
+}
+
+function Node({ name, value, before, levels }: { name: string; value: Json; before: Json | undefined; levels: number }) {
+  const isBranch = typeof value === "object" && value !== null;
+  const isLit = value !== before;
+  const [isOpen, setIsOpen] = useState(levels > 0);
+  if (!isBranch) {
+    return (
+      <li class="tree-leaf">
+        <span class="key">{name}</span>
+        <Leaf value={value} isLit={isLit} />
+      </li>
+    );
+  }
+  const size = Object.keys(value).length;
+  return (
+    <li>
+      <button type="button" class={isLit ? "branch changed" : "branch"} aria-expanded={isOpen} onClick={() => setIsOpen(!isOpen)}>
+        <span class="key">{name}</span>
+        <span class="quiet">{isOpen ? (Array.isArray(value) ? `${size} items` : "") : inLine(value, 80)}</span>
+      </button>
+      {isOpen && <Children value={value} before={before ?? null} levels={levels} />}
+    </li>
+  );
+}
+
+function Leaf({ value, isLit }: { value: Json; isLit: boolean }) {
+  const [isWhole, setIsWhole] = useState(false);
+  const kind = value === null ? "null" : typeof value;
+  const text = typeof value === "string" ? value : String(value);
+  const isLong = text.length > LONG && !isWhole;
+  return (
+    <span class={`value ${kind}${isLit ? " lit" : ""}`} key={isLit ? text : ""}>
+      {isLong ? `${text.slice(0, LONG)}…` : text === "" ? '""' : text}
+      {isLong && (
+        <button type="button" class="link" onClick={() => setIsWhole(true)}>
+          {`all ${text.length} characters`}
+        </button>
+      )}
+    </span>
+  );
+}
+
+function childOf(value: Json | undefined, key: string): Json | undefined {
+  return typeof value === "object" && value !== null && Object.hasOwn(value, key) ? (value as { [key: string]: Json })[key] : undefined;
+}

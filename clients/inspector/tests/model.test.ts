@@ -1,0 +1,78 @@
+// Patches that share what they leave alone, recordings, and what took time in a run.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import type { Json } from "../src/model/json.ts";
+import { fromJsonl, toJsonl } from "../src/model/jsonl.ts";
+import { EventLog } from "../src/model/log.ts";
+import { patched } from "../src/model/patch.ts";
+import { runsOf } from "../src/model/spans.ts";
+import type { WireEvent } from "../src/model/view.ts";
+
+test("a patch changes what it names, and shares the rest", () => {
+  const before = { a: { b: [1, 2, 3] }, c: { d: "same" } } as const;
+  const after = patched(before, [
+    { op: "add", path: "/a/b/-", value: 4 },
+    { op: "remove", path: "/a/b/0" },
+    { op: "replace", path: "/a/b/1", value: "three" },
+    { op: "copy", from: "/c/d", path: "/e~1f" },
+    { op: "move", from: "/e~1f", path: "/a/moved" },
+    { op: "test", path: "/a/moved", value: "same" },
+  ]) as { [key: string]: Json };
+  assert.deepEqual(after, { a: { b: [2, "three", 4], moved: "same" }, c: { d: "same" } });
+  assert.equal(after.c, before.c);
+  assert.deepEqual(before, { a: { b: [1, 2, 3] }, c: { d: "same" } });
+});
+
+test("a patch that cannot be applied throws", () => {
+  for (const operation of [
+    { op: "replace", path: "/none", value: 1 },
+    { op: "remove", path: "/list/7" },
+    { op: "add", path: "/list/01", value: 1 },
+    { op: "add", path: "/none/deep", value: 1 },
+    { op: "test", path: "/list", value: [] },
+    { op: "add", path: "list", value: 1 },
+    { op: "add", path: "/__proto__", value: 1 },
+    { op: "burn", path: "/list" },
+  ]) assert.throws(() => patched({ list: [1] }, [operation]), JSON.stringify(operation));
+});
+
+const EVENTS: WireEvent[] = [
+  { type: "RUN_STARTED", threadId: "t", runId: "r" },
+  { type: "STEP_STARTED", stepName: "tools" },
+  { type: "TOOL_CALL_START", toolCallId: "a", toolCallName: "left" },
+  { type: "TOOL_CALL_START", toolCallId: "b", toolCallName: "right" },
+  { type: "TOOL_CALL_RESULT", toolCallId: "a", messageId: "1", content: "done" },
+  { type: "TOOL_CALL_RESULT", toolCallId: "b", messageId: "2", content: "done", metadata: { status: "error" } },
+  { type: "STEP_FINISHED", stepName: "tools" },
+  { type: "RUN_FINISHED", threadId: "t", runId: "r", usage: [{ inputTokens: 3, outputTokens: 4 }] },
+];
+
+function logOf(events: readonly WireEvent[]): EventLog {
+  const log = new EventLog();
+  for (const [place, event] of events.entries()) log.append(event, 1000 + place * 10);
+  return log;
+}
+
+test("what runs at once has lanes of its own", () => {
+  const [run] = runsOf(logOf(EVENTS).entries);
+  assert.deepEqual(
+    run!.spans.map(({ kind, name, lane, hasFailed }) => [kind, name, lane, hasFailed ?? false]),
+    [["step", "tools", 0, false], ["tool", "left", 0, false], ["tool", "right", 1, true]],
+  );
+  assert.deepEqual([run!.outcome, run!.usage], ["success", [{ inputTokens: 3, outputTokens: 4 }]]);
+});
+
+test("a recording is read as it was written, with its times", () => {
+  const log = logOf(EVENTS);
+  const read = fromJsonl(toJsonl(log.entries));
+  assert.deepEqual(read.map(({ at }) => at), log.entries.map(({ at }) => at));
+  assert.deepEqual(read.map(({ event }) => event.type), EVENTS.map(({ type }) => type));
+});
+
+test("a file that is no recording is refused with its line", () => {
+  assert.throws(() => fromJsonl('{"type": "RUN_STARTED"}\nhello\n'), /Line 2: expected an AG-UI event/);
+  assert.throws(() => fromJsonl('{"kind": 1}\n'), /Line 1: expected an AG-UI event with a "type"/);
+  assert.throws(() => fromJsonl("\n"), /no events/);
+});

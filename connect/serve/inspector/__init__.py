@@ -1,0 +1,107 @@
+"""The inspector: a page that shows the threads of the served agents. Here: the routes of its files, and their headers.
+
+The files in `built/` are made from `clients/inspector` by `npm run build` there. They contain no data, so every client
+may load them. All data of the page come from the routes that every client uses, which know its user.
+Nothing in a message becomes markup, and the policy of the page lets the browser run its own script alone, load images
+out of messages themselves only, and send requests to this server only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from http import HTTPStatus
+from importlib.resources import files
+from types import MappingProxyType
+from typing import Final, NamedTuple
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from ..errors import Refusal
+from ..routing import Endpoint, routes
+from ..service import Service
+
+PAGE: Final = "index.html"
+"""The file that `GET /` answers."""
+POLICY: Final = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "connect-src 'self'",
+        "img-src data:",
+        "media-src data:",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+        "require-trusted-types-for 'script'",
+        "trusted-types 'none'",
+    )
+)
+"""The Content-Security-Policy of the page."""
+
+_HEADERS: Final = MappingProxyType(
+    {
+        "Content-Security-Policy": POLICY,
+        "Cross-Origin-Opener-Policy": "same-origin",
+        "Cross-Origin-Resource-Policy": "same-origin",
+        "Referrer-Policy": "no-referrer",
+        "X-Content-Type-Options": "nosniff",
+    }
+)
+_TYPES: Final = MappingProxyType({".html": "text/html", ".js": "text/javascript", ".css": "text/css"})
+
+
+class _File(NamedTuple):
+    content: bytes
+    media_type: str
+
+
+@cache
+def built() -> Mapping[str, _File]:
+    """The files of the page by name: `index.html`, a script and a style, both with a hash of their content in their
+    names."""
+    found = {}
+    for file in files(__package__).joinpath("built").iterdir():
+        media_type = next((kind for ending, kind in _TYPES.items() if file.name.endswith(ending)), None)
+        if media_type is not None:
+            found[file.name] = _File(file.read_bytes(), media_type)
+    return found
+
+
+def page_endpoint() -> Endpoint:
+    """What answers `GET /`. Raises `KeyError` where the package is installed without its files."""
+    page = built()[PAGE]
+
+    async def inspect(request: Request) -> Response:
+        """The inspector, a page that shows threads live."""
+        if not request.url.path.endswith("/"):  # the page's addresses are relative to its own
+            headers = {"Location": f"{request.url.path.rpartition('/')[2]}/"}
+            return Response(None, HTTPStatus.TEMPORARY_REDIRECT, headers)
+        return _response(page, "no-cache")
+
+    return inspect
+
+
+def file_routes(service: Service) -> list[Route]:
+    """The routes of the page's script and style, without authentication."""
+    found: list[Route] = []
+    for name in sorted(built().keys() - {PAGE}):
+        found += routes(service, f"/inspector/{name}", is_open=("GET",), GET=_endpoint(built()[name]))
+    return found
+
+
+def _endpoint(file: _File) -> Endpoint:
+    async def answer(request: Request) -> Response:
+        """A file of the inspector."""
+        if request.url.path.endswith("/"):
+            raise Refusal(HTTPStatus.NOT_FOUND, "not_found", "There is nothing here.")
+        return _response(file, "public, max-age=31536000, immutable")
+
+    return answer
+
+
+def _response(file: _File, caching: str) -> Response:
+    return Response(file.content, HTTPStatus.OK, {**_HEADERS, "Cache-Control": caching}, file.media_type)

@@ -1,0 +1,242 @@
+// The inspector in a real browser, on the runs of real graphs. Runs of the planner are held at gates.
+
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { after, before, test } from "node:test";
+
+import { until } from "./harness.mjs";
+import { InspectorStage } from "./inspector_stage.mjs";
+
+const WHOLE = "One two three four five six seven eight.";
+
+let stage;
+before(async () => (stage = await InspectorStage.set()));
+after(() => stage?.strike());
+
+const scenario = (name, play, options = {}) => test(name, (t) => stage.visit(t, options, play));
+
+scenario("a run is shown while it streams, and stopped; the list of threads follows", async (inspector, page) => {
+  stage.gates.hold("talk 3");
+  await inspector.begins("planner", "talk");
+  await stage.gates.reached("talk 3");
+  await inspector.shows("One two three");
+  await inspector.is("Running");
+  const listed = page.locator(".thread-link[aria-current]");
+  await listed.getByText("running").waitFor();
+  assert.equal(await inspector.log.getByText(WHOLE).count(), 0);
+  await inspector.press("Stop");
+  await inspector.is("Stopped");
+  stage.gates.open("talk 3");
+  await inspector.says("talk");
+  await inspector.shows(WHOLE);
+  await inspector.is("Idle");
+  await listed.getByText("now").waitFor();
+});
+
+scenario("a thread that another client runs is shown live, and a reload shows it again", async (inspector, page) => {
+  await page.getByLabel("Agent", { exact: true }).selectOption("planner");
+  const thread = `other-${Date.now()}`;
+  stage.gates.hold("talk 3");
+  const input = { threadId: thread, runId: `run-${thread}`, messages: [{ id: `m-${thread}`, role: "user", content: "talk" }] };
+  const ran = fetch(`${stage.url}planner`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(input) }).then((response) => response.text());
+  await page.locator(`a[title="${thread}"]`).click();
+  await inspector.shows("One two three");
+  stage.gates.open("talk 3");
+  await inspector.shows(WHOLE);
+  await ran;
+  await page.reload();
+  await inspector.shows(WHOLE);
+  await inspector.is("Idle");
+});
+
+scenario("a dropped connection loses nothing, and says how much was caught up", async (inspector, page) => {
+  stage.gates.hold("talk 3");
+  await inspector.begins("planner", "talk");
+  await stage.gates.reached("talk 3");
+  await inspector.shows("One two three");
+  await inspector.press("Drop the connection");
+  await page.getByText("Connection lost").waitFor();
+  stage.gates.open("talk 3");
+  await until(async () => (await (await fetch(`${stage.url}threads/${inspector.thread}?agent=planner`)).json()).status === "idle", "the run goes on");
+  assert.equal(await inspector.log.getByText(WHOLE).count(), 0);
+  await page.getByRole("button", { name: /Reconnect/ }).click();
+  await inspector.shows(WHOLE);
+  await inspector.is("Idle");
+  await page.getByText(/Live again, \d+ events? caught up/).waitFor();
+  await inspector.tab("Events");
+  await page.getByText(/connection lost for/).waitFor();
+  assert.equal(await page.locator(".event.refused").count(), 0);
+});
+
+scenario("calls are approved as edited and rejected, and the run goes on", async (inspector, page) => {
+  await inspector.begins("approval", "go");
+  await inspector.is("Waiting");
+  await inspector.press("Edit");
+  const draft = page.getByLabel("Arguments");
+  await draft.fill("{");
+  assert.ok(await page.getByRole("button", { name: "Approve as edited" }).isDisabled());
+  await draft.fill('{"a": 40, "b": 2}');
+  await inspector.press("Approve as edited");
+  await inspector.press("Reject");
+  await page.keyboard.type("not now");
+  await inspector.press("Reject");
+  await inspector.is("Idle");
+  await page.locator(".call", { hasText: "add" }).first().click();
+  await page.locator(".call", { hasText: "add" }).first().getByText("42").waitFor();
+});
+
+scenario("a form is made from a question's schema, and its answer has the schema's types", async (inspector, page) => {
+  await inspector.begins("form", "go");
+  await page.getByText("Who travels?").waitFor();
+  assert.ok(await page.getByRole("button", { name: "Answer" }).isDisabled());
+  await page.getByLabel("Your name").fill("Ada");
+  await page.getByLabel("seats").fill("two");
+  await page.getByText("This is no number.").waitFor();
+  await page.getByLabel("seats").fill("3");
+  await page.getByLabel("class").selectOption("first");
+  await page.getByLabel("At the window").check();
+  await inspector.press("Answer");
+  await inspector.shows("Booked for {'name': 'Ada', 'seats': 3, 'class': 'first', 'window': True}.");
+});
+
+scenario("a failed run says so", async (inspector) => {
+  await inspector.begins("planner", "fail");
+  await inspector.is("Failed");
+  await inspector.shows("The run failed");
+});
+
+scenario("a message is edited, and the thread forks there", async (inspector, page) => {
+  await inspector.begins("planner", "talk");
+  await inspector.shows(WHOLE);
+  await inspector.is("Idle");
+  await inspector.log.getByText("talk", { exact: true }).hover();
+  await inspector.press("Edit, and fork from here");
+  await page.getByLabel("Edit the message").fill("plan");
+  await inspector.press("Fork here");
+  await inspector.shows("It is in the plan.");
+  assert.equal(await inspector.log.getByText(WHOLE).count(), 0);
+});
+
+scenario("the state lights up where it changed, and the slider shows each moment as it was", async (inspector, page) => {
+  await inspector.begins("planner", "plan");
+  await inspector.shows("It is in the plan.");
+  await inspector.is("Idle");
+  const state = page.getByRole("group", { name: "State" });
+  await state.getByText("Belém Tower").waitFor();
+  const count = await inspector.events();
+  await inspector.slider.focus();
+  await page.keyboard.press("Home");
+  await page.getByText("As it was after event 0").waitFor();
+  assert.equal(await inspector.log.count(), 0);
+  for (let place = 0; place < count && !(await state.locator(".changed, .lit").count()); place += 1) await page.keyboard.press("ArrowRight");
+  await state.locator(".changed, .lit").first().waitFor();
+  assert.ok(Number(await inspector.slider.inputValue()) < count);
+  await inspector.press("Back to live");
+  await inspector.shows("It is in the plan.");
+});
+
+scenario("events are filtered and searched, and one of them is a moment", async (inspector, page) => {
+  await inspector.begins("day", "Plan me a day.");
+  await inspector.shows("custard tarts");
+  await inspector.is("Idle");
+  await inspector.tab("Events");
+  const list = page.getByRole("listbox", { name: "Events" });
+  for (const family of ["text", "run", "state", "custom"]) await page.getByRole("group", { name: "Show" }).getByText(family).click();
+  await page.getByLabel("Search events").fill("tile museum");
+  const found = list.getByRole("option");
+  await until(async () => (await found.count()) > 0 && (await found.count()) < 5, "few events are left");
+  await list.focus();
+  await page.keyboard.press("ArrowDown");
+  const detail = page.getByRole("region", { name: "Event" });
+  await detail.getByText(/TOOL_CALL/).first().waitFor();
+  await inspector.press("Show this moment");
+  await page.getByText(/As it was after event/).waitFor();
+});
+
+scenario("a run in time: parallel subagents have lanes of their own", async (inspector, page) => {
+  await inspector.begins("team", "birds and fish?");
+  await inspector.shows("The team is done.");
+  await inspector.is("Idle");
+  await inspector.tab("Timeline");
+  const bars = page.locator(".bar.subagent");
+  await bars.nth(1).waitFor();
+  const tops = await bars.evaluateAll((all) => all.map((bar) => bar.style.top));
+  assert.equal(new Set(tops).size, 2);
+  await page.getByRole("table").getByText("60").waitFor();
+  await inspector.log.getByText("researcher 2").first().waitFor();
+});
+
+scenario("nothing that a message contains is run, loaded or followed", async (inspector, page) => {
+  await inspector.begins("hostile", "hi");
+  await inspector.shows("<form action");
+  await inspector.is("Idle");
+  assert.equal(await page.evaluate(() => window.hurt), undefined);
+  const hrefs = await inspector.log.locator("a").evaluateAll((links) => links.map((link) => [link.protocol, link.rel]));
+  assert.deepEqual(hrefs, [["https:", "noreferrer noopener nofollow"], ["https:", "noreferrer noopener nofollow"]]);
+  assert.equal(await inspector.log.locator("img, svg:not(.icon), iframe, form, script, style, base").count(), 0);
+  const blocked = await page.evaluate(() => {
+    try {
+      document.body.insertAdjacentHTML("beforeend", "<p>");
+      return false;
+    } catch {
+      return true;
+    }
+  });
+  assert.ok(blocked);
+}, { expected: [/TrustedHTML/] });
+
+scenario("a saved recording is opened without a server, and played", async (inspector, page) => {
+  await inspector.begins("planner", "plan");
+  await inspector.shows("It is in the plan.");
+  await inspector.is("Idle");
+  const count = await inspector.events();
+  const [download] = await Promise.all([page.waitForEvent("download"), inspector.press("Save the events as JSONL")]);
+  const path = await download.path();
+  assert.equal((await readFile(path, "utf8")).trim().split("\n").length, count);
+  await page.locator("input[type=file]").setInputFiles({ name: "fault.jsonl", mimeType: "application/jsonl", buffer: await readFile(path) });
+  await page.getByRole("heading", { name: "fault.jsonl" }).waitFor();
+  assert.equal(await inspector.events(), count);
+  assert.equal(await page.getByRole("textbox", { name: "Message" }).count(), 0);
+  await page.getByLabel("Speed").selectOption("20");
+  await inspector.press("Play");
+  await page.getByText(/As it was after event/).waitFor();
+  await page.getByText(/As it was after event/).waitFor({ state: "detached" });
+  await inspector.shows("It is in the plan.");
+  await page.locator("input[type=file]").setInputFiles({ name: "wrong.jsonl", mimeType: "text/plain", buffer: Buffer.from("hello") });
+  await page.getByText("Line 1: expected an AG-UI event").waitFor();
+});
+
+for (const colorScheme of ["light", "dark"]) {
+  scenario(`axe finds nothing wrong, ${colorScheme}`, async (inspector, page) => {
+    assert.deepEqual(await inspector.violations(), []);
+    await inspector.begins("day", "Plan me a day.");
+    await inspector.shows("custard tarts");
+    await inspector.is("Idle");
+    await page.locator(".call").first().click();
+    for (const name of ["State", "Events", "Timeline"]) {
+      await inspector.tab(name);
+      if (name === "Events") await page.locator(".event").first().click();
+      assert.deepEqual(await inspector.violations(), [], name);
+    }
+    await inspector.begins("approval", "go");
+    await inspector.is("Waiting");
+    assert.deepEqual(await inspector.violations(), []);
+    await inspector.begins("planner", "fail");
+    await inspector.is("Failed");
+    await inspector.press("Drop the connection");
+    await page.getByText("Connection lost").waitFor();
+    assert.deepEqual(await inspector.violations(), []);
+  }, { colorScheme });
+}
+
+scenario("in a narrow window one part is shown at a time, and nothing overflows", async (inspector, page) => {
+  await inspector.begins("day", "Plan me a day.");
+  await inspector.shows("custard tarts");
+  await inspector.is("Idle");
+  const bar = page.getByRole("navigation", { name: "Parts of the page" });
+  for (const part of ["Conversation", "Inspect", "Threads"]) {
+    await bar.getByRole("button", { name: part }).click();
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 360, part);
+    assert.deepEqual(await inspector.violations(), [], part);
+  }
+}, { viewport: { width: 360, height: 700 } });

@@ -1,0 +1,97 @@
+"""Serves what the inspector is tried on: `python -m tests.browser.inspector_server PORT GATE`.
+
+planner    the browser tests' planner, whose pace the gates set
+day        the example's day planner: reasoning, parallel tools, a state that grows
+approval   two tools that wait for approval
+form       a question with a schema
+team       subagents in parallel
+hostile    an answer that would be markup, scripts and requests, were it not shown as text
+long       an answer of as many words as the message says
+"""
+
+import asyncio
+import sys
+from typing import Any
+
+import uvicorn
+from langchain_core.messages import AIMessage
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.types import interrupt
+from langgraph_agui.connect import Intake
+from langgraph_agui.connect.serve import Agent, agui_app
+from langgraph_agui.connect.testing import ScriptedChatModel
+
+from examples.agent import day_planner
+from fixtures import FIXTURES
+from fixtures.fixture import Graph
+
+from .planner import planner
+
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string", "title": "Your name"},
+        "seats": {"type": "integer", "default": 2},
+        "class": {"type": "string", "enum": ["first", "second"], "default": "second"},
+        "window": {"type": "boolean", "title": "At the window"},
+    },
+    "required": ["name", "seats", "class"],
+}
+HOSTILE = """<script>window.hurt = "script"</script>
+<img src=x onerror="window.hurt = 'image'"> <svg onload="window.hurt = 'svg'">
+<a href="javascript:window.hurt=1">x</a></svg>
+
+[run](javascript:window.hurt='link') [data](data:text/html,<script>window.hurt=2</script>) [file](file:///etc/passwd)
+![beacon](https://beacon.example/pixel.png) ![svg](data:image/svg+xml;base64,PHN2ZyBvbmxvYWQ9ImFsZXJ0KDEpIi8+)
+<iframe src="https://beacon.example"></iframe> <style>body { display: none }</style> <base href="https://beacon.example">
+
+| a | b |
+|---|---|
+| <form action="https://beacon.example"><input name=q></form> | [ok](https://example.org/) |
+"""
+
+
+def _saying(content: str) -> Graph:
+    async def answer(state: MessagesState) -> dict[str, Any]:
+        return {"messages": [await ScriptedChatModel(turns=[content]).ainvoke(state["messages"])]}
+
+    return StateGraph(MessagesState).add_node("answer", answer).add_edge(START, "answer").compile(InMemorySaver())
+
+
+def _long() -> Graph:
+    async def answer(state: MessagesState) -> dict[str, Any]:
+        words = int(str(state["messages"][-1].content))
+        model = ScriptedChatModel(turns=[" ".join(f"word{number}" for number in range(words))], delay=0.005)
+        return {"messages": [await model.ainvoke(state["messages"])]}
+
+    return StateGraph(MessagesState).add_node("answer", answer).add_edge(START, "answer").compile(InMemorySaver())
+
+
+def _form() -> Graph:
+    async def ask(state: MessagesState) -> dict[str, Any]:
+        answer = interrupt({"question": "Who travels?", "responseSchema": SCHEMA})
+        return {"messages": [AIMessage(f"Booked for {answer}.")]}
+
+    return StateGraph(MessagesState).add_node("ask", ask).add_edge(START, "ask").compile(InMemorySaver())
+
+
+async def serve(port: int, gate: int) -> None:
+    """Serves until a signal comes."""
+    gated = Intake(config={"configurable": {"gate": {"port": gate, "run": ""}}})
+    day = day_planner(0.01).copy({"checkpointer": InMemorySaver()})
+    agents: dict[str, Agent | Graph] = {
+        "planner": Agent(planner(InMemorySaver()), intake=gated),
+        "day": day,
+        "approval": FIXTURES["review_approved"].build(InMemorySaver()),
+        "form": _form(),
+        "team": FIXTURES["subagents_in_parallel"].build(InMemorySaver()),
+        "hostile": _saying(HOSTILE),
+        "long": _long(),
+    }
+    app = agui_app(agents, inspector=True)
+    await uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="warning")).serve()
+
+
+if __name__ == "__main__":
+    asyncio.run(serve(int(sys.argv[1]), int(sys.argv[2])))

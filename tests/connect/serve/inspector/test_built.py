@@ -1,0 +1,33 @@
+"""The inspector that is shipped is what its source builds; its parts have tests of their own, in Node."""
+
+import subprocess
+from pathlib import Path
+
+from langgraph_agui.connect.serve.inspector import built
+
+ROOT = Path(__file__).parents[4]
+SOURCE = ROOT / "clients/inspector"
+MOST = 500_000
+"""Bytes of all files."""
+
+
+def in_node(*command: str) -> None:
+    ran = subprocess.run(["node", *command], cwd=SOURCE, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+def test_the_shipped_files_are_the_build_of_the_source(tmp_path: Path) -> None:
+    in_node("build.mjs", str(tmp_path / "built"))
+    made = {path.name: path.read_bytes() for path in (tmp_path / "built").iterdir()}
+    shipped = {name: file.content for name, file in built().items()}
+    assert made.keys() == shipped.keys(), "run: npm run build, in clients/inspector"
+    assert made == shipped
+    assert sum(map(len, shipped.values())) < MOST
+
+
+def test_the_source_has_right_types() -> None:
+    in_node("node_modules/typescript/bin/tsc")
+
+
+def test_the_tests_of_its_parts_pass() -> None:
+    in_node("test.mjs")

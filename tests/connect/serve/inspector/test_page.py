@@ -1,0 +1,82 @@
+"""The inspector's page: where it is served, under which headers, and to whom."""
+
+import re
+from typing import Any
+
+import httpx
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph_agui.connect.serve import Agent, agui_app, agui_routes
+from langgraph_agui.connect.serve.inspector import POLICY
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.routing import Mount
+
+from fixtures.gated import GATED
+from tests.support.servers.serving import posted, served
+
+GRAPH = GATED["gated_chat"]
+
+
+def chat() -> Agent:
+    return Agent(GRAPH(InMemorySaver()))
+
+
+def named(page: str) -> list[str]:
+    """The addresses of the page's script and style."""
+    return re.findall(r'(?:src|href)="(inspector/[^"]+)"', page)
+
+
+async def test_the_page_and_its_files_are_served_under_a_strict_policy() -> None:
+    async with served(agui_app(chat(), inspector=True)) as server, server.client() as client:
+        page = await client.get("/")
+        assert (page.status_code, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
+        assert page.headers["cache-control"] == "no-cache"
+        files = [await client.get(f"/{name}") for name in named(page.text)]
+        assert [each.headers["content-type"].partition(";")[0] for each in files] == ["text/css", "text/javascript"]
+        assert {each.headers["cache-control"] for each in files} == {"public, max-age=31536000, immutable"}
+        for each in (page, *files):
+            assert each.headers["content-security-policy"] == POLICY
+            assert each.headers["x-content-type-options"] == "nosniff"
+        assert "unsafe" not in POLICY
+        assert (await client.get(f"/{named(page.text)[0]}/")).status_code == 404
+        assert (await client.get("/inspector/index.html")).status_code == 404
+
+
+async def test_without_it_there_is_no_page() -> None:
+    async with served(agui_app(chat())) as server, server.client() as client:
+        assert (await client.get("/")).status_code == 405
+
+
+async def test_runs_are_started_at_the_root_as_without_it_and_by_an_agent_of_its_name() -> None:
+    for agents, path in ((chat(), "/"), ({"inspector": chat()}, "/inspector")):
+        async with served(agui_app(agents, inspector=True)) as server, server.client() as client:
+            answer = await client.post(path, json=posted("t", "hi"))
+            assert (answer.status_code, "RUN_FINISHED" in answer.text) == (200, True)
+
+
+async def test_whoever_is_unknown_gets_the_page_and_no_data() -> None:
+    def nobody(request: Request) -> Any:
+        return None
+
+    async with served(agui_app(chat(), authenticate=nobody, inspector=True)) as server, server.client() as client:
+        page = await client.get("/")
+        statuses = [(await client.get(path)).status_code for path in ("/", f"/{named(page.text)[0]}")]
+        assert statuses == [200, 200]
+        for path in ("/info", "/threads?agent=default", "/watch/t"):
+            assert (await client.get(path)).status_code == 401
+        assert (await client.post("/", json=posted("t", "hi"))).status_code == 401
+
+
+@pytest.mark.parametrize("is_mounted", [True, False])
+async def test_below_a_path_the_page_finds_its_files(is_mounted: bool) -> None:
+    if is_mounted:
+        app = Starlette(routes=[Mount("/agents", agui_app(chat(), inspector=True))])
+    else:
+        routes = agui_routes(chat(), inspector=True)
+        app = Starlette(routes=list(routes), lifespan=routes.lifespan)
+    async with served(app) as server, httpx.AsyncClient(base_url=server.url, follow_redirects=True) as client:
+        page = await client.get("/agents")
+        assert page.url.path == "/agents/"
+        for name in named(page.text):
+            assert (await client.get(str(page.url.join(name)))).status_code == 200
