@@ -1,5 +1,5 @@
-"""The commands, their options and their help. What they do is in `serve`, `reload` and `watch`, imported when they are
-called: help must not wait for them."""
+"""The commands, their options and their help. What they do is in `serve`, `reload`, `watch` and `check`, imported when
+they are called: help must not wait for them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from socket import socket
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
@@ -50,6 +50,19 @@ Examples:
   langgraph-agui watch ./agent.py:graph my-thread --sqlite threads.db
   langgraph-agui watch http://localhost:2024 5d1b0a3e-... --json | jq .type
 """
+_CHECK = """Checks an AG-UI server: whether its streams are valid, and whether a thread can be connected to, watched and
+stopped as docs/connect.md says.
+
+URL is where an AG-UI client posts its runs; or, with --agent or a single agent, the server's. The agent makes about a
+dozen runs, on new threads of its own, each of which calls its model.
+"""
+_CHECK_EXAMPLES = """\b
+Examples:
+  langgraph-agui check http://127.0.0.1:8000
+  langgraph-agui check http://127.0.0.1:8000 --agent planner
+  langgraph-agui check http://127.0.0.1:8000/planner --message "Plan me a day in Lisbon." --rule dropped
+  langgraph-agui check https://example.com/agent --header "Authorization: Bearer ..." --json
+"""
 
 _ACP = """Makes a graph an agent of an editor: Zed, JetBrains, Neovim, Emacs, by the Agent Client Protocol.
 
@@ -63,6 +76,8 @@ Examples:
   langgraph-agui acp ./agent.py:graph --sqlite ~/.my-agent.db
   langgraph-agui acp https://my-deployment.langgraph.app --assistant agent
 """
+
+_Result = TypeVar("_Result")
 
 app = typer.Typer(
     add_completion=False,
@@ -251,6 +266,42 @@ def acp(
     _run(speak(settings), debug)
 
 
+@app.command(help=_CHECK, short_help="Check an AG-UI server.", epilog=_CHECK_EXAMPLES)
+def check(
+    url: Annotated[str, typer.Argument(metavar="URL", show_default=False)],
+    agent: Annotated[str | None, typer.Option(metavar="NAME", help="An agent of the server at URL.")] = None,
+    header: Annotated[
+        list[str] | None, typer.Option(metavar="HEADER", help="Sent with each request; may be repeated.")
+    ] = None,
+    message: Annotated[
+        str, typer.Option(metavar="TEXT", help="What the agent is asked. Its answer should take a few seconds.")
+    ] = "Hello! Please introduce yourself in a few sentences.",
+    drops: Annotated[
+        int, typer.Option(metavar="NUMBER", min=1, help="At how many places of a run its connection is lost.")
+    ] = 4,
+    rule: Annotated[
+        list[str] | None, typer.Option(metavar="RULE", help="Only the rule run and this one; may be repeated.")
+    ] = None,
+    timeout: Annotated[float, typer.Option(metavar="SECONDS", min=0.1, help="How long a rule may take.")] = 120.0,
+    json: Annotated[bool, typer.Option("--json", help="Print the results as one line of JSON.")] = False,
+    debug: Debug = False,
+) -> int:
+    """Exits with 1 if the server breaks a rule."""
+    from .check.command import CheckSettings, check_server
+
+    settings = CheckSettings(
+        url=url,
+        agent=agent,
+        headers=header or [],
+        message=message,
+        drops=drops,
+        rules=rule or [],
+        timeout=timeout,
+        as_json=json,
+    )
+    return _run(check_server(settings), debug)
+
+
 def run() -> int:
     """Runs the command line, and returns its exit code. An error is one line on stderr."""
     return _exit_code(lambda: app(sys.argv[1:] or ["--help"], prog_name="langgraph-agui", standalone_mode=False))
@@ -270,9 +321,9 @@ def _exit_code(do: Callable[[], Any]) -> int:
         return 0
 
 
-def _run(doing: Coroutine[Any, Any, None], debug: bool) -> None:
+def _run(doing: Coroutine[Any, Any, _Result], debug: bool) -> _Result:
     try:
-        asyncio.run(doing)
+        return asyncio.run(doing)
     except (BrokenPipeError, ModuleNotFoundError):
         raise
     except Exception as error:

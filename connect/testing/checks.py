@@ -7,7 +7,7 @@ whether every delta means to `jsonpatch` what it means to the client. Pure: noth
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import jsonpatch
@@ -125,6 +125,24 @@ def assert_ends_as(
         raise AssertionError("; ".join(differences))
 
 
+def differences(one: ClientView, other: ClientView, *, may_have_more: bool = False) -> list[str]:
+    """What differs between the messages and states of two clients of one thread, as sentences. Order counts as in
+    `comparable`. `may_have_more`: the first may have messages that are not stored: reasoning, activities, and those of
+    subagents."""
+    stored = {message["id"] for message in other.messages}
+    has = [
+        message
+        for message in one.messages
+        if not may_have_more
+        or message["id"] in stored
+        or not (message["role"] in ("reasoning", "activity") or "subagentRunId" in message)
+    ]
+    found = [*_differing_messages(has, other.messages, "one client", "the other")]
+    if not same_json(one.state, other.state):
+        found.append(f"one client has the state {one.state}, and the other {other.state}")
+    return found
+
+
 def displayed(messages: Iterable[Wire]) -> Items:
     """What a client displays of these messages; of an activity only that it is there."""
     found: Items = {}
@@ -172,15 +190,17 @@ def _waiting(state: StateSnapshot, options: Options) -> Iterator[Wire]:
         yield from _waiting(inner, options)
 
 
-def _differing_messages(has: list[Wire], wanted: list[Wire]) -> Iterator[str]:
+def _differing_messages(
+    has: Sequence[Wire], wanted: Sequence[Wire], client: str = "the client", other: str = "the thread"
+) -> Iterator[str]:
     if comparable(has) == comparable(wanted):
         return
     by_id = {message["id"]: message for message in has}
     for message in wanted:
         mine = by_id.pop(message["id"], None)
         if mine is None:
-            yield f"the client has no message {message['id']}; the thread has {message}"
+            yield f"{client} has no message {message['id']}; {other} has {message}"
         elif comparable([mine]) != comparable([message]):
-            yield f"of the message {message['id']} the client has {mine}, and the thread {message}"
-    yield from (f"the client has a message that the thread does not have: {message}" for message in by_id.values())
-    yield f"the order of the client is {[m['id'] for m in has]}, that of the thread {[m['id'] for m in wanted]}"
+            yield f"of the message {message['id']} {client} has {mine}, and {other} {message}"
+    yield from (f"{client} has a message that {other} does not have: {message}" for message in by_id.values())
+    yield f"the order of {client} is {[m['id'] for m in has]}, that of {other} {[m['id'] for m in wanted]}"

@@ -24,7 +24,8 @@ LAYERS = (
     ("api",),
     ("__init__",),
     ("serve", "acp"),
-    ("cli", "testing"),
+    ("testing",),
+    ("cli",),
 )
 """Each imports those before it; `local` and `platform`, `serve` and `acp` do not import each other."""
 EXCEPTIONS: frozenset[tuple[str, str]] = frozenset()

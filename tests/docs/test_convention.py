@@ -1,0 +1,40 @@
+"""The page of the convention: its example is what a server sends, and its rules are those of the command `check`."""
+
+import re
+from contextlib import AsyncExitStack
+from typing import Any
+
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph_agui.connect.cli.check.rules import RULES
+from langgraph_agui.connect.serve import agui_app
+from langgraph_agui.connect.testing import Pause
+
+from tests.support.documents import ROOT, blocks
+from tests.support.servers.serving import served
+from tests.support.streams.paced import speaking
+
+PAGE = (ROOT / "docs/connect.md").read_text(encoding="utf-8")
+
+
+def test_the_page_names_each_rule() -> None:
+    assert re.findall(r"^\| `([\w-]+)` \|", PAGE, re.MULTILINE) == [rule.name for rule in RULES]
+
+
+async def test_the_example_is_what_a_late_joiner_gets() -> None:
+    point = Pause()
+    graph = speaking(point, InMemorySaver(), "Alfama first, then Belém.")
+    question = {"id": "question", "role": "user", "content": "Plan me a day in Lisbon."}
+    given: dict[str, Any] = {"threadId": "lisbon", "runId": "run-1", "messages": [question], "protocolVersion": "1.0"}
+    async with AsyncExitStack() as stack:
+        server = await stack.enter_async_context(served(agui_app({"planner": graph})))
+        client = await stack.enter_async_context(server.client())
+        await stack.enter_async_context(client.stream("POST", "/planner", json=given))
+        await point.reached.wait()
+        late = {**given, "runId": "any", "messages": [], "state": {}}
+        chunks = (await stack.enter_async_context(client.stream("POST", "/planner/connect", json=late))).aiter_text()
+        text = await anext(chunks)
+        point.open.set()
+        text += "".join([chunk async for chunk in chunks])
+    text = re.sub(r"lc_run--[0-9a-f-]+", "answer", re.sub(r"^id: \d+-", "id: 7-", text, flags=re.MULTILINE))
+    (example,) = [block for block in blocks("text") if block.title == "bytes of a connect"]
+    assert example.code == f"{text.rstrip()}\n"
