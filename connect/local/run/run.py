@@ -107,6 +107,8 @@ class Run:
         """How it ended; None while it runs."""
         self.is_untranslated = False
         """Whether translating it raised: readers got `RUN_ERROR`, and only the checkpoint says how the graph ended."""
+        self.needs_readers = on_last_reader_left is not None
+        """Whether it is stopped when its last reader has left."""
         self._translator = translator
         self._release = release
         self._is_over = asyncio.Event()

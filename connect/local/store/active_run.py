@@ -84,6 +84,10 @@ class OwnedRun(ActiveRun, Protocol):
     def readers(self) -> int:
         """How many readers it has in this process."""
 
+    @property
+    def needs_readers(self) -> bool:
+        """Whether it is stopped when its last reader has left."""
+
     def published(self, reader: Reader) -> AsyncGenerator[Batch, None]:
         """As `attach`, for a store that publishes the events to other processes: it does not count as a reader."""
 

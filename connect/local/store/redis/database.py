@@ -34,6 +34,14 @@ class Lease(NamedTuple):
     is_stopping: bool
 
 
+class Appended(NamedTuple):
+    """What became of an entry; whether the run is to stop; how many other processes have readers of it."""
+
+    answer: Answer
+    is_cancelled: bool
+    readers: int
+
+
 @dataclass(frozen=True, slots=True)
 class Own:
     """A run as its owner knows it: its thread, its fence, its token, its claim as stored."""
@@ -45,10 +53,11 @@ class Own:
 
 
 class Database:
-    """The threads of one Redis. `lease`: seconds. Everything raises `StoreUnavailableError` where Redis does not
-    answer."""
+    """The threads of one Redis. `lease`: seconds. `process`: the id of this one. Everything raises
+    `StoreUnavailableError` where Redis does not answer."""
 
-    def __init__(self, commands: Commands, lease: float) -> None:
+    def __init__(self, commands: Commands, lease: float, process: str) -> None:
+        self.process = process
         self.lease = lease
         self.lease_ms = round(lease * 1_000)
         self._commands = commands
@@ -62,17 +71,17 @@ class Database:
             return Claimed(int(value), last)
         return Claim.from_json(value) if answer == b"busy" else None
 
-    async def append(self, own: Own, status: str, entry: Entry | None, number: int) -> tuple[Answer, bool]:
+    async def append(self, own: Own, status: str, entry: Entry | None, number: int) -> Appended:
         """Appends an entry, and renews the lease; None only renews it. `status`: the run's, or `free` after its end.
-        `number`: of the last entry. What became of it, and whether the run is to stop."""
+        `number`: of the last entry."""
         keys = Keys(own.thread)
         written = (number, "", 0, b"") if entry is None else (entry.number, entry.kind, entry.at, entry.frames)
-        answer, cancel = await self._commands.run(
+        answer, cancel, readers = await self._commands.run(
             scripts.APPEND,
-            (keys.lease, keys.thread, keys.log(own.fence)),
+            (keys.lease, keys.thread, keys.log(own.fence), keys.readers(own.fence)),
             (*self._own(own), status, _LOG + self.lease_ms, keys.channel, *written),
         )
-        return cast(Answer, answer.decode()), cancel == b"1"
+        return Appended(cast(Answer, answer.decode()), cancel == b"1", readers)
 
     async def end(self, own: Own, last: bytes) -> bool:
         """Frees the thread; False if another run has it."""
@@ -121,6 +130,12 @@ class Database:
         """Asks the owner of a run to stop it: with its next entry at the latest it sees that."""
         keys = Keys(thread)
         await self._commands.run(scripts.CANCEL, (keys.lease,), (fence, owner_channel(owner), fence))
+
+    async def note_readers(self, thread: ThreadKey, fence: int, owner: str, *, has_readers: bool) -> None:
+        """Notes for one more lease that this process has readers of a run; or that it has none any more."""
+        ms = self.lease_ms if has_readers else 0
+        args = (self.process, ms, owner_channel(owner), fence)
+        await self._commands.run(scripts.READERS, (Keys(thread).readers(fence),), args)
 
     async def turn(self, thread: ThreadKey, ticket: str, *, closes: bool) -> bool:
         """Whether it is this ticket's turn; it counts for one more lease. `closes`: no run is claimed in its turn."""

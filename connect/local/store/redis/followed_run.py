@@ -69,14 +69,14 @@ class FollowedRun:
         self.run_id = claim.run_id
         self.metadata: Metadata = claim.metadata
         self.label = log_context(claim.agent, thread.thread_id, claim.run_id)
-        self.owner = claim.owner
-        """The process that runs it."""
         self.is_stopping = is_stopping
+        self._claim = claim
         self._database = database
         self._subscriber = subscriber
         self._thread = thread
+        self._news = asyncio.Event()
         self._view = ClientView(version=PROTOCOL_VERSION)
-        self._events = EventLog(self._view)
+        self._events = EventLog(self._view, self._news.set)
         self._events.run = number
         self._number = 0
         """The number of the last entry that is in the view."""
@@ -89,8 +89,9 @@ class FollowedRun:
         self._lease_left: float | None = None
         """The seconds that it had left at the last check."""
         self._grace = database.lease / 2
-        self._news = asyncio.Event()
         self._has_view, self._over = asyncio.Event(), asyncio.Event()
+        self._noted_until: float | None = None
+        """Until when the owner need not know again that there are readers here; None: it does not know it."""
         self._users = 0
         self._task: asyncio.Task[None] | None = None
 
@@ -103,6 +104,7 @@ class FollowedRun:
         """See `ActiveRun`."""
         with self._followed():
             await self._has_view.wait()
+            self._news.set()  # the owner is to know that there are readers
             async with aclosing(self._events.read(reader)) as batches:
                 async for batch in batches:
                     yield batch
@@ -110,7 +112,7 @@ class FollowedRun:
     async def cancel(self, wait: float = CANCEL_WAIT) -> RunStatus:
         """See `ActiveRun`."""
         with self._followed():
-            await self._database.request_cancel(self._thread, self.number, self.owner)
+            await self._database.request_cancel(self._thread, self.number, self._claim.owner)
             await self._wait_until_over(wait)
             return self._outcome or "stopping"
 
@@ -141,7 +143,7 @@ class FollowedRun:
     def _followed(self) -> Generator[None, None, None]:
         """Within the block the run is followed; and for a while after it."""
         self._users += 1
-        if not self._over.is_set() and (self._task is None or self._task.done()):
+        if not self._over.is_set() and self._task is None:
             self._task = asyncio.get_running_loop().create_task(self._follow(), name=f"follower of {self.run_id}")
         try:
             yield
@@ -175,16 +177,27 @@ class FollowedRun:
                     await self._read_log()
                 while self._entries and not self._is_behind:
                     self._is_behind = not self._apply(self._entries.popleft())
+                if self._claim.needs_readers:
+                    await self._note_readers()
                 if not (self._over.is_set() or self._is_behind) and not await self._is_news_within(self._pause()):
                     if not self._users:
+                        self._task = None  # who comes now starts another one
                         return
                     await self._check()
         except Exception:
             _log.exception("The run could not be followed any more (%s).", self.label)
             self._lose()
         finally:
-            self._entries.clear()
             await self._subscriber.unsubscribe(channel, self._take)
+
+    async def _note_readers(self) -> None:
+        """Lets the owner know whether there are readers here."""
+        now, until = asyncio.get_running_loop().time(), self._noted_until
+        has_readers = self._events.readers > 0
+        if (until is None or now >= until) if has_readers else until is not None:
+            with suppress(StoreUnavailableError):
+                await self._database.note_readers(self._thread, self.number, self._claim.owner, has_readers=has_readers)
+                self._noted_until = now + self._database.lease / 3 if has_readers else None
 
     async def _is_news_within(self, seconds: float) -> bool:
         with suppress(TimeoutError):

@@ -8,7 +8,7 @@ a snapshot. So the run's own event log bounds what is kept while Redis does not 
 | `ok` | continues |
 | `gap`: it came back empty, or without the last entries | continues with a snapshot |
 | `taken`: the lease was lost, and another run has the thread | stops the run in an error, and publishes no more |
-| the run is to stop | stops the run |
+| the run is to stop, or is without the readers that it needs | stops the run |
 | nothing | tries again, the same; the run continues |
 
 The end: the thread is freed first, then the run emits its last events. Where Redis does not answer they are emitted
@@ -21,6 +21,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import suppress
+from functools import partial
 from itertools import chain, repeat
 from typing import Final, TypeVar
 
@@ -72,6 +73,8 @@ class Publisher:
         self._kind = SNAPSHOT
         """The kind of the next entry."""
         self._bytes = self._snapshot_bytes = 0
+        self._had_readers = False
+        """Whether a run that needs readers had any, which have left, or are elsewhere."""
         self._last_before, self._last = last, b""
         self._done: Callable[[], None] | None = None
         """What `release` gave."""
@@ -84,6 +87,11 @@ class Publisher:
     def wake(self) -> None:
         """Has the lease renewed now, and so learns whether the run is to stop."""
         self._woken.set()
+
+    def last_reader_left(self) -> None:
+        """See `RunStore.last_reader_left`."""
+        self._had_readers = True
+        self.wake()
 
     @property
     def last(self) -> bytes:
@@ -168,14 +176,16 @@ class Publisher:
     async def _append(self, entry: Entry | None) -> None:
         """Appends an entry, and does what the answer says; None: renews the lease."""
         status = "free" if self._has_ended else self.run.status
-        answer, is_cancelled = await self._answer(lambda: self._database.append(self._own, status, entry, self._number))
+        append = partial(self._database.append, self._own, status, entry, self._number)
+        answer, is_cancelled, elsewhere = await self._answer(append)
         if answer == "taken":
             self._lose()
         elif answer == "gap":
             await self._begin_anew()
         elif entry is not None:
             self._count(entry)
-        if is_cancelled:
+        self._had_readers = self._had_readers or elsewhere > 0
+        if is_cancelled or (self._had_readers and self.run.needs_readers and not (self.run.readers or elsewhere)):
             self.run.stop(Cancelled())
 
     def _count(self, entry: Entry) -> None:

@@ -60,13 +60,14 @@ end
 """Whether the lease is the run's, which it may be again. The first two keys and five arguments of what follows."""
 
 APPEND: Final = (
-    _OWNED
+    _WRITES_AFTER_TIME
+    + _OWNED
     + """
-local log = KEYS[3]
+local log, readers = KEYS[3], KEYS[4]
 local status, log_ms, channel = ARGV[6], ARGV[7], ARGV[8]
 local number, kind, at, frames = tonumber(ARGV[9]), ARGV[10], ARGV[11], ARGV[12]
 if status ~= 'free' then
-  if not is_owned() then return {'taken', ''} end
+  if not is_owned() then return {'taken', '', 0} end
   redis.call('PEXPIRE', lease, lease_ms)
   redis.call('PEXPIRE', thread, keep_ms)
   if status == 'stopping' then redis.call('HSET', lease, 'status', status) end
@@ -85,13 +86,18 @@ if newest < number then
   end
 end
 redis.call('PEXPIRE', log, log_ms)
-return {answer, status ~= 'free' and redis.call('HGET', lease, 'cancel') or ''}
+local elsewhere, time = 0, redis.call('TIME')
+for _, ends in ipairs(redis.call('HVALS', readers)) do
+  if tonumber(ends) > time[1] * 1000 + math.floor(time[2] / 1000) then elsewhere = elsewhere + 1 end
+end
+return {answer, status ~= 'free' and redis.call('HGET', lease, 'cancel') or '', elsewhere}
 """
 )
-"""Keys: lease, thread, log. Arguments after the first five: the run's status (`free` after its end: it needs no lease
-then), how long the log is kept, channel; number, kind, `at` and frames of the entry. Without a kind it renews the
-lease, and the number is that of the last entry. Gives `ok`, `gap` (the log is without entries: a snapshot is next) or
-`taken` (another run has the thread), and whether the run is to stop."""
+"""Keys: lease, thread, log, readers. Arguments after the first five: the run's status (`free` after its end: then it
+needs no lease), for how long the log is kept, channel; number, kind, `at` and frames of the entry. Without a kind it
+renews the lease, and the number is that of the last entry. Gives `ok`, `gap` (entries before this one are missing in
+the log: a snapshot is next) or `taken` (another run has the thread), whether the run is to stop, and how many other
+processes have readers."""
 
 END: Final = (
     _OWNED
@@ -115,6 +121,23 @@ redis.call('PUBLISH', ARGV[2], ARGV[3])
 return 1
 """
 """Key: lease. Arguments: fence, the owner's channel, and what is published there."""
+
+READERS: Final = (
+    _WRITES_AFTER_TIME
+    + """
+if ARGV[2] == '0' then
+  redis.call('HDEL', KEYS[1], ARGV[1])
+  redis.call('PUBLISH', ARGV[3], ARGV[4])
+  return 0
+end
+local time = redis.call('TIME')
+redis.call('HSET', KEYS[1], ARGV[1], string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[2]))
+redis.call('PEXPIRE', KEYS[1], 2 * ARGV[2])
+return 1
+"""
+)
+"""Key: readers. Arguments: a process, for how many ms its readers count (0: it has none any more), the owner's channel,
+and what is published there then."""
 
 _LINE: Final = (
     _WRITES_AFTER_TIME

@@ -74,7 +74,7 @@ class RedisRunStore:
         self._timeout = timeout
         self._owner = uuid4().hex
         self._commands = Commands(redis, timeout)
-        self._database = Database(self._commands, lease)
+        self._database = Database(self._commands, lease, self._owner)
         own = (owner_channel(self._owner), self._wake)
         self._subscriber = Subscriber(self._commands, own, idle=max(lease / 3, 1.0), wait=timeout)
         self._starts = Starts(self._subscriber, self._found, self._active_elsewhere)
@@ -96,7 +96,7 @@ class RedisRunStore:
         self._subscriber.start()
         if (before := self._owned.get(thread)) is not None and before.is_free:
             await asyncio.wait([before.task], timeout=self._timeout)  # Redis may not know the end yet
-        claim = Claim(run.run_id, str(run.agent), self._owner, run.metadata)
+        claim = Claim(run.run_id, str(run.agent), self._owner, run.metadata, run.needs_readers)
         token, stored = uuid4().hex, claim.to_json()
         while True:
             claimed = await self._database.claim(thread, token, stored)
@@ -127,6 +127,9 @@ class RedisRunStore:
 
     def last_reader_left(self, thread: ThreadKey, run: OwnedRun) -> None:
         """See `RunStore.last_reader_left`."""
+        publisher = self._owned.get(thread)
+        if publisher is not None and publisher.run is run:
+            publisher.last_reader_left()
 
     async def active(self, thread: ThreadKey) -> ActiveRun | None:
         """See `RunStore.active`."""

@@ -1,0 +1,362 @@
+"""What becomes of runs when processes and Redis lose each other: two scopes of runs stand for two processes, each with
+a way of its own to a real Redis."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessage
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph_agui.connect.errors import RunConflictError, StoreUnavailableError
+from langgraph_agui.connect.local.run.runs import Runs
+from langgraph_agui.connect.local.store.active_run import ActiveRun, ThreadKey
+from langgraph_agui.connect.local.store.redis import RedisRunStore
+from langgraph_agui.connect.local.store.redis.keys import Keys
+from langgraph_agui.connect.testing import Pause
+from redis.asyncio import Redis
+
+from tests.support.clients.listening import Listener, held, until
+from tests.support.servers.proxy import Way, proxied
+from tests.support.servers.redis_server import RedisServer, running_redis
+from tests.support.streams.paced import HELLO, Graph, fast, on, quick, speaking
+
+pytestmark = pytest.mark.services
+
+LEASE = 1.0
+THREAD = ThreadKey("default", "t")
+WORDS = "one two three four"
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[RedisServer]:
+    with running_redis() as server:
+        yield server
+
+
+@pytest.fixture
+async def redis(server: RedisServer) -> AsyncIterator[Any]:
+    async with Redis.from_url(server.url) as client:
+        await client.flushall()
+        yield client
+
+
+class Process:
+    """One process: its way to Redis, its store and its runs."""
+
+    def __init__(self, way: Way) -> None:
+        self.way = way
+        self.store = RedisRunStore(way.url.replace("http", "redis"), lease=LEASE, timeout=0.5)
+        self.runs = Runs(self.store)
+
+    async def start(self, graph: Graph, run_id: str = "r", **more: Any) -> Any:
+        return await self.runs.start(graph, HELLO, on("t"), run_id=run_id, agent="chat", **more)
+
+    async def active(self) -> ActiveRun:
+        """The thread's active run, as soon as there is one."""
+        while (run := await self.store.active(THREAD)) is None:  # noqa: ASYNC110 - another process may claim it
+            await asyncio.sleep(0)
+        return run
+
+    async def reads(self, run: ActiveRun) -> "Reading":
+        """A reader that has the beginning of the run."""
+        reading = Reading(run)
+        await reading.has("RUN_STARTED")
+        return reading
+
+
+class Reading:
+    """A reader of a run, which reads to the end."""
+
+    def __init__(self, run: ActiveRun) -> None:
+        self.listener = Listener()
+        self.task = asyncio.create_task(self.listener.hear(run.attach(self.listener.reader)))
+
+    async def has(self, kind: str) -> None:
+        await until(lambda: kind in self.listener.kinds or self.task.done())
+        assert kind in self.listener.kinds
+
+    async def has_text(self, text: str) -> None:
+        await until(lambda: self.text == text or self.task.done())
+        assert self.text == text
+
+    @property
+    def text(self) -> Any:
+        messages = self.listener.view.messages
+        return messages[-1].get("content") if messages and messages[-1]["role"] == "assistant" else None
+
+    async def end(self) -> Listener:
+        return await self.task
+
+
+@asynccontextmanager
+async def process(url: str) -> AsyncIterator[Process]:
+    async with proxied(url) as way:
+        one = Process(way)
+        yield one
+        await one.runs.aclose()
+        await one.store.aclose()
+
+
+@pytest.fixture
+async def one(server: RedisServer, redis: Any) -> AsyncIterator[Process]:
+    async with process(server.url) as made:
+        yield made
+
+
+@pytest.fixture
+async def other(server: RedisServer, redis: Any) -> AsyncIterator[Process]:
+    async with process(server.url) as made:
+        yield made
+
+
+def steps(points: list[Pause], saver: InMemorySaver) -> Graph:
+    """A graph that adds a message in each of its nodes, and waits before it."""
+    graph = StateGraph(MessagesState)
+    for number, point in enumerate(points):
+
+        async def step(state: MessagesState, number: int = number, point: Pause = point) -> dict[str, Any]:
+            await point()
+            return {"messages": [AIMessage(f"Step {number + 1}.", id=f"step-{number}")]}
+
+        graph.add_node(f"n{number}", step)
+        graph.add_edge(f"n{number - 1}" if number else START, f"n{number}")
+    return graph.compile(saver)
+
+
+async def awaited(holds: Callable[[], Awaitable[bool]]) -> None:
+    """Asks until something holds."""
+    while not await holds():  # noqa: ASYNC110 - it is asked of Redis
+        await asyncio.sleep(0)
+
+
+async def is_idle(process: Process) -> bool:
+    return await process.store.active(THREAD) is None
+
+
+# --- an owner that is lost --------------------------------------------------------------------------------------------
+
+
+async def test_a_run_whose_owner_is_lost_ends_for_its_readers_and_is_stopped_once_another_has_its_thread(
+    one: Process, other: Process
+) -> None:
+    saver, point, next_point = InMemorySaver(), Pause(), Pause()
+    run = await one.start(speaking(point, saver), "first")
+    here, there = await one.reads(run), await other.reads(await other.active())
+    await there.has_text("one two ")
+    one.way.close()
+    lost = await there.end()
+    assert (lost.kinds[-3:-1], lost.events[-1]["code"]) == (["TEXT_MESSAGE_END", "STEP_FINISHED"], "unfinished")
+    second = await other.start(speaking(next_point, saver), "second")
+    await next_point.reached.wait()
+    one.way.open()
+    assert await run.wait() == "failed"
+    assert ((await here.end()).events[-1]["code"], point.is_cancelled) == ("unfinished", True)
+    next_point.open.set()
+    assert await second.wait() == "finished"
+    late = await other.reads(second)
+    assert {event.get("runId") for event in (await late.end()).events} <= {"second", None}
+
+
+async def test_a_lease_that_nobody_took_is_the_owners_again(one: Process, other: Process) -> None:
+    point = Pause()
+    run = await one.start(speaking(point, InMemorySaver()))
+    await point.reached.wait()
+    one.way.close()
+    await awaited(lambda: is_idle(other))
+    one.way.open()
+    reading = await other.reads(await other.active())
+    point.open.set()
+    assert ((await reading.end()).kinds[-1], reading.text) == ("RUN_FINISHED", WORDS)
+    assert await run.wait() == "finished"
+    await awaited(lambda: is_idle(other))
+
+
+async def test_a_waiting_input_whose_process_is_gone_delays_the_next_for_a_lease(one: Process, other: Process) -> None:
+    async def takes(process: Process) -> bool:
+        async with process.store.turn(THREAD).taken() as has_waited:
+            return has_waited
+
+    async with one.store.turn(THREAD).taken() as has_waited:
+        waiting = asyncio.create_task(takes(other))
+        one.way.close()
+        assert [has_waited, await waiting] == [False, True]
+        one.way.open()
+    assert not await other.store.turn(THREAD).is_taken()
+
+
+# --- readers of all processes -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("leaves_last", ["here", "there", "its process"])
+async def test_a_run_is_stopped_without_readers_when_its_last_reader_in_any_process_has_left(
+    one: Process, other: Process, redis: Any, leaves_last: str
+) -> None:
+    point = Pause()
+    run = await one.start(speaking(point, InMemorySaver()), on_disconnect="cancel")
+    here, there = await one.reads(run), await other.reads(await other.active())
+    await point.reached.wait()
+    await awaited(lambda: _is_counted(redis, run.number))
+    first, last = (there, here) if leaves_last == "here" else (here, there)
+    first.task.cancel()
+    await asyncio.wait([first.task])
+    for _ in range(20):  # the owner has asked by now, many times
+        one.store._wake(None)
+        assert await redis.ping()
+    assert run.status == "running"
+    if leaves_last == "its process":
+        other.way.close()
+    else:
+        last.task.cancel()
+    assert await run.wait() == "cancelled"
+
+
+async def _is_counted(redis: Any, number: int) -> bool:
+    return bool(await redis.exists(Keys(THREAD).readers(number)))
+
+
+# --- messages that are lost -------------------------------------------------------------------------------------------
+
+
+async def test_a_reader_elsewhere_misses_nothing_when_its_connections_are_lost(one: Process, other: Process) -> None:
+    points = [Pause() for _ in range(4)]
+    run = await one.start(steps(points, InMemorySaver()))
+    here, there = await one.reads(run), await other.reads(await other.active())
+    for number, point in enumerate(points):
+        await point.reached.wait()
+        if number == 1:
+            other.way.close()
+        elif number == 2:
+            other.way.open()
+        else:
+            other.way.cut()
+        point.open.set()
+    assert held((await there.end()).view) == held((await here.end()).view)
+    assert there.listener.kinds.count("RUN_STARTED") == 1
+
+
+# --- Redis away -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("is_emptied", [False, True])
+async def test_a_run_goes_on_while_redis_is_away_and_readers_elsewhere_end_as_it_does(
+    redis_server: RedisServer, is_emptied: bool
+) -> None:
+    saver, points = InMemorySaver(), [Pause(), Pause(), Pause()]
+    async with process(redis_server.url) as one, process(redis_server.url) as other:
+        run = await one.start(steps(points, saver))
+        here, there = await one.reads(run), await other.reads(await other.active())
+        await points[0].reached.wait()
+        redis_server.kill() if is_emptied else redis_server.pause()
+        points[0].open.set()
+        await points[1].reached.wait()
+        await until(lambda: "Step 1." in str(here.listener.view.messages))
+        for asked in (other.store.active(THREAD), other.start(quick(saver)), other.store.last(THREAD)):
+            with pytest.raises(StoreUnavailableError):
+                await asked
+        late = await one.reads(run)  # a new reader of this process needs no Redis
+        redis_server.start() if is_emptied else redis_server.resume()
+        points[1].open.set()
+        await points[2].reached.wait()
+        later = await other.reads(await other.active())
+        points[2].open.set()
+        assert await run.wait() == "finished"
+        views = [held((await each.end()).view) for each in (here, there, late, later)]
+        assert views == [views[0]] * 4
+        await awaited(lambda: is_idle(other))
+        last = await other.store.last(THREAD)
+        assert last is not None
+        assert last.run_id == "r"
+
+
+async def test_a_run_that_ends_while_redis_is_away_ends_for_its_readers_and_for_others_later(
+    redis_server: RedisServer,
+) -> None:
+    point = Pause()
+    async with process(redis_server.url) as one, process(redis_server.url) as other:
+        run = await one.start(speaking(point, InMemorySaver()))
+        here, there = await one.reads(run), await other.reads(await other.active())
+        await point.reached.wait()
+        redis_server.pause()
+        point.open.set()
+        assert await run.wait() == "finished"
+        assert (await here.end()).kinds[-1] == "RUN_FINISHED"
+        redis_server.resume()
+        assert held((await there.end()).view) == held(here.listener.view)
+        await awaited(lambda: is_idle(other))
+        assert await (await other.start(quick(InMemorySaver()), "next")).wait() == "finished"
+
+
+# --- the end of a run -------------------------------------------------------------------------------------------------
+
+
+async def test_a_client_that_got_the_end_of_a_run_finds_the_thread_free_everywhere(
+    one: Process, other: Process
+) -> None:
+    saver = InMemorySaver()
+    for number in range(20):
+        owner, reader = (one, other) if number % 2 else (other, one)
+        point = Pause()
+        await owner.start(speaking(point, saver), f"run-{number}")
+        reading = await reader.reads(await reader.active())
+        point.open.set()
+        assert (await reading.end()).kinds[-1] == "RUN_FINISHED"
+        assert await reader.store.active(THREAD) is None
+
+
+async def test_what_redis_keeps_of_a_run_is_bounded_and_expires(one: Process, other: Process, redis: Any) -> None:
+    run = await one.start(fast(6_000))
+    key = ThreadKey("default:chat", "t")
+    await run.wait()
+    log = Keys(key).log(run.number)
+    await awaited(lambda: _has_end(redis, log))
+    kept = sum(len(fields[b"frames"]) for _, fields in await redis.xrange(log))
+    assert kept < 64_000 + 2 * 256_000
+    names = await redis.keys("*")
+    assert names
+    assert [name for name in names if await redis.pttl(name) < 0] == []
+
+
+async def _has_end(redis: Any, log: str) -> bool:
+    newest = await redis.xrevrange(log, count=1)
+    return bool(newest) and newest[0][1][b"kind"] == b"finished"
+
+
+# --- arguments --------------------------------------------------------------------------------------------------------
+
+
+async def test_arguments_that_are_none_are_refused(server: RedisServer) -> None:
+    given: list[tuple[type[Exception], str, dict[str, Any]]] = [
+        (TypeError, "expected a URL or a redis.asyncio.Redis, got int", {"redis": 7}),
+        (ValueError, "decode_responses=False", {"redis": Redis(decode_responses=True)}),
+        (ValueError, "namespace: expected a name", {"redis": server.url, "namespace": ""}),
+        (ValueError, "lease: expected at least 0.5 seconds, got 0.1", {"redis": server.url, "lease": 0.1}),
+    ]
+    for kind, message, arguments in given:
+        with pytest.raises(kind, match=message):
+            RedisRunStore(**arguments)
+    with pytest.raises(ValueError, match="expected the name of an agent"):
+        RedisRunStore(server.url).key(quick(), None, "t")
+
+
+async def test_a_client_that_was_given_is_used_and_not_closed(server: RedisServer, redis: Any) -> None:
+    store = RedisRunStore(redis, lease=LEASE)
+    async with Runs(store) as runs:
+        run = await runs.start(quick(InMemorySaver()), HELLO, on("t"), agent="chat")
+        assert await run.wait() == "finished"
+    await store.aclose()
+    assert await redis.ping()
+
+
+async def test_ids_may_be_anything_and_threads_never_meet(one: Process) -> None:
+    ids = ["{t}", "t:lease", "}:", "t} {", "ü/ü", "a b", "%7Bt%7D"]
+    points = {name: Pause() for name in ids}
+    graph = {name: speaking(points[name], InMemorySaver()) for name in ids}
+    runs = [await one.runs.start(graph[name], HELLO, on(name), agent="chat") for name in ids]
+    for name in ids:
+        with pytest.raises(RunConflictError):
+            await one.runs.start(graph[name], HELLO, on(name), agent="chat")
+        points[name].open.set()
+    assert [await run.wait() for run in runs] == ["finished"] * len(ids)
