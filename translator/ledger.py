@@ -207,6 +207,19 @@ class Ledger:
         its messages; `answered`: the ids of the calls that its tool results answer."""
         return {key for key, record in self._pending.items() if not record.main.is_among(stored, answered)}
 
+    def texts_not_stored(self, stored: Set[object]) -> dict[str, list[Event]]:
+        """The pending assistant messages with text, as the client has them, that a checkpoint with messages of the ids
+        `stored` does not have, by the node of the root graph that they are of; without those from inside a tool
+        call."""
+        missing = self.not_stored(stored, set())
+        found: dict[str, list[Event]] = {}
+        for each in self._view.messages:
+            is_own = each["id"] in missing and "parentToolCallId" not in each.get("metadata", {})
+            if is_own and each["role"] == "assistant" and each.get("content"):
+                node = self.task(each["id"]).partition("|")[0].partition(":")[0]
+                found.setdefault(node, []).append(each)
+        return found
+
     def task(self, message_id: str) -> str:
         """The task (`langgraph_checkpoint_ns`) that a pending message is of; empty where its chunks named none."""
         return next((task for (task, _), record in self._aliases.items() if message_id in record.ids), "")

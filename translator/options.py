@@ -70,6 +70,10 @@ class Options:
     `tool_results`: Whether tool results are emitted.
     `result_limit`: Characters of a tool result that are emitted; the rest is left out, and the metadata has the whole
         size.
+    `tool_progress`: Whether what a tool says of its progress is emitted, as the activity `tool_progress` of its call.
+    `plan`: The state channel with the agent's plan, such as `todos`, to be emitted as the activity `plan` too; None: no
+        channel is.
+    `error_activity`: Whether a run that failed also leaves the activity `run_error` in the conversation.
     `hidden_tools`: Names of tools whose calls and results are not emitted, such as the call of structured output.
     `visibility`: Which model calls are emitted while they stream: `stream`, `hide` or `tool`, by a function of the
         call's LangGraph metadata, or by names of nodes and tags, where `*` is every other call. `tool`: what a model
@@ -98,6 +102,9 @@ class Options:
     subagents: SubagentMode = "attributed"
     tool_results: StrictBool = True
     result_limit: Annotated[StrictInt, Field(ge=0)] | None = 50_000
+    tool_progress: StrictBool = True
+    plan: Annotated[str, Field(min_length=1)] | None = None
+    error_activity: StrictBool = True
     hidden_tools: frozenset[str] = frozenset()
     visibility: Callable[[Mapping[str, Any]], Visibility | None] | Mapping[str, Visibility] | None = field(
         default=None, hash=False

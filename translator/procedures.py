@@ -23,7 +23,7 @@ from .checkpoint.values import RootValues
 from .checkpoint.waiting import Waiting
 from .client.open_items import OpenItems
 from .client.view import ClientView
-from .endings import Cancelled, Ending, Finished
+from .endings import Ending, Finished
 from .jsonable.to_json import to_json, to_text
 from .ledger import Ledger
 from .losses import Losses
@@ -39,9 +39,10 @@ from .parts.part import Namespace, Part
 from .parts.platform_messages import AccumulatedMessages
 from .run.custom import custom_event, written_state
 from .run.delegations import called_tool
-from .run.ending import counted, failure_of, result_of
+from .run.ending import counted, failed, failure_of, result_of
 from .run.error_detail import NEUTRAL, Failure, failure_of_result
 from .run.interrupts import Interrupts
+from .run.progress import Progress, Status, ToolProgress, emitted_progress, written_progress
 from .run.steps import Steps
 from .run.subagents import Subagent, Subagents
 from .wire import events
@@ -64,6 +65,7 @@ class Procedures:
         self._visibility = VisibilityRules(options, losses)
         self._subagents = Subagents(view, options, self._visibility)
         self._steps = Steps(options, self._subagents)
+        self._progress = ToolProgress(view, options, ledger)
         self._state = State(view, options, losses)
         self._messages = Messages(view, options, ledger, losses)
         predictions = Predictions(view, options, self._state.predict, self._state.release)
@@ -95,6 +97,7 @@ class Procedures:
             "values": self._on_values,
             "custom": self._on_custom,
             "tasks": self._on_tasks,
+            "tools": self._on_tools,
             "metadata": self._on_metadata,
             "error": self._on_error,
         }
@@ -127,14 +130,7 @@ class Procedures:
 
     def not_stored(self, messages: Iterable[Any]) -> dict[str, list[Event]]:
         """The text of the run that these messages do not have (`Translator.not_stored`)."""
-        missing = self._ledger.not_stored({fields(message).get("id") for message in messages}, set())
-        found: dict[str, list[Event]] = {}
-        for each in self._view.messages:
-            is_own = each["id"] in missing and "parentToolCallId" not in each.get("metadata", {})
-            if is_own and each["role"] == "assistant" and each.get("content"):
-                node = self._ledger.task(each["id"]).partition("|")[0].partition(":")[0]
-                found.setdefault(node, []).append(each)
-        return found
+        return self._ledger.texts_not_stored({fields(message).get("id") for message in messages})
 
     def _on_message(self, part: Part) -> Iterator[Event]:
         yield from self._root.release()
@@ -146,6 +142,8 @@ class Procedures:
         owner = self._owner(ns)
         yield from self._stream.on_message(ns, message, metadata, owner)
         call_id = self._stream.answered(message, owner)
+        if call_id is not None:
+            yield from self._progress.answered(ns, call_id, failed=fields(message).get("status") == "error")
         for subagent in self._subagents.answered(message, call_id, tuple(task_of(metadata).split("|"))):
             yield from self._end_subagent(subagent, failure_of_result(message, self._options.error_detail))
 
@@ -234,6 +232,7 @@ class Procedures:
         if not is_partial:
             self._waiting.superstep_ended(ns)
             yield from self._stream.close(ns)
+            yield from self._progress.superstep_ended(ns, is_waiting=bool(self._interrupts))
             for subagent in self._subagents.running(ns):
                 yield from self._end_subagent(subagent)
             yield from self._steps.end_superstep(ns)
@@ -243,6 +242,7 @@ class Procedures:
         for part in self._accumulated.remaining():
             yield from self._on_message(part)
         yield from self._stream.close()
+        yield from self._progress.superstep_ended((), is_waiting=bool(self._interrupts))
         for subagent in self._subagents.running():
             yield from self._end_subagent(subagent)
         yield from self._steps.end_superstep(())
@@ -267,6 +267,10 @@ class Procedures:
         if owner.is_hidden:
             return
         payload = to_json(part.data)
+        progress = written_progress(payload)
+        if progress is not None:
+            yield from self._on_progress(part.ns, progress)
+            return
         written = written_state(payload)
         if written is None:
             event = custom_event(payload, self._view, owner.tag)
@@ -278,6 +282,18 @@ class Procedures:
             predicted = self._state.predict(name, value)
             if predicted is not None:
                 yield predicted
+
+    def _on_tools(self, part: Part) -> Iterator[Event]:
+        progress = emitted_progress(part.data)
+        if progress is not None:
+            yield from self._on_progress(part.ns, progress)
+
+    def _on_progress(self, ns: Namespace, progress: Progress) -> Iterator[Event]:
+        """What a tool says of its progress, for a call that the graph at `ns` made, or one it runs within."""
+        graph = self._visibility.graph_of_call(ns, progress.call_id, self._owner(ns).depth)
+        owner = self._visible_owner(graph)
+        if owner is not None:
+            yield from self._progress.on_progress(progress, graph, owner)
 
     def _on_tasks(self, part: Part) -> Iterator[Event]:
         if not (isinstance(part.data, Mapping) and "input" in part.data):
@@ -324,6 +340,8 @@ class Procedures:
             losses.attempt("What was caught", self._interrupts.forget_caught, otherwise=None)
             yield from losses.attempted("The last state", self._last_values, ending)
             yield from losses.attempted("The state", self._state.finish)
+        status: Status = "stopped" if not isinstance(ending, Finished) else "waiting" if self._interrupts else "done"
+        yield from losses.attempted("The progress of tools", self._progress.end, status)
         neutral = None if isinstance(ending, Finished) else Failure(NEUTRAL)
         failure = losses.attempt("The error", failure_of, ending, self._options.error_detail, otherwise=neutral)
         yield from self._close(failure)
@@ -335,10 +353,9 @@ class Procedures:
                 yield from losses.attempted("Legacy interrupts", self._interrupts.legacy, messages, self._owner)
             outcome, result = self._outcome(ending)
             terminal = events.run_finished(self._thread_id, self._run_id, outcome, result, usage)
-        elif failure is None or (isinstance(ending, Cancelled) and not self._options.legacy):
-            terminal = events.run_finished(self._thread_id, self._run_id, {"type": "cancelled"}, None, usage)
         else:
-            terminal = events.run_error(failure.message, failure.code, usage, failure.metadata)
+            *before, terminal = failed(ending, failure, self._thread_id, self._run_id, self._options, usage)
+            yield from before
         yield counted(terminal, len(losses))
 
     def _last_values(self, ending: Finished) -> Iterator[Event]:

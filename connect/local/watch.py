@@ -8,7 +8,7 @@ The feed of the thread has the runs that start, and the changes that the thread'
    change by change until it has. Its id is the one in its checkpoint, or is made from its first checkpoint that was
    read. Runs that start and end between two reads are one change.
 3. A run that has not ended when the watch begins is emitted as `connect` does, since another process may have been
-   killed in it. It is followed from its next change on.
+   killed in it. It is followed from its next change on. Since it may continue, it leaves no activity of a failure.
 4. A run that is followed has ended when its state says so: finished, failed or interrupted; and when another begins,
    as the last checkpoint before that one says.
 5. A checkpointer that raises is read again a few times; the first error of a row is logged.
@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import logging
 from contextlib import ExitStack, aclosing
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -181,7 +182,7 @@ class _Watch:
         if now.ending is not UNFINISHED:
             return events + (self._idle(now) if self._followed is None else self._over(self._followed, now))
         if self._followed is None:
-            self._followed = Translator(self._thread_id, now.run_id, self._options, self._reader.view)
+            self._followed = Translator(self._thread_id, now.run_id, self._options_of(now), self._reader.view)
             events += self._followed.start()
         self._followed_at = now.checkpoint_id
         return events + self._followed.feed(("values", now.values))
@@ -211,11 +212,15 @@ class _Watch:
     def _idle(self, now: RunOutcome) -> list[Event]:
         """The state of an ended run: of an end that was emitted already, only what is new."""
         reader = Reader(self._options, self._reader.view)
-        events = idle_events(reader, self._thread_id, now, self._options, self._past_errors)
+        events = idle_events(reader, self._thread_id, now, self._options_of(now), self._past_errors)
         if _brief(now) == self._known and len(events) == _EMPTY:
             return []
         self._reader.view = reader.view
         return events
+
+    def _options_of(self, now: RunOutcome) -> Options:
+        """The options for a run (rule 3)."""
+        return replace(self._options, error_activity=False) if now.ending is UNFINISHED else self._options
 
     def _over(self, followed: Translator, ended: RunOutcome) -> list[Event]:
         self._followed = self._followed_at = None

@@ -118,7 +118,7 @@ async def place(request: pytest.FixtureRequest, gate: Gates) -> AsyncIterator[Pl
 
 
 def texts(messages: Any) -> list[str]:
-    return [str(each["content"]) for each in messages]
+    return [str(each["content"]) for each in messages if each["role"] != "activity"]
 
 
 async def test_a_run_is_read_while_it_runs_and_after_it(place: Place, agui_client: AguiClient) -> None:

@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 import typer
-from ag_ui.core import Event, RunAgentInput
+from ag_ui.core import ActivityMessage, Event, RunAgentInput
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph_agui import connect, translator
 from langgraph_agui.connect import serve, testing
@@ -41,6 +41,7 @@ ERROR = {"error": str, "message": str}
 SHAPES: dict[str, TypeAdapter[Any]] = {
     "RunAgentInput": TypeAdapter(RunAgentInput),
     "event": TypeAdapter(Event),
+    "activity": TypeAdapter(ActivityMessage),
     "error": TypeAdapter(dict[str, str]),
     "dependencies": TypeAdapter(dict[str, str]),
     "langgraph.json": TypeAdapter(dict[str, Any]),

@@ -14,6 +14,7 @@ import httpx
 import pytest
 from ag_ui.core import EventType
 from langchain.agents import AgentState, create_agent
+from langchain.agents.middleware import TodoListMiddleware
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph_agui.connect import Intake, start, watch
@@ -346,13 +347,33 @@ def write_report(text: str) -> str:
     return text
 
 
+async def test_a_tool_says_how_far_it_is() -> None:
+    turns = [tool_call("read_files", {"names": ["a.txt", "b.txt"]}, "call_1"), "Done."]
+    graph = create_agent(ScriptedChatModel(turns=turns), [block("read_files").read_files], checkpointer=InMemorySaver())
+    async with asked_of({"reader": Agent(graph)}) as ask:
+        events = await ask("reader", "1", messages=[QUESTION])
+    (activity,) = [message for message in viewed(events).messages if message["role"] == "activity"]
+    (documented,) = [json.loads(each.code) for each in blocks("json") if each.title == "activity"]
+    assert activity == {**documented, "content": {**documented["content"], "status": "done"}}
+
+
+async def test_a_plan_is_an_activity_of_the_conversation() -> None:
+    todos = [{"content": "Look", "status": "pending"}]
+    model = ScriptedChatModel(turns=[tool_call("write_todos", {"todos": todos}, "call_1"), "Done."])
+    graph = create_agent(model, middleware=[TodoListMiddleware()], checkpointer=InMemorySaver())
+    async with asked_of({"planner": block("planning").planning(graph)}) as ask:
+        events = await ask("planner", "1", messages=[QUESTION])
+    plans = [message["content"] for message in viewed(events).messages if message["id"] == "plan-todos"]
+    assert plans == [{"todos": todos}]
+
+
 class Reading(TypedDict):
     names: list[str]
     progress: float
 
 
 async def test_progress_is_emitted_while_a_node_runs() -> None:
-    graph = one_node(block("read_files").read_files, Reading)
+    graph = one_node(block("index_files").index_files, Reading)
     async with asked_of({"reader": Agent(graph, intake=Intake(state={"names"}))}) as ask:
         events = await ask("reader", "1", messages=[QUESTION], state={"names": ["a", "b"]})
     kinds = [event["type"] for event in events]

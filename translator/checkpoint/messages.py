@@ -12,7 +12,8 @@
 4. A client keeps its own order for ids it has. Where that is known to end wrong, a snapshot of what is in order so far
    comes first.
 5. What a snapshot cannot make the client drop (old reasoning and activities, by the client's own rule) is kept.
-6. A stored message is compared with the client's copy when it is new or changed, and when something was emitted under
+6. The plan (`convert/plan.py`) is a stored message too. A change of it is a delta.
+7. A stored message is compared with the client's copy when it is new or changed, and when something was emitted under
    its id since.
 """
 
@@ -24,12 +25,16 @@ from typing import Any
 from ..client.snapshots import ordered_snapshots, with_activity_types
 from ..client.view import ClientView
 from ..convert.compare import by_id, count_calls, is_same_message, merge, same_order
+from ..convert.plan import ACTIVITY, plan_of, with_plan
 from ..convert.to_events import as_events
+from ..jsonable.json_diff import diff
 from ..ledger import Ledger, Overlap
 from ..losses import Losses
 from ..options import Options
+from ..parts.channels import channels
 from ..wire import events
 from ..wire.events import Event
+from ..wire.ids import plan_id
 from .message_cache import MessageCache, keys_of
 
 
@@ -44,17 +49,27 @@ class Messages:
         self._last: Any = None
         """The channel's value when it was last read."""
         self._is_written = False
+        self._plan: Event | None = None
+        self._plan_id = None if options.plan is None else plan_id(options.plan)
+        self._complete = ("media",) if options.plan is None else ("media", ACTIVITY)
+        """The types of the activities that a checkpoint has."""
 
     def written(self, names: Collection[str]) -> None:
         """Nodes wrote these channels."""
         self._is_written = self._is_written or self._options.messages_key in names
+
+    def read_plan(self, values: Any) -> None:
+        """Takes the thread's plan from its values; what `on_values` and `on_checkpoint` emit next has it."""
+        plan = plan_of(channels(values) or {}, self._options)
+        if plan != self._plan:
+            self._plan, self._is_written = plan, True
 
     def would_remove(self, messages: Any, pending: Collection[str] = ()) -> bool:
         """Whether the client is known to have messages that are missing here, beside `pending` ones."""
         if not self._view.knows_messages or not isinstance(messages, list | tuple):
             return False
         self._read(messages)
-        beside = {message["id"] for message in self._stored.messages}.union(pending)
+        beside = {message["id"] for message in self._listed}.union(pending, [self._plan_id])
         return any(item not in beside and not self._is_kept(item, ()) for item in self._view.order)
 
     def is_ahead(self, messages: Sequence[Any]) -> bool:
@@ -93,7 +108,7 @@ class Messages:
         """Reads messages of a checkpoint that was read beside the stream; what they are for the client, by id."""
         self._read(messages)
         self._is_written = True  # whatever the stream brings next is compared
-        return by_id(self._stored.messages)
+        return by_id(self._listed)
 
     def reconcile_checkpoint(
         self, wanted: Mapping[str, Event], pending: Collection[str], overlap: Overlap, *, is_first: bool
@@ -131,7 +146,8 @@ class Messages:
     ) -> Iterator[Event]:
         view, ledger = self._view, self._ledger
         order = view.order
-        wanted = by_id([*self._stored.messages, *waiting])
+        wanted = by_id([*self._listed, *waiting])
+        yield from self._changed_plan()
         continued, surplus = overlap or Overlap(set(), set())
         wanted |= {item: message for item in continued if item in wanted and (message := view.message(item))}
         extras = [item for item in order if item not in wanted]
@@ -156,11 +172,26 @@ class Messages:
                 view.share(wanted[item])
         ledger.compared(wanted, continued, is_partial=is_partial)
 
+    @property
+    def _listed(self) -> list[Event]:
+        """What the stored messages are for the client, the plan among them."""
+        messages = self._stored.messages
+        return messages if self._plan is None else with_plan(messages, self._plan)
+
+    def _changed_plan(self) -> Iterator[Event]:
+        """The event that makes the client's copy of the plan the thread's, if it has one."""
+        copy = None if self._plan is None else self._view.message(self._plan["id"])
+        if copy is None or self._plan is None or copy["role"] != "activity":
+            return
+        patch = diff(copy.get("content"), self._plan["content"])
+        if patch:
+            yield events.activity_delta(self._plan["id"], self._plan["activityType"], patch)
+
     def _is_kept(self, message_id: str, pending: Collection[str]) -> bool:
         """Whether the client keeps a message that is not stored (rule 2)."""
         if self._ledger.is_kept(message_id):
             return True
-        if message_id in pending:
+        if message_id in pending or message_id == self._plan_id:
             return False
         message = self._view.message(message_id) or {}
         if "subagentRunId" in message and "parentToolCallId" not in message.get("metadata", {}):
@@ -190,15 +221,17 @@ class Messages:
         self._ledger.keep(message_id for message_id in self._view.order if message_id not in wanted)
 
     def _snapshot_event(self, messages: list[Event]) -> Event:
-        """A snapshot. Of activities it says that media are complete: others a client may have from earlier runs."""
+        """A snapshot. Of activities it says that the stored are complete: others a client may have from earlier
+        runs."""
         view, present = self._view, self._view.messages
         stays = by_id(messages) if present else {}
         replaced = [message for message in present if stays.get(message["id"]) is not message]
         for message in replaced:
             self._ledger.dropped(message, stays.get(message["id"]))
-        drops = any(message["id"] not in stays and message.get("activityType") == "media" for message in replaced)
+        dropped = (message for message in replaced if message["id"] not in stays)
+        drops = any(message.get("activityType") in self._complete for message in dropped)
         snapshot, known = events.messages_snapshot(messages), view.knows_activities
-        return with_activity_types(snapshot, view.version, known=known, complete=("media",), drops=drops)
+        return with_activity_types(snapshot, view.version, known=known, complete=self._complete, drops=drops)
 
 
 def _are_in_order(ids: list[str], wanted: Mapping[str, Event]) -> bool:

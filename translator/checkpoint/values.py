@@ -118,6 +118,8 @@ class RootValues:
         is_first, self.has_emitted, self.last = not self.has_emitted, True, values
         pending = self._ledger.pending()
         is_older = is_first and self._messages.would_remove(messages, pending) and self._state.would_revert(values)
+        if not is_older:
+            self._losses.attempt("The plan", self._messages.read_plan, values, otherwise=None)
         if messages is not None:
             self._is_ahead = True
             yield from self._losses.attempted("The messages", self._reconcile_checkpoint, messages, pending, is_first)
@@ -131,6 +133,8 @@ class RootValues:
         older than what the client has; their state is not emitted.
         """
         messages = self._channel(values)
+        if not is_older:
+            self._losses.attempt("The plan", self._messages.read_plan, values, otherwise=None)
         if messages is not None:
             yield from self._losses.attempted("The messages", self._reconcile_messages, messages, is_partial)
         elif not is_partial:

@@ -14,6 +14,7 @@ from ..options import Options
 from ..parts.channels import channels
 from ..parts.message import fields
 from ..wire.events import Event
+from .plan import plan_of, with_plan
 from .to_agui import id_of, kind_and_role, to_agui
 
 
@@ -32,6 +33,8 @@ def client_contents(values: Any, options: Options | None = None) -> tuple[list[E
     for position, message in enumerate(stored if isinstance(stored, list | tuple) else ()):
         for wire in to_agui(message, position, options):
             messages.setdefault(wire["id"], wire)
+    if isinstance(stored, list | tuple):
+        messages = {wire["id"]: wire for wire in with_plan([*messages.values()], plan_of(named, options))}
     state = {name: value for name, value in named.items() if options.shows_channel(name)}
     return to_json([*messages.values()]), to_json(state)
 

@@ -95,6 +95,12 @@ class VisibilityRules:
         """Whether a node of the graph at `ns` runs tools (rule 2)."""
         return (node == "tools" or (ns, node) in self._tool_nodes) and (ns, node) not in self._own_messages
 
+    def graph_of_call(self, ns: Namespace, call_id: str, depth: int = 0) -> Namespace:
+        """The graph that made a call of this id that has no result yet: the innermost of that at `ns` and those it runs
+        within. If none is known, the subagent at `depth`, or the root."""
+        graphs = (ns[:end] for end in range(len(ns), -1, -1))
+        return next((graph for graph in graphs if (graph, call_id) in self._callers), ns[:depth])
+
     def is_tool(self, task: Namespace) -> bool:
         """Whether a task, by its whole path, runs a tool (rule 2)."""
         return task in self._tool_tasks or self.runs_tools(*_node(task))

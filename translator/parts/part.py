@@ -31,7 +31,7 @@ PLATFORM_STREAM_MODES: Final[list[PlatformStreamMode]] = ["messages-tuple", "upd
 """What to ask LangGraph Platform for: `client.runs.stream(..., stream_mode=PLATFORM_STREAM_MODES)`."""
 
 IGNORED_MODES: Final = frozenset(
-    {"checkpoints", "debug", "tools", "events", "lifecycle", "feedback", "end", "heartbeat", "messages-tuple"}
+    {"checkpoints", "debug", "events", "lifecycle", "feedback", "end", "heartbeat", "messages-tuple"}
 )
 """Modes and events of LangGraph that are ignored. A part of any other mode is ignored with a log line: its payload may
 have come without a mode."""

@@ -1,4 +1,5 @@
-"""What an ending means: the failure of what is open, the run's result, the losses in the terminal event. Pure.
+"""What an ending means: the failure of what is open, the run's result, the terminal event of a run that did not finish,
+the losses in the terminal event. Pure.
 
 `Procedures.end` closes what is open, and gives the terminal event.
 
@@ -6,20 +7,28 @@ Rules:
 
 1. A run that is cancelled, or whose source is lost, has failed for its open subagents.
 2. The result is the ending's, or else the `structured_response` of the last values.
-3. What the client did not get in the run (`losses`) is counted in the terminal event's metadata: `{"lost": n}`.
+3. A run that failed leaves the activity `run_error` too (the option `error_activity`): the client keeps it in the
+   conversation, where `RUN_ERROR` is gone once it is over. One that was cancelled, or whose source was lost, which may
+   well go on, does not.
+4. What the client did not get in the run (`losses`) is counted in the terminal event's metadata: `{"lost": n}`.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Final
 
 from ..endings import Cancelled, Ending, Failed, Finished, Lost
 from ..jsonable.to_json import to_json
-from ..options import ErrorDetail
+from ..options import ErrorDetail, Options
 from ..parts.channels import channels
+from ..wire import events, ids
 from ..wire.events import Event
 from ..wire.older_clients import CANCELLED_MESSAGE
 from .error_detail import Failure, failure
+
+ERROR: Final = "run_error"
+"""The type of the activity that shows why a run failed."""
 
 
 def failure_of(ending: Ending, detail: ErrorDetail) -> Failure | None:
@@ -38,6 +47,21 @@ def result_of(ending: Finished, values: Any) -> Any:
     if ending.result is not None:
         return to_json(ending.result)
     return to_json((channels(values) or {}).get("structured_response"))
+
+
+def failed(
+    ending: Ending, why: Failure | None, thread_id: str, run_id: str, options: Options, usage: Sequence[Event]
+) -> list[Event]:
+    """The last events of a run that did not finish; the terminal event is the last of them."""
+    if why is None or (isinstance(ending, Cancelled) and not options.legacy):
+        return [events.run_finished(thread_id, run_id, {"type": "cancelled"}, None, usage)]
+    terminal = events.run_error(why.message, why.code, usage, why.metadata)
+    if not (options.error_activity and isinstance(ending, Failed)):
+        return [terminal]
+    content = {"runId": run_id, "message": why.message}
+    if why.code is not None:
+        content["code"] = why.code
+    return [events.activity_snapshot(ids.error_id(run_id), ERROR, content), terminal]
 
 
 def counted(terminal: Event, lost: int) -> Event:

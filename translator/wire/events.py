@@ -201,6 +201,14 @@ def activity_snapshot(message_id: str, activity_type: str, content: Event, subag
     )
 
 
+def activity_delta(message_id: str, activity_type: str, patch: list[Event], subagent: str | None = None) -> Event:
+    """`ACTIVITY_DELTA`: RFC 6902 operations on the content of an activity that the client has."""
+    return _filled(
+        {"type": "ACTIVITY_DELTA", "messageId": message_id, "activityType": activity_type, "patch": patch},
+        subagentRunId=subagent,
+    )
+
+
 def subagent_started(
     subagent: str,
     name: str,

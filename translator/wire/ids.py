@@ -1,4 +1,4 @@
-"""Ids of what has none of its own, derived from the id of the message it belongs to.
+"""Ids of what has none of its own, derived from the id of the message, call, channel or run it belongs to.
 
 The same id is derived while a message streams and from its stored copy, in this run and in any later one: that makes
 the two the same message at the client. No other module writes the form of such an id.
@@ -42,6 +42,21 @@ def position_id(position: int) -> str:
 def media_id(message_id: str, number: int) -> str:
     """The activity that shows a message's media block; `number` counts these from 0."""
     return f"{message_id}-media-{number}"
+
+
+def progress_id(call_id: str) -> str:
+    """The activity that shows the progress of a tool call."""
+    return f"{call_id}-progress"
+
+
+def plan_id(channel: str) -> str:
+    """The activity that shows a thread's plan, which is in this channel."""
+    return f"plan-{channel}"
+
+
+def error_id(run_id: str) -> str:
+    """The activity that shows why a run failed."""
+    return f"{run_id}-error"
 
 
 def result_id(message_id: str, call_id: str) -> str:

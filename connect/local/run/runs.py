@@ -14,7 +14,7 @@ import weakref
 from collections.abc import AsyncIterator, Callable, Coroutine, Hashable, Iterable, Mapping
 from functools import partial
 from types import TracebackType
-from typing import Any, Final, NamedTuple, TypeVar, get_args
+from typing import Any, Final, NamedTuple, TypeVar, cast, get_args
 
 from langgraph.pregel import Pregel
 from langgraph.types import StreamMode
@@ -44,8 +44,9 @@ from .summary import OnRunEnd
 _Made = TypeVar("_Made")
 _Task = TypeVar("_Task", bound=asyncio.Future[Any])
 
-_STREAM_MODES: Final[list[StreamMode]] = [*STREAM_MODES, "tasks"]
-"""With `tasks`, a step begins when its node does. In this process these parts are references to values, not copies."""
+_STREAM_MODES: Final = cast("list[StreamMode]", [*STREAM_MODES, "tasks", "tools"])
+"""With `tasks`, a step begins when its node does. With `tools`, which LangGraph has since 1.2 and does not name in its
+types, a tool can emit its output part by part. In this process these parts are references to values, not copies."""
 
 _MOST_UNFINISHED: Final = 1_000
 

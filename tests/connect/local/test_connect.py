@@ -57,8 +57,17 @@ async def test_after_each_run_a_client_that_connects_holds_what_the_thread_does(
             assert _end(listener) == _end(watched)
             if isinstance(values, dict) and options.messages_key in values:
                 own = [wire for each in inner for wire in expected(each, options).messages if wire["role"] != "user"]
-                assert comparable(answer.messages) == comparable(expected(values, options, waiting=own).messages)
+                wanted = expected(values, options, waiting=own).messages
+                shown = [each for each in answer.messages if each.get("activityType") != "run_error"]
+                assert comparable(shown) == comparable(wanted)
+                assert [each["id"] for each in answer.messages if each not in shown] == _failures(listener)
             assert answer.state == (expected(values, options).state if values else {})
+
+
+def _failures(listener: Listener) -> list[str]:
+    """The ids of the activities that show failures."""
+    last, started = listener.events[-1], listener.events[0]
+    return [f"{started['runId']}-error"] if last["type"] == "RUN_ERROR" and last.get("code") != "cancelled" else []
 
 
 def _end(listener: Listener) -> Any:

@@ -119,7 +119,9 @@ async def test_a_run_elsewhere_that_was_killed_is_unfinished(
     assert line.endswith(f"(agent 'a', thread 't', run '{listener.events[0]['runId']}').")
     answer = played(agui_client, listener, version)
     assert answer.accepted
-    assert [message["content"] for message in answer.messages] == ["hello", "At once."]
+    *conversation, failure = answer.messages
+    assert [message["content"] for message in conversation] == ["hello", "At once."]
+    assert (failure["activityType"], failure["content"]["code"]) == ("run_error", "unfinished")
 
 
 @pytest.mark.parametrize("elsewhere", [False, True], ids=["here", "elsewhere"])

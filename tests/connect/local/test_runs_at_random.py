@@ -157,7 +157,8 @@ class User:
         last = next((place for place in reversed(range(len(held))) if held[place].type == "ai"), 0)
         refuse_what_models_refuse(held[:last])
         ids = without_order([(message.id, message.type) for message in held])
-        mine = without_order([(message["id"], message["role"]) for message in chat.messages])
+        shown = [message for message in chat.messages if message.get("activityType") != "run_error"]
+        mine = without_order([(message["id"], message["role"]) for message in shown])
         assert len(mine) == len(set(mine))
         assert len(ids) == len(set(ids))
         if not chat.interrupts and not failed:

@@ -65,7 +65,8 @@ async def test_a_run_that_failed_is_told_as_one(live: LiveClients, version: str)
     async with served(agui_app({"chat": failing_once()})) as server:
         await (await live.agent(chat(server), version=version)).says("one")
         ended = await (await live.agent(chat(server), version=version)).connects()
-    assert (ended.error, ended.kinds[-1], ended.texts) == (None, "RUN_ERROR", ["one"])
+    assert (ended.error, ended.kinds[-1], ended.texts[0]) == (None, "RUN_ERROR", "one")
+    assert [message["role"] for message in ended.messages] == ["user", "activity"]
 
 
 @BOTH

@@ -140,7 +140,8 @@ class Watchers:
             chosen = options or Options()
             answer = client.play(watcher.events, version=watcher.version, mode="connect")
             assert (answer.error, answer.warnings) == (None, [])
-            assert comparable(answer.messages) == comparable(expected(values, chosen).messages)
+            shown = [each for each in answer.messages if each.get("activityType") != "run_error"]
+            assert comparable(shown) == comparable(expected(values, chosen).messages)
             assert answer.state == expected(values, chosen).state
 
 

@@ -75,12 +75,14 @@ class TranslatorRun:
     def own(self, messages: Iterable[Mapping[str, Any]], stored: Collection[str] = ()) -> list[Mapping[str, Any]]:
         """Of a client's messages those that a checkpoint must have.
 
-        Those it need not have: of subagents; activities of nodes; reasoning and media that are not `stored` and that
-        no snapshot makes a client of this version drop; what is not `stored` of a superstep that waits.
+        Those it need not have: of subagents; activities of nodes, of tools and of failures; reasoning and media that
+        are not `stored` and that no snapshot makes a client of this version drop; what is not `stored` of a superstep
+        that waits.
         """
         listed = list(messages)
         apart = self.activities | (self._stuck().union(self.waiting(listed)) - set(stored))
-        return [item for item in unattributed(listed) if item["id"] not in apart]
+        own = (item for item in unattributed(listed) if item["id"] not in apart)
+        return [item for item in own if item.get("activityType") not in ("tool_progress", "run_error")]
 
     def waiting(self, messages: Iterable[Mapping[str, Any]]) -> list[str]:
         """The ids of those messages that were emitted in the superstep in which an interrupt is pending."""

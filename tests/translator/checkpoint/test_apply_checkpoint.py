@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, ToolMessage
 from langchain_core.messages.tool import tool_call_chunk
 from langgraph_agui.connect.testing.expected import comparable
-from langgraph_agui.translator import ClientView, Failed, Translator, TranslatorMisuseError
+from langgraph_agui.translator import ClientView, Failed, Lost, Translator, TranslatorMisuseError
 from langgraph_agui.translator.convert.to_agui import to_agui
 from langgraph_agui.translator.parts.channels import channels
 from langgraph_sdk.schema import StreamPart
@@ -219,7 +219,7 @@ def test_what_was_shown_and_is_not_in_newer_values_goes() -> None:
     run.apply_checkpoint(shown(HumanMessage("?", id="read once")))
     run.feed(chunk("Hello "))
     run.apply_checkpoint(shown(HumanMessage("?", id="read twice")))
-    run.finish(Failed(ValueError("broken off")))
+    run.finish(Lost("broken off"))
     assert said(run) == [("read twice", "?"), ("lc_run--1", "Hello ")]
 
 

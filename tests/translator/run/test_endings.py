@@ -103,6 +103,37 @@ def test_a_failed_run_names_the_error() -> None:
     assert _last(Failed(ValueError("bad"))) == {"type": "RUN_ERROR", "message": "bad", "code": "ValueError"}
 
 
+def test_a_failed_run_leaves_an_activity(agui_client: AguiClient) -> None:
+    """`RUN_ERROR` is gone once it is over; the activity stays in the conversation."""
+    for version in VERSIONS:
+        options = Options(protocol_version=protocol(version), error_detail="code")
+        run = run_parts(_ALL_OPEN, Failed(ValueError("bad")), options)
+        answer = agui_client.play(run.events, version=version)
+        assert answer.messages[-1] == {
+            "id": "run-1-error",
+            "role": "activity",
+            "activityType": "run_error",
+            "content": {"runId": "run-1", "message": "The run failed.", "code": "ValueError"},
+        }
+
+
+@pytest.mark.parametrize("ending", [None, Finished(), Cancelled(), Lost("x")], ids=repr)
+def test_a_run_that_did_not_fail_leaves_none(ending: Ending | None) -> None:
+    events = run_parts(_ALL_OPEN, ending, Options(protocol_version=None)).events
+    assert not [event for event in events if event["type"] == "ACTIVITY_SNAPSHOT"]
+
+
+def test_by_option_a_failed_run_leaves_none() -> None:
+    run = run_parts(_ALL_OPEN, Failed("x"), Options(error_activity=False, error_detail="none"))
+    assert not [event for event in run.events if event["type"] == "ACTIVITY_SNAPSHOT"]
+
+
+def test_what_failed_stays_through_later_runs() -> None:
+    failed = run_parts(_ALL_OPEN, Failed("x"))
+    later = run_parts([("values", {"messages": [_USER, {"type": "ai", "id": "a", "content": "x"}]})], view=failed.view)
+    assert "run-1-error" in later.view.order
+
+
 def test_a_cancelled_run_says_so() -> None:
     assert _last(Cancelled())["outcome"] == {"type": "cancelled"}
 

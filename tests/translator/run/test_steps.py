@@ -67,7 +67,7 @@ async def test_a_node_of_a_subgraph_is_named_by_its_path() -> None:
 
 async def test_a_step_that_failed_is_finished_before_the_error() -> None:
     run = await run_turn("model_raises_mid_text")
-    assert [event["type"] for event in run.events[-2:]] == ["STEP_FINISHED", "RUN_ERROR"]
+    assert [event["type"] for event in run.events[-3:]] == ["STEP_FINISHED", "ACTIVITY_SNAPSHOT", "RUN_ERROR"]
 
 
 @pytest.mark.parametrize("name", ["plain_text", "parallel_nodes", "agent_parallel_tools", "interrupt_in_subgraph"])
