@@ -6,7 +6,7 @@
 #   make test            every rule once: lint, types, pytest, the real @ag-ui/client in Node
 #   make test-services   what needs more than this checkout: Aegra on PostgreSQL, several processes on Redis, servers that
 #                        are killed, and the real pages in Chromium
-#   make test-browser    the pages of examples/copilotkit in Chromium, against a real server; each leaves a picture in
+#   make test-browser    the pages of examples/ in Chromium, against a real server; each leaves a picture in
 #                        test-artefacts
 #   make docs            the documentation site, into site/; a broken link fails (ARGS='serve': served while it is
 #                        written)
@@ -46,9 +46,9 @@ INSTALL_FLAGS ?=
 PYTEST := $(RUN) -m pytest -p tests.support.no_skips
 NODE_MODULES := tests/client/node_modules/.package-lock.json clients/inspector/node_modules/.package-lock.json
 TYPESCRIPT := clients/typescript/dist/index.js
-PAGES := examples/copilotkit/dist/index.html
+PAGES := $(patsubst %,examples/%/dist/index.html,copilotkit assistant-ui)
 CHROMIUM ?= /usr/bin/chromium
-MODULES := $(sort $(wildcard translator/*.py translator/*/*.py connect/*.py connect/*/*.py connect/*/*/*.py connect/serve/inspector/built/*))
+MODULES := $(sort $(shell find translator connect -name '*.py') $(wildcard connect/serve/inspector/built/*))
 CHECKED := $(wildcard tests fixtures benchmarks examples)
 
 # Aegra needs a newer Python than we do; pyenv has shims on PATH for versions that are installed, but not chosen.
@@ -168,7 +168,7 @@ test-newest:
 
 clean:
 	rm -rf .venv .venv-oldest .venv-middle .venv-newest .venv-bench .venv-docs .venv-aegra build dist site *.egg-info
-	rm -rf test-artefacts examples/copilotkit/dist clients/inspector/node_modules clients/typescript/dist clients/typescript/node_modules tests/client/node_modules tests/browser/node_modules examples/copilotkit/node_modules
+	rm -rf test-artefacts examples/*/dist examples/*/node_modules clients/*/dist clients/*/node_modules tests/*/node_modules
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .langgraph_api
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -214,9 +214,11 @@ $(TYPESCRIPT): clients/typescript/node_modules/.package-lock.json $(wildcard cli
 	@echo 'building clients/typescript'
 	@cd clients/typescript && rm -rf dist && PATH="$(BIN):$$PATH" npm run --silent check && PATH="$(BIN):$$PATH" npm run --silent build
 
-$(PAGES): examples/copilotkit/node_modules/.package-lock.json $(wildcard examples/copilotkit/*.* examples/copilotkit/src/* clients/typescript/src/*)
-	@echo 'building the pages of examples/copilotkit'
-	@cd examples/copilotkit && PATH="$(BIN):$$PATH" npm run --silent check && PATH="$(BIN):$$PATH" npm run --silent build \
+.SECONDEXPANSION:
+$(PAGES): examples/%/dist/index.html: examples/%/node_modules/.package-lock.json \
+		$$(wildcard examples/$$*/*.* examples/$$*/src/* clients/typescript/src/*)
+	@echo 'building the pages of examples/$*'
+	@cd examples/$* && PATH="$(BIN):$$PATH" npm run --silent check && PATH="$(BIN):$$PATH" npm run --silent build \
 		-- --logLevel error
 	@touch $@
 

@@ -16,7 +16,7 @@ import { chromium } from "playwright-core";
 import { Gates } from "./gates.mjs";
 
 const ROOT = resolve(import.meta.dirname, "../..");
-const PAGES = join(ROOT, "examples/copilotkit/dist");
+const EXAMPLES = join(ROOT, "examples");
 const ARTEFACTS = join(ROOT, "test-artefacts");
 const PYTHON = process.env.PYTHON ?? "python";
 const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
@@ -29,12 +29,12 @@ const FLAGS = ["no-sandbox", "disable-gpu", "disable-quic", "no-first-run", "dis
   ["disable-component-update", "disable-sync"],
 );
 
-/** Starts everything once; `visit` opens a page for one test. */
+/** Starts everything once; `visit` opens a page for one test. `example`: whose pages are served. */
 export class Stage {
-  static async set({ runtime = false } = {}) {
+  static async set({ runtime = false, example = "copilotkit" } = {}) {
     const stage = new Stage();
     stage.gates = await new Gates().listening();
-    stage.pages = await servedPages();
+    stage.pages = await servedPages(join(EXAMPLES, example, "dist"));
     stage.origin = `http://127.0.0.1:${stage.pages.address().port}`;
     stage.folder = await mkdtemp(join(tmpdir(), "browser-"));
     stage.port = await freePort();
@@ -138,11 +138,11 @@ export async function until(condition, failure) {
   }
 }
 
-async function servedPages() {
+async function servedPages(folder) {
   const server = createServer(async (request, response) => {
     const path = normalize(new URL(request.url, "http://page").pathname);
     try {
-      const body = await readFile(join(PAGES, path));
+      const body = await readFile(join(folder, path));
       response.writeHead(200, { "content-type": TYPES[extname(path)] ?? "application/octet-stream" }).end(body);
     } catch {
       response.writeHead(404).end();

@@ -7,12 +7,12 @@ import { fromAgUiMessages, useAgUiRuntime } from "@assistant-ui/react-ag-ui";
 import { ThreadAgent } from "langgraph-agui";
 import { useMemo, type ReactNode } from "react";
 
-
 /** What the chat's components are put into. `url`: the agent's, such as `http://127.0.0.1:8000/chat`. */
 export function GraphRuntime({ url, threadId, children }: { url: string; threadId: string; children: ReactNode }) {
   const agent = useMemo(() => new ThreadAgent({ url, threadId }), [url, threadId]);
   const history = useMemo(() => threadOf(url, threadId), [url, threadId]);
-  const runtime = useAgUiRuntime({ agent, adapters: { history }, onError: console.error });
+  const onCancel = () => void agent.stop(); // assistant-ui itself only ends the reading
+  const runtime = useAgUiRuntime({ agent, adapters: { history }, onCancel, onError: console.error });
   return <AssistantRuntimeProvider runtime={runtime}>{children}</AssistantRuntimeProvider>;
 }
 
