@@ -3,16 +3,19 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph_agui.connect import Intake
+from langgraph_agui.connect import Intake, Platform
 from langgraph_agui.connect.serve import Agent, agui_app
+from langgraph_agui.translator import PLATFORM_STREAM_MODES
+from langgraph_sdk import get_client
 
 from fixtures.gated import FIRST, GATED, SECOND
 from tests.support.clients.agui_client import VERSIONS
 from tests.support.clients.live_client import LiveAgent, LiveClients
-from tests.support.servers.gates import Gates
+from tests.support.servers.gates import Gates, asked
 from tests.support.servers.proxy import Way, proxied
 from tests.support.servers.serving import Served, served
 from tests.support.streams.chats import ON, asking, counting
@@ -113,11 +116,14 @@ async def test_a_lost_connection_is_said_and_made_up_for(gate: Gates, live: Live
         gate.open("second 2")
         ended = await running
         await one.says("again")
-        await way.refused.wait()
+        for _ in range(2):
+            way.refused.clear()
+            await way.refused.wait()
         way.open()
         await shown.retries()
         back = await shown.until(connection="live", caughtUp=4, running=False)
         assert (back.messages[: len(ended.messages)], len(back.texts)) == (ended.messages, 6)
+        assert len(back.starts) == 3  # it was loaded, it connected to the run, and again at its return
         way.cut()
         await shown.until(connection="lost")
         await shown.retries()
@@ -180,3 +186,46 @@ async def test_a_message_that_is_sent_while_another_run_is_read(gate: Gates, liv
         await first
         ended = await own
     assert (ended.error, ended.texts) == (None, [*WHOLE, "again", FIRST, SECOND])
+
+
+@BOTH
+async def test_a_message_that_is_refused_leaves_the_page_on_the_active_run(
+    gate: Gates, live: LiveClients, version: str
+) -> None:
+    gate.hold("first 5")
+    async with served(agui_app({"chat": gated(gate)})) as server:
+        shown = await page(live, server.url, version)
+        running = (await live.agent(f"{server.url}/chat", version=version)).says("hi")
+        await shown.shows(HALF)
+        assert (await shown.calls("send", "again")).status == 409
+        gate.open("first 5")
+        await running
+        ended = await shown.until(running=False, texts=WHOLE)
+    assert ended.connection == "live"
+
+
+async def test_runs_of_a_langgraph_server_appear_and_own_ones_are_read_once(
+    dev_server: str, gate: Gates, live: LiveClients
+) -> None:
+    thread_id = str(uuid4())
+    async with get_client(url=dev_server) as platform:
+        chat = Agent(source=Platform(platform, "gated_chat"), intake=Intake(config=gate.config()))
+        async with served(agui_app({"chat": chat})) as server:
+            shown = await live.agent(f"{server.url}/chat", thread_id)
+            await shown.stays()
+            await shown.until(connection="live")
+            await shown.calls("send", "hi")
+            gate.hold("first 5")
+            cron = await platform.runs.create(
+                thread_id,
+                "gated_chat",
+                input=asked("at nine"),
+                config=gate.config(),
+                stream_mode=PLATFORM_STREAM_MODES,
+                stream_resumable=True,
+            )
+            await shown.until(texts=[*WHOLE, "at nine", HALF], running=True)
+            gate.open("first 5")
+            await platform.runs.join(thread_id, cron["run_id"])
+            ended = await shown.until(texts=[*WHOLE, "at nine", FIRST, SECOND], running=False)
+    assert len(ended.starts) == 3  # it was loaded, it ran, it connected to the server's run

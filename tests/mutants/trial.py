@@ -19,6 +19,7 @@ _COPIED = (
     "connect",
     "tests",
     "fixtures",
+    "clients",
     "examples",
     "benchmarks",
     "pyproject.toml",

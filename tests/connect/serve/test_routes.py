@@ -193,6 +193,21 @@ async def test_watching_tells_what_is_and_every_run_to_come(client: httpx.AsyncC
         await events.aclose()  # type: ignore[attr-defined]
 
 
+async def test_the_starts_and_ends_of_runs_are_watched_alone(client: httpx.AsyncClient) -> None:
+    await client.post("/chat", json=posted("t", "hi"))
+    async with client.stream("GET", "/watch/t?agent=chat&events=runs") as watched:
+        events = told(watched)
+        before = [await anext(events), await anext(events)]
+        await client.post("/chat", json=posted("t", "hi", "and on", run_id="run-2"))
+        after = [await anext(events), await anext(events)]
+        await events.aclose()  # type: ignore[attr-defined]
+    both = ["RUN_STARTED", "RUN_FINISHED"]
+    assert [(each["type"], each["runId"]) for each in before] == [(kind, "run-1") for kind in both]
+    assert [(each["type"], each["runId"]) for each in after] == [(kind, "run-2") for kind in both]
+    refused = await client.get("/watch/t?agent=chat&events=text")
+    assert (refused.status_code, refused.json()["error"]) == (422, "invalid_input")
+
+
 async def test_watching_names_its_agent_where_there_are_several(client: httpx.AsyncClient) -> None:
     answer = await client.get("/watch/t")
     assert (answer.status_code, answer.json()["error"]) == (400, "agent_expected")
