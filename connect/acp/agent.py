@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, cast, get_args
 
@@ -68,6 +69,19 @@ class Session:
     additional_directories: tuple[str, ...] = ()
     mode: Mode | None = None
     tools: list[BaseTool] = field(default_factory=list)
+
+
+_current: ContextVar[Session | None] = ContextVar("agui_acp_session", default=None)
+
+
+def current_session() -> Session | None:
+    """The session that the running graph works for; None for a run of no editor, and on a server of its own."""
+    return _current.get()
+
+
+def set_current_session(session: Session) -> None:
+    """What is started from here on works for this session."""
+    _current.set(session)
 
 
 Made = Source | Awaitable[Source]

@@ -16,7 +16,6 @@ import asyncio
 import logging
 from collections.abc import Mapping
 from contextlib import aclosing, suppress
-from contextvars import ContextVar
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -34,14 +33,13 @@ from .mapping.content import text_block
 from .mapping.plans import PLANS
 from .mapping.questions import Approvals, Asking, InChat, asking
 from .mapping.updates import Updates
+from .mcp import McpServers, kinds_of
 
 ORIGIN: Final = "agui_origin"
 CWD: Final = "agui_cwd"
 MODE: Final = "agui_mode"
 """The key of `configurable` that has the id of the mode, and that of the metadata."""
 
-CURRENT: ContextVar[Session | None] = ContextVar("agui_acp_session", default=None)
-"""The session that a run belongs to."""
 _CANCEL_WAIT: Final = 0.5
 """Seconds for which a graph is waited for that is cancelled; the next prompt waits for the rest."""
 _LARGEST_FILE: Final = 1024 * 1024
@@ -51,13 +49,16 @@ _log = logging.getLogger(__name__)
 
 
 class Conversation:
-    """A session and its thread. `backend`: where its runs are."""
+    """A session and its thread. `backend`: where its runs are. `servers`: the MCP servers of its tools."""
 
-    def __init__(self, session: Session, agent: AcpAgent, backend: Backend, editor: Editor) -> None:
+    def __init__(
+        self, session: Session, agent: AcpAgent, backend: Backend, editor: Editor, servers: McpServers
+    ) -> None:
         self.session, self.agent, self.backend, self.editor = session, agent, backend, editor
-        self.updates = Updates(
-            agent.locate or absolute_in(session.cwd), kinds=agent.kinds, before=_text_before if backend.graph else None
-        )
+        self.servers = servers
+        kinds = {**kinds_of(session.tools), **agent.kinds}
+        before = _text_before if backend.graph is not None else None
+        self.updates = Updates(agent.locate or absolute_in(session.cwd), kinds=kinds, before=before)
         self.approvals = Approvals()
         self.interrupts: list[dict[str, Any]] = []
         """What the last run waits for."""

@@ -12,7 +12,7 @@ from typing import Any
 from langgraph.checkpoint.memory import InMemorySaver
 
 from ..backend import Backend, backend_of
-from ..errors import InvalidIdError, ThreadNotFoundError
+from ..errors import InvalidIdError, ThreadNotFoundError, log_context
 from ..local.backend import Local
 from ..local.checkpointers import with_threads
 from ..local.run.runs import Runs
@@ -21,6 +21,7 @@ from .client import Editor
 from .conversation import CWD, ORIGIN, Conversation
 from .mapping.calls import Update
 from .mapping.content import text_block, text_of
+from .mcp import McpServers
 
 _TITLE = 60
 """Characters of a title."""
@@ -45,8 +46,16 @@ class Sessions:
         session = Session(
             id=session_id, cwd=cwd, additional_directories=directories, mode=next(iter(self.agent.modes.values()), None)
         )
-        conversation = Conversation(session, self.agent, await self._backend_for(session), self._editor)
-        self.open[session_id] = conversation
+        mcp = McpServers()
+        try:
+            session.tools = await mcp.open(servers, cwd, log_context(self.agent.name, session_id))
+            backend = await self._backend_for(session)
+        except BaseException:
+            await mcp.aclose()
+            raise
+        if servers and backend.graph is None:
+            _log.warning("The editor's MCP servers are not reached from the graph's server (session %s).", session_id)
+        self.open[session_id] = conversation = Conversation(session, self.agent, backend, self._editor, mcp)
         return conversation
 
     async def prepare(self, conversation: Conversation, blocks: Sequence[dict[str, Any]]) -> None:
@@ -95,6 +104,7 @@ class Sessions:
         await conversation.stop_following()
         if conversation.backend.runs is not None:
             await conversation.stop_run()
+        await conversation.servers.aclose()
 
     async def delete(self, session_id: str) -> None:
         """Deletes a session's thread, if there is one."""

@@ -29,8 +29,9 @@ from ag_ui.core import RunAgentInput
 from ...translator import PROTOCOL_VERSION
 from ..errors import AguiError, InvalidInputError, log_failure
 from ..events.encoded import Batches
+from .agent import set_current_session
 from .client import CancelledByUser
-from .conversation import CURRENT, Conversation, interrupts_of, question_update
+from .conversation import Conversation, interrupts_of, question_update
 from .mapping.content import text_of, to_parts
 from .mapping.forms import Form
 from .mapping.questions import Asking, Emit, InChat, Permission, cancelled
@@ -93,7 +94,7 @@ class Turn:
         return "cancelled" if self._is_cancelled.is_set() else reason
 
     async def _reason(self, blocks: Sequence[dict[str, Any]]) -> StopReason:
-        CURRENT.set(self._of.session)
+        set_current_session(self._of.session)
         if self._of.is_followed:
             await self._unless_cancelled(self._of.followed(), stops=True)
         message: list[dict[str, Any]] = []

@@ -1,0 +1,133 @@
+"""The MCP servers of an editor as tools of its session: `McpServers`. Each server is one connection for the whole
+session, opened and closed by a task of its own, since a connection must be left where it was entered.
+
+A server that does not start, or not in time, costs itself and one log line: the session has the tools of the others.
+Two tools of one name get the names of their servers in front.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from langchain_core.tools import BaseTool
+
+from .mapping.calls import Kind
+
+_START: Final = 30.0
+"""Seconds that a server has to start."""
+_END: Final = 5.0
+"""Seconds that a server has to end."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Server:
+    """A server that was started. `leaves`: set when it is to end."""
+
+    name: str
+    tools: asyncio.Future[list[BaseTool]]
+    leaves: asyncio.Event
+    task: asyncio.Task[None]
+
+
+class McpServers:
+    """The servers of one session."""
+
+    def __init__(self) -> None:
+        self._servers: list[_Server] = []
+
+    async def open(self, servers: Sequence[dict[str, Any]], cwd: str, label: str) -> list[BaseTool]:
+        """Starts the servers, and returns their tools. `servers`: as `session/new` has them. `cwd`: where they run.
+        `label`: as `errors.log_context`."""
+        self._servers = [_started(each, cwd) for each in servers]
+        found = []
+        for server in self._servers:
+            try:
+                async with asyncio.timeout(_START):
+                    found.append((server.name, await asyncio.shield(server.tools)))
+            except Exception as error:  # whatever a server, or its transport, raises
+                reason = "it did not start in time" if isinstance(error, TimeoutError) else _first(error)
+                _log.warning("The MCP server %s has no tools: %s (%s).", server.name, reason, label)
+                server.task.cancel()
+        return _distinct(found)
+
+    async def aclose(self) -> None:
+        """Ends the servers."""
+        for server in self._servers:
+            server.leaves.set()
+        tasks = [server.task for server in self._servers]
+        if tasks:
+            _, late = await asyncio.wait(tasks, timeout=_END)
+            for task in late:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+        self._servers = []
+
+
+def kinds_of(tools: Sequence[BaseTool]) -> dict[str, Kind]:
+    """What tools do, as far as their servers say it: those that change nothing read."""
+    return {tool.name: "read" for tool in tools if (tool.metadata or {}).get("readOnlyHint") is True}
+
+
+def _started(server: dict[str, Any], cwd: str) -> _Server:
+    tools: asyncio.Future[list[BaseTool]] = asyncio.get_running_loop().create_future()
+    leaves = asyncio.Event()
+    task = asyncio.create_task(_run(server, cwd, tools, leaves), name=f"MCP server {server['name']}")
+    return _Server(str(server["name"]), tools, leaves, task)
+
+
+async def _run(server: dict[str, Any], cwd: str, tools: asyncio.Future[list[BaseTool]], leaves: asyncio.Event) -> None:
+    """One server, from its start to its end."""
+    try:
+        from langchain_mcp_adapters.sessions import create_session
+        from langchain_mcp_adapters.tools import load_mcp_tools
+
+        async with create_session(_connection(server, cwd)) as session:
+            await session.initialize()
+            tools.set_result(await load_mcp_tools(session))
+            await leaves.wait()
+    except asyncio.CancelledError:
+        tools.cancel()
+        raise
+    except Exception as error:
+        if not tools.done():
+            tools.set_exception(error)
+        else:
+            _log.warning("The MCP server %s ended with an error: %s.", server["name"], _first(error))
+
+
+def _connection(server: dict[str, Any], cwd: str) -> Any:
+    """The connection to a server, as the adapters have it."""
+    kind = server.get("type", "stdio")
+    if kind == "stdio":
+        from mcp.client.stdio import get_default_environment
+
+        given = {each["name"]: each["value"] for each in server.get("env") or ()}
+        environment = {**get_default_environment(), **given}
+        command = {"command": server["command"], "args": list(server.get("args") or ())}
+        return {"transport": "stdio", **command, "env": environment, "cwd": cwd}
+    headers = {each["name"]: each["value"] for each in server.get("headers") or ()}
+    transport = "sse" if kind == "sse" else "streamable_http"
+    return {"transport": transport, "url": server["url"], "headers": headers}
+
+
+def _distinct(found: Sequence[tuple[str, list[BaseTool]]]) -> list[BaseTool]:
+    times = Counter(tool.name for _, tools in found for tool in tools)
+    return [
+        tool if times[tool.name] == 1 else tool.model_copy(update={"name": f"{server}_{tool.name}"})
+        for server, tools in found
+        for tool in tools
+    ]
+
+
+def _first(error: BaseException) -> str:
+    """The class of an error; of a group that of its first."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return type(error).__name__
