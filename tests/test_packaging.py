@@ -41,7 +41,7 @@ EXTRA = {
     "connect/serve/inspector": {"starlette"},
     "connect/serve/requests": {"starlette"},
     "connect/serve/streams": {"starlette"},
-    "connect/acp": {"acp", "langchain", "langchain_mcp_adapters"},
+    "connect/acp": {"acp", "langchain", "langchain_mcp_adapters", "mcp"},
     "connect/cli": {"typer", "rich", "uvicorn", "dotenv", "psycopg", "psycopg_pool"},
 }
 """What may be imported in one folder alone: the extras `serve`, `otel`, `redis` and `postgres` bring it, but FastAPI,

@@ -46,6 +46,8 @@ SHAPES: dict[str, TypeAdapter[Any]] = {
     "dependencies": TypeAdapter(dict[str, str]),
     "langgraph.json": TypeAdapter(dict[str, Any]),
     "aegra.json": TypeAdapter(dict[str, Any]),
+    "settings.json": TypeAdapter(dict[str, Any]),
+    "acp.json": TypeAdapter(dict[str, Any]),
 }
 """What a block of JSON is, by its title."""
 ENDS = ("RUN_FINISHED", "RUN_ERROR")
