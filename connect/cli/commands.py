@@ -47,7 +47,7 @@ _WATCH_EXAMPLES = """\b
 Examples:
   langgraph-agui watch http://localhost:2024 5d1b0a3e-...
   langgraph-agui watch http://localhost:2024 --assistant daily_report
-  langgraph-agui watch ./agent.py:graph my-thread --sqlite threads.db
+  langgraph-agui watch ./agent.py:graph my-thread --sqlite threads.db --hide steps
   langgraph-agui watch http://localhost:2024 5d1b0a3e-... --json | jq .type
 """
 _CHECK = """Checks an AG-UI server: whether its streams are valid, and whether a thread can be connected to, watched and
@@ -108,6 +108,16 @@ class Busy(StrEnum):
     reject = "reject"
     queue = "queue"
     cancel = "cancel"
+
+
+class Hidden(StrEnum):
+    """What `watch` can leave out."""
+
+    steps = "steps"
+    state = "state"
+    reasoning = "reasoning"
+    tools = "tools"
+    custom = "custom"
 
 
 class Level(StrEnum):
@@ -218,6 +228,7 @@ def watch(
     ] = None,
     sqlite: Annotated[Path | None, typer.Option(metavar="FILE", help="The file that has the graph's threads.")] = None,
     api_key: ApiKey = None,
+    hide: Annotated[list[Hidden] | None, typer.Option(help="What is left out; may be repeated.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the events as JSON, one per line.")] = False,
     debug: Debug = False,
 ) -> None:
@@ -225,7 +236,13 @@ def watch(
     from .watch import WatchSettings, watch_until_lost
 
     settings = WatchSettings(
-        source=source, thread=thread, assistant=assistant, sqlite=sqlite, api_key=api_key, as_json=json
+        source=source,
+        thread=thread,
+        assistant=assistant,
+        sqlite=sqlite,
+        api_key=api_key,
+        as_json=json,
+        hidden=[each.value for each in hide or ()],
     )
     _run(watch_until_lost(settings), debug)
 

@@ -1,18 +1,21 @@
 """Prints AG-UI events for a person as they come: `Screen`, on a `Console` of rich.
 
-On a terminal a text that streams grows on one line; into a pipe each line is printed when it is complete. Of a snapshot
-only what is new is printed. No graph, no translation, no wire here.
+On a terminal a text that streams grows on one line, and the progress of a tool is one line;
+into a pipe each line is printed when it is complete. Of a snapshot only what is new is printed. No graph, no
+translation, no wire here.
 """
 
 from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Final
 
 from ag_ui.core import (
+    ActivityDeltaEvent,
+    ActivitySnapshotEvent,
     BaseEvent,
     CustomEvent,
     MessagesSnapshotEvent,
@@ -34,10 +37,12 @@ from ag_ui.core import (
     ToolCallStartEvent,
 )
 from rich.console import Console
+from rich.control import Control
+from rich.segment import ControlType
 from rich.text import Text
 
 from ...translator import ClientView
-from .wording import as_json, changes, message_line, operation_line, text
+from .wording import activity_line, as_json, changes, message_line, patch_lines, question, text
 
 _STYLES: Final = {
     "text": "green",
@@ -46,11 +51,27 @@ _STYLES: Final = {
     "tool result": "yellow",
     "state": "magenta",
     "message": "blue",
-    "run error": "red",
+    "run error": "bold red",
+    "progress": "cyan",
+    "plan": "cyan",
     "interrupt": "bold",
 }
 """How lines look, by their label; what is not named is of minor interest."""
 _MINOR: Final = "dim"
+_KINDS: Final[Mapping[str, tuple[str, ...]]] = {
+    "steps": ("step started", "step finished"),
+    "state": ("state",),
+    "reasoning": ("reasoning",),
+    "tools": ("tool call", "tool result", "progress"),
+    "custom": ("custom",),
+}
+"""What can be left out, by the labels of its lines."""
+_ACTIVITIES: Final = {"tool_progress": "progress", "plan": "plan"}
+"""The labels of activities, by type."""
+_NO_DETAILS: Final = frozenset({"cancelled", "lost", "unfinished"})
+"""Codes of runs that no log has more of."""
+_FAILURE: Final = "run_error"
+"""The type of the activity that a failed run leaves."""
 _LABEL_WIDTH: Final = 19
 _INDENT: Final = "\n" + " " * (_LABEL_WIDTH + 2)
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -66,17 +87,32 @@ def console(*, stderr: bool = False) -> Console:
 
 
 class Screen:
-    """Prints the events of one reader on a console. `now`: the clock beside a run's start and end."""
+    """Prints the events of one reader on a console.
 
-    def __init__(self, out: Console, now: Callable[[], datetime] = datetime.now) -> None:
+    `now`: the clock beside a run's start and end. `hidden`: what is left out (`steps`, `state`, `reasoning`, `tools`,
+    `custom`). `details`: where the details of a failed run are.
+    """
+
+    def __init__(
+        self,
+        out: Console,
+        now: Callable[[], datetime] = datetime.now,
+        *,
+        hidden: Iterable[str] = (),
+        details: str | None = None,
+    ) -> None:
         self._out = out
         self._now = now
+        self._hidden = {label for kind in hidden for label in _KINDS[kind]}
+        self._details = details
         self._view = ClientView()
         self._tools: dict[str, str] = {}
         """The names of the tools called, by call."""
         self._growing: dict[tuple[str, str], str] = {}
         """What is unfinished, by label and id: on a terminal the text of the last line, else texts that are
         incomplete."""
+        self._replaceable: str | None = None
+        """On a terminal: the activity whose progress is the last line."""
 
     def show(self, event: BaseEvent) -> None:
         """Prints one event. Starts and ends of what grows on a line print nothing more."""
@@ -103,8 +139,10 @@ class Screen:
             case ToolCallResultEvent():
                 self._line("tool result", f"{self._tool(event.tool_call_id)} {text(event.content)}")
             case StateDeltaEvent():
-                for operation in event.delta:
-                    self._line("state", operation_line(operation))
+                for line in patch_lines(event.delta, self._view.state):
+                    self._line("state", line)
+            case ActivitySnapshotEvent() | ActivityDeltaEvent():
+                self._activity(event.message_id)
             case StepStartedEvent():
                 self._line("step started", event.step_name)
             case StepFinishedEvent():
@@ -115,6 +153,8 @@ class Screen:
                 self._finished(event)
             case RunErrorEvent():
                 self._line("run error", f"{event.message}{f' ({event.code})' if event.code else ''}  {self._time()}")
+                if self._details is not None and event.code not in _NO_DETAILS:
+                    self._line("details", self._details)
             case CustomEvent():
                 self._line("custom", f"{event.name} {as_json(event.value)}")
             case _ if not event.type.value.endswith(("_START", "_END")):
@@ -145,18 +185,35 @@ class Screen:
         for change in changes(state, self._view.state):
             self._line("state", change)
         for message in self._view.messages:
-            if before.get(message["id"]) != message:
+            is_failure = message.get("activityType") == _FAILURE  # its RUN_ERROR follows, or came
+            if before.get(message["id"]) != message and not is_failure:
                 self._line("message", message_line(message))
 
     def _finished(self, event: RunFinishedEvent) -> None:
         outcome = event.outcome
         if isinstance(outcome, RunFinishedInterruptOutcome):
             for interrupt in outcome.interrupts:
-                content = interrupt.model_dump(exclude={"id"}, exclude_none=True, mode="json", by_alias=True)
-                self._line("interrupt", f"{interrupt.id} {as_json(content)}")
+                self._line("interrupt", question(interrupt.model_dump(exclude_none=True, mode="json", by_alias=True)))
         if event.result is not None:
             self._line("result", as_json(event.result))
         self._line("run finished", f"{outcome.type if outcome else ''}  {self._time()}".strip())
+
+    def _activity(self, activity_id: str) -> None:
+        """Prints an activity as it is now; the progress of a tool in place of the line before, if that was its too."""
+        activity = self._view.message(activity_id)
+        if activity is None or activity.get("activityType") == _FAILURE:
+            return
+        label = _ACTIVITIES.get(str(activity.get("activityType")), "activity")
+        line = activity_line(activity) if label != "activity" else message_line(activity)
+        if label != "progress" or not self._out.is_terminal or label in self._hidden:
+            self._line(label, line)
+            return
+        if self._replaceable == activity_id:
+            self._out.control(Control((ControlType.CURSOR_UP, 1), (ControlType.ERASE_IN_LINE, 2)))
+        row = Text(" ".join(line.split()))
+        row.truncate(max(self._out.width - _LABEL_WIDTH - 3, 1), overflow="ellipsis")
+        self._line(label, row.plain)
+        self._replaceable = activity_id
 
     def _time(self) -> str:
         return f"{self._now():%H:%M:%S}"
@@ -166,6 +223,8 @@ class Screen:
 
     def _grow(self, label: str, of: str, more: str) -> None:
         """Adds to the text of `of`."""
+        if label in self._hidden:
+            return
         if not self._out.is_terminal:
             self._growing[label, of] = self._growing.get((label, of), "") + more
             return
@@ -184,6 +243,8 @@ class Screen:
             self._line(label, content.rstrip() if label == "tool call" else content)
 
     def _line(self, label: str, content: str) -> None:
+        if label in self._hidden:
+            return
         if self._out.is_terminal:
             self._end_line()
         whole = content.replace("\n", _INDENT) + "\n"
@@ -196,6 +257,7 @@ class Screen:
             self._print(Text("\n"))
 
     def _print(self, content: Text) -> None:
+        self._replaceable = None
         self._out.print(content, end="")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,6 +45,8 @@ class WatchSettings:
     sqlite: Path | None
     api_key: str | None
     as_json: bool
+    hidden: Sequence[str] = ()
+    """What is left out; see `Screen`."""
 
 
 async def watch_until_lost(settings: WatchSettings) -> None:
@@ -52,7 +54,7 @@ async def watch_until_lost(settings: WatchSettings) -> None:
     _check(settings)
     # The command prints itself why it ends; without a handler warnings would go to stderr too.
     logging.getLogger(__name__.partition(".")[0]).addHandler(logging.NullHandler())
-    show, wait, rest = _printers(settings.as_json)
+    show, wait, rest = _printers(settings)
     last: BaseEvent | None = None
     try:
         async with _source(settings) as source:
@@ -73,6 +75,8 @@ async def watch_until_lost(settings: WatchSettings) -> None:
 def _check(settings: WatchSettings) -> None:
     if (settings.thread is None) == (settings.assistant is None):
         raise Misuse("watch: expected a thread, or --assistant in its place")
+    if settings.hidden and settings.as_json:
+        raise Misuse("--hide is for a person; with --json every event is printed")
     if settings.assistant is not None and not is_url(settings.source):
         raise Misuse("--assistant is for a server; of a graph of your own watch a thread")
     if is_url(settings.source):
@@ -116,10 +120,11 @@ async def _awaited(source: Source, settings: WatchSettings) -> str:
     return f"for runs of thread {settings.thread!r}, which is {info.status}"
 
 
-def _printers(as_json: bool) -> tuple[Callable[[BaseEvent], None], Callable[[str], None], Callable[[], None]]:
+def _printers(settings: WatchSettings) -> tuple[Callable[[BaseEvent], None], Callable[[str], None], Callable[[], None]]:
     """What is called with each event, with what is waited for, and in the end."""
-    if not as_json:
-        screen = Screen(console())
+    if not settings.as_json:
+        place = settings.source if is_url(settings.source) else "the process that ran it"
+        screen = Screen(console(), hidden=settings.hidden, details=f"the traceback is in the log of {place}")
         return screen.show, screen.wait, screen.rest
     return _write_json, lambda _: None, lambda: None
 

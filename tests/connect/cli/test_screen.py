@@ -1,6 +1,7 @@
 """What a person is shown of events: `Screen`, on a terminal and into a pipe."""
 
 import io
+import json
 from datetime import datetime
 from typing import Any
 
@@ -28,13 +29,19 @@ def ended(message: str) -> BaseEvent:
     return event("TEXT_MESSAGE_END", messageId=message)
 
 
-def shown(*events: BaseEvent, terminal: bool = False) -> list[str]:
+def shown(*events: BaseEvent, terminal: bool = False, width: int = 80, **how: Any) -> list[str]:
     """The lines that are shown of these events, in a run; without what stands before the labels."""
     out = io.StringIO()
     console = Console(
-        file=out, force_terminal=terminal, no_color=True, color_system=None, highlight=False, soft_wrap=True
+        file=out,
+        force_terminal=terminal,
+        no_color=True,
+        color_system=None,
+        highlight=False,
+        soft_wrap=True,
+        width=width,
     )
-    screen = Screen(console, now=lambda: datetime(2025, 1, 2, 3, 4, 5))
+    screen = Screen(console, now=lambda: datetime(2025, 1, 2, 3, 4, 5), **how)
     for each in (to_model(START), *events):
         screen.show(each)
     return [line.strip() for line in out.getvalue().splitlines()][1:]
@@ -132,10 +139,133 @@ def test_each_interrupt_is_shown_before_the_end() -> None:
     interrupts = [{"id": "i", "reason": "confirmation", "message": "Really?"}]
     finished = event("RUN_FINISHED", threadId="t", runId="r", outcome={"type": "interrupt", "interrupts": interrupts})
     assert shown(finished) == [
-        'interrupt  i {"reason": "confirmation", "message": "Really?"}',
+        "interrupt  Really?",
+        'answer with "resume": [{"interruptId": "i", "status": "resolved", "payload": "..."}]',
         "run finished  interrupt  03:04:05",
     ]
 
 
+def asked(**interrupt: Any) -> list[str]:
+    """The lines of one interrupt."""
+    outcome = {"type": "interrupt", "interrupts": [{"id": "i", "reason": "input_required", **interrupt}]}
+    *lines, _ = shown(event("RUN_FINISHED", threadId="t", runId="r", outcome=outcome))
+    return lines
+
+
+def answered(payload: Any) -> str:
+    given = {"interruptId": "i", "status": "resolved", "payload": payload}
+    return f'answer with "resume": [{json.dumps(given)}]'
+
+
+def test_a_question_has_its_choices_and_an_answer() -> None:
+    value = {"question": "Which way?", "options": ["left", "right"]}
+    assert asked(message="Which way?", metadata={"value": value}) == [
+        "interrupt  Which way?",
+        '{"question": "Which way?", "options": ["left", "right"]}',
+        "choices: left, right",
+        answered("left"),
+    ]
+    assert asked(message="Sure?", responseSchema={"type": "boolean"}, metadata={"value": "Sure?"}) == [
+        "interrupt  Sure?",
+        "choices: true, false",
+        answered(True),
+    ]
+    assert asked(message="Size?", responseSchema={"enum": [1, 2]})[1:] == ["choices: 1, 2", answered(1)]
+    assert asked(reason="langgraph:breakpoint") == ["interrupt  langgraph:breakpoint", answered("...")]
+
+
+def test_an_approval_names_the_tool_and_its_decisions() -> None:
+    allowed = [("book", ["approve", "edit"]), ("pay", None)]
+    value = {
+        "action_requests": [{"name": "book", "args": {"city": "Lisbon"}}, {"name": "pay", "args": {}}],
+        "review_configs": [{"action_name": name, "allowed_decisions": kinds} for name, kinds in allowed],
+    }
+    assert asked(message="Approve?", metadata={"value": value}) == [
+        "interrupt  Approve?",
+        'book {"city": "Lisbon"}: approve, edit',
+        "pay {}: any decision",
+        answered({"decisions": [{"type": "approve"}, {"type": "approve"}]}),
+    ]
+
+
+@pytest.mark.parametrize("value", [None, 5, [], {"options": 3}, {"options": []}, {"action_requests": [1]}])
+@pytest.mark.parametrize("schema", [{}, {"oneOf": 1}, {"oneOf": [True]}, {"properties": []}, {"enum": {}}])
+def test_an_odd_question_is_shown_all_the_same(value: Any, schema: Any) -> None:
+    assert asked(message="?", metadata={"value": value}, responseSchema=schema)[-1] == answered("...")
+
+
+PLAN = [{"content": "Look", "status": "completed"}, {"content": "Go", "status": "in_progress"}]
+STEPS = ["[x] Look", "[>] Go"]
+
+
+def test_a_plan_is_shown_step_by_step() -> None:
+    begun = [{**PLAN[0]}, {**PLAN[1], "status": "pending"}]
+    patch = [{"op": "replace", "path": "/todos/1/status", "value": "in_progress"}]
+    changed = event("STATE_DELTA", delta=[*patch, *patch, {"op": "add", "path": "/n", "value": 1}])
+    lines = shown(event("STATE_SNAPSHOT", snapshot={"todos": begun}), changed)
+    assert lines == ["state  todos:", "[x] Look", "[ ] Go", "state  todos:", *STEPS, "state  n = 1"]
+    activity = {"messageId": "p", "activityType": "plan", "content": {"todos": PLAN}}
+    assert shown(event("ACTIVITY_SNAPSHOT", **activity)) == [f"plan  {STEPS[0]}", STEPS[1]]
+
+
+@pytest.mark.parametrize("value", [[], [1], [{"content": "x"}], [{"status": []}], [{"status": "unknown"}]])
+def test_a_list_that_is_no_plan_is_json(value: Any) -> None:
+    assert shown(event("STATE_SNAPSHOT", snapshot={"todos": value})) == [f"state  todos = {json.dumps(value)}"]
+
+
+def progress(**changes: Any) -> BaseEvent:
+    """The progress of a tool; `changes` are members of its content that are new."""
+    patch = [{"op": "add", "path": f"/{name}", "value": value} for name, value in changes.items()]
+    return event("ACTIVITY_DELTA", messageId="c-progress", activityType="tool_progress", patch=patch)
+
+
+CONTENT = {"toolCallId": "c", "toolName": "dig", "status": "running", "progress": {"m": 1}}
+DIGGING = event("ACTIVITY_SNAPSHOT", messageId="c-progress", activityType="tool_progress", content=CONTENT)
+DUG = [DIGGING, progress(output=["sand"]), progress(status="done")]
+
+
+def test_into_a_pipe_each_word_of_a_tool_is_a_line() -> None:
+    assert shown(*DUG) == [
+        'progress  dig  {"m": 1}',
+        'progress  dig  {"m": 1}  sand',
+        'progress  dig  done  {"m": 1}  sand',
+    ]
+
+
+def test_on_a_terminal_the_progress_of_a_tool_is_one_line() -> None:
+    up = "\x1b[1A\x1b[2K"
+    lines = shown(*DUG, event("STEP_STARTED", stepName="s"), progress(progress="x" * 99), terminal=True, width=50)
+    assert [line.split() for line in lines] == [
+        ["progress", "dig", '{"m":', "1}"],
+        [up, "progress", "dig", '{"m":', "1}", "sand"],
+        [up, "progress", "dig", "done", '{"m":', "1}", "sand"],
+        ["step", "started", "s"],
+        ["progress", "dig", "done", "x" * 18 + "…"],
+    ]
+
+
+def test_what_is_hidden_is_left_out() -> None:
+    steps = [event("STEP_STARTED", stepName="s"), event("STEP_FINISHED", stepName="s")]
+    call = [
+        event("TOOL_CALL_START", toolCallId="c", toolCallName="dig"),
+        event("TOOL_CALL_END", toolCallId="c"),
+        event("TOOL_CALL_RESULT", messageId="r", toolCallId="c", content="ok"),
+    ]
+    rest = [event("STATE_SNAPSHOT", snapshot={"a": 1}), event("CUSTOM", name="n", value=1)]
+    for terminal in (True, False):
+        hidden = shown(*steps, *call, *DUG, *rest, terminal=terminal, hidden=["steps", "tools", "state", "custom"])
+        assert hidden == []
+        assert len(shown(*steps, *call, *rest, terminal=terminal, hidden=["reasoning"])) == 6
+
+
 def test_an_error_is_shown_with_its_code() -> None:
     assert shown(event("RUN_ERROR", message="No.", code="lost")) == ["run error  No. (lost)  03:04:05"]
+
+
+def test_a_run_that_failed_is_shown_once_with_the_place_of_its_details() -> None:
+    content = {"runId": "r", "message": "No."}
+    failed = event("ACTIVITY_SNAPSHOT", messageId="r-error", activityType="run_error", content=content)
+    past = {"id": "p-error", "role": "activity", "activityType": "run_error", "content": content}
+    events = [event("MESSAGES_SNAPSHOT", messages=[past]), failed, event("RUN_ERROR", message="No.", code="ValueError")]
+    assert shown(*events, details="in the log") == ["run error  No. (ValueError)  03:04:05", "details  in the log"]
+    assert len(shown(event("RUN_ERROR", message="No.", code="lost"), details="in the log")) == 1
