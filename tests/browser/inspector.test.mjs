@@ -240,3 +240,32 @@ scenario("in a narrow window one part is shown at a time, and nothing overflows"
     assert.deepEqual(await inspector.violations(), [], part);
   }
 }, { viewport: { width: 360, height: 700 } });
+
+scenario("of 10,000 events and 2,000 messages the rows in sight alone are elements", async (inspector, page) => {
+  const messages = Array.from({ length: 2000 }, (_, place) => ({ id: `m${place}`, role: place % 2 ? "assistant" : "user", content: `Message **${place}**` }));
+  const words = Array.from({ length: 10_000 }, (_, place) => ({ type: "TEXT_MESSAGE_CONTENT", messageId: "m1999", delta: place % 50 ? ` word${place}` : "\n\nAnd " }));
+  const events = [
+    { type: "RUN_STARTED", threadId: "t", runId: "r" },
+    { type: "MESSAGES_SNAPSHOT", messages },
+    { type: "TEXT_MESSAGE_START", messageId: "m1999" },
+    ...words,
+    { type: "TEXT_MESSAGE_END", messageId: "m1999" },
+    { type: "RUN_FINISHED", threadId: "t", runId: "r" },
+  ];
+  const buffer = Buffer.from(events.map((event) => JSON.stringify(event)).join("\n"));
+  await page.locator("input[type=file]").setInputFiles({ name: "big.jsonl", mimeType: "application/jsonl", buffer });
+  await inspector.shows("word9999");
+  await inspector.tab("Events");
+  await page.locator(".event").last().waitFor();
+  assert.ok((await page.locator(".event").count()) < 100);
+  assert.ok((await page.locator(".message").count()) < 60);
+  const list = page.getByRole("listbox", { name: "Events" });
+  await list.focus();
+  await page.keyboard.press("Home");
+  await list.getByText("MESSAGES_SNAPSHOT").waitFor();
+  await inspector.log.evaluate((element) => (element.scrollTop = 0));
+  await inspector.log.getByText("Message 0", { exact: true }).waitFor();
+  await inspector.slider.fill("5000");
+  await page.getByText("As it was after event 5000").waitFor();
+  assert.ok((await page.locator(".message").count()) < 60);
+});

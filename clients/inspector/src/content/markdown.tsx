@@ -8,15 +8,25 @@ import { gfm } from "micromark-extension-gfm";
 import type { ComponentChild } from "preact";
 import { useMemo } from "preact/hooks";
 
-const LONGEST = 100_000;
+import { chunksOf, LONGEST } from "./chunks.ts";
+
 const DEEPEST = 40;
 
+/** A text. Of one that grows, the last chunk alone is read again. */
 export function Markdown({ text }: { text: string }) {
-  return useMemo(() => <div class="markdown">{shown(text)}</div>, [text]);
+  return (
+    <div class="markdown">
+      {chunksOf(text).map((chunk, place) => (
+        <Chunk key={place} text={chunk} />
+      ))}
+    </div>
+  );
 }
 
+const Chunk = ({ text }: { text: string }) => useMemo(() => <>{shown(text)}</>, [text]);
+
 function shown(text: string): ComponentChild {
-  if (text.length > LONGEST) return <pre>{text}</pre>;
+  if (text.length > LONGEST) return <p class="plain-text">{text}</p>;
   const root: Root = fromMarkdown(text, { extensions: [gfm()], mdastExtensions: [gfmFromMarkdown()] });
   return children(root.children, 0);
 }
