@@ -46,6 +46,7 @@ INSTALL_FLAGS ?=
 PYTEST := $(RUN) -m pytest -p tests.support.no_skips
 NODE_MODULES := tests/client/node_modules/.package-lock.json clients/inspector/node_modules/.package-lock.json
 TYPESCRIPT := clients/typescript/dist/index.js
+REACT_PAGE := clients/typescript/examples/dist/index.html
 PAGES := $(patsubst %,examples/%/dist/index.html,copilotkit assistant-ui)
 CHROMIUM ?= /usr/bin/chromium
 MODULES := $(sort $(shell find translator connect -name '*.py') $(wildcard connect/serve/inspector/built/*))
@@ -100,7 +101,7 @@ client: $(NODE_MODULES) $(TYPESCRIPT)
 	cd tests/client && PATH="$(BIN):$$PATH" node --test
 
 # One after the other: they share a server and a browser.
-test-browser: $(VENV)/.dev $(PAGES) $(NODE_MODULES) tests/browser/node_modules/.package-lock.json chromium
+test-browser: $(VENV)/.dev $(PAGES) $(REACT_PAGE) $(NODE_MODULES) tests/browser/node_modules/.package-lock.json chromium
 	cd tests/browser && PATH="$(BIN):$$PATH" CHROMIUM='$(CHROMIUM)' node --test --test-concurrency=1
 
 redis:
@@ -168,7 +169,7 @@ test-newest:
 
 clean:
 	rm -rf .venv .venv-oldest .venv-middle .venv-newest .venv-bench .venv-docs .venv-aegra build dist site *.egg-info
-	rm -rf test-artefacts examples/*/dist examples/*/node_modules clients/*/dist clients/*/node_modules tests/*/node_modules
+	rm -rf test-artefacts examples/*/dist examples/*/node_modules clients/*/dist clients/*/examples/dist clients/*/node_modules tests/*/node_modules
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .langgraph_api
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -213,6 +214,11 @@ $(VENV)/.bench: pyproject.toml | $(VENV)/.installed
 $(TYPESCRIPT): clients/typescript/node_modules/.package-lock.json $(wildcard clients/typescript/*.json clients/typescript/*/*.ts*)
 	@echo 'building clients/typescript'
 	@cd clients/typescript && rm -rf dist && PATH="$(BIN):$$PATH" npm run --silent check && PATH="$(BIN):$$PATH" npm run --silent build
+
+$(REACT_PAGE): $(TYPESCRIPT) $(wildcard clients/typescript/examples/*.html)
+	@echo 'building the page of clients/typescript'
+	@cd clients/typescript && PATH="$(BIN):$$PATH" npm run --silent example -- --logLevel error
+	@touch $@
 
 .SECONDEXPANSION:
 $(PAGES): examples/%/dist/index.html: examples/%/node_modules/.package-lock.json \

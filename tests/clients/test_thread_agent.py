@@ -76,7 +76,10 @@ async def test_a_page_answers_what_waits(live: LiveClients, version: str) -> Non
         page = await live.agent(f"{server.url}/chat", version=version)
         await page.calls("send", "go")
         ended = await page.calls("answer", "yes")
+        again = await page.calls("answer", "no")
     assert ended.texts == ["go", "really? yes"]
+    assert again.error is not None
+    assert "may have been answered" in again.error
 
 
 @BOTH

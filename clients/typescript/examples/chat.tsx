@@ -18,16 +18,18 @@ export function Chat({ url, threadId }: { url: string; threadId: string }) {
   return (
     <main>
       {watch.connection === "lost" && <button onClick={watch.retry}>Offline. Try again now</button>}
-      {messages.map((message) => (
-        <p key={message.id}>{typeof message.content === "string" && message.content}</p>
-      ))}
+      <ol aria-label="conversation">
+        {messages.map((message) => (
+          <li key={message.id}>{typeof message.content === "string" && message.content}</li>
+        ))}
+      </ol>
       {interrupts.map(({ id, message }) => (
-        <p key={id}>
-          {message} <button onClick={() => agent.answer("yes", { interruptId: id })}>Yes</button>
+        <p key={id} aria-label="question">
+          {message} <button onClick={() => agent.answer(true, { interruptId: id })}>Yes</button>
         </p>
       ))}
       <form onSubmit={send}>
-        <input name="text" disabled={isRunning || interrupts.length > 0} />
+        <input name="text" aria-label="message" disabled={isRunning || interrupts.length > 0} />
       </form>
       {isRunning && <button onClick={() => agent.stop()}>Stop</button>}
     </main>

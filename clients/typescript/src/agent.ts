@@ -53,11 +53,12 @@ export class ThreadAgent extends HttpAgent {
 
   /**
    * Answers an interrupt; resolves when the run that continues has ended. Where several are pending, nothing is sent until
-   * each has an answer. `status`: `cancelled` says that there is none.
+   * each has an answer. `status`: `cancelled` says that there is none. Rejects for an interrupt that is not pending.
    */
   async answer(payload: unknown, of: { interruptId?: string; status?: ResumeEntry["status"] } = {}): Promise<void> {
     const { interruptId = this.pendingInterrupts[0]?.id, status = "resolved" } = of;
-    if (!this.pendingInterrupts.some(({ id }) => id === interruptId)) throw new Error("No such interrupt is pending.");
+    const isPending = !this.isRunning && this.pendingInterrupts.some(({ id }) => id === interruptId);
+    if (!isPending) throw new Error(`Expected an interrupt that is pending, got ${interruptId}: it may have been answered.`);
     this.answers ??= new Map();
     this.answers.set(interruptId!, { interruptId: interruptId!, status, ...(status === "resolved" && { payload }) });
     const resume = this.pendingInterrupts.flatMap(({ id }) => this.answers!.get(id) ?? []);

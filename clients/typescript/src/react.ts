@@ -53,7 +53,7 @@ export function useWatch(
 export interface Thread {
   messages: ThreadAgent["messages"];
   state: ThreadAgent["state"];
-  /** What waits for an answer: `agent.answer(...)`. */
+  /** What waits for an answer: `agent.answer(...)`. None while a run is read: it may be the answer's. */
   interrupts: ThreadAgent["pendingInterrupts"];
   /** Whether a run is read, of whoever started it. */
   isRunning: boolean;
@@ -65,8 +65,8 @@ export interface Thread {
 export function useThread(agent: ThreadAgent): Thread {
   const changes = useMemo(() => changesOf(agent), [agent]);
   useSyncExternalStore(changes.subscribe, changes.count, changes.count);
-  const { messages, state, pendingInterrupts: interrupts, isRunning } = agent;
-  return { messages, state, interrupts, isRunning, watch: useWatch(agent) };
+  const { messages, state, pendingInterrupts, isRunning } = agent;
+  return { messages, state, interrupts: isRunning ? [] : pendingInterrupts, isRunning, watch: useWatch(agent) };
 }
 
 function changesOf(agent: ThreadAgent) {
