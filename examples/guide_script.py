@@ -17,6 +17,11 @@ PRICES = {"Belém Tower": 10, "Tile Museum": 12, "Tram 28": 4, "Castle": 17}
 """What a ticket costs, in euros."""
 
 _TIMES = {"Belém Tower": "09:30", "Tram 28": "13:00", "Tile Museum": "16:00"}
+_WAYS = {
+    "Belém Tower": "Tram 15 takes you there along the river.",
+    "Tile Museum": "Bus 794 stops at its door.",
+    "Castle": "Tram 28 stops below its walls.",
+}
 _OFFICE = ConnectionError("the booking office does not answer")
 
 Rest = Callable[[str, int], Awaitable[None]]
@@ -94,7 +99,7 @@ def _map(seen: Seen) -> list[Turn]:
     place = "Tile Museum" if "museum" in seen.question else "Castle" if "castle" in seen.question else "Belém Tower"
     return [
         ["This is the place that I mean.", *seen.call("show_on_map", place=place)],
-        [f"You see {place} on the map now. Tram 15 takes you there along the river."],
+        [f"You see {place} on the map now. {_WAYS[place]}"],
     ]
 
 

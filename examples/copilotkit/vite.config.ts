@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 
 import { defineConfig } from "vite";
 
-// Two pages: the whole chat, and one without CopilotKit's own user interface, which is built in a few seconds.
+// The whole chat, and two pages without CopilotKit's own user interface, which are built in a few seconds.
 // PAGES=headless builds only that one.
 const pages = (process.env.PAGES ?? "index headless").split(" ");
 

@@ -17,7 +17,7 @@ import { Gates } from "./gates.mjs";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 const EXAMPLES = join(ROOT, "examples");
-const ARTEFACTS = join(ROOT, "test-artefacts");
+export const ARTEFACTS = join(ROOT, "test-artefacts");
 const PYTHON = process.env.PYTHON ?? "python";
 const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const WITHIN = 30_000;
@@ -31,13 +31,17 @@ const FLAGS = ["no-sandbox", "disable-gpu", "disable-quic", "no-first-run", "dis
 
 /** Starts everything once; `visit` opens a page for one test. `example`: whose pages are served. */
 export class Stage {
-  static async set({ runtime = false, example = "copilotkit" } = {}) {
+  /** `guide`: the guide's own server, with its page, in place of the planner's. */
+  static async set({ runtime = false, guide = false, example = "copilotkit" } = {}) {
     const stage = new Stage();
     stage.gates = await new Gates().listening();
     stage.pages = await servedPages(join(EXAMPLES, example, "dist"));
-    stage.origin = `http://127.0.0.1:${stage.pages.address().port}`;
     stage.folder = await mkdtemp(join(tmpdir(), "browser-"));
     stage.port = await freePort();
+    stage.origin = `http://127.0.0.1:${guide ? stage.port : stage.pages.address().port}`;
+    const planner = ["tests.browser.server", stage.port, join(stage.folder, "threads.sqlite"), stage.origin];
+    stage.command = guide ? ["tests.browser.guide_server", stage.port] : planner;
+    stage.health = guide ? "/agui/health" : "/health";
     await stage.startServer();
     const front = runtime ? await stage.#startRuntime() : stage.port;
     const leads = `MAP localhost:8000 127.0.0.1:${front}, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1`;
@@ -58,12 +62,12 @@ export class Stage {
 
   async startServer() {
     const said = [];
-    const args = ["-m", "tests.browser.server", this.port, join(this.folder, "threads.sqlite"), this.origin, this.gates.port];
+    const args = ["-m", ...this.command, this.gates.port];
     this.server = spawn(PYTHON, args.map(String), { cwd: ROOT, stdio: ["ignore", "pipe", "pipe"] });
     for (const output of [this.server.stdout, this.server.stderr]) output.on("data", (text) => said.push(text));
     await until(async () => {
       if (this.server.exitCode !== null) throw new Error(`the server ended:\n${said.join("")}`);
-      return (await fetch(`http://127.0.0.1:${this.port}/health`).catch(() => ({}))).ok;
+      return (await fetch(`http://127.0.0.1:${this.port}${this.health}`).catch(() => ({}))).ok;
     }, () => `the server does not answer:\n${said.join("")}`);
   }
 
@@ -92,14 +96,30 @@ export class Stage {
     }
   }
 
+  /** A client without a page asks the guide; returns when the run has ended. */
+  async ask(content) {
+    const ids = { threadId: crypto.randomUUID(), runId: crypto.randomUUID() };
+    const rest = { messages: [{ id: "asked", role: "user", content }], state: {}, tools: [], context: [], forwardedProps: {} };
+    const headers = { "Content-Type": "application/json" };
+    const url = `${this.origin}/agui/default`;
+    await (await fetch(url, { method: "POST", headers, body: JSON.stringify({ ...ids, ...rest }) })).text();
+  }
+
+  /** Deletes the threads of the guide, so that the next test begins with none. */
+  async deleteThreads() {
+    const url = `${this.origin}/agui/threads`;
+    const { threads } = await (await fetch(`${url}?includeArchived=true`)).json();
+    for (const { id } of threads) await fetch(`${url}/${id}`, { method: "DELETE" });
+  }
+
   /** Runs a test on a page with a thread of its own; keeps a screenshot, and fails on anything the page complained of. */
-  async visit(t, { page: name = "headless", expected = [] }, play) {
-    const context = await this.browser.newContext({ viewport: { width: 1000, height: 700 } });
+  async visit(t, { page: name = "headless", expected = [], ...options }, play) {
+    const context = await this.browser.newContext({ viewport: { width: 1000, height: 700 }, ...options });
     context.setDefaultTimeout(WITHIN);
     const complaints = this.#heard(context);
     const page = await context.newPage();
     try {
-      await page.goto(`${this.origin}/${name}.html`);
+      await page.goto(`${this.origin}/${name && `${name}.html`}`);
       await play(page);
       const left = complaints.filter((complaint) => !expected.some((pattern) => pattern.test(complaint)));
       if (left.length) throw new Error(`the page complained:\n${left.join("\n")}`);

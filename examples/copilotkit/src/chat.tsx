@@ -23,10 +23,10 @@ function DayPlanner({ thread }: { thread: string }) {
 }
 
 function Page() {
-  const [thread, beginAnother] = useThread();
+  const { thread, begin } = useThread();
   return (
     <main style={{ display: "grid", gridTemplate: "auto 1fr / 1fr 20rem", height: "100vh" }}>
-      <button style={{ gridColumn: "1 / -1" }} onClick={beginAnother}>
+      <button style={{ gridColumn: "1 / -1" }} onClick={begin}>
         New conversation
       </button>
       {/* Keyed by the thread: else an open question of one would appear, and block the chat, in every other.

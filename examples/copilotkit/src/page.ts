@@ -2,8 +2,11 @@
 
 import { useEffect, useState } from "react";
 
-/** Where `langgraph-agui serve` serves by default. */
-export const RUNTIME_URL: string = import.meta.env.VITE_AGUI_URL ?? "http://localhost:8000";
+/** Where `langgraph-agui serve` serves by default, or what the build was given; relative to the page. */
+export const RUNTIME_URL = new URL(
+  import.meta.env.VITE_AGUI_URL ?? "http://localhost:8000",
+  location.href,
+).href.replace(/\/$/, "");
 
 /** The agent's name; one that is served alone is `default`. */
 export const AGENT = new URLSearchParams(location.search).get("agent") ?? "default";
@@ -16,15 +19,16 @@ export function threadOfPage(): string {
   return new URLSearchParams(location.search).get("thread") ?? address(crypto.randomUUID(), history.replaceState);
 }
 
-/** The thread of the page, and a way to begin another; the browser's back button leads back. */
-export function useThread(): [string, () => void] {
+/** The thread of the page, and ways to open another and to begin a new one; the browser's back button leads back. */
+export function useThread(): { thread: string; open(thread: string): void; begin(): void } {
   const [thread, setThread] = useState(threadOfPage);
   useEffect(() => {
     const comeBack = () => setThread(threadOfPage());
     addEventListener("popstate", comeBack);
     return () => removeEventListener("popstate", comeBack);
   }, []);
-  return [thread, () => setThread(address(crypto.randomUUID(), history.pushState))];
+  const open = (thread: string) => setThread(address(thread, history.pushState));
+  return { thread, open, begin: () => open(crypto.randomUUID()) };
 }
 
 function address(thread: string, write: typeof history.pushState): string {

@@ -1,0 +1,131 @@
+"""The guide and its page behind one address: `make example`, or `python -m examples.page` once the page is built.
+
+    GET  /                      the page: what `npm run build:guide` made of `examples/copilotkit/guide.html`
+         /agui/...              the agent, and the list of its threads
+    POST /briefing/{thread}     a run that no page has started, as a scheduler would start one: every open page shows it
+
+Threads are in memory, and gone when it ends. For one person, on this machine.
+"""
+
+import argparse
+import asyncio
+import socket
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from langchain_core.messages import HumanMessage
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.store.memory import InMemoryStore
+from langgraph_agui.connect import Intake, Local, RunConflictError, start, thread
+from langgraph_agui.connect.serve import Agent, AguiRoutes, agui_routes
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from .guide import Page, city_guide
+from .guide_script import PACE, Rest
+
+BUILT = Path(__file__).parent / "copilotkit" / "dist-guide"
+HOST, PORT = "127.0.0.1", 8000
+NAME = "default"
+BRIEFING = "What is new today?"
+
+
+def page_app(rest: Rest = PACE, built: Path = BUILT) -> Starlette:
+    """The app. `rest`: the guide's pace. `built`: the folder of the built page.
+
+    Raises `RuntimeError` where the page is not built."""
+    graph = city_guide(rest).copy({"checkpointer": InMemorySaver(), "store": InMemoryStore()})
+    agent = Agent(Local(graph, agent=NAME), intake=Intake(state={"stops", "budget"}))
+    agui = agui_routes({NAME: agent}, path="/agui")
+    index = built / "guide.html"
+    if not index.exists():
+        raise RuntimeError(f"the page is not built: {index} is missing; `make example` builds it")
+
+    async def brief(request: Request) -> JSONResponse:
+        return await _brief(graph, request.path_params["thread"])
+
+    async def page(_: Request) -> FileResponse:
+        return FileResponse(index)
+
+    app = Starlette(
+        routes=[
+            Route("/", page),
+            Route("/briefing/{thread}", brief, methods=["POST"]),
+            Mount("/assets", StaticFiles(directory=built / "assets")),
+            *agui,
+        ],
+        middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=["localhost", HOST])],
+        lifespan=agui.lifespan,
+    )
+    app.state.agui = agui
+    return app
+
+
+async def _brief(graph: CompiledStateGraph[Any, Any, Any, Any], thread_id: str) -> JSONResponse:
+    """Starts the run that a scheduler would start; not while the thread waits for a person's answer."""
+    state = await thread(Local(graph, agent=NAME), thread_id)
+    if state is not None and state.status == "waiting":
+        return JSONResponse({"error": "waiting"}, status_code=409)
+    question = HumanMessage(BRIEFING, name="schedule")
+    try:
+        run = await start(
+            graph, {"messages": [question]}, {"configurable": {"thread_id": thread_id}}, agent=NAME, context=Page()
+        )
+    except RunConflictError:
+        return JSONResponse({"error": "busy"}, status_code=409)
+    return JSONResponse({"runId": run.run_id}, status_code=202)
+
+
+class _Server(uvicorn.Server):
+    """Prints the address when it answers, and ends open streams first when it is stopped."""
+
+    def __init__(self, config: uvicorn.Config, agui: AguiRoutes, url: str) -> None:
+        super().__init__(config)
+        self._agui, self._url = agui, url
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        print(f"Open {self._url} (and once more, in a second tab). Ctrl-C ends it.", flush=True)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._agui.service.closing.begin()
+        await super().shutdown(sockets)
+
+
+def _bound(port: int) -> socket.socket:
+    """A socket on this port, or on any free one where it is taken."""
+    for each in (port, 0):
+        bound = socket.socket()
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            bound.bind((HOST, each))
+        except OSError:
+            bound.close()
+        else:
+            return bound
+    raise RuntimeError(f"{HOST} has no free port")
+
+
+def main() -> None:
+    """Serves until Ctrl-C."""
+    parser = argparse.ArgumentParser(prog="python -m examples.page", description="Serves the guide and its page.")
+    parser.add_argument("--port", type=int, default=PORT, help="any other, if it is in use (default: %(default)s)")
+    parser.add_argument("--page", type=Path, default=BUILT, metavar="FOLDER", help="the built page")
+    choices = parser.parse_args()
+    app = page_app(built=choices.page)
+    with closing(_bound(choices.port)) as bound, suppress(KeyboardInterrupt):
+        url = f"http://{HOST}:{bound.getsockname()[1]}"
+        config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=3)
+        asyncio.run(_Server(config, app.state.agui, url).serve([bound]))
+
+
+if __name__ == "__main__":
+    main()

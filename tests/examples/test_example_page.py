@@ -1,0 +1,82 @@
+"""What `make example` starts: one address with the page, the agent and the schedule; Ctrl-C ends it."""
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from examples.guide_script import resting
+from examples.page import page_app
+from tests.support.servers.serving import served
+
+
+@pytest.fixture
+def built(tmp_path: Path) -> Path:
+    """The folder of a built page, without what the build makes of it."""
+    (tmp_path / "assets").mkdir()
+    (tmp_path / "assets" / "guide.js").write_text("// the page")
+    (tmp_path / "guide.html").write_text("<!doctype html><title>Guide</title>")
+    return tmp_path
+
+
+@pytest.fixture
+def url(built: Path) -> Iterator[str]:
+    """The address that the command prints; afterwards Ctrl-C, which ends it without a word."""
+    command = [sys.executable, "-m", "examples.page", "--port", "0", "--page", str(built)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8") as process:
+        try:
+            assert process.stdout is not None
+            yield process.stdout.readline().split()[1]
+        finally:
+            process.send_signal(signal.SIGINT)
+            rest, _ = process.communicate()
+    assert (process.returncode, rest) == (0, "")
+
+
+def test_one_address_has_the_page_and_the_agent(url: str) -> None:
+    assert httpx.get(url).text.endswith("<title>Guide</title>")
+    assert httpx.get(f"{url}/assets/guide.js").text == "// the page"
+    assert list(httpx.get(f"{url}/agui/info").json()["agents"]) == ["default"]
+    assert httpx.get(f"{url}/agui/threads?agent=default").json() == {"threads": [], "nextCursor": None}
+    assert httpx.get(url, headers={"host": "elsewhere.example"}).status_code == 400
+    with httpx.stream("GET", f"{url}/agui/watch/t?agent=default") as watching:  # Ctrl-C ends it too
+        assert watching.status_code == 200
+
+
+async def test_a_run_of_the_schedule_is_seen_by_who_watches(built: Path) -> None:
+    async with served(page_app(resting(0), built)) as server, httpx.AsyncClient(base_url=server.url) as client:
+        events: list[dict[str, Any]] = []
+        async with client.stream("GET", "/agui/watch/t?agent=default") as watching:
+            assert (await client.post("/briefing/t")).status_code == 202
+            async for line in watching.aiter_lines():
+                if line.startswith("data: "):
+                    events.append(json.loads(line.removeprefix("data: ")))
+                    if events[-1]["type"] == "RUN_FINISHED":
+                        break
+        said = "".join(each["delta"] for each in events if each["type"] == "TEXT_MESSAGE_CONTENT")
+        assert said.endswith("Nothing in your plan has to change.")
+        [listed] = (await client.get("/agui/threads?agent=default")).json()["threads"]
+        assert (listed["name"], listed["status"]) == ("What is new today?", "idle")
+
+
+async def test_the_schedule_does_not_disturb_a_question(built: Path) -> None:
+    asked = {"id": "asked", "role": "user", "content": "Book the tower"}
+    given: dict[str, Any] = {"tools": [], "context": [], "forwardedProps": {}, "state": {}, "messages": [asked]}
+    async with served(page_app(resting(0), built)) as server, httpx.AsyncClient(base_url=server.url) as client:
+        answer = await client.post("/agui/default", json={"threadId": "t", "runId": "r", **given})
+        assert "action_requests" in answer.text
+        refused = await client.post("/briefing/t")
+        assert (refused.status_code, refused.json()) == (409, {"error": "waiting"})
+
+
+def test_without_a_built_page_it_says_what_builds_it(tmp_path: Path) -> None:
+    with pytest.raises(
+        RuntimeError, match=r"the page is not built: .*guide\.html is missing; `make example` builds it"
+    ):
+        page_app(built=tmp_path)
