@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
+from starlette.responses import Response
 from starlette.routing import WebSocketRoute
 
 from ..api import HEARTBEAT
@@ -97,8 +98,9 @@ def _add(router: APIRouter, route: Any, dependencies: Sequence[Depends]) -> None
             dependencies=() if method in endpoint.is_open else dependencies,
             response_model=None,
             include_in_schema=method != "HEAD" and not route.path.endswith("/"),
+            response_class=Response,
             summary=endpoint.summary(method),
-            description="",
+            description=f"{endpoint.summary(method)}.",  # without one, FastAPI takes a docstring that is not of it
             tags=["AG-UI"],
         )
 

@@ -73,6 +73,15 @@ async def stored(graph: Any) -> list[str]:
     return ids((await graph.aget_state({"configurable": {"thread_id": "t"}})).values["messages"])
 
 
+async def test_a_page_of_another_origin_is_let_in(conversation: Conversation) -> None:
+    asked = {"Origin": "http://localhost:5173", "Access-Control-Request-Method": "POST"}
+    app = block("served").served(conversation.graph, bool, None)
+    block("let_in").let_in(app)
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://app") as client:
+        allowed = await client.options("/agents/planner", headers=asked)
+    assert (allowed.status_code, allowed.headers["access-control-allow-origin"]) == (200, asked["Origin"])
+
+
 async def test_a_graph_is_started_and_connected_to(conversation: Conversation) -> None:
     given = await conversation.given(conversation.fixture.turns[0])
     events = [event async for event in block("events").events(conversation.graph, given, conversation.config)]
@@ -406,7 +415,8 @@ async def test_a_page_of_the_other_library_is_served_at_its_url() -> None:
         assert "outcome" not in events[-1]
         answer = {"command": {"resume": {"book": True}, "interruptEvent": question["value"]}}
         events = await ask("agent", "2", forwardedProps=answer)
-    assert answer_of(events) == "It is booked."
+        connected = await ask("agent/default/connect", "3")
+    assert answer_of(events) == answer_of(connected) == "It is booked."
 
 
 async def test_forwarded_props_reach_a_graph_by_a_hook() -> None:

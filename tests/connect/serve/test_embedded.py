@@ -111,7 +111,11 @@ async def test_a_dependency_that_yields_is_left_when_the_stream_has_ended(gate: 
 async def test_its_schema_names_each_operation_once() -> None:
     async with served(protected()) as server, server.client() as client:
         paths = (await client.get("/openapi.json")).json()["paths"]
-    summaries = [operation["summary"] for path in paths.values() for operation in path.values()]
+    operations = [operation for path in paths.values() for operation in path.values()]
+    summaries = [operation["summary"] for operation in operations]
+    ours = [operation for operation in operations if operation.get("tags") == ["AG-UI"]]
+    assert [each["description"] for each in ours] == [f"{each['summary']}." for each in ours]
+    assert not any("content" in each["responses"]["200"] for each in ours)  # most stream events
     assert {"/agents", "/agents/{agent}", "/agents/{agent}/connect", "/agents/health"} < {*paths}
     assert len(summaries) == len({*summaries})
     assert not [path for path in paths if path.endswith("/")]
