@@ -48,11 +48,11 @@ def agui_app(
     most. `origins`: the pages' origins that browsers let in (`"*"`: any); none by default. `hosts`: the host names
     that are answered, such as `localhost` (the module `hosts` says why); none means any. `heartbeat`: seconds without
     an event after which a comment is sent (None: never). `store`: the run store of graphs that have no `Runs` of their
-    own, which the app does not close; None: that of the event loop, for one process. `grace`: seconds that open streams
-    have to end when the server stops. `drain`: seconds that runs have then to end by themselves before they are
-    cancelled, if other processes share their store. `inspector`: whether `GET /` is a page that shows the threads
-    live. Its files are open to all who reach the app, and have no data; what it shows and does passes `authenticate`
-    and `authorize` like any client's requests.
+    own, which is closed at the end of the app's lifespan; None: that of the event loop, for one process. `grace`:
+    seconds that open streams have to end when the server stops. `drain`: seconds that runs have then to end by
+    themselves before they are cancelled, if other processes share their store. `inspector`: whether `GET /` is a page
+    that shows the threads live. Its files are open to all who reach the app, and have no data; what it shows and does
+    passes `authenticate` and `authorize` like any client's requests.
 
     The end of the app's lifespan stops its runs. A mounted app's own lifespan is not run: enter it in the outer app's,
     `async with mounted.router.lifespan_context(mounted): yield`, or take `agui_routes` or `add_agui_routes`.

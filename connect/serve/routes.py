@@ -37,16 +37,17 @@ from .websocket import WebSockets
 class AguiRoutes(list[BaseRoute]):
     """Routes, and what the app that has them owes them: `lifespan`. Made by `agui_routes` and `add_agui_routes`."""
 
-    def __init__(self, made: Iterable[BaseRoute], service: Service) -> None:
+    def __init__(self, made: Iterable[BaseRoute], service: Service, store: RunStore | None) -> None:
         super().__init__(made)
         self.service = service
+        self._store = store
 
     @asynccontextmanager
     async def lifespan(self, app: Any) -> AsyncIterator[None]:
         """The lifespan of these routes, `app` being the app that has them: at its end streams end within `grace`
         seconds; then runs whose store other processes share have `drain` seconds to end by themselves; then runs and
-        queued inputs of this process are cancelled. Enter it inside what the graphs need (a checkpointer's connections,
-        a run store), so that runs stop before that is closed. It may be entered again.
+        queued inputs of this process are cancelled, and the store that was given is closed. Enter it inside what the
+        graphs need (a checkpointer's connections), so that runs stop before that is closed. It may be entered again.
 
         Raises `RuntimeError` where `WEB_CONCURRENCY` asks for several processes and runs are known in this one alone.
         """
@@ -61,6 +62,8 @@ class AguiRoutes(list[BaseRoute]):
             await service.closing.drained(source.ended() for source in service.locals if source.outlives_server)
             for source in service.locals:
                 await source.stop()
+            if self._store is not None:  # a server may end the process right after this
+                await self._store.aclose()
 
 
 def agui_routes(
@@ -113,7 +116,7 @@ def agui_routes(
         WebSocketRoute(path + each.path, each.endpoint) for each in WebSockets(service, origins).routes()
     ]
     found += [Route(each, route.endpoint) for route in below for each in _paths(path, route)]
-    return AguiRoutes(found, service)
+    return AguiRoutes(found, service, store)
 
 
 def _check_one_process() -> None:
