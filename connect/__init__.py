@@ -32,6 +32,8 @@ which code an error has, and how it is logged    `errors.py`; its HTTP status: `
 ===============================================  ==============================================================
 """
 
+from typing import TYPE_CHECKING
+
 from .api import cancel, connect, connect_sse, run, run_sse, thread, threads, watch, watch_sse
 from .backend import Source
 from .default_options import options_for
@@ -58,6 +60,9 @@ from .platform.backend import Platform, outcome
 from .platform.calls import RetryPolicy
 from .run_outcome import PAST_ERROR, PastErrors
 from .thread_info import Checkpoint, ThreadInfo, ThreadPage, Threads
+
+if TYPE_CHECKING:
+    from .local.store.redis import RedisRunStore as RedisRunStore
 
 __all__ = [
     "PAST_ERROR",
@@ -100,3 +105,16 @@ __all__ = [
     "watch",
     "watch_sse",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """`RedisRunStore`, which is imported when it is used first, and is not in `__all__`: it needs the extra `redis`."""
+    if name != "RedisRunStore":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        from .local.store.redis import RedisRunStore
+    except ModuleNotFoundError as missing:
+        raise ImportError(
+            f"RedisRunStore needs a package that is not installed ({missing.name}): pip install 'langgraph-agui[redis]'"
+        ) from missing
+    return RedisRunStore

@@ -15,7 +15,8 @@ from tests.support.servers.aegra_server import running_aegra_server
 from tests.support.servers.backend import BACKENDS, Backend, is_left_out, needs_services
 from tests.support.servers.dev_server import GRAPHS, MortalServer, mortal_dev_server, running_dev_server
 from tests.support.servers.gates import Gates, gates
-from tests.support.servers.postgres import running_postgres
+from tests.support.servers.postgres import new_database, running_postgres
+from tests.support.servers.processes import Processes, processes
 from tests.support.servers.redis_server import RedisServer, running_redis
 
 settings.register_profile("long", max_examples=1000)
@@ -97,6 +98,20 @@ def postgres() -> Iterator[str]:
     """The URL of a PostgreSQL database, one for the whole session."""
     with running_postgres() as url:
         yield url
+
+
+@pytest.fixture
+def database(postgres: str) -> Iterator[str]:
+    """The URL of a PostgreSQL database without a table, of this test alone."""
+    with new_database(postgres) as url:
+        yield url
+
+
+@pytest.fixture
+async def servers(redis_server: RedisServer, database: str, gate: Gates) -> AsyncIterator[Processes]:
+    """What starts server processes that share Redis and PostgreSQL."""
+    async with processes(redis_server, database, gate) as servers:
+        yield servers
 
 
 @pytest.fixture(scope="session")

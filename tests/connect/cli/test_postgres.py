@@ -1,13 +1,8 @@
 """`serve --postgres`: threads in a database that several processes may share."""
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
-from uuid import uuid4
-
-import psycopg
-import pytest
 
 from tests.support.servers.command import command, one_line, serving
 
@@ -24,17 +19,6 @@ async def node(state):
 
 graph = StateGraph(MessagesState).add_node("node", node).add_edge(START, "node").compile()
 """
-
-
-@pytest.fixture
-def database(postgres: str) -> Iterator[str]:
-    """The URL of a database without a table, of this test alone."""
-    name = f"d{uuid4().hex}"
-    with psycopg.connect(postgres, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")
-    yield postgres.rpartition("/")[0] + f"/{name}"
-    with psycopg.connect(postgres, autocommit=True) as connection:
-        connection.execute(f"DROP DATABASE {name}")
 
 
 def test_threads_and_the_store_are_in_a_database_that_processes_share(tmp_path: Path, database: str) -> None:

@@ -21,10 +21,14 @@ from typing import Any
 
 IMPORTED = (
     "fixtures.gated",
+    "langgraph.checkpoint.postgres.aio",
     "langgraph.checkpoint.sqlite.aio",
     "langgraph_agui.connect.cli.reload",
     "langgraph_agui.connect.cli.serve",
     "langgraph_agui.connect.cli.watch",
+    "langgraph_agui.connect.serve",
+    "psycopg_pool",
+    "redis.asyncio",
     "uvicorn.lifespan.on",
     "uvicorn.loops.auto",
     "uvicorn.protocols.http.auto",

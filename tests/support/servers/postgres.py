@@ -13,6 +13,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
+
+import psycopg
 
 from tests.support.servers.server_process import ServerStartError, free_port
 
@@ -48,6 +51,17 @@ def running_postgres() -> Iterator[str]:
             yield f"postgresql://postgres@127.0.0.1:{port}/postgres"
         finally:
             _run(folder, *control, "-m", "immediate", "stop")
+
+
+@contextmanager
+def new_database(server: str) -> Iterator[str]:
+    """The URL of a new database of a server; it is dropped at the end of the block."""
+    name = f"d{uuid4().hex}"
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    yield server.rpartition("/")[0] + f"/{name}"
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 def _run(folder: Path, *command: str) -> None:

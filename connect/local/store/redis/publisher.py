@@ -143,6 +143,8 @@ class Publisher:
         if self._step is None and not self._has_read_all:
             self._step = asyncio.get_running_loop().create_task(self._read())
             self._step.add_done_callback(lambda _: self._woken.set())
+        if self._step is not None and self._step.done():
+            return  # it was ready when something else came first
         with suppress(TimeoutError):
             async with asyncio.timeout(self._database.lease / 3):
                 await self._woken.wait()
@@ -181,7 +183,8 @@ class Publisher:
         if answer == "taken":
             self._lose()
         elif answer == "gap":
-            await self._begin_anew()
+            if self._kind != SNAPSHOT:  # else the snapshot that mends it is on its way
+                await self._begin_anew()
         elif entry is not None:
             self._count(entry)
         self._had_readers = self._had_readers or elsewhere > 0

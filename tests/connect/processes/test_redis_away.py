@@ -1,0 +1,59 @@
+"""Redis that is silent, killed, and back: runs go on, and readers of other processes miss nothing."""
+
+import pytest
+
+from tests.support.clients.agui_client import AguiClient
+from tests.support.clients.guests import assert_holds
+from tests.support.servers.gates import Gates
+from tests.support.servers.processes import SHORT, Processes
+from tests.support.servers.redis_server import RedisServer
+
+
+@pytest.mark.parametrize("is_killed", [False, True], ids=["silent", "killed, and back without its data"])
+async def test_redis_is_away_while_a_run_goes_on(
+    servers: Processes, redis_server: RedisServer, gate: Gates, agui_client: AguiClient, is_killed: bool
+) -> None:
+    one, other = await servers.start(2, lease=SHORT)
+    await one.run("chat", "idle", "hi").over()
+    gate.hold("t run-1 first 3", "t run-1 second 2")
+    asks = one.run("chat", "t", "hi")
+    await gate.reached("t run-1 first 3")
+    reads = other.connect("chat", "t")
+    await reads.sees("One two three ")
+    (redis_server.kill if is_killed else redis_server.pause)()
+    gate.open("t run-1 first 3")
+    await asks.sees("Alpha beta ")
+    joins = one.connect("chat", "t")
+    await joins.sees("Alpha beta ")
+    for refused in (one.run("chat", "u", "hi"), other.run("chat", "v", "hi")):
+        assert (await refused.over()).status == 503
+        assert "retry-after" in refused.headers
+    (redis_server.start if is_killed else redis_server.resume)()
+    await reads.sees("Alpha beta ")
+    late = other.connect("chat", "t")
+    await late.sees("Alpha beta ")
+    gate.open("*")
+    values = await servers.values("chat", "t", await asks.over())
+    for guest in (asks, reads, joins, late):
+        assert ((await guest.over()).end, guest.cut) == ("success", [])
+        assert_holds(agui_client, guest, values)
+    more = await other.run("chat", "t", "hi", "and on", run_id="run-2").over()
+    assert more.end == "success"
+
+
+async def test_a_run_ends_while_redis_is_away(
+    servers: Processes, redis_server: RedisServer, gate: Gates, agui_client: AguiClient
+) -> None:
+    one, other = await servers.start(2, lease=SHORT)
+    gate.hold("t run-1 second 2")
+    asks = one.run("chat", "t", "hi")
+    await gate.reached("t run-1 second 2")
+    reads = other.connect("chat", "t")
+    await reads.sees("Alpha beta ")
+    redis_server.kill()
+    gate.open("*")
+    values = await servers.values("chat", "t", await asks.over())
+    assert asks.end == "success"
+    redis_server.start()
+    assert (await reads.over()).end == "success"
+    assert_holds(agui_client, reads, values)
