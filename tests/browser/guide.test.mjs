@@ -153,6 +153,21 @@ scenario("stop stops the run, in every tab", async (guide) => {
   for (const each of [guide, other]) await each.is("idle");
 });
 
+scenario("a tool that was stopped stays so, whatever comes next", async (guide) => {
+  stage.gates.hold("compare_tickets 2");
+  await guide.say("Plan my day");
+  await guide.shows("2 of 4");
+  await guide.press("Stop");
+  await guide.shows("Comparison stopped");
+  await guide.is("idle");
+  stage.gates.open("compare_tickets 2");
+  await guide.say("Where is the castle?");
+  await guide.shows("You see Castle on the map now.");
+  await guide.is("idle");
+  await guide.shows("Comparison stopped");
+  await guide.picture("stopped");
+});
+
 scenario("conversations are listed, named, archived, restored and deleted", async (guide, page) => {
   const items = guide.threads.getByRole("listitem");
   const listed = (...names) =>

@@ -29,11 +29,12 @@ export function ToolCall({ call, result, progress, isRunning, show }: ToolCallPr
       </Line>
     );
   }
+  // A call that was stopped is answered in the next run, with a note of that.
   const state = result !== undefined ? "done" : isRunning ? "running" : "open";
   if (name === "add_stop") {
     const { at } = given as Partial<Stop>;
     return (
-      <Line state={state}>
+      <Line state={result?.endsWith("is in the plan.") === false ? "rejected" : state}>
         {String(given.place ?? "A stop")} {at && `at ${at}`}
       </Line>
     );
@@ -77,9 +78,10 @@ function Line({ state, icon, children }: { state: LineState; icon?: ReactNode; c
 /** A tool that takes long: what it does, and how far it is; then what it found. */
 function Comparing({ result, progress, isRunning }: { result?: string; progress?: ToolProgress; isRunning: boolean }) {
   const title = useId();
-  const found = result?.split(", ").map((each) => each.split(": "));
+  const prices = [...(result ?? "").matchAll(/([^,:]+): (\d+) euros/g)];
+  const found = prices.length > 0;
   const at = progress?.progress;
-  const isStopped = found === undefined && !isRunning;
+  const isStopped = !found && (result !== undefined || !isRunning);
   return (
     <section className="card" aria-labelledby={title} data-state={found ? "done" : isStopped ? "rejected" : "running"}>
       <header>
@@ -93,10 +95,10 @@ function Comparing({ result, progress, isRunning }: { result?: string; progress?
       </header>
       {found ? (
         <dl className="prices">
-          {found.map(([place, price]) => (
+          {prices.map(([, place, price]) => (
             <div key={place}>
               <dt>{place}</dt>
-              <dd>{price?.replace(" euros", " €")}</dd>
+              <dd>{price} €</dd>
             </div>
           ))}
         </dl>

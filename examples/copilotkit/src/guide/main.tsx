@@ -81,6 +81,7 @@ function Guide({
     },
   });
 
+  const last = agent.messages.at(-1);
   const first = agent.messages.find((each) => each.role === "user")?.content;
   const title =
     list.threads.find((each) => each.id === thread)?.name ?? (typeof first === "string" ? first : "New conversation");
@@ -152,7 +153,7 @@ function Guide({
             retry={mode === "write" ? run : undefined}
           >
             {question}
-            {failure && agent.messages.at(-1)?.role !== "activity" && (
+            {failure && !(last?.role === "activity" && last.activityType === "run_error") && (
               <Failure failure={failure} retry={mode === "write" ? run : undefined} />
             )}
           </Conversation>
@@ -162,7 +163,7 @@ function Guide({
           mode={mode}
           send={send}
           stop={() => copilotkit.stopAgent({ agent })}
-          suggestions={isNew ? FIRST : agent.messages.at(-1)?.role === "assistant" ? NEXT : []}
+          suggestions={isNew ? FIRST : last?.role === "assistant" ? NEXT : []}
         />
       </main>
       <aside className="side" id="plan" tabIndex={-1} aria-label="Your day">
