@@ -21,6 +21,15 @@ class Chat {
     this.question = page.getByLabel("question");
   }
 
+  /** The same conversation once more, loaded. */
+  async inAnotherTab() {
+    const page = await this.page.context().newPage();
+    const loaded = page.waitForResponse((response) => response.url().endsWith("/connect"));
+    await page.goto(this.page.url());
+    await loaded;
+    return new Chat(page);
+  }
+
   async say(text) {
     await this.page.getByTestId("copilot-chat-textarea").fill(text);
     await this.button.click();
@@ -92,4 +101,20 @@ scenario("a question that is open in one conversation is not asked in another", 
   await page.goBack();
   await chat.question.getByRole("button", { name: "Approve" }).click();
   await chat.answers("It is booked for you now.");
+});
+
+scenario("two tabs show one run while it runs, and a question until one of them answers it", async (chat, page) => {
+  const other = await chat.inAnotherTab();
+  stage.gates.hold("talk 3");
+  await chat.say("talk");
+  await other.answers("One two three");
+  stage.gates.open("talk 3");
+  await chat.answers(WHOLE);
+  await other.answers(WHOLE);
+  await other.say("book");
+  await chat.question.waitFor();
+  await other.question.getByRole("button", { name: "Approve" }).click();
+  await chat.question.waitFor({ state: "detached" });
+  await chat.answers(WHOLE, "It is booked for you now.");
+  await other.answers(WHOLE, "It is booked for you now.");
 });

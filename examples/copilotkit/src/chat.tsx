@@ -1,20 +1,28 @@
 // A LangGraph agent in CopilotKit's chat: copy this page, and put your own tools and state in place of the plan's.
 
-import { CopilotChat, CopilotKitProvider, useAgent, useInterrupt } from "@copilotkit/react-core/v2";
+import { CopilotChat, CopilotKitProvider, useAgent, useCopilotKit, useInterrupt } from "@copilotkit/react-core/v2";
 import "@copilotkit/react-core/v2/styles.css";
+import { useWatch } from "langgraph-agui/react";
 import { createRoot } from "react-dom/client";
 
 import { AGENT, RUNTIME_URL, useThread } from "./page";
 import { PlanView, Question, useMap } from "./plan";
 
 function DayPlanner({ thread }: { thread: string }) {
-  const { agent } = useAgent({ agentId: AGENT });
+  const { copilotkit } = useCopilotKit();
+  const { agent, isReady } = useAgent({ agentId: AGENT });
+  // The chat connects when it is mounted; this shows the runs that others start later, too.
+  const { connection, retry } = useWatch(isReady ? agent : null, {
+    threadId: thread,
+    connect: () => copilotkit.connectAgent({ agent }),
+  });
   const place = useMap();
   useInterrupt({ agentId: AGENT, render: (question) => <Question {...question} /> });
   return (
     <>
       <CopilotChat agentId={AGENT} threadId={thread} />
       <aside>
+        {connection === "lost" && <button onClick={retry}>The connection is lost. Try again now</button>}
         <PlanView plan={agent.state} />
         {place && <p role="status">On the map: {place}</p>}
       </aside>
