@@ -1,10 +1,13 @@
 // CopilotKit's own chat, as `examples/copilotkit/src/chat.tsx` sets it up, in a real browser against the real server.
 
+import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
 import { Stage, until } from "./harness.mjs";
 
 const WHOLE = "One two three four five six seven eight.";
+/** What a page says of a failed run, and of a server that is away. */
+const FAILED = [/the run failed|ERR_CONNECTION|Failed to load|network error|fetch/i];
 
 let stage;
 before(async () => (stage = await Stage.set()));
@@ -90,6 +93,21 @@ scenario("stop stops the graph", async (chat) => {
   await chat.say("talk");
   await chat.answers(WHOLE);
 });
+
+scenario("why a run failed is in the chat, after a reload and after the server was started again", async (chat, page) => {
+  const failure = page.getByRole("alert").getByText("The run failed. (ValueError)");
+  await chat.say("fail");
+  await failure.waitFor();
+  await page.reload();
+  await failure.waitFor();
+  await stage.stopServer("SIGTERM");
+  await stage.startServer();
+  await page.reload();
+  await failure.waitFor();
+  await chat.say("talk");
+  await chat.answers(WHOLE);
+  assert.equal(await failure.count(), 1);
+}, { expected: FAILED });
 
 scenario("a question that is open in one conversation is not asked in another", async (chat, page) => {
   await chat.say("book");

@@ -176,8 +176,9 @@ scenario("a failure is told once, and not again when the page is loaded", async 
   await page.getByRole("alert").first().waitFor();
   assert.equal((await chat.errors()).length, 1);
   await chat.is("idle");
+  await chat.reads("fail", "I try.", "The run failed.");
   await page.reload();
-  await chat.shows("fail");
+  await chat.reads("fail", "The run failed.");
   await chat.is("idle");
   assert.deepEqual(await chat.errors(), []);
   await chat.isUsable();

@@ -5,6 +5,7 @@ import "@copilotkit/react-core/v2/styles.css";
 import { useWatch } from "langgraph-agui/react";
 import { createRoot } from "react-dom/client";
 
+import { ACTIVITIES } from "./activities";
 import { AGENT, RUNTIME_URL, useThread } from "./page";
 import { PlanView, Question, useMap } from "./plan";
 
@@ -44,6 +45,7 @@ function Page() {
         runtimeUrl={RUNTIME_URL}
         useSingleEndpoint={false}
         enableInspector={false}
+        renderActivityMessages={ACTIVITIES}
         onError={({ error }) => console.error(error)}
       >
         <DayPlanner thread={thread} />

@@ -41,6 +41,9 @@ function DayPlanner() {
         {agent.messages.map((message) => (
           <li key={message.id} data-role={message.role}>
             {typeof message.content === "string" && <span>{message.content}</span>}
+            {message.role === "activity" && message.activityType === "run_error" && (
+              <em>{String(message.content.message)}</em>
+            )}
             {message.role === "assistant" &&
               message.toolCalls?.map((call) => (
                 <code key={call.id}>
