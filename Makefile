@@ -8,8 +8,8 @@
 #   make test            every rule once: lint, types, pytest, the real @ag-ui/client in Node
 #   make test-services   what needs more than this checkout: Aegra on PostgreSQL, several processes on Redis, servers that
 #                        are killed, and the real pages in Chromium
-#   make test-browser    the pages of examples/ in Chromium, against a real server; each leaves a picture in
-#                        test-artefacts
+#   make test-browser    the pages of examples/ and the inspector in Chromium, against real servers; each leaves a
+#                        picture in test-artefacts (UPDATE_LOOKS=1: the inspector's become what it is compared with)
 #   make pictures        those of docs/images: the guide's page in each state
 #   make docs            the documentation site, into site/; a broken link fails (ARGS='serve': served while it is
 #                        written)

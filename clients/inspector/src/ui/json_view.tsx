@@ -16,14 +16,13 @@ const SOME = 50;
 const LONG = 300;
 
 export function JsonTree({ value, before = value, levels = 2 }: JsonTreeProps) {
-  if (typeof value !== "object" || value === null) return <Leaf value={value} isLit={value !== before} />;
+  if (typeof value !== "object" || value === null || Object.keys(value).length === 0) return <Leaf value={value} isLit={value !== before} />;
   return <Children value={value} before={before} levels={levels} />;
 }
 
 function Children({ value, before, levels }: Required<JsonTreeProps>) {
   const [shown, setShown] = useState(SOME);
   const entries = Object.entries(value as object) as [string, Json][];
-  if (!entries.length) return <span class="quiet">{Array.isArray(value) ? "empty list" : "empty object"}</span>;
   return (
     <ul class="tree">
       {entries.slice(0, shown).map(([key, each]) => (
@@ -41,10 +40,10 @@ function Children({ value, before, levels }: Required<JsonTreeProps>) {
 }
 
 function Node({ name, value, before, levels }: { name: string; value: Json; before: Json | undefined; levels: number }) {
-  const isBranch = typeof value === "object" && value !== null;
+  const size = typeof value === "object" && value !== null ? Object.keys(value).length : 0;
   const isLit = value !== before;
   const [isOpen, setIsOpen] = useState(levels > 0);
-  if (!isBranch) {
+  if (size === 0) {
     return (
       <li class="tree-leaf">
         <span class="key">{name}</span>
@@ -52,12 +51,11 @@ function Node({ name, value, before, levels }: { name: string; value: Json; befo
       </li>
     );
   }
-  const size = Object.keys(value).length;
   return (
     <li>
       <button type="button" class={isLit ? "branch changed" : "branch"} aria-expanded={isOpen} onClick={() => setIsOpen(!isOpen)}>
         <span class="key">{name}</span>
-        <span class="quiet">{isOpen ? (Array.isArray(value) ? `${size} items` : "") : inLine(value, 80)}</span>
+        <span class="quiet">{isOpen ? (Array.isArray(value) ? (size === 1 ? "1 item" : `${size} items`) : "") : inLine(value, 80)}</span>
       </button>
       {isOpen && <Children value={value} before={before ?? null} levels={levels} />}
     </li>
@@ -67,7 +65,7 @@ function Node({ name, value, before, levels }: { name: string; value: Json; befo
 function Leaf({ value, isLit }: { value: Json; isLit: boolean }) {
   const [isWhole, setIsWhole] = useState(false);
   const kind = value === null ? "null" : typeof value;
-  const text = typeof value === "string" ? value : String(value);
+  const text = typeof value === "string" ? value : JSON.stringify(value);
   const isLong = text.length > LONG && !isWhole;
   return (
     <span class={`value ${kind}${isLit ? " lit" : ""}`} key={isLit ? text : ""}>

@@ -19,7 +19,7 @@ export interface RowProps {
   readonly mayFork: boolean;
 }
 
-export function MessageRow({ row: { message, depth, heading, results }, isOpen, mayFork }: RowProps) {
+export function MessageRow({ row: { message, depth, heading, results, progress }, isOpen, mayFork }: RowProps) {
   return (
     <article class={`message ${message.role} depth-${depth}`} aria-label={labelOf(message)}>
       {heading !== null && <p class="subagent">{heading}</p>}
@@ -29,7 +29,7 @@ export function MessageRow({ row: { message, depth, heading, results }, isOpen, 
           {message.name && heading === null && <p class="speaker">{message.name}</p>}
           {message.content && <Content content={message.content} />}
           {callsOf(message).map((call) => (
-            <Call key={call.id} call={call} result={results.get(call.id)} />
+            <Call key={call.id} call={call} result={results.get(call.id)} progress={progress.get(call.id)} />
           ))}
         </>
       )}
@@ -106,7 +106,7 @@ function Reasoning({ text, isOpen }: { text: string; isOpen: boolean }) {
   );
 }
 
-function Call({ call, result }: { call: ToolCall; result: ToolMessage | undefined }) {
+function Call({ call, result, progress }: { call: ToolCall; result: ToolMessage | undefined; progress: JsonObject | undefined }) {
   const given = parsed(call.function.arguments);
   const hasFailed = result !== undefined && (result.error !== undefined || (isObject(result.metadata) && result.metadata.status === "error"));
   const word = result === undefined ? "called" : hasFailed ? "failed" : "done";
@@ -115,12 +115,18 @@ function Call({ call, result }: { call: ToolCall; result: ToolMessage | undefine
       <summary>
         <i class={`dot ${word}`} />
         <code>{call.function.name}</code>
-        <span class="quiet">{inLine(call.function.arguments, 90)}</span>
+        <span class="quiet">{inLine(progress && !result ? (progress.progress ?? progress.output ?? "") : call.function.arguments, 90)}</span>
         <span class="word">{word}</span>
       </summary>
       <div class="call-body">
         <p class="label">Arguments</p>
         {given === undefined ? <pre>{call.function.arguments || "none yet"}</pre> : <JsonTree value={given} />}
+        {progress && (
+          <>
+            <p class="label">Progress</p>
+            <JsonTree value={progress.output ?? progress.progress ?? null} />
+          </>
+        )}
         {result && (
           <>
             <p class="label">Result</p>
@@ -144,7 +150,7 @@ function Activity({ type, content }: { type: string; content: Json }) {
   if (type === "media") return <Part part={content} />;
   if (type === "run_error") return <RunError message={String(content.message ?? "")} code={content.code === undefined ? undefined : String(content.code)} />;
   return (
-    <div class="activity">
+    <div class="card">
       <p class="speaker">{type.replaceAll("_", " ")}</p>
       {type === "plan" ? <Plan content={content} /> : <JsonTree value={content} />}
     </div>

@@ -1,7 +1,8 @@
 // The rows of a conversation: each message with the results of its calls, and how deep in subagents it is.
 
-import type { Message, ToolMessage } from "@ag-ui/client";
+import type { ActivityMessage, Message, ToolMessage } from "@ag-ui/client";
 
+import type { JsonObject } from "../model/json.ts";
 import { callsOf, type Subagent, type View } from "../model/view.ts";
 
 export interface Row {
@@ -10,30 +11,37 @@ export interface Row {
   /** The subagent that begins to speak here. */
   readonly heading: string | null;
   readonly results: ReadonlyMap<string, ToolMessage>;
+  /** What its calls report while they run, by their ids. */
+  readonly progress: ReadonlyMap<string, JsonObject>;
 }
 
-const NONE: ReadonlyMap<string, ToolMessage> = new Map();
+const NONE: ReadonlyMap<string, never> = new Map<string, never>();
 
 export function rowsOf(view: View): Row[] {
   const results = new Map<string, ToolMessage>();
   const called = new Set<string>();
+  const progress = new Map<string, JsonObject>();
   for (const message of view.messages) {
     if (message.role === "tool") results.set(message.toolCallId, message);
+    if (isProgress(message)) progress.set(String(message.content.toolCallId), message.content as JsonObject);
     for (const { id } of callsOf(message)) called.add(id);
   }
   const rows: Row[] = [];
   let speaker: string | undefined;
   for (const message of view.messages) {
     if (message.role === "tool" && called.has(message.toolCallId)) continue;
+    if (isProgress(message) && called.has(String(message.content.toolCallId))) continue;
     const calls = callsOf(message);
     if (message.role === "assistant" && !calls.length && !message.content && !view.open.has(message.id)) continue;
     const subagent = message.subagentRunId;
     const heading = subagent !== undefined && subagent !== speaker ? nameOf(view, subagent) : null;
     speaker = subagent;
-    rows.push({ message, depth: depthOf(view, subagent), heading, results: calls.length ? results : NONE });
+    rows.push({ message, depth: depthOf(view, subagent), heading, results: calls.length ? results : NONE, progress: calls.length ? progress : NONE });
   }
   return rows;
 }
+
+const isProgress = (message: Message): message is ActivityMessage => message.role === "activity" && message.activityType === "tool_progress";
 
 /** The name of a subagent; numbered where several have it. */
 function nameOf(view: View, subagentRunId: string): string {

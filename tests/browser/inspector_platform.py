@@ -1,0 +1,25 @@
+"""Serves assistants of a real `langgraph dev` with the inspector: `python -m tests.browser.inspector_platform PORT`."""
+
+import asyncio
+import sys
+
+import uvicorn
+from langgraph_agui.connect import Platform
+from langgraph_agui.connect.serve import agui_app
+from langgraph_sdk import get_client
+
+from tests.support.servers.dev_server import running_dev_server
+
+NAMES = ("agent_parallel_tools", "review_approved")
+
+
+async def serve(port: int, url: str) -> None:
+    """Serves until a signal comes."""
+    client = get_client(url=url)
+    app = agui_app({name: Platform(client, name) for name in NAMES}, inspector=True)
+    await uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="warning")).serve()
+
+
+if __name__ == "__main__":
+    with running_dev_server(NAMES) as found:
+        asyncio.run(serve(int(sys.argv[1]), found))

@@ -1,0 +1,30 @@
+// The inspector on the threads of a real LangGraph server.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+
+import { InspectorStage } from "./inspector_stage.mjs";
+
+let stage;
+before(async () => (stage = await InspectorStage.set("tests.browser.inspector_platform")));
+after(() => stage?.strike());
+
+test("a platform's run is shown live, approved, and there again after a lost connection and a reload", (t) =>
+  stage.visit(t, {}, async (inspector, page) => {
+    await inspector.begins("review_approved", "go");
+    await inspector.is("Waiting");
+    await inspector.press("Approve");
+    await inspector.press("Approve");
+    await inspector.shows("It has been decided.");
+    await inspector.is("Idle");
+    assert.equal(await page.locator(".call.done").count(), 3);
+    await inspector.press("Drop the connection");
+    await page.getByRole("button", { name: /Reconnect/ }).click();
+    await page.getByText(/Live again/).waitFor();
+    await inspector.shows("It has been decided.");
+    await page.reload();
+    await inspector.shows("It has been decided.");
+    await inspector.tab("Events");
+    await page.locator(".event").first().waitFor();
+    assert.equal(await page.locator(".event.refused").count(), 0);
+  }));
