@@ -89,6 +89,10 @@ scenario("the agent moves the map of the page", async (guide, page) => {
   await page.getByRole("img", { name: "Shown: Castle" }).waitFor();
   await guide.is("idle");
   await guide.picture("map");
+  await guide.press("Belém Tower on the map");
+  await page.getByRole("img", { name: "Shown: Belém Tower" }).waitFor();
+  const other = await guide.inAnotherTab();
+  await other.page.getByRole("img", { name: "Shown: Castle" }).waitFor();
 });
 
 scenario("what the user changes in the plan the graph knows in its next run", async (guide, page) => {
@@ -255,6 +259,10 @@ scenario(
     await guide.picture("narrow-threads");
     await page.keyboard.press("Escape");
     await guide.threads.waitFor({ state: "hidden" });
+    await guide.say("Where is the castle?");
+    await guide.is("idle");
+    await guide.press("Castle on the map");
+    await page.getByRole("img", { name: "Shown: Castle" }).waitFor();
   },
   { viewport: { width: 400, height: 780 } },
 );

@@ -14,7 +14,9 @@ export class GuidePage {
     this.messages = page.getByLabel("conversation", { exact: true });
   }
 
+  /** Says it as soon as the page sends messages. */
   async say(text) {
+    await this.is("idle");
     await this.page.getByLabel("message").fill(text);
     await this.page.keyboard.press("Enter");
   }

@@ -3,6 +3,7 @@
 import type { InterruptRenderProps } from "@copilotkit/react-core/v2/headless";
 import { useId, useState, type FormEvent, type ReactNode } from "react";
 
+import { argumentsOf } from "./calls";
 import "./cards.css";
 import { Icon } from "./icons";
 import type { Booking, Call, RunFailure, Stop, ToolProgress } from "./types";
@@ -18,7 +19,7 @@ type ToolCallProps = {
 /** One tool call: a card for what takes long, a line for everything else. */
 export function ToolCall({ call, result, progress, isRunning, show }: ToolCallProps) {
   const { name } = call.function;
-  const given = parsed(call.function.arguments);
+  const given = argumentsOf(call);
   if (name === "compare_tickets") return <Comparing result={result} progress={progress} isRunning={isRunning} />;
   if (name === "show_on_map") {
     return (
@@ -219,13 +220,4 @@ export function Failure({ failure, retry }: { failure: RunFailure; retry?: () =>
       )}
     </section>
   );
-}
-
-/** The arguments of a call, as far as they have come. */
-function parsed(given: string): Record<string, unknown> {
-  try {
-    return JSON.parse(given);
-  } catch {
-    return {};
-  }
 }

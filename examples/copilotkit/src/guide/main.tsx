@@ -12,6 +12,7 @@ import { z } from "zod";
 
 import "./base.css";
 import { AGENT, RUNTIME_URL, useThread } from "../page";
+import { placeOnMap } from "./calls";
 import { Failure, Question } from "./cards";
 import { Composer, type Mode } from "./composer";
 import { CONNECTIONS, ConnectionBanner, ConnectionLine } from "./connection";
@@ -67,7 +68,7 @@ function Guide({
   const watching = useWatch(isReady ? agent : null, { threadId: thread, connect });
   const question = useInterrupt({ agentId: AGENT, renderInChat: false, render: (asked) => <Question {...asked} /> });
   const [failure, clearFailure] = useFailure(copilotkit, agent.isRunning);
-  const [shown, show] = useState<string>();
+  const [chosen, choose] = useState<string>();
   const [changes, setChanges] = useState<Visit>({});
   const [panel, openPanel, closePanel] = usePanel<"threads" | "plan">();
 
@@ -76,7 +77,7 @@ function Guide({
     description: "Shows the user a place on the map.",
     parameters: z.object({ place: z.string() }),
     handler: async ({ place }) => {
-      show(place);
+      choose(undefined); // what the agent shows, every tab reads off the call
       return { shown: place };
     },
   });
@@ -101,6 +102,10 @@ function Guide({
     setChanges({});
     agent.addMessage({ id: crypto.randomUUID(), role: "user", content });
     run();
+  };
+  const show = (place: string) => {
+    choose(place);
+    openPanel("plan");
   };
   const brief = () => fetch(new URL(`briefing/${encodeURIComponent(thread)}`, location.href), { method: "POST" });
 
@@ -169,7 +174,7 @@ function Guide({
       <aside className="side" id="plan" tabIndex={-1} aria-label="Your day">
         <Plan
           visit={{ ...(agent.state as Visit), ...changes }}
-          shown={shown}
+          shown={chosen ?? placeOnMap(agent.messages)}
           isChanged={isChanged}
           isBusy={mode !== "write"}
           change={(change) => setChanges({ ...changes, ...change })}
