@@ -6,7 +6,7 @@ much later. So every script may be repeated or delayed:
 - A claim is known by its token. A run that has ended left its token behind: its claim does nothing any more.
 - An entry has its number in its id. One that is there already is not written again.
 - A lease that is gone (it expired, or Redis came back empty) is the run's again if no other run has claimed the thread
-  since: the fence of the thread is still that of the run, or unknown. The end of a run raises the fence.
+  since: no higher fence is known. The end of a run raises the fence of the thread.
 """
 
 from __future__ import annotations
@@ -49,9 +49,10 @@ local lease, thread = KEYS[1], KEYS[2]
 local fence, token, lease_ms, keep_ms, claim = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local function is_owned()
   local active = redis.call('HGET', lease, 'fence')
-  if active then return active == fence end
+  if active == fence then return true end
   local last = redis.call('HGET', thread, 'fence')
-  if last and last ~= fence then return false end
+  if math.max(tonumber(active or 0), tonumber(last or 0)) > tonumber(fence) then return false end
+  redis.call('DEL', lease)
   redis.call('HSET', thread, 'fence', fence)
   redis.call('HSET', lease, 'token', token, 'fence', fence, 'claim', claim)
   return true

@@ -1,0 +1,248 @@
+"""A thread in Redis under everything that may happen to it, in any order, beside a model: claims, entries, ends and
+readers; answers that are lost, commands that are carried out late; leases that expire, and a Redis that forgets.
+
+Rules that hold at any moment:
+
+1. A claim is granted only while no lease exists. What has a lower fence than a claim that was granted is refused.
+2. The newest owner is never refused, unless somebody else has claimed the thread.
+3. A reader's text is a beginning of what the owner has emitted: nothing is missing, twice, or only an end.
+4. How a run ended is what the last run's end said, whatever comes late.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+
+import pytest
+from hypothesis import Phase, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_state_machine_as_test
+from langgraph_agui.connect.events.readers import Reader
+from langgraph_agui.connect.local.store.active_run import LastRun, ThreadKey
+from langgraph_agui.connect.local.store.redis.commands import Commands
+from langgraph_agui.connect.local.store.redis.database import Claimed, Database, Own
+from langgraph_agui.connect.local.store.redis.followed_run import FollowedRun
+from langgraph_agui.connect.local.store.redis.keys import (
+    MORE,
+    SNAPSHOT,
+    Claim,
+    Entry,
+    Keys,
+    last_from_json,
+    last_to_json,
+)
+from langgraph_agui.connect.local.store.redis.subscriber import Subscriber
+from langgraph_agui.translator import ClientView, Finished, Options, encode, events
+
+from tests.support.random.examples import examples
+from tests.support.servers.redis_server import RedisServer, running_redis
+
+pytestmark = pytest.mark.services
+
+THREAD = ThreadKey("n", "t")
+KEYS = Keys(THREAD)
+OPTIONS = Options(protocol_version="1.0", first_state="delta")
+_Got = TypeVar("_Got")
+
+
+@dataclass
+class Owner:
+    """A run as its process has it."""
+
+    own: Own
+    claim: Claim
+    view: ClientView = field(default_factory=lambda: ClientView(messages=[], version="1.0"))
+    number: int = 0
+    """Of its last entry."""
+    emitted: int = 0
+    kind: str = SNAPSHOT
+    has_ended: bool = False
+
+    def emit(self) -> list[dict[str, Any]]:
+        """Its next events."""
+        if not self.emitted:
+            made = [events.run_started("t", self.claim.run_id, "1.0"), events.text_start("m")]
+        else:
+            made = [events.text_content("m", f"{self.emitted} ")]
+        for event in made:
+            self.view.apply(event)
+        self.emitted += len(made)
+        return made
+
+    def entry(self) -> Entry:
+        """What it emits next, or a snapshot with it."""
+        made = self.emit()
+        if self.kind == SNAPSHOT:
+            made = Reader(OPTIONS).catch_up(self.view)
+        frames = b"".join(encode(event) for event in made)
+        return Entry(self.own.fence, self.number + 1, self.kind, self.emitted, frames)
+
+    @property
+    def last(self) -> bytes:
+        last = LastRun(self.claim.run_id, datetime.now(UTC), Finished(), False, False)
+        return last_to_json(last, None, self.own.fence)
+
+
+def text(view: ClientView) -> str:
+    """What a view has of the message."""
+    return str(view.messages[-1]["content"]) if view.messages else ""
+
+
+class Machine(RuleBasedStateMachine):
+    url = ""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.runner = asyncio.Runner()
+        self.commands = Commands(self.url, 5.0)
+        self.database = Database(self.commands, 60.0, "p")
+        self.subscriber = Subscriber(self.commands, ("own", lambda _: None), idle=60.0, wait=5.0)
+        self.owners: list[Owner] = []
+        self.readers: list[tuple[Owner, FollowedRun]] = []
+        self.sent: list[Callable[[], Coroutine[Any, Any, Any]]] = []
+        self.claims = self.top = 0
+        """The highest fence that Redis knows."""
+        self.last: str | None = None
+        self.freed: str | None = None
+        """The run that freed the thread last: nothing of it may come again."""
+        self.ask(lambda: self.commands.client.flushall())
+
+    def teardown(self) -> None:
+        self.ask(self.commands.aclose)
+        self.runner.close()
+
+    def ask(self, command: Callable[[], Coroutine[Any, Any, _Got]]) -> _Got:
+        async def asked() -> _Got:
+            return await command()
+
+        return self.runner.run(asked())
+
+    def send(self, command: Callable[[], Coroutine[Any, Any, _Got]], times: int) -> _Got:
+        """The answer to a command, which is sent again until one arrives; it may be carried out once more later."""
+        self.sent.append(command)
+        for _ in range(times):
+            self.ask(command)
+        return self.ask(command)
+
+    @rule(lost=st.integers(0, 2))
+    def claim(self, lost: int) -> None:
+        self.claims += 1
+        claim, token = Claim(f"run-{self.claims}", "a", "p", {}), f"token-{self.claims}"
+        is_free = not self.ask(lambda: self.commands.client.exists(KEYS.lease))
+        answer = self.send(lambda: self.database.claim(THREAD, token, claim.to_json()), lost)
+        assert isinstance(answer, Claimed) == is_free
+        if isinstance(answer, Claimed):
+            assert answer.fence > self.top
+            self.top = answer.fence
+            self.owners.append(Owner(Own(THREAD, answer.fence, token, claim.to_json()), claim))
+
+    @precondition(lambda self: self.owners)
+    @rule(which=st.integers(0, 9), lost=st.integers(0, 2))
+    def append(self, which: int, lost: int) -> None:
+        owner = self.owners[which % len(self.owners)]
+        if owner.has_ended:
+            return
+        entry, number = owner.entry(), owner.number
+        answer = self.send(lambda: self.database.append(owner.own, "running", entry, number), lost).answer
+        assert (answer == "taken") == (owner.own.fence < self.top)
+        if answer == "ok":
+            owner.number, owner.kind, self.top = entry.number, MORE, owner.own.fence
+        elif answer == "gap":
+            owner.kind, self.top = SNAPSHOT, owner.own.fence
+        else:
+            owner.has_ended = True
+
+    @precondition(lambda self: self.owners)
+    @rule(which=st.integers(0, 9))
+    def renew(self, which: int) -> None:
+        owner = self.owners[which % len(self.owners)]
+        if owner.has_ended:
+            return
+        number = owner.number
+        answer = self.send(lambda: self.database.append(owner.own, "running", None, number), 0).answer
+        assert (answer == "taken") == (owner.own.fence < self.top)
+        owner.has_ended = answer == "taken"
+        if answer != "taken":
+            self.top = owner.own.fence
+            owner.kind = owner.kind if answer == "ok" else SNAPSHOT
+
+    @precondition(lambda self: self.owners)
+    @rule(which=st.integers(0, 9), lost=st.integers(0, 2))
+    def end(self, which: int, lost: int) -> None:
+        owner = self.owners[which % len(self.owners)]
+        if owner.has_ended:
+            return
+        owner.has_ended, last = True, owner.last
+        is_freed = self.send(lambda: self.database.end(owner.own, last), lost)
+        assert is_freed == (owner.own.fence >= self.top)
+        if is_freed:
+            assert self.ask(lambda: self.database.active(THREAD)) is None
+            self.top, self.last = owner.own.fence + 1, owner.claim.run_id
+            self.freed = self.last
+
+    @precondition(lambda self: self.owners)
+    @rule(which=st.integers(0, 9))
+    def join(self, which: int) -> None:
+        owner = self.owners[which % len(self.owners)]
+        run = FollowedRun(self.database, self.subscriber, THREAD, owner.own.fence, owner.claim)
+        self.readers.append((owner, run))
+
+    @rule()
+    def read(self) -> None:
+        for _, run in self.readers:
+            self.ask(run._read_log)
+
+    @precondition(lambda self: self.sent)
+    @rule(which=st.integers(0, 99))
+    def carry_out_late(self, which: int) -> None:
+        """A command that was sent before is carried out, again or at last; nothing waits for its answer."""
+        self.ask(self.sent[which % len(self.sent)])
+        lease = self.ask(lambda: self.database.active(THREAD))
+        if lease is not None:  # a claim that was given up may leave a lease: then the others are refused
+            assert lease.claim.run_id != self.freed
+            self.top = max(self.top, lease.fence)
+
+    @rule()
+    def lose_lease(self) -> None:
+        self.ask(lambda: self.commands.client.delete(KEYS.lease))
+
+    @precondition(lambda self: self.owners)
+    @rule(which=st.integers(0, 9))
+    def lose_newest_entry(self, which: int) -> None:
+        """A failover that loses the last write."""
+        log = KEYS.log(self.owners[which % len(self.owners)].own.fence)
+
+        async def lose() -> None:
+            for entry_id, _ in await self.commands.client.xrevrange(log, count=1):
+                await self.commands.client.xdel(log, entry_id)
+
+        self.ask(lose)
+
+    @rule()
+    def forget_all(self) -> None:
+        """Redis comes back empty, and what was sent before is lost with it."""
+        self.ask(lambda: self.commands.client.flushall())
+        self.top, self.last, self.freed, self.sent = 0, None, None, []
+
+    def check_invariants(self, *given: Any, **more: Any) -> None:
+        super().check_invariants(*given, **more)
+        for owner, run in self.readers:
+            assert text(owner.view).startswith(text(run._view))
+        stored = self.ask(lambda: self.database.last(THREAD))
+        assert (None if stored is None else last_from_json(stored)[0].run_id) == self.last
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[RedisServer]:
+    with running_redis() as server:
+        yield server
+
+
+def test_a_thread_has_one_owner_and_its_readers_a_beginning_of_what_it_emits(server: RedisServer) -> None:
+    machine = type("OfServer", (Machine,), {"url": server.url})
+    phases = (Phase.explicit, Phase.generate)  # a smaller example would cost minutes
+    run_state_machine_as_test(
+        machine, settings=settings(max_examples=examples(200), stateful_step_count=30, deadline=None, phases=phases)
+    )

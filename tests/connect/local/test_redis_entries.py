@@ -1,0 +1,40 @@
+"""What is in a log of Redis: events that come back as they were, and snapshots that stand for all before them."""
+
+import pytest
+from langgraph_agui.connect.events.readers import Reader
+from langgraph_agui.connect.local.store.redis.keys import MORE, SNAPSHOT, Entry
+from langgraph_agui.translator import ClientView, Options, encode
+
+from tests.support.clients.listening import held
+from tests.support.streams.translated import BOUNDED, translated
+from tests.support.streams.translator_runs import Event
+from tests.support.sweeps import CHOSEN, Choice
+
+OPTIONS = Options(protocol_version="1.0", first_state="delta")
+
+
+def applied(view: ClientView, kind: str, events: list[Event]) -> ClientView:
+    """A view after the events of an entry, which were in Redis."""
+    frames = b"".join(map(encode, events))
+    message = b"%b 7-1 %d\n%b" % (kind.encode(), len(events), frames)
+    entry = Entry.of_message(message)
+    assert entry == Entry.of_log(b"7-1", {b"kind": kind.encode(), b"at": b"%d" % len(events), b"frames": frames})
+    for event, frame in entry.events:
+        assert encode(event) == frame
+        view.apply(event)
+    return view
+
+
+@CHOSEN
+@pytest.mark.parametrize("thread", BOUNDED)
+def test_a_view_is_the_same_after_a_snapshot_and_what_follows_it(thread: str, chosen: Choice) -> None:
+    for turn in translated(thread, "1.0.0"):
+        feeds = [*turn.telling.feeds]
+        cuts = [at for at, feed in enumerate(feeds[: len(turn.views) - 1]) if feed]
+        for at in chosen(cuts, turn.recording.name):
+            snapshot = Reader(OPTIONS).catch_up(turn.views[at])
+            view = applied(ClientView(version="1.0"), SNAPSHOT, snapshot)
+            assert Reader(OPTIONS).catch_up(view) == snapshot
+            for feed in feeds[at + 1 :]:
+                applied(view, MORE, feed)
+            assert held(view) == held(turn.telling.view)
