@@ -1,4 +1,6 @@
-"""Serves what the inspector is tried on: `python -m tests.browser.inspector_server PORT GATE`.
+"""Serves what the inspector is tried on: `python -m tests.browser.inspector_server PORT GATE [TOKEN]`.
+
+With a token it is for one user alone, who sends it. The agents:
 
 planner    the browser tests' planner, whose pace the gates set
 day        the example's day planner: reasoning, parallel tools, a state that grows
@@ -21,6 +23,7 @@ from langgraph.types import interrupt
 from langgraph_agui.connect import Intake
 from langgraph_agui.connect.serve import Agent, agui_app
 from langgraph_agui.connect.testing import ScriptedChatModel
+from starlette.requests import Request
 
 from examples.agent import day_planner
 from fixtures import FIXTURES
@@ -76,7 +79,7 @@ def _form() -> Graph:
     return StateGraph(MessagesState).add_node("ask", ask).add_edge(START, "ask").compile(InMemorySaver())
 
 
-async def serve(port: int, gate: int) -> None:
+async def serve(port: int, gate: int, token: str | None) -> None:
     """Serves until a signal comes."""
     gated = Intake(config={"configurable": {"gate": {"port": gate, "run": ""}}})
     day = day_planner(0.01).copy({"checkpointer": InMemorySaver()})
@@ -89,9 +92,13 @@ async def serve(port: int, gate: int) -> None:
         "hostile": _saying(HOSTILE),
         "long": _long(),
     }
-    app = agui_app(agents, inspector=True)
+
+    def authenticate(request: Request) -> str | None:
+        return "ada" if token is None or request.headers.get("authorization") == f"Bearer {token}" else None
+
+    app = agui_app(agents, authenticate=authenticate, inspector=True)
     await uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="warning")).serve()
 
 
 if __name__ == "__main__":
-    asyncio.run(serve(int(sys.argv[1]), int(sys.argv[2])))
+    asyncio.run(serve(int(sys.argv[1]), int(sys.argv[2]), next(iter(sys.argv[3:]), None)))

@@ -18,14 +18,14 @@ const AXE = join(ROOT, "clients/inspector/node_modules/axe-core/axe.min.js");
 const WITHIN = 30_000;
 
 export class InspectorStage {
-  /** `module`: the server's; it is given its port and the gates'. */
-  static async set(module = "tests.browser.inspector_server") {
+  /** `module`: the server's; it is given its port, the gates', and `more`. */
+  static async set(module = "tests.browser.inspector_server", ...more) {
     const stage = new InspectorStage();
     stage.gates = await new Gates().listening();
     stage.port = await freePort();
     stage.url = `http://127.0.0.1:${stage.port}/`;
     const printed = [];
-    const args = ["-m", module, String(stage.port), String(stage.gates.port)];
+    const args = ["-m", module, String(stage.port), String(stage.gates.port), ...more];
     stage.server = spawn(process.env.PYTHON ?? "python", args, { cwd: ROOT, stdio: ["ignore", "pipe", "pipe"] });
     for (const output of [stage.server.stdout, stage.server.stderr]) output.on("data", (text) => printed.push(String(text)));
     await until(async () => {
