@@ -10,7 +10,7 @@ export function toJsonl(entries: readonly Entry[]): string {
 }
 
 /** The events of a file; throws, with the number of the line, for what is none. Events without a time come one after
- *  the other, 50 ms apart. A line of `langgraph-agui record` that has no event is passed over. */
+ *  the other, 50 ms apart. */
 export function fromJsonl(text: string): { event: WireEvent; at: number }[] {
   const found: { event: WireEvent; at: number }[] = [];
   let last = 0;
@@ -18,13 +18,9 @@ export function fromJsonl(text: string): { event: WireEvent; at: number }[] {
     if (!line.trim()) continue;
     const value = parsed(line);
     if (!isObject(value)) throw new Error(`Line ${number + 1}: expected an AG-UI event, an object of JSON.`);
-    const event = isObject(value.event) ? value.event : value;
-    if (typeof event.type !== "string") {
-      if ("part" in value || "recording" in value) continue;
-      throw new Error(`Line ${number + 1}: expected an AG-UI event with a "type".`);
-    }
-    last = typeof event.timestamp === "number" ? event.timestamp : typeof value.at === "number" ? value.at : last + 50;
-    found.push({ event: event as WireEvent, at: last });
+    if (typeof value.type !== "string") throw new Error(`Line ${number + 1}: expected an AG-UI event with a "type".`);
+    last = typeof value.timestamp === "number" ? value.timestamp : last + 50;
+    found.push({ event: value as WireEvent, at: last });
   }
   if (!found.length) throw new Error("The file has no events.");
   return found;
