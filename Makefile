@@ -125,7 +125,7 @@ define installed
 	|| { echo 'no $(2) here: install it' >&2; exit 1; }
 endef
 
-pictures: $(VENV)/.dev $(PAGES) $(GUIDE) tests/browser/node_modules/.package-lock.json chromium
+pictures: $(VENV)/.dev $(GUIDE) tests/browser/node_modules/.package-lock.json chromium
 	cd tests/browser && PATH="$(BIN):$$PATH" CHROMIUM='$(CHROMIUM)' node --test guide.test.mjs
 	cp $(foreach name,$(notdir $(wildcard docs/images/guide-*.png)),test-artefacts/$(name)) docs/images/
 
