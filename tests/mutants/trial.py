@@ -20,7 +20,6 @@ _COPIED = (
     "tests",
     "clients",
     "fixtures",
-    "clients",
     "examples",
     "benchmarks",
     "pyproject.toml",
