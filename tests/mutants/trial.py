@@ -18,7 +18,6 @@ _COPIED = (
     "translator",
     "connect",
     "tests",
-    "clients",
     "fixtures",
     "examples",
     "benchmarks",

@@ -100,6 +100,11 @@ class FollowedRun:
         """See `RunStatus`."""
         return self._outcome or ("stopping" if self.is_stopping or self._events.is_closed else "running")
 
+    @property
+    def is_over(self) -> bool:
+        """Whether it has ended, or counts as lost."""
+        return self._over.is_set()
+
     async def attach(self, reader: Reader) -> AsyncGenerator[Batch, None]:
         """See `ActiveRun`."""
         with self._followed():

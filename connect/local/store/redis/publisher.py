@@ -80,6 +80,8 @@ class Publisher:
         """What `release` gave."""
         self._has_ended = False
         """Whether Redis knows that the run is over."""
+        self._is_known = asyncio.Event()
+        """Set then, and where that can't be any more."""
         self._is_over = False
         self._woken = asyncio.Event()
         self.task = asyncio.get_running_loop().create_task(self._publish(), name=f"publisher of {run.run_id}")
@@ -87,6 +89,12 @@ class Publisher:
     def wake(self) -> None:
         """Has the lease renewed now, and so learns whether the run is to stop."""
         self._woken.set()
+
+    async def wait_for_end(self, seconds: float) -> None:
+        """Waits until Redis knows that the run is over, so many seconds at most."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._is_known.wait()
 
     def last_reader_left(self) -> None:
         """See `RunStore.last_reader_left`."""
@@ -123,6 +131,7 @@ class Publisher:
             _log.exception("The run could not be published any more (%s).", self.run.label)
         finally:
             self._is_over = True
+            self._is_known.set()
             await self._leave()
             self._free()
             self._at_end()
@@ -166,7 +175,7 @@ class Publisher:
         await self._append(self._entry(self.run.status if is_last else self._kind, frames))
         if self._bytes > max(_LOG_BYTES, 2 * self._snapshot_bytes):
             await self._begin_anew()
-        elif len(batch) < _FULL:
+        elif len(batch) < _FULL and not self._has_ended:
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._window):
                     await self._woken.wait()
@@ -206,6 +215,7 @@ class Publisher:
             self._lose()
         else:
             self._has_ended = True
+            self._is_known.set()
             self._free()
             if self._has_read_all:
                 await self._append(self._entry(self.run.status, b""))

@@ -42,7 +42,9 @@ class Starts:
         if known.take is None:
             known.take = lambda message: self._take(thread, known, message)
             await self._subscriber.subscribe(Keys(thread).channel, known.take)
+            known.is_subscribed.set()
             await self._sweep()
+        await known.is_subscribed.wait()
         return feed
 
     def start(self, thread: ThreadKey, number: int, run: ActiveRun) -> None:
@@ -95,3 +97,5 @@ class _Thread:
         self.number = 0
         """That of the last run that the feeds have."""
         self.take: Callable[[bytes | None], None] | None = None
+        self.is_subscribed = asyncio.Event()
+        """Whether a feed has every run from now on; as far as Redis answers."""

@@ -79,7 +79,9 @@ class RedisRunStore:
         self._subscriber = Subscriber(self._commands, own, idle=max(lease / 3, 1.0), wait=timeout)
         self._starts = Starts(self._subscriber, self._found, self._active_elsewhere)
         self._owned: dict[ThreadKey, Publisher] = {}
-        """The publishers of this process, until they have published the end of their runs."""
+        """The publishers of the threads' last runs in this process, until they have published their end."""
+        self._publishers: set[Publisher] = set()
+        """All publishers: one may publish its end when the next run of its thread has begun."""
         self._followed: WeakValueDictionary[tuple[ThreadKey, int], FollowedRun] = WeakValueDictionary()
 
     def key(self, graph: Pregel[Any, Any, Any, Any], agent: str | None, thread_id: str) -> ThreadKey:
@@ -95,7 +97,7 @@ class RedisRunStore:
         """See `RunStore.claim`. Raises `StoreUnavailableError` where Redis does not answer."""
         self._subscriber.start()
         if (before := self._owned.get(thread)) is not None and before.is_free:
-            await asyncio.wait([before.task], timeout=self._timeout)  # Redis may not know the end yet
+            await before.wait_for_end(self._timeout)  # Redis may not know it yet
         claim = Claim(run.run_id, str(run.agent), self._owner, run.metadata, run.needs_readers)
         token, stored = uuid4().hex, claim.to_json()
         while True:
@@ -109,11 +111,13 @@ class RedisRunStore:
 
     def _begin(self, own: Own, run: OwnedRun, claimed: Claimed) -> int:
         def forget() -> None:
+            self._publishers.discard(publisher)
             if self._owned.get(own.thread) is publisher:
                 del self._owned[own.thread]
 
         publisher = Publisher(self._database, own, run, claimed.last, self._window, at_end=forget)
         self._owned[own.thread] = publisher
+        self._publishers.add(publisher)
         self._starts.start(own.thread, own.fence, run)
         return own.fence
 
@@ -144,6 +148,9 @@ class RedisRunStore:
         if lease is None or lease.claim.owner == self._owner:
             return None
         run = self._followed_run(thread, lease.fence, lease.claim)
+        if run.is_over:  # it counted as lost, and its owner has the lease again
+            del self._followed[thread, lease.fence]
+            run = self._followed_run(thread, lease.fence, lease.claim)
         run.is_stopping = run.is_stopping or lease.is_stopping
         return run
 
@@ -177,7 +184,7 @@ class RedisRunStore:
     async def aclose(self) -> None:
         """Waits until the ends of its runs are published, if Redis answers, and closes its connections."""
         self._starts.close()
-        publishing = [publisher.task for publisher in self._owned.values()]
+        publishing = [publisher.task for publisher in self._publishers]
         if publishing:
             _, stuck = await asyncio.wait(publishing, timeout=_TO_PUBLISH)
             for task in stuck:
