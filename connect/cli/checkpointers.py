@@ -58,7 +58,7 @@ async def _in_sqlite(file: Path, lifetime: AsyncExitStack) -> Threads:
         from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
         from langgraph.store.sqlite.aio import AsyncSqliteStore
     except ModuleNotFoundError as missing:
-        raise _not_installed("--sqlite", missing, "langgraph-checkpoint-sqlite") from missing
+        raise not_installed("--sqlite", missing, "langgraph-checkpoint-sqlite") from missing
     try:
         saver = await lifetime.enter_async_context(AsyncSqliteSaver.from_conn_string(str(file)))
         store = await lifetime.enter_async_context(AsyncSqliteStore.from_conn_string(str(file)))
@@ -77,7 +77,7 @@ async def _in_postgres(url: str, lifetime: AsyncExitStack) -> Threads:
         from psycopg.rows import DictRow, dict_row
         from psycopg_pool import AsyncConnectionPool
     except ModuleNotFoundError as missing:
-        raise _not_installed("--postgres", missing, "'langgraph-agui[postgres]'") from missing
+        raise not_installed("--postgres", missing, "'langgraph-agui[postgres]'") from missing
     asked: dict[str, Any] = {"autocommit": True, "row_factory": dict_row, "prepare_threshold": 0}
     pool: AsyncConnectionPool[AsyncConnection[DictRow]] = AsyncConnectionPool(
         url, kwargs=asked, min_size=1, max_size=_CONNECTIONS, open=False, check=AsyncConnectionPool.check_connection
@@ -104,5 +104,6 @@ async def _locked(connection: Any) -> None:
         await asyncio.sleep(_LOOK_EVERY)
 
 
-def _not_installed(option: str, missing: ModuleNotFoundError, package: str) -> Failure:
+def not_installed(option: str, missing: ModuleNotFoundError, package: str) -> Failure:
+    """The failure of an option without its package."""
     return Failure(f"{option} needs a package that is not installed ({missing.name}): pip install {package}")

@@ -157,6 +157,10 @@ def serve(
         str | None,
         typer.Option(metavar="URL", envvar="AGUI_POSTGRES_URL", help="Keep threads in this database, not in memory."),
     ] = None,
+    redis: Annotated[
+        str | None,
+        typer.Option(metavar="URL", envvar="AGUI_REDIS_URL", help="Share runs with all processes of this Redis."),
+    ] = None,
     busy: Annotated[Busy, typer.Option(help="A second run on a thread.")] = Busy.reject,
     state: Annotated[
         list[str] | None, typer.Option(metavar="CHANNEL", help="A channel a client may write; may be repeated.")
@@ -172,6 +176,9 @@ def serve(
     grace: Annotated[
         float, typer.Option(metavar="SECONDS", min=0, help="Seconds that streams have to end when the server stops.")
     ] = 5.0,
+    drain: Annotated[
+        float, typer.Option(metavar="SECONDS", min=0, help="Seconds that runs have to end after that, with --redis.")
+    ] = 20.0,
     api_key: ApiKey = None,
     log_level: Annotated[
         Level, typer.Option(metavar="LEVEL", help="What is logged, on stderr: error, warning, info or debug.")
@@ -194,10 +201,12 @@ def serve(
         origins=origin or [],
         sqlite=sqlite,
         postgres=postgres,
+        redis=redis,
         busy=busy.value,
         state=state or [],
         inspector=inspector,
         grace=grace,
+        drain=drain,
         log_level=log_level.value,
         api_key=api_key,
         debug=debug,

@@ -22,11 +22,13 @@ import uvicorn
 
 from ...translator import Options
 from ..backend import Source, backend_of
+from ..errors import StoreUnavailableError
 from ..inputs import Intake
 from ..local.backend import Local
 from ..local.channels import input_channels_of
+from ..local.store.run_store import RunStore
 from ..serve import Agent, agui_app
-from .checkpointers import kept_threads
+from .checkpointers import kept_threads, not_installed
 from .errors import Failure, Misuse, brief
 from .graphs import built, imported
 from .platforms import input_channels, platform_agents, reached
@@ -50,11 +52,13 @@ class ServeSettings:
     origins: Sequence[str]
     sqlite: Path | None
     postgres: str | None
+    redis: str | None
     busy: Literal["reject", "queue", "cancel"]
     state: Sequence[str]
     inspector: bool | None
     """Whether `GET /` is the inspector. None: on a host of this machine alone."""
     grace: float
+    drain: float
     log_level: str
     api_key: str | None
     debug: bool
@@ -87,10 +91,17 @@ async def serve_on(settings: ServeSettings, bound: socket.socket) -> None:
         else:
             found = await _platform_agents(settings, server_url, lifetime)
         agents = await _agents(settings, found)
+        store = await _run_store(settings)
         os.environ.pop("WEB_CONCURRENCY", None)  # for servers of several processes; this command is one
         inspects = is_own(settings.host) if settings.inspector is None else settings.inspector
         app = agui_app(
-            agents, origins=settings.origins, hosts=_hosts(settings), grace=settings.grace, inspector=inspects
+            agents,
+            origins=settings.origins,
+            hosts=_hosts(settings),
+            store=store,
+            grace=settings.grace,
+            drain=settings.drain,
+            inspector=inspects,
         )
         url = address(settings.host, bound.getsockname()[1])
         thread_id = "my-thread" if server_url is None else str(uuid4())  # LangGraph's own server takes UUIDs alone
@@ -102,7 +113,8 @@ async def serve_on(settings: ServeSettings, bound: socket.socket) -> None:
 
         def end() -> None:
             seconds = f"{settings.grace:g} seconds"
-            _print_lines([f"Stopping: open streams have {seconds} to end. Ctrl-C again ends them at once."])
+            drain = "" if store is None else f", then runs have {settings.drain:g}"
+            _print_lines([f"Stopping: open streams have {seconds} to end{drain}. Ctrl-C again ends them at once."])
             app.state.closing.begin()
 
         server = _Server(_config(app, settings), lambda: _print_lines(output), end, app.state.closing.hurry)
@@ -132,9 +144,10 @@ def platform_url(settings: ServeSettings) -> str | None:
         return None
     if len(settings.targets) > 1:
         raise Misuse("serve: expected graphs, or the URL of one server")
-    for option, given in (("--sqlite", settings.sqlite), ("--postgres", settings.postgres)):
+    options = (("--sqlite", settings.sqlite), ("--postgres", settings.postgres), ("--redis", settings.redis))
+    for option, given in options:
         if given is not None:
-            raise Misuse(f"{option} is for graphs of your own; a server keeps its threads itself")
+            raise Misuse(f"{option} is for graphs of your own; a server keeps its threads and runs itself")
     return urls[0]
 
 
@@ -152,8 +165,27 @@ async def _own_agents(settings: ServeSettings, lifetime: AsyncExitStack) -> list
             source = Local(graph, agent=target.name)
         except TypeError as error:
             raise Failure(f"{target.written}: {error}") from error
+        if settings.redis is not None and graph.checkpointer is threads.checkpointer and not threads.are_shared:
+            raise Misuse("--redis is for several processes, which need the same threads: add --postgres URL")
         found.append(_Found(target.name, source, target.description, channels))
     return found
+
+
+async def _run_store(settings: ServeSettings) -> RunStore | None:
+    """The run store of several processes; None: this process is the only one. Raises `Failure` for one that can't be
+    reached, and where its package is not installed."""
+    if settings.redis is None:
+        return None
+    try:
+        from ..local.store.redis import RedisRunStore
+    except ModuleNotFoundError as missing:
+        raise not_installed("--redis", missing, "'langgraph-agui[redis]'") from missing
+    try:
+        store = RedisRunStore(settings.redis)
+        await store.ping()
+    except (ValueError, StoreUnavailableError) as error:
+        raise Failure(f"the Redis of --redis can't be used: {brief(error)}") from error
+    return store
 
 
 async def _platform_agents(settings: ServeSettings, url: str, lifetime: AsyncExitStack) -> list[_Found]:
@@ -190,7 +222,7 @@ def _threads(settings: ServeSettings, server_url: str | None) -> str:
     if settings.sqlite is not None:
         return f"Threads are kept in {settings.sqlite}."
     if settings.postgres is not None:
-        return "Threads are kept in PostgreSQL."
+        return "Threads are kept in PostgreSQL" + (", runs in Redis." if settings.redis is not None else ".")
     return "Threads are in memory and die with this process; keep them with --sqlite FILE or --postgres URL."
 
 

@@ -74,6 +74,7 @@ class Local(GraphSource):
         """See `Backend`."""
         if isinstance(saver := self.graph.checkpointer, BaseCheckpointSaver):
             await saver.aget_tuple(_PROBED)
+        await self.runs.store.ping()
 
     @property
     def outlives_server(self) -> bool:

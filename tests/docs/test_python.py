@@ -16,6 +16,7 @@ from ag_ui.core import EventType
 from langchain.agents import AgentState, create_agent
 from langchain.agents.middleware import TodoListMiddleware
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph_agui.connect import Intake, start, watch
 from langgraph_agui.connect.serve import Agent, agui_app
@@ -32,6 +33,7 @@ from tests.support.clients.agui_client import AguiClient
 from tests.support.clients.listening import until
 from tests.support.documents import block, blocks
 from tests.support.servers.gates import asked, gates
+from tests.support.servers.redis_server import RedisServer
 from tests.support.servers.serving import events_of, kinds_of, served
 from tests.support.streams.paced import HELLO, speaking
 
@@ -254,6 +256,25 @@ async def test_a_saver_is_opened_in_the_lifespan(tmp_path: Path) -> None:
         assert events[-1]["outcome"] == {"type": "success"}
         roles = [message["role"] for message in viewed(kept).messages]
     assert roles == ["user", "assistant"] * 2
+
+
+async def test_several_processes_share_a_database_and_a_redis(
+    redis_server: RedisServer, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AGUI_POSTGRES_URL", database)
+    monkeypatch.setenv("AGUI_REDIS_URL", redis_server.url)
+    async with AsyncPostgresSaver.from_conn_string(database) as saver:
+        await saver.setup()
+    builder = StateGraph(MessagesState).add_sequence([("answer", lambda state: {"messages": [("ai", "Hello.")]})])
+    builder.add_edge(START, "answer")
+    apps = [block("app_of_one_process").app_of_one_process(builder) for _ in range(2)]
+    async with AsyncExitStack() as lifetime:
+        one, other = [(await lifetime.enter_async_context(served(app))).client() for app in apps]
+        async with one, other:
+            given = WIRE | {"messages": [QUESTION], "protocolVersion": "1.0"}
+            assert kinds_of((await one.post("/agents/planner", json=given)).text)[-1] == "RUN_FINISHED"
+            kept = events_of((await other.post("/agents/planner/connect", json=given | {"messages": []})).text)
+    assert [message["role"] for message in viewed(kept).messages] == ["user", "assistant"]
 
 
 async def test_an_app_with_the_inspector_shows_data_to_known_users_alone(conversation: Conversation) -> None:

@@ -115,6 +115,9 @@ class MemoryRunStore:
         """The runs that start on a thread from now on."""
         return self._feeds.add(Feed(), thread)
 
+    async def ping(self) -> None:
+        """See `RunStore.ping`."""
+
     async def aclose(self) -> None:
         """Ends all feeds, and frees the runs that have ended."""
         self._feeds.close()

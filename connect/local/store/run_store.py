@@ -61,5 +61,8 @@ class RunStore(Protocol):
     async def started(self, thread: ThreadKey) -> Feed:
         """The runs that start on a thread from now on, of all processes."""
 
+    async def ping(self) -> None:
+        """Raises `StoreUnavailableError` where it can't be asked."""
+
     async def aclose(self) -> None:
         """Forgets everything, and ends what `started` gave. Runs that are active are their owners' to stop."""

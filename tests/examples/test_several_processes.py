@@ -1,0 +1,50 @@
+"""The example of several processes, as its first lines start it: two workers of uvicorn on one port."""
+
+import asyncio
+import signal
+import sys
+from pathlib import Path
+
+import httpx
+
+from tests.support.servers.redis_server import RedisServer
+from tests.support.servers.server_process import ServerProcess, free_port
+from tests.support.servers.serving import WITHIN, events_of, posted, told, until
+
+READERS = 8
+"""Each with a connection of its own: the kernel gives it to one of the workers."""
+
+
+async def test_each_worker_reads_and_stops_the_run(tmp_path: Path, redis_server: RedisServer, database: str) -> None:
+    port = free_port()
+    environment = {"AGUI_POSTGRES_URL": database, "AGUI_REDIS_URL": redis_server.url, "PORT": str(port), "PAUSE": "1"}
+    server = ServerProcess(
+        [sys.executable, "-m", "examples.several_processes"], tmp_path, environment, port, "/agents/health"
+    )
+    await asyncio.to_thread(server.start)
+    url = f"{server.url}/agents/counter"
+    try:
+        limits = httpx.Limits(max_keepalive_connections=0)
+        async with httpx.AsyncClient(timeout=WITHIN, trust_env=False, limits=limits) as client:
+
+            async def read() -> list[str]:
+                async with client.stream("POST", f"{url}/connect", json=posted("t")) as response:
+                    await until(events := told(response), "TEXT_MESSAGE_START")
+                    started.release()
+                    return [event["type"] async for event in events]
+
+            async with client.stream("POST", url, json=posted("t", "count")) as asked:
+                await until(told(asked), "TEXT_MESSAGE_START")
+                started = asyncio.Semaphore(0)
+                readers = [asyncio.create_task(read()) for _ in range(READERS)]
+                for _ in readers:
+                    await started.acquire()
+                assert (await client.post(url, json=posted("t", "again", run_id="run-2"))).status_code == 409
+                assert (await client.post(f"{url}/stop", json={"threadId": "t"})).json() == {"stopped": True}
+                for reader in readers:
+                    assert (await reader)[-1] == "RUN_FINISHED"
+            ended = events_of((await client.post(f"{url}/connect", json=posted("t"))).content)[-1]
+            assert ended["outcome"]["type"] == "cancelled"
+    finally:
+        server.send(signal.SIGTERM)
+        await asyncio.to_thread(server.wait, WITHIN)
