@@ -137,3 +137,39 @@ test("an agent that reads a dead connection after its run's end connects", async
   await run;
   assert.equal(agent.messages[0].content, "all of it");
 });
+
+test("a page whose runs can't be read is lost, and says why, until they can", async (t) => {
+  t.mock.timers.enable({ apis: ["setInterval", "setTimeout", "Date"] });
+  let watched;
+  let refused = 0;
+  const whole = { type: "MESSAGES_SNAPSHOT", messages: [{ id: "a", role: "assistant", content: "all of it" }] };
+  const url = await serving(t, (request, response) => {
+    if (request.method === "GET") {
+      response.writeHead(200, { "Content-Type": "text/event-stream" }).write(":\n\n");
+      watched = response;
+    } else if (watched?.isReported && ++refused <= 2) {
+      response.writeHead(503).end("busy");
+    } else {
+      const events = watched?.isReported ? [started("r"), whole, finished("r")] : [];
+      response.writeHead(200, { "Content-Type": "text/event-stream" }).end(frames(...events));
+    }
+  });
+  t.mock.method(console, "error", () => {}); // the client's own
+  const agent = new ThreadAgent({ url: `${url}/chat`, threadId: "t" });
+  const watch = agent.watch();
+  t.after(() => watch.close());
+  const states = [];
+  watch.subscribe(() => states.push(watch.state));
+  await until(() => watched);
+  t.mock.timers.tick(1);
+  await until(() => watch.state.connection === "live");
+  watched.isReported = true;
+  watched.write(frames(started("r"), finished("r")));
+  await until(() => watch.state.connection === "lost");
+  assert.match(watch.state.error.message, /503/);
+  assert.ok(watch.state.retryAt > Date.now());
+  await until(() => (t.mock.timers.tick(100), watch.state.caughtUp === 1));
+  assert.deepEqual([watch.state.connection, watch.state.error, agent.messages.length, refused], ["live", undefined, 1, 3]);
+  const seen = states.map(({ connection }) => connection).filter((each, place, all) => each !== all[place - 1]);
+  assert.deepEqual(seen, ["connecting", "live", "lost", "live"]);
+});

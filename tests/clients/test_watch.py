@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from itertools import groupby
 from typing import Any
 from uuid import uuid4
 
@@ -156,7 +157,11 @@ async def test_a_thread_that_is_refused_waits_for_the_user(live: LiveClients, ve
         await shown.retries()
         again = await shown.until(connection="refused", running=False)
     assert "unknown_agent" in refused.states[-1]["error"]
-    assert [each["connection"] for each in again.states].count("lost") == 1
+    assert [state for state, _ in groupby(each["connection"] for each in again.states)][-3:] == [
+        "refused",
+        "lost",
+        "refused",
+    ]
 
 
 @BOTH
@@ -185,7 +190,9 @@ async def test_a_message_that_is_sent_while_another_run_is_read(gate: Gates, liv
         gate.open("first 5")
         await first
         ended = await own
+        idle = await shown.until(running=False)
     assert (ended.error, ended.texts) == (None, [*WHOLE, "again", FIRST, SECOND])
+    assert {each["connection"] for each in idle.states} == {"connecting", "live"}
 
 
 @BOTH

@@ -9,7 +9,8 @@
 // 2. While the agent reads (`isRunning`), nothing is done; what was reported meanwhile is looked at afterwards.
 // 3. Interrupts that the agent knows are put away before it connects: the client refuses to connect with them. Those that
 //    still wait come back with the end of the run; if the connection fails before it begins, they are put back.
-// 4. A connection that ended before its run did is made again after a delay, while the server can be reached.
+// 4. A stream that ended before its run did is made up for after a delay, while the server can be reached. Until then the
+//    page is `lost` too.
 // 5. An agent that still reads a run `STUCK` milliseconds after its end was reported reads a dead connection: it is
 //    detached, and connects.
 
@@ -110,6 +111,8 @@ export class Watch {
   private failures = 0;
   /** Whether the delay after one of them is not over. */
   private isPaused = false;
+  /** What is known of one of them, until the agent has again what the thread has. */
+  private broken: { retryAt: number; error: Error } | undefined;
   /** The messages at the moment when the connection was lost. */
   private before: Map<string, string> | undefined;
   private caughtUp: number | undefined;
@@ -142,7 +145,9 @@ export class Watch {
 
   /** Tries again now: in place of waiting, or after a refusal. */
   retry(): void {
+    this.isPaused = false;
     this.connection.retry();
+    this.sync();
   }
 
   /** Ends it. A run that the agent started is read on. */
@@ -181,23 +186,24 @@ export class Watch {
     const at = positionAfter(event, this.stream);
     if (at === undefined) return;
     this.stream = at;
+    if (this.broken !== undefined) {
+      this.broken = undefined;
+      this.changed();
+    }
     this.seen.delete(at.runId);
     this.seen.set(at.runId, at.end);
     for (const [oldest] of this.seen) if (this.seen.size > REMEMBERED) this.seen.delete(oldest);
   }
 
   private gotMessages(): void {
-    if (!this.isConnecting || (this.hasLoaded && this.before === undefined)) return;
-    if (this.hasLoaded) this.later(LATE, () => this.loaded()); // what it was missing comes in more than one event
-    else this.loaded();
+    if (this.stream === undefined) return; // the page's own change
+    if (!this.hasLoaded) this.loaded();
+    else if (this.isConnecting && this.before !== undefined) this.later(LATE, () => this.loaded()); // it comes in several events
   }
 
   private moved(): void {
     const { state } = this.connection;
-    if (state === "lost" && this.hasLoaded) {
-      this.before ??= new Map(this.agent.messages.map((message) => [message.id, JSON.stringify(message)]));
-      this.caughtUp = undefined;
-    }
+    if (state === "lost") this.lost();
     if (state === "live") {
       this.isPaused = false;
       this.later(LATE, () => this.sync()); // a thread that is unknown is not reported
@@ -209,7 +215,7 @@ export class Watch {
 
   private sync(): void {
     const { thread, agent } = this;
-    if (!CONNECTS.has(this.connection.state) || agent.isRunning || this.isConnecting || this.isPaused) return;
+    if (!this.mayConnect()) return;
     if (thread === undefined) {
       if (!this.hasLoaded) void this.connect();
       return;
@@ -217,48 +223,65 @@ export class Watch {
     const step = thread === this.settled ? "nothing" : next(thread, this.seen, endOf(agent.pendingInterrupts));
     if (step === "connect") void this.connect();
     else if (step === "nothing") this.loaded();
-    else this.later(LATE, () => this.thread === thread && !agent.isRunning && void this.connect());
+    else this.later(LATE, () => this.thread === thread && this.mayConnect() && void this.connect());
+  }
+
+  private mayConnect(): boolean {
+    const isBusy = this.agent.isRunning || this.isConnecting || this.isPaused;
+    return !isBusy && CONNECTS.has(this.connection.state);
   }
 
   private async connect(): Promise<void> {
-    if (this.isConnecting) return;
     const { agent, thread } = this;
     const { pendingInterrupts } = agent;
     this.isConnecting = true;
     this.stream = undefined;
     makeReady(agent);
-    const hasFailed = await (this.options.connect?.() ?? agent.connectAgent()).then(
-      () => false,
-      () => true,
+    const error = await (this.options.connect?.() ?? agent.connectAgent()).then(
+      () => undefined,
+      (raised: unknown) => raised,
     );
     this.isConnecting = false;
     const stream = this.stream as Position | undefined; // events came meanwhile
     if (stream === undefined) agent.pendingInterrupts = pendingInterrupts;
-    const isEmpty = stream === undefined && thread === undefined && !hasFailed;
+    const isEmpty = stream === undefined && thread === undefined && error === undefined;
     if (isEmpty || stream?.end !== undefined) {
       this.failures = 0;
       this.settled = thread;
       this.loaded();
       this.later(0, () => this.sync());
     } else {
-      this.pause();
+      this.pause(error instanceof Error ? error : undefined);
     }
   }
 
-  /** After a stream that ended before its run did. If the server is gone, the connection is lost too by then. */
-  private pause(): void {
+  /** After a stream that ended before its run did: the page ended it, or the server is gone, which is known soon. */
+  private pause(error?: Error): void {
     if (this.isPaused) return;
+    const delay = delayAfter(++this.failures);
     this.isPaused = true;
-    this.later(delayAfter(++this.failures), () => {
+    if (error !== undefined || this.failures > 1) {
+      this.broken = { retryAt: Date.now() + delay, error: error ?? new Error("The thread's run can't be read.") };
+      this.lost();
+      this.changed();
+    }
+    this.later(delay, () => {
       this.isPaused = false;
       this.sync();
     });
+  }
+
+  private lost(): void {
+    if (!this.hasLoaded) return;
+    this.before ??= new Map(this.agent.messages.map((message) => [message.id, JSON.stringify(message)]));
+    this.caughtUp = undefined;
   }
 
   /** The agent has what the thread has, or gets it now. */
   private loaded(): void {
     if (this.hasLoaded && this.before === undefined) return;
     this.hasLoaded = true;
+    this.broken = undefined;
     if (this.before !== undefined && this.connection.state === "live") {
       const { before } = this;
       this.caughtUp = this.agent.messages.filter((each) => before.get(each.id) !== JSON.stringify(each)).length;
@@ -274,7 +297,8 @@ export class Watch {
   }
 
   private changed(): void {
-    const { state, retryAt, error } = this.connection;
+    const state = this.connection.state === "live" && this.broken ? "lost" : this.connection.state;
+    const { retryAt, error } = this.connection.state === "live" && this.broken ? this.broken : this.connection;
     this.state = {
       connection: state === "live" && !this.hasLoaded ? "connecting" : state,
       ...(state === "lost" && retryAt !== undefined && { retryAt }),
