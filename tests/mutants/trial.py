@@ -18,6 +18,7 @@ _COPIED = (
     "translator",
     "connect",
     "tests",
+    "clients",
     "fixtures",
     "examples",
     "benchmarks",
