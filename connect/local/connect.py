@@ -100,11 +100,11 @@ async def cancel_local(
 ) -> RunStatus:
     """Stops the thread's run, and waits up to `wait` seconds until its graph has stopped; the run's status then.
 
-    Raises `RunNotFoundError` if no run is active in this process, or another than `run_id`.
+    Raises `RunNotFoundError` if no run is active, or another than `run_id`.
     """
     run = await source.runs.store.active(source.key(thread_id))
     if run is None or not await source.may_use(thread_id, run):
-        raise RunNotFoundError(f"no run is active on thread {thread_id!r} in this process")
+        raise RunNotFoundError(f"no run is active on thread {thread_id!r}")
     if run_id not in (None, run.run_id):
         raise RunNotFoundError(f"run {run_id!r} is not active on thread {thread_id!r}; {run.run_id!r} is")
     return await run.cancel(wait)

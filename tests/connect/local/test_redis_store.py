@@ -272,6 +272,20 @@ async def _has_text(process: Process, number: int, text: str) -> bool:
     return any(text.encode() in entry.frames for entry in entries)
 
 
+async def test_a_run_that_no_reader_follows_any_more_can_be_read_again(one: Process, other: Process) -> None:
+    point = Pause()
+    await one.start(speaking(point, InMemorySaver()))
+    followed = await other.active()
+    assert isinstance(followed, FollowedRun)
+    first = await other.reads(followed)
+    first.task.cancel()
+    async with asyncio.timeout(30):
+        await until(lambda: followed._task is None)
+    again = await other.reads(followed)
+    point.open.set()
+    assert ((await again.end()).kinds[-1], again.text) == ("RUN_FINISHED", WORDS)
+
+
 # --- commands that are carried out late -------------------------------------------------------------------------------
 
 
