@@ -94,7 +94,7 @@ types: $(VENV)/.dev
 unit: $(VENV)/.dev $(NODE_MODULES)
 	$(PYTEST) --numprocesses $(WORKERS) --dist loadfile -m 'not services and not sweep' $(PYTEST_ARGS)
 
-services: $(VENV)/.dev $(NODE_MODULES) $(AEGRA)
+services: $(VENV)/.dev $(NODE_MODULES) tests/editor/node_modules/.package-lock.json $(AEGRA)
 	$(if $(AEGRA),,@echo 'no Python >= 3.12 or no PostgreSQL here: the live tests leave Aegra out')
 	$(PYTEST) --numprocesses $(WORKERS) --dist loadfile -m services $(PYTEST_ARGS)
 

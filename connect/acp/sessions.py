@@ -8,6 +8,7 @@ import inspect
 import logging
 from collections.abc import Sequence
 from typing import Any
+from uuid import uuid4
 
 from langgraph.checkpoint.memory import InMemorySaver
 
@@ -76,8 +77,8 @@ class Sessions:
         made = command.run(conversation.session, rest.strip())
         text = await made if inspect.isawaitable(made) else made
         if text:
-            message_id = f"command-{name.strip()}-{id(made):x}"
-            chunk = {"sessionUpdate": "agent_message_chunk", "messageId": message_id, "content": text_block(str(text))}
+            content = text_block(str(text))
+            chunk = {"sessionUpdate": "agent_message_chunk", "messageId": str(uuid4()), "content": content}
             await conversation.emit([chunk])
         return True
 

@@ -27,7 +27,7 @@ from uuid import uuid4
 from ag_ui.core import RunAgentInput
 
 from ...translator import PROTOCOL_VERSION
-from ..errors import AguiError, InvalidInputError, log_failure
+from ..errors import AguiError, log_failure
 from ..events.encoded import Batches
 from .agent import set_current_session
 from .client import CancelledByUser
@@ -83,6 +83,7 @@ class Turn:
             reason = await self._reason(blocks)
             waiting = {card.id for card in self._of.updates.open_cards()} if self._of.in_chat is not None else set()
         except _CancelledTurn:
+            await self._drop()
             reason = "cancelled"
         except RunFailedError:
             if not self._is_cancelled.is_set():
@@ -110,8 +111,8 @@ class Turn:
                 if answers is None:
                     return "end_turn"
         while True:
+            self._check()
             await self._read(await self._submitted(message, answers))
-            self._of.interrupts = interrupts_of(self._of.terminal)
             if not self._of.interrupts:
                 return self._ended()
             answers = await self._asked(self._of.asking())
@@ -141,13 +142,17 @@ class Turn:
                 "forwardedProps": {},
             }
         )
-        self._check()
         self._of.terminal, self._of.is_new = None, False
         self._prompt_id = messages[-1]["id"] if messages else None
-        return await self._of.backend.submit(given, options=await self._of.options(), intake=self._of.intake())
+        batches = await self._of.backend.submit(given, options=await self._of.options(), intake=self._of.intake())
+        self._of.interrupts = []
+        return batches
 
     async def _read(self, batches: Batches) -> None:
-        await self._unless_cancelled(self._of.read(batches), stops=True)
+        try:
+            await self._unless_cancelled(self._of.read(batches), stops=True)
+        finally:
+            self._of.interrupts = interrupts_of(self._of.terminal)
 
     def _ended(self) -> StopReason:
         """How the run ended."""
@@ -176,7 +181,6 @@ class Turn:
                 try:
                     request = asking.send(answer)
                 except StopIteration as end:
-                    self._of.interrupts = []
                     found: list[dict[str, Any]] = end.value
                     return found
                 if isinstance(request, InChat):
@@ -187,7 +191,6 @@ class Turn:
         except (_CancelledTurn, CancelledByUser):
             self._is_cancelled.set()
             asking.close()
-            await self._drop()
             raise _CancelledTurn from None
 
     async def _answer(self, request: Permission | Form | Emit) -> Any:
@@ -203,25 +206,26 @@ class Turn:
     async def _drop(self) -> None:
         """Cancels what the thread waits for, and stops what runs then at the end of the node that asked. What can't be
         cancelled is asked again with the next prompt."""
-        entries = cancelled(self._of.interrupts)
-        interrupts, self._of.interrupts = self._of.interrupts, []
-        given = {"threadId": self._of.session.id, "runId": str(uuid4()), "protocolVersion": PROTOCOL_VERSION}
-        rest: dict[str, Any] = {"messages": [], "state": {}, "tools": [], "context": [], "forwardedProps": {}}
         try:
-            batches = await self._of.backend.submit(
-                RunAgentInput.model_validate({**given, **rest, "resume": entries}),
-                options=await self._of.options(),
-                intake=self._of.intake(),
-            )
+            interrupts = await self._left()
+            if not interrupts:
+                return
+            self._of.interrupts = interrupts
+            batches = await self._submitted([], cancelled(interrupts))
             with suppress(TimeoutError):
                 async with asyncio.timeout(_END_WAIT):
                     await self._read_node(batches)
             await self._of.stop_run()
-        except InvalidInputError as error:
-            log_failure(error, self._of.label)
-            self._of.interrupts = interrupts
         except AguiError as error:
             log_failure(error, self._of.label)
+
+    async def _left(self) -> list[dict[str, Any]]:
+        """What the thread waits for, after a run that was cancelled. What it has saved and not emitted is emitted."""
+        thread = await self._of.backend.thread(self._of.session.id, await self._of.options())
+        if thread is None:
+            return []
+        await self._of.emit(self._of.updates.of({"type": "MESSAGES_SNAPSHOT", "messages": thread.view.messages}))
+        return interrupts_of(thread.view.terminal)
 
     async def _read_node(self, batches: Batches) -> None:
         """Emits what comes until a node has ended."""

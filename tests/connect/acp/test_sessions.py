@@ -23,9 +23,9 @@ async def test_a_loaded_session_displays_what_the_live_one_did() -> None:
         session = await editor.new()
         for text in ("What is 1 + 2?", "Thanks"):
             await editor.prompt(session, text)
-        live, loaded = editor.view(session), len(editor.messages)
+        live = editor.view(session)
         await editor.load(session)
-        after = editor.view(session, loaded)
+        after = editor.view(session)
         assert differences(live, after) == []
         users = [text for (kind, _), text in after.texts.items() if kind == "user_message"]
         assert users == ["What is 1 + 2?", "Thanks"]
@@ -191,9 +191,8 @@ async def test_modes_and_options_are_in_step_and_reach_the_graph() -> None:
             with pytest.raises(AnsweredError) as refused:
                 await editor.request(method, sessionId=session, **more)
             assert refused.value.code == -32602
-        loaded = len(editor.messages)
         await editor.load(session)
-        assert list(editor.view(session, loaded).texts.values()) == ["go", "Hello."]
+        assert list(editor.view(session).texts.values()) == ["go", "Hello."]
 
 
 async def test_commands_follow_the_session_and_are_answered_or_reach_the_graph() -> None:

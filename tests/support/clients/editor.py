@@ -70,6 +70,7 @@ class TestEditor:
     def __init__(self, reader: asyncio.StreamReader, write: Callable[[bytes], None]) -> None:
         self._reader, self._write = reader, write
         self._next = 0
+        self._begun: dict[str, int] = {}
         self._pending: dict[int, tuple[str, asyncio.Future[Any]]] = {}
         self._changed = asyncio.Condition()
         self.ask: Ask = lambda method, params: None
@@ -110,6 +111,8 @@ class TestEditor:
         return self.begin("session/prompt", sessionId=session_id, prompt=blocks)
 
     async def load(self, session_id: str, cwd: str = "/work", method: str = "session/load") -> Any:
+        """Loads a session: it is displayed anew."""
+        self._begun[session_id] = len(self.messages)
         return await self.request(method, sessionId=session_id, cwd=cwd, mcpServers=[])
 
     def updates(self, session_id: str, after: int = 0) -> list[Update]:
@@ -117,9 +120,9 @@ class TestEditor:
         params = [each["params"] for each in self.messages[after:] if each.get("method") == "session/update"]
         return [each["update"] for each in params if each["sessionId"] == session_id]
 
-    def view(self, session_id: str, after: int = 0) -> EditorView:
-        """What is displayed of a session."""
-        return view_of(self.updates(session_id, after))
+    def view(self, session_id: str) -> EditorView:
+        """What is displayed of a session, since it was loaded last."""
+        return view_of(self.updates(session_id, self._begun.get(session_id, 0)))
 
     async def until(self, is_there: Callable[[], bool]) -> None:
         """Returns when a message has made it true."""
@@ -158,6 +161,8 @@ class TestEditor:
                 )
         elif isinstance(message_id, int):
             asked, future = self._pending.pop(message_id)
+            if future.done():  # the test waits for it no more
+                return
             if "error" in message:
                 future.set_exception(AnsweredError(message["error"]))
                 return
