@@ -13,7 +13,21 @@ from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from pathlib import Path
 
-from . import catching_up, conversation, growth, idle, live, memory, peer, readers, replay, serving, values, wire
+from . import (
+    catching_up,
+    conversation,
+    growth,
+    idle,
+    live,
+    memory,
+    peer,
+    processes,
+    readers,
+    replay,
+    serving,
+    values,
+    wire,
+)
 from .rows import Row, table
 
 _SHOWN = ("langgraph", "langchain-core", "ag-ui-protocol", "orjson")
@@ -40,6 +54,7 @@ def main() -> int:
         "catch-up": catching_up.rows,
         "readers": readers.rows,
         "serving": serving.rows,
+        "processes": processes.rows,
     }
     rows: list[Row] = []
     for name in asked.only or parts:
@@ -66,6 +81,7 @@ def _arguments() -> argparse.Namespace:
         "catch-up",
         "readers",
         "serving",
+        "processes",
     ]
     parser.add_argument("--only", nargs="+", choices=names, help="these parts only")
     parser.add_argument("--without-peer", dest="peer", action="store_false", help="leave ag-ui-langgraph out")

@@ -3,7 +3,7 @@ a way of its own to a real Redis."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from typing import Any
 
 import pytest
@@ -436,3 +436,8 @@ async def test_ids_may_be_anything_and_threads_never_meet(one: Process) -> None:
             await one.runs.start(graph[name], HELLO, on(name), agent="chat")
         points[name].open.set()
     assert [await run.wait() for run in runs] == ["finished"] * len(ids)
+
+
+async def test_a_redis_is_reached_by_its_socket(server: RedisServer) -> None:
+    async with aclosing(RedisRunStore(server.unix_url)) as store:
+        await store.ping()

@@ -23,11 +23,12 @@ _SETTINGS = ("--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--maxme
 
 
 class RedisServer:
-    """One server, at `url`."""
+    """One server, at `url`, and at `unix_url`."""
 
     def __init__(self, folder: Path) -> None:
         self.port = free_port()
         self.url = f"redis://127.0.0.1:{self.port}/0"
+        self.unix_url = f"unix://{folder}/socket"
         self._folder = folder
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -37,6 +38,7 @@ class RedisServer:
         if binary is None:
             raise ServerStartError("no redis-server on PATH: install it (`make redis` does, as root on Debian)")
         command = [binary, *_SETTINGS, "--port", str(self.port), "--dir", str(self._folder)]
+        command += ["--unixsocket", str(self._folder / "socket")]
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT)
         deadline = time.monotonic() + _START_WITHIN

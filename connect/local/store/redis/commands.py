@@ -40,15 +40,16 @@ class Commands:
     def __init__(self, redis: str | Redis, timeout: float) -> None:
         self._owns_client = isinstance(redis, str)
         if isinstance(redis, str):
+            of_tcp: dict[str, Any] = {} if redis.startswith("unix://") else {"socket_keepalive": True}
             pool = BlockingConnectionPool.from_url(
                 redis,
                 max_connections=_CONNECTIONS,
                 timeout=timeout,
                 socket_connect_timeout=timeout,
                 socket_timeout=None,  # each command has its own; what is read from Pub/Sub may take its time
-                socket_keepalive=True,
                 retry=Retry(NoBackoff(), 0),
                 protocol=2,
+                **of_tcp,
             )
             self.client: Any = Redis.from_pool(pool)
         elif isinstance(redis, Redis):

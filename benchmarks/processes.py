@@ -1,0 +1,137 @@
+"""What it costs that other processes can read a run: the CPU time of the run's owner and of a follower by event, as a
+ratio to a bare `XADD` of the same bytes; and what Redis has of a run that a hundred readers follow elsewhere.
+
+The events come in batches of twenty, one batch a window. Owner and follower are two stores in one event loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AsyncExitStack, aclosing, contextmanager
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from langgraph.config import get_stream_writer
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.pregel import Pregel
+from langgraph_agui.connect import MemoryRunStore, RedisRunStore, Runs
+from langgraph_agui.connect.events.readers import Reader
+from langgraph_agui.translator import Options
+from redis.asyncio import Redis
+from redis.asyncio.retry import Retry
+from redis.backoff import ConstantBackoff
+
+from .rows import Row
+from .timing import timed_by
+
+BATCH, BATCHES = 20, 200
+READERS = 100
+_EVENTS = BATCH * BATCHES
+_ROUNDS = 3
+_WINDOW = 0.004
+_OWNER, _FOLLOWER = 5.0, 4.0
+_FRAME = b'data: {"type":"CUSTOM","name":"piece","value":{"place":123,"text":"' + b"x" * 40 + b'"}}\n\n'
+
+
+def rows() -> Iterator[Row]:
+    """The rows; raises `FileNotFoundError` where there is no redis-server."""
+    with _redis_server() as url:
+        yield from asyncio.run(_measured(url))
+
+
+async def _measured(url: str) -> list[Row]:
+    async with Redis.from_url(url, retry=Retry(ConstantBackoff(0.05), 200)) as client:
+        await client.ping()
+
+        async def bare() -> None:
+            for _ in range(BATCHES):
+                pipeline = client.pipeline(transaction=False)
+                for _ in range(BATCH):
+                    pipeline.xadd("bare", {"frames": _FRAME}, maxlen=1000)
+                await pipeline.execute()
+
+        variants: list[Callable[[], Awaitable[Any]]] = [
+            bare,
+            lambda: _run(None, 0),
+            lambda: _run(url, 0),
+            lambda: _run(url, 1),
+        ]
+        least, alone, owner, followed = [timing.middle for timing in await timed_by(variants, _ROUNDS)]
+        subscriptions = await _run(url, READERS, client)
+    return [
+        _row("owner", owner - alone, least, _OWNER),
+        _row("follower", followed - owner, least, _FOLLOWER),
+        Row("processes", f"{READERS} readers elsewhere", subscriptions, "subscriptions", 1),
+    ]
+
+
+def _row(name: str, spent: float, least: float, bound: float) -> Row:
+    return Row("processes", name, spent / least, "x a bare XADD", bound, f"{spent / _EVENTS * 1e6:.1f} us by event")
+
+
+async def _run(url: str | None, readers: int, client: Redis | None = None) -> int:
+    """A run, with so many readers of another store; how many subscriptions its channel has. `url`: None is a run of a
+    store of one process."""
+    begins = asyncio.Event()
+    graph, thread_id = _graph(begins), uuid4().hex
+    async with AsyncExitStack() as lifetime:
+        store = MemoryRunStore() if url is None else RedisRunStore(url, window=_WINDOW)
+        await lifetime.enter_async_context(aclosing(store))
+        runs = await lifetime.enter_async_context(Runs(store))
+        run = await runs.start(graph, {}, {"configurable": {"thread_id": thread_id}}, agent="agent")
+        tasks: list[asyncio.Task[None]] = []
+        subscriptions = 0
+        if url is not None and readers:
+            other = await lifetime.enter_async_context(aclosing(RedisRunStore(url)))
+            key = other.key(graph, "agent", thread_id)
+            found = await other.active(key)
+            assert found is not None
+            joined = asyncio.Semaphore(0)
+            tasks = [asyncio.create_task(_read(found.attach(Reader(Options())), joined)) for _ in range(readers)]
+            for _ in tasks:
+                await joined.acquire()
+            if client is not None:
+                [channel] = await client.pubsub_channels("*:live")
+                subscriptions = (await client.pubsub_numsub(channel))[0][1]
+        begins.set()
+        await run.wait()
+        await asyncio.gather(*tasks)
+    return subscriptions
+
+
+async def _read(batches: Any, joined: asyncio.Semaphore) -> None:
+    async for _ in batches:
+        joined.release()
+
+
+def _graph(begins: asyncio.Event) -> Pregel[Any, Any, Any, Any]:
+    async def write(state: MessagesState) -> dict[str, Any]:
+        await begins.wait()
+        emit = get_stream_writer()
+        for _ in range(BATCHES):
+            for place in range(BATCH):
+                emit({"name": "piece", "value": {"place": place, "text": "x" * 40}})
+            await asyncio.sleep(1.5 * _WINDOW)
+        return {}
+
+    return StateGraph(MessagesState).add_node("write", write).add_edge(START, "write").compile()
+
+
+@contextmanager
+def _redis_server() -> Iterator[str]:
+    binary = shutil.which("redis-server")
+    if binary is None:
+        raise FileNotFoundError("redis-server is not on PATH: `make redis` installs it")
+    with tempfile.TemporaryDirectory() as folder:
+        socket = Path(folder, "socket")
+        command = [binary, "--port", "0", "--unixsocket", str(socket), "--save", "", "--dir", folder]
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL) as server:
+            try:
+                yield f"unix://{socket}"
+            finally:
+                server.kill()
