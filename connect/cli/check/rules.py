@@ -171,20 +171,17 @@ async def _stop(trial: Trial) -> None:
         status, body = await trial.server.stop(thread, first.view.run_id)
         if not isinstance(body.get("stopped"), bool):
             raise Broken('{"stopped": true}, or false', brief(body))
-        await first.rest()
-    view = first.checked()
-    if not body["stopped"] and status != 202:
-        if _kind(view) == "cancelled":
-            raise Broken('{"stopped": true} for a run that was stopped', brief(body))
+        if body["stopped"]:
+            async with trial.server.run(thread, asking(first.view, trial.message)) as following:
+                await _both(first, following)
+            if following.checked().outcome is None:
+                raise Broken("a thread that takes the next message", brief(following.view.terminal))
+        else:
+            await first.rest()
+    if _kind(first.checked()) not in ("cancelled", "error"):
         raise NotChecked(_OVER)
-    if _kind(view) not in ("cancelled", "error"):
-        raise Broken("an end that says that the run was stopped", brief(view.terminal))
-    if status == 202:
-        return  # the thread is busy until the run has stopped
-    async with trial.server.run(thread, asking(view, trial.message)) as stream:
-        await stream.rest()
-    if stream.checked().outcome is None:
-        raise Broken("a thread that takes the next message", brief(stream.view.terminal))
+    if not body["stopped"] and status != 202:
+        raise Broken('{"stopped": true} for a run that was stopped', brief(body))
 
 
 async def _stop_idle(trial: Trial) -> None:
@@ -306,11 +303,10 @@ def _check_begins(stream: Stream, thread: str, run_id: str | None) -> None:
 
 
 def _check_has(view: ClientView, client: ClientView) -> None:
-    """That what the client has sent is still in its messages, in its place."""
+    """That what the client has sent is still in its messages."""
     ids = [message["id"] for message in view.messages]
-    sent = client.messages[-1]["id"]
-    if sent not in ids or ids.index(sent) == len(ids) - 1:
-        raise Broken(f"the user's message {sent}, and an answer after it", f"the messages {brief(ids)}")
+    if (sent := client.messages[-1]["id"]) not in ids:
+        raise Broken(f"the user's message {sent}", f"the messages {brief(ids)}")
 
 
 def _check_same(one: ClientView, other: ClientView, who: str, *, may_have_more: bool = False) -> None:

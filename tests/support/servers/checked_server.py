@@ -29,8 +29,8 @@ Event = dict[str, Any]
 
 
 class _Meetings:
-    """For each thread, whether a request was answered that is not its first run. `unheld`: the threads whose runs wait
-    for nothing, counted by their first runs."""
+    """For each thread, whether a request was answered that is not its first run or stop. `unheld`: the threads
+    whose runs wait for nothing, counted by their first runs."""
 
     def __init__(self, unheld: Collection[int]) -> None:
         self._threads: dict[str, asyncio.Event] = {}
@@ -58,7 +58,7 @@ class _Meeting:
     def __init__(self, app: "Starlette | Faulty", meetings: _Meetings) -> None:
         self._app = app
         self._meetings = meetings
-        self._runs: dict[str, int] = defaultdict(int)
+        self._requests: dict[tuple[str, str], int] = defaultdict(int)
         self.state = app.state
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -70,10 +70,10 @@ class _Meeting:
         if not isinstance(thread, str):
             await self._app(scope, again, send)
             return
-        is_run = not scope["path"].endswith(("/connect", "/stop"))
-        self._runs[thread] += is_run
-        is_other = not is_run or self._runs[thread] > 1
-        if is_run:
+        verb = _kind(scope)
+        self._requests[thread, verb] += 1
+        is_other = verb == "connect" or self._requests[thread, verb] > 1
+        if verb == "run":
             self._meetings.begin(thread)
 
         async def sent(message: Message) -> None:
