@@ -136,8 +136,10 @@ async def _late_joiner(trial: Trial) -> None:
         before = len(first.events)
         await _both(first, joined)
         _check_begins(joined, thread, first.view.run_id)
-        _check_same(first.checked(), joined.checked(), "the client that joined in the middle of the run")
-        if not any(event["type"] in CONTENT and event in joined.events for event in first.events[before:]):
+        is_live = any(event["type"] in CONTENT and event in joined.events for event in first.events[before:])
+        who = "the client that joined in the middle of the run"
+        _check_same(first.checked(), joined.checked(), who, may_have_more=not is_live)
+        if not is_live:
             raise NotChecked(_OVER)  # it got the thread as it was afterwards
 
 
