@@ -38,7 +38,8 @@ class Updates:
 
     - `locate`: the absolute path of a file that a tool names.
     - `kinds`: what tools do, by their names; of others it is guessed.
-    - `before`: the text of a file that is about to be written; None: it is not read.
+    - `before`: the text of a file that is about to be written; None: it is not read. It is not for a call in a
+      snapshot either, which may have run.
     """
 
     def __init__(
@@ -278,7 +279,7 @@ class Updates:
         if card.input is None and card.is_open:
             card.arguments = [function["arguments"]] if function["arguments"] else []
             if card.arguments:
-                found += _some(card.completed_input(self._locate, self.before))
+                found += _some(card.completed_input(self._locate, None))
         return found
 
     def _announced(self, parent: str, call_id: str, name: str) -> list[Update]:

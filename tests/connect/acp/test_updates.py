@@ -190,3 +190,11 @@ def test_arguments_that_are_no_object_are_left_out(arguments: str) -> None:
     call = streamed("weather", arguments).calls["c"]
     assert "rawInput" not in call
     assert call["status"] == "completed"
+
+
+def test_the_file_of_a_call_that_may_have_run_is_not_read() -> None:
+    feed = Updates(absolute_in("/work"), before={"/work/a": "new"}.get)
+    function = {"name": "write_file", "arguments": '{"path": "a", "content": "new"}'}
+    message = {"id": "m", "role": "assistant", "toolCalls": [{"id": "c", "type": "function", "function": function}]}
+    call = view_of(feed.of({"type": "MESSAGES_SNAPSHOT", "messages": [message]})).calls["c"]
+    assert call["content"] == [{"type": "diff", "path": "/work/a", "newText": "new"}]
