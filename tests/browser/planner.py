@@ -67,7 +67,7 @@ def planner(checkpointer: Checkpointer) -> Graph:
 
     async def ask(state: Planned) -> dict[str, Any]:
         answer = interrupt({"question": "Shall I book the tower?"})
-        return {"answer": "yes" if answer is True else ""}
+        return {"answer": "yes" if answer is True or answer == "yes" else ""}
 
     async def add_stop(state: Planned) -> dict[str, Any]:
         last = state["messages"][-1]
