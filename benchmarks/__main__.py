@@ -16,6 +16,7 @@ from pathlib import Path
 from . import (
     catching_up,
     conversation,
+    editors,
     growth,
     idle,
     live,
@@ -55,6 +56,7 @@ def main() -> int:
         "readers": readers.rows,
         "serving": serving.rows,
         "processes": processes.rows,
+        "editors": editors.rows,
     }
     rows: list[Row] = []
     for name in asked.only or parts:
@@ -82,6 +84,7 @@ def _arguments() -> argparse.Namespace:
         "readers",
         "serving",
         "processes",
+        "editors",
     ]
     parser.add_argument("--only", nargs="+", choices=names, help="these parts only")
     parser.add_argument("--without-peer", dest="peer", action="store_false", help="leave ag-ui-langgraph out")
