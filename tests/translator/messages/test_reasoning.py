@@ -176,7 +176,8 @@ async def test_reasoning_is_not_told_again_in_the_next_turn() -> None:
 
 async def test_a_model_that_fails_while_it_thinks_closes_the_span_first() -> None:
     told = await run_turn("model_raises_mid_reasoning")
-    assert [event["type"] for event in told.events[-3:]] == ["REASONING_END", "STEP_FINISHED", "RUN_ERROR"]
+    kinds = [event["type"] for event in told.events[-4:]]
+    assert kinds == ["REASONING_END", "STEP_FINISHED", "ACTIVITY_SNAPSHOT", "RUN_ERROR"]
 
 
 async def tell_model(name: str) -> Translated:

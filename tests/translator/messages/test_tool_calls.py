@@ -142,6 +142,7 @@ async def test_a_call_of_a_message_that_fails_is_closed_before_the_error() -> No
     assert told.lines == [
         *("lc_run--#1 begins", "lc_run--#1: Calling. "),
         *("call_half calls add in lc_run--#1", 'call_half: {"a": 1, "b"', "call_half ends", "lc_run--#1 ends"),
+        "run-1-error shows run_error",
     ]
 
 

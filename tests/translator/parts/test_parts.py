@@ -210,7 +210,7 @@ async def test_a_part_that_cannot_be_read_ends_the_stream_and_is_raised() -> Non
 
     with pytest.raises(UnreadablePartError, match="a mapping with the keys not"):
         await read()
-    assert kinds[-2:] == ["TEXT_MESSAGE_END", "RUN_ERROR"]
+    assert kinds[-3:] == ["TEXT_MESSAGE_END", "ACTIVITY_SNAPSHOT", "RUN_ERROR"]
 
 
 @pytest.mark.parametrize("known", ["checkpoints", "debug", "tools", "events"])
