@@ -65,7 +65,9 @@ async def _read(parts: AsyncIterator[Any], readers: int, form: Form) -> None:
     """A run to its end, with so many readers from its start on."""
     translator = Translator("t", "r", view=ClientView([], None))
     thread = ThreadKey("agent", "t")
-    run = Run(thread, translator, "agent", has_checkpointer=False, release=lambda _, done: done())
+    run = Run(
+        thread, translator, "agent", has_checkpointer=False, release=lambda _, done: done(), confirmation=lambda _: None
+    )
     run.begin(lambda _: parts, 1)
     await asyncio.gather(*(_drained(form(run.attach(Reader(Options())))) for _ in range(readers)))
     await run.wait()

@@ -67,7 +67,14 @@ async def test_who_joins_at_any_event_holds_in_the_end_what_the_first_reader_doe
         parts = joining.parts(conversation.stream(turn))
         translator = Translator("t", "r", options, view)
         thread = ThreadKey("chat", "t")
-        joining.run = Run(thread, translator, "chat", has_checkpointer=True, release=lambda _, done: done())
+        joining.run = Run(
+            thread,
+            translator,
+            "chat",
+            has_checkpointer=True,
+            release=lambda _, done: done(),
+            confirmation=lambda _: None,
+        )
         joining.run.begin(lambda _, parts=parts: parts, 1)  # type: ignore[misc]
         await joining.run.wait()
         listeners = [await listener.hear(told) for listener, told in joining.joined]

@@ -15,6 +15,8 @@ Rules:
 - Whatever becomes of the task, also before its first turn, the run ends once, beginning in the task's callback. If
   anything raises there, the thread is free afterwards, and `wait` returns.
 - If translating raises, the readers' streams end in an error, and the graph continues to a complete checkpoint.
+- Before a part is fed, and the graph continues, the thread is the run's (`confirmation`): a graph does not write over
+  what another process has written.
 - Parts that are ready at once are not all fed in one turn of the event loop, or no reader could keep up.
 """
 
@@ -63,6 +65,8 @@ Save = Callable[[Translator], Awaitable[None]]
 """Saves what was emitted of a run that was cancelled; given its translator."""
 Release = Callable[["Run", Callable[[], None]], None]
 """Frees the thread of a run, and calls what it is given when that is done."""
+Confirmation = Callable[["Run"], Awaitable[None] | None]
+"""What the run waits for before it continues: see `RunStore.confirmation`."""
 
 _log = logging.getLogger(__name__)
 
@@ -74,7 +78,8 @@ class Run:
     run is, then the run's own, to its end. Leaving the loop stops no run.
 
     `translator`: not yet started. `waiting`: the subgraphs in which it continues. `release`: called once, when its
-    graph has stopped. `on_last_reader_left`: called when its last reader has left before the end.
+    graph has stopped. `confirmation`: see `Confirmation`. `on_last_reader_left`: called when its last reader has left
+    before the end.
     """
 
     _task: asyncio.Task[None]
@@ -88,6 +93,7 @@ class Run:
         user: Hashable = None,
         has_checkpointer: bool,
         release: Release,
+        confirmation: Confirmation,
         on_last_reader_left: Callable[[Run], None] | None = None,
         waiting: Iterable[Subgraph] = (),
     ) -> None:
@@ -111,6 +117,7 @@ class Run:
         """Whether it is stopped when its last reader has left."""
         self._translator = translator
         self._release = release
+        self._confirmation = confirmation
         self._is_over = asyncio.Event()
         self._span = Span("run", agent)
         self._events = len(translator.start(self._span.trace_id))
@@ -281,6 +288,8 @@ class Run:
         fed = 0
         async with aclosing(cast(Any, stream(self._feed))) as parts:
             async for part in parts:
+                if (confirmed := self._confirmation(self)) is not None:
+                    await confirmed
                 self._feed(part)
                 fed += 1
                 if fed % _PARTS_PER_TURN == 0:

@@ -11,7 +11,7 @@ import asyncio
 import inspect
 import logging
 import weakref
-from collections.abc import AsyncIterator, Callable, Coroutine, Hashable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Hashable, Iterable, Mapping
 from functools import partial
 from types import TracebackType
 from typing import Any, Final, NamedTuple, TypeVar, cast, get_args
@@ -143,6 +143,7 @@ class Runs:
             user=identity_of(configured["configurable"].get(USER)),
             has_checkpointer=has_checkpointer(graph),
             release=self._release,
+            confirmation=self._confirmation,
             on_last_reader_left=self._last_reader_left if on_disconnect == "cancel" else None,
             waiting=waiting,
         )
@@ -271,6 +272,9 @@ class Runs:
             last = run.as_last()
         finally:  # nothing else would ever free the thread
             self.store.release(run.thread, run, last, partial(self._released, run, done))
+
+    def _confirmation(self, run: Run) -> Awaitable[None] | None:
+        return self.store.confirmation(run.thread, run)
 
     def _last_reader_left(self, run: Run) -> None:
         self.store.last_reader_left(run.thread, run)

@@ -73,6 +73,9 @@ class MemoryRunStore:
         self._number = max(time.time_ns() // 1_000_000, self._number + 1)  # rises also across restarts
         return self._number
 
+    def confirmation(self, thread: ThreadKey, run: OwnedRun) -> None:
+        """There is no other process."""
+
     def release(self, thread: ThreadKey, run: OwnedRun, last: LastRun | None, done: Callable[[], None]) -> None:
         """The thread is free at once; see `RunStore.release`."""
         if self._active.get(thread) is run:

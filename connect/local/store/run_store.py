@@ -15,7 +15,7 @@ Rules for every store:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
 from langgraph.pregel import Pregel
@@ -37,6 +37,10 @@ class RunStore(Protocol):
     async def claim(self, thread: ThreadKey, run: OwnedRun) -> int:
         """Makes a run, which has not begun, the active one of its thread; its number. Waits while the thread is closed.
         Raises `RunConflictError`, with the id of the active run, where there is one."""
+
+    def confirmation(self, thread: ThreadKey, run: OwnedRun) -> Awaitable[None] | None:
+        """What an active run of this process waits for before it continues, where another run may have its thread by
+        now; a run that has lost it is stopped. None, at almost no cost, in any other case. Never raises."""
 
     def release(self, thread: ThreadKey, run: OwnedRun, last: LastRun | None, done: Callable[[], None]) -> None:
         """The run has ended and its graph has stopped: the thread is to be free. `last`: how it ended; None where only

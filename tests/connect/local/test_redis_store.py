@@ -18,10 +18,12 @@ from langgraph_agui.connect.local.store.redis import RedisRunStore
 from langgraph_agui.connect.local.store.redis.database import Claimed, Own
 from langgraph_agui.connect.local.store.redis.followed_run import FollowedRun
 from langgraph_agui.connect.local.store.redis.keys import Claim, Entry, Keys
+from langgraph_agui.connect.local.store.redis.scripts import CLAIM
 from langgraph_agui.connect.testing import Pause
+from redis import Redis as SyncRedis
 from redis.asyncio import Redis
 
-from tests.support.clients.listening import Listener, held, until
+from tests.support.clients.listening import Listener, held, turns, until
 from tests.support.servers.proxy import Way, proxied
 from tests.support.servers.redis_server import RedisServer, running_redis
 from tests.support.streams.paced import HELLO, Graph, on, quick, speaking
@@ -181,6 +183,29 @@ async def test_a_lease_that_nobody_took_is_the_owners_again(one: Process, other:
     await awaited(lambda: is_idle(other))
 
 
+async def test_a_stalled_owner_writes_no_checkpoint_over_that_of_another_run(one: Process, server: RedisServer) -> None:
+    saver = InMemorySaver()
+
+    async def stalls(state: MessagesState) -> dict[str, Any]:
+        """Blocks the process until its lease is over and another run has the thread."""
+        with SyncRedis.from_url(server.url) as blocking:
+            while blocking.exists(Keys(THREAD).lease):
+                pass
+            given = ("another", 60_000, 60_000, Claim("second", "chat", "p", {}).to_json(), Keys(THREAD).channel)
+            keys = Keys(THREAD)
+            [answer, *_] = blocking.eval(CLAIM, 3, keys.lease, keys.thread, keys.closed, *given)
+        return {"messages": [AIMessage(answer.decode(), id="late-1")]}
+
+    builder = StateGraph(MessagesState).add_node("stalls", stalls).add_edge(START, "stalls")
+    graph = builder.compile(saver)
+    run = await one.start(graph)
+    assert await run.wait() == "failed"
+    config: Any = on("t")
+    newest = await saver.aget_tuple(config)
+    assert newest is not None
+    assert [message.id for message in newest.checkpoint["channel_values"]["messages"]] == ["user-1"]
+
+
 async def test_a_waiting_input_whose_process_is_gone_delays_the_next_for_a_lease(one: Process, other: Process) -> None:
     async def takes(process: Process) -> bool:
         async with process.store.turn(THREAD).taken() as has_waited:
@@ -217,6 +242,30 @@ async def test_a_run_is_stopped_without_readers_when_its_last_reader_in_any_proc
         other.way.close()
     else:
         last.task.cancel()
+    assert await run.wait() == "cancelled"
+
+
+async def test_a_reader_elsewhere_gets_no_event_before_it_counts(one: Process, other: Process, redis: Any) -> None:
+    point = Pause()
+    run = await one.start(speaking(point, InMemorySaver()), on_disconnect="cancel")
+    here, followed = await one.reads(run), await other.active()
+    await point.reached.wait()
+    assert isinstance(followed, FollowedRun)
+    await redis.client_pause(600_000, all=False)  # nothing is written to Redis
+    listener = Listener()
+    async with aclosing(followed.attach(listener.reader)) as batches:
+        first = asyncio.create_task(anext(batches))
+        await until(followed._has_view.is_set)
+        await turns()
+        assert not first.done()
+        await redis.client_unpause()
+        await first
+        here.task.cancel()
+        await asyncio.wait([here.task])
+        for _ in range(20):
+            one.store._wake(None)
+            assert await redis.ping()
+        assert run.status == "running"
     assert await run.wait() == "cancelled"
 
 

@@ -52,6 +52,29 @@ async def test_the_owner_of_a_run_is_frozen_for_longer_than_a_lease(
     assert_holds(agui_client, await one.connect("chat", "t").over(), await servers.values("chat", "t"))
 
 
+async def test_an_owner_that_was_frozen_writes_nothing_over_what_another_process_has_written(
+    servers: Processes, gate: Gates, agui_client: AguiClient
+) -> None:
+    """Its node returns as soon as it wakes up."""
+    one, other = await servers.start(2, lease=SHORT)
+    gate.hold("t run-1 first over")
+    asks = one.run("chat", "t", "hi")
+    await gate.reached("t run-1 first over")
+    reads = other.connect("chat", "t")
+    await reads.sees(FIRST)
+    one.send(signal.SIGSTOP)
+    assert (await reads.over()).end == "unfinished"
+    more = await other.run("chat", "t", "hi", "and on", run_id="run-2").over()
+    assert more.end == "success"
+    values = await servers.values("chat", "t")
+    gate.open("*")
+    one.send(signal.SIGCONT)
+    assert (await asks.over()).events[-1]["type"] == "RUN_ERROR"
+    assert await servers.values("chat", "t") == values
+    assert_holds(agui_client, await one.connect("chat", "t").over(), values)
+    assert "t run-1 second 0" not in gate.passed
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 async def test_a_server_that_ends_lets_its_runs_end(
     servers: Processes, gate: Gates, agui_client: AguiClient, number: signal.Signals

@@ -19,6 +19,9 @@ Where nothing comes for a while the log is read once more, and then the lease:
 | is not, for less than half a lease | it is waited on: the owner may have it again, or its last entry is on the way |
 | is not, for longer | the owner is lost: what is open is closed, and `RUN_ERROR` ends the run |
 | can't be read | it is waited on: Redis does not answer |
+
+A run that needs readers is stopped when no process has any. So a reader gets its first event when Redis knows that this
+process has readers.
 """
 
 from __future__ import annotations
@@ -76,7 +79,7 @@ class FollowedRun:
         self._thread = thread
         self._news = asyncio.Event()
         self._view = ClientView(version=PROTOCOL_VERSION)
-        self._events = EventLog(self._view, self._news.set)
+        self._events = EventLog(self._view)
         self._events.run = number
         self._number = 0
         """The number of the last entry that is in the view."""
@@ -90,9 +93,11 @@ class FollowedRun:
         """The seconds that it had left at the last check."""
         self._grace = database.lease / 2
         self._has_view, self._over = asyncio.Event(), asyncio.Event()
+        self._is_noted = asyncio.Event()
+        """Whether Redis knows that there are readers here, of a run that needs readers; also set when it is over."""
         self._noted_until: float | None = None
-        """Until when the owner need not know again that there are readers here; None: it does not know it."""
-        self._users = 0
+        """Until when it need not know that again; None: it has no note."""
+        self._users = self._readers = 0
         self._task: asyncio.Task[None] | None = None
 
     @property
@@ -107,9 +112,10 @@ class FollowedRun:
 
     async def attach(self, reader: Reader) -> AsyncGenerator[Batch, None]:
         """See `ActiveRun`."""
-        with self._followed():
+        with self._followed(), self._counted():
             await self._has_view.wait()
-            self._news.set()  # the owner is to know that there are readers
+            if self._claim.needs_readers:
+                await self._is_noted.wait()
             async with aclosing(self._events.read(reader)) as batches:
                 async for batch in batches:
                     yield batch
@@ -155,6 +161,17 @@ class FollowedRun:
         finally:
             self._users -= 1
 
+    @contextmanager
+    def _counted(self) -> Generator[None, None, None]:
+        """Within the block there is a reader more."""
+        self._readers += 1
+        self._news.set()
+        try:
+            yield
+        finally:
+            self._readers -= 1
+            self._news.set()
+
     # --- what comes -----------------------------------------------------------------------------------------------
 
     def _take(self, message: bytes | None) -> None:
@@ -198,11 +215,18 @@ class FollowedRun:
     async def _note_readers(self) -> None:
         """Lets the owner know whether there are readers here."""
         now, until = asyncio.get_running_loop().time(), self._noted_until
-        has_readers = self._events.readers > 0
-        if (until is None or now >= until) if has_readers else until is not None:
-            with suppress(StoreUnavailableError):
-                await self._database.note_readers(self._thread, self.number, self._claim.owner, has_readers=has_readers)
-                self._noted_until = now + self._database.lease / 3 if has_readers else None
+        has_readers = self._readers > 0
+        if has_readers and self._is_noted.is_set() and until is not None and now < until:
+            return
+        if not has_readers:
+            if until is None:
+                return
+            self._is_noted.clear()  # a reader that comes meanwhile is another note's
+        with suppress(StoreUnavailableError):
+            await self._database.note_readers(self._thread, self.number, self._claim.owner, has_readers=has_readers)
+            self._noted_until = now + self._database.lease / 3 if has_readers else None
+            if has_readers:
+                self._is_noted.set()
 
     async def _is_news_within(self, seconds: float) -> bool:
         with suppress(TimeoutError):
@@ -286,8 +310,8 @@ class FollowedRun:
             self._emit_error()
         self._outcome = outcome
         self._events.close()
-        self._has_view.set()
-        self._over.set()
+        for known in (self._has_view, self._is_noted, self._over):
+            known.set()
 
     def _lose(self) -> None:
         _log.warning("The process that ran the run is lost (%s).", self.label)

@@ -11,6 +11,9 @@ a snapshot. So the run's own event log bounds what is kept while Redis does not 
 | the run is to stop, or is without the readers that it needs | stops the run |
 | nothing | tries again, the same; the run continues |
 
+After a stall of the process (`stalls`) the lease may be over, and another run may have the thread. So before the run
+continues, which is when its graph may write a checkpoint, Redis is asked once more whose the thread is.
+
 The end: the thread is freed first, then the run emits its last events. Where Redis does not answer they are emitted
 `_LONGEST_WAIT` seconds later, and the thread is freed when it does.
 """
@@ -33,6 +36,7 @@ from ....run_outcome import UNFINISHED
 from ..active_run import LastRun, OwnedRun
 from .database import Database, Own
 from .keys import MORE, OUTCOMES, SNAPSHOT, Entry, last_to_json
+from .stalls import Stalls
 
 _LONGEST_WAIT: Final = 1.0
 """Seconds for which the readers of this process wait for the end of a run until Redis knows it."""
@@ -51,10 +55,18 @@ _log = logging.getLogger(__name__)
 
 class Publisher:
     """Publishes one run of this process, from its claim on. `last`: how the run before it ended, as stored. `window`:
-    seconds for which events are gathered. `at_end`: called when nothing more is to be done."""
+    seconds for which events are gathered. `stalls`: those of the process. `at_end`: called when nothing more is to be
+    done."""
 
     def __init__(
-        self, database: Database, own: Own, run: OwnedRun, last: bytes, window: float, at_end: Callable[[], None]
+        self,
+        database: Database,
+        own: Own,
+        run: OwnedRun,
+        last: bytes,
+        window: float,
+        stalls: Stalls,
+        at_end: Callable[[], None],
     ) -> None:
         self.run = run
         self.number = own.fence
@@ -63,6 +75,9 @@ class Publisher:
         self._database = database
         self._own = own
         self._window = window
+        self._stalls = stalls
+        self._stalls_before = stalls.count
+        """The stalls after which Redis was asked, or after which the run has begun."""
         self._at_end = at_end
         self._reader = Reader(_OPTIONS)
         self._batches: AsyncGenerator[Batch, None] | None = None
@@ -89,6 +104,20 @@ class Publisher:
     def wake(self) -> None:
         """Has the lease renewed now, and so learns whether the run is to stop."""
         self._woken.set()
+
+    def confirmation(self) -> Awaitable[None] | None:
+        """See `RunStore.confirmation`."""
+        return None if self._stalls.count == self._stalls_before else self._confirm()
+
+    async def _confirm(self) -> None:
+        """Asks once whose the thread is. A run that has lost it is stopped; where Redis does not answer, it continues,
+        as any run does."""
+        stalls = self._stalls.count
+        with suppress(StoreUnavailableError):
+            if (await self._database.append(self._own, self.run.status, None, self._number)).answer == "taken":
+                self._lose()
+                await asyncio.sleep(0)  # the run's task, which waits here, is cancelled
+        self._stalls_before = stalls
 
     async def wait_for_end(self, seconds: float) -> None:
         """Waits until Redis knows that the run is over, so many seconds at most."""
@@ -188,6 +217,7 @@ class Publisher:
         """Appends an entry, and does what the answer says; None: renews the lease."""
         status = "free" if self._has_ended else self.run.status
         append = partial(self._database.append, self._own, status, entry, self._number)
+        had_readers = self._had_readers and not self.run.readers  # else Redis is asked again when the last one has left
         answer, is_cancelled, elsewhere = await self._answer(append)
         if answer == "taken":
             self._lose()
@@ -197,7 +227,7 @@ class Publisher:
         elif entry is not None:
             self._count(entry)
         self._had_readers = self._had_readers or elsewhere > 0
-        if is_cancelled or (self._had_readers and self.run.needs_readers and not (self.run.readers or elsewhere)):
+        if is_cancelled or (had_readers and self.run.needs_readers and not (self.run.readers or elsewhere)):
             self.run.stop(Cancelled())
 
     def _count(self, entry: Entry) -> None:
@@ -221,9 +251,12 @@ class Publisher:
                 await self._append(self._entry(self.run.status, b""))
 
     def _lose(self) -> None:
+        if self._is_over:
+            return
         _log.error("The run lost its lease to another one of its thread, and is stopped (%s).", self.run.label)
         self._is_over = True
         self.run.stop(UNFINISHED)
+        self.wake()
 
     async def _begin_anew(self) -> None:
         """The next entry is a snapshot."""

@@ -11,7 +11,7 @@ Rules, beside those of every `RunStore`:
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any, Final
 from uuid import uuid4
@@ -29,6 +29,7 @@ from .database import Claimed, Database, Own
 from .followed_run import FollowedRun
 from .keys import Claim, last_from_json, owner_channel, quoted
 from .publisher import Publisher
+from .stalls import Stalls
 from .starts import Starts
 from .subscriber import Subscriber
 from .turns import RedisTurn
@@ -78,6 +79,7 @@ class RedisRunStore:
         own = (owner_channel(self._owner), self._wake)
         self._subscriber = Subscriber(self._commands, own, idle=max(lease / 3, 1.0), wait=timeout)
         self._starts = Starts(self._subscriber, self._found, self._active_elsewhere)
+        self._stalls = Stalls(lease / 3)
         self._owned: dict[ThreadKey, Publisher] = {}
         """The publishers of the threads' last runs in this process, until they have published their end."""
         self._publishers: set[Publisher] = set()
@@ -114,12 +116,20 @@ class RedisRunStore:
             self._publishers.discard(publisher)
             if self._owned.get(own.thread) is publisher:
                 del self._owned[own.thread]
+            if not self._publishers:
+                self._stalls.stop()
 
-        publisher = Publisher(self._database, own, run, claimed.last, self._window, at_end=forget)
+        self._stalls.start()
+        publisher = Publisher(self._database, own, run, claimed.last, self._window, self._stalls, at_end=forget)
         self._owned[own.thread] = publisher
         self._publishers.add(publisher)
         self._starts.start(own.thread, own.fence, run)
         return own.fence
+
+    def confirmation(self, thread: ThreadKey, run: OwnedRun) -> Awaitable[None] | None:
+        """See `RunStore.confirmation`."""
+        publisher = self._owned.get(thread)
+        return publisher.confirmation() if publisher is not None and publisher.run is run else None
 
     def release(self, thread: ThreadKey, run: OwnedRun, last: LastRun | None, done: Callable[[], None]) -> None:
         """See `RunStore.release`."""
