@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from contextlib import aclosing
 from dataclasses import replace
+from functools import partial
 
 from ...translator import Options
 from ...translator import events as agui
@@ -63,12 +64,10 @@ async def _with_queued(
 ) -> Batches:
     """The batches, and then those of the runs that are queued on the thread. `number`: of the run that they are of."""
 
-    def is_queued() -> bool:
-        return source.runs.queued(source.key(thread_id)) > 0
-
     async with aclosing(batches):
         async for batch in batches:
             yield batch
+    is_queued = partial(source.runs.is_queued, source.key(thread_id))
     while (run := await feed.next_run(is_queued)) is not None:
         if run.number <= number:
             continue

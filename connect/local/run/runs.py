@@ -192,6 +192,10 @@ class Runs:
         """How many inputs of a thread wait for another run's end."""
         return sum(queued.thread == thread for queued in self._queued.values())
 
+    async def is_queued(self, thread: ThreadKey) -> bool:
+        """Whether inputs of a thread are queued, in any process. If not, its feeds have every run that has started."""
+        return self.queued(thread) > 0 or await self.store.has_inputs(thread)
+
     def note_outcome(self, thread: ThreadKey, outcome: RunOutcome | None, agent: object) -> None:
         """Warns of a run that has no end, in the thread or here; once. `agent`: its name, or its graph."""
         if outcome is None or outcome.ending is not UNFINISHED or (thread, outcome.run_id) in self._unfinished:

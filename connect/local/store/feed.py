@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import TypeAlias
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
@@ -21,10 +22,12 @@ class Feed:
     """An async iterator over the runs that start on a thread after it was made; None stands for a change of the
     thread's checkpoints. Runs come before changes, and many changes are one. Made by `RunStore.started`.
 
-    It ends when the store is closed. It needs no closing: the store has weak references only.
+    It ends when the store is closed. It needs no closing: the store has weak references only. `look_every`: seconds
+    after which `next_run` asks again although nothing woke it.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, look_every: float | None = None) -> None:
+        self._look_every = look_every
         self.groups: list[_Group] = []
         """What it is in, which exists as long as a feed is in it; see `Feeds`."""
         self._runs: deque[ActiveRun] = deque(maxlen=_MOST)
@@ -45,12 +48,15 @@ class Feed:
         self._has_changed = False
         return None
 
-    async def next_run(self, is_expected: Callable[[], bool]) -> ActiveRun | None:
+    async def next_run(self, is_expected: Callable[[], Awaitable[bool]]) -> ActiveRun | None:
         """The next run that starts; None as soon as none is expected, and when the store is closed."""
         while not self._runs:
-            if self._is_closed or not is_expected():
+            self._news.clear()  # before anything is asked
+            if self._is_closed or not (await is_expected() or self._runs):
                 return None
-            await self._wait()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._look_every):
+                    await self._news.wait()
         return self._runs.popleft()
 
     def start(self, run: ActiveRun) -> None:
@@ -64,7 +70,7 @@ class Feed:
         self._news.set()
 
     def wake(self) -> None:
-        """An input of the thread is no longer queued."""
+        """An input of the thread may be queued no longer."""
         self._news.set()
 
     def close(self) -> None:

@@ -118,6 +118,10 @@ class MemoryRunStore:
         """The runs that start on a thread from now on."""
         return self._feeds.add(Feed(), thread)
 
+    async def has_inputs(self, thread: ThreadKey) -> bool:
+        """There is no other process."""
+        return False
+
     async def ping(self) -> None:
         """See `RunStore.ping`."""
 

@@ -65,6 +65,10 @@ class RunStore(Protocol):
     async def started(self, thread: ThreadKey) -> Feed:
         """The runs that start on a thread from now on, of all processes."""
 
+    async def has_inputs(self, thread: ThreadKey) -> bool:
+        """Whether an input of another process waits for its turn on a thread, or has it. If not, the feeds of the
+        thread have every run that has started. False where that can't be asked."""
+
     async def ping(self) -> None:
         """Raises `StoreUnavailableError` where it can't be asked."""
 

@@ -4,13 +4,16 @@ a way of its own to a real Redis."""
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import aclosing, asynccontextmanager
+from functools import partial
 from typing import Any
 
 import pytest
+from ag_ui.core import RunStartedEvent
 from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.config import get_stream_writer
 from langgraph.graph import START, MessagesState, StateGraph
+from langgraph_agui.connect import Intake, Local, connect, run
 from langgraph_agui.connect.errors import RunConflictError, StoreUnavailableError
 from langgraph_agui.connect.local.run.runs import Runs
 from langgraph_agui.connect.local.store.active_run import ActiveRun, ThreadKey
@@ -26,6 +29,7 @@ from redis.asyncio import Redis
 from tests.support.clients.listening import Listener, held, turns, until
 from tests.support.servers.proxy import Way, proxied
 from tests.support.servers.redis_server import RedisServer, running_redis
+from tests.support.servers.serving import posted
 from tests.support.streams.paced import HELLO, Graph, on, quick, speaking
 
 pytestmark = pytest.mark.services
@@ -217,6 +221,42 @@ async def test_a_waiting_input_whose_process_is_gone_delays_the_next_for_a_lease
         assert [has_waited, await waiting] == [False, True]
         one.way.open()
     assert not await other.store.turn(THREAD).is_taken()
+
+
+async def test_a_connection_follows_the_inputs_that_are_queued_in_another_process(one: Process, other: Process) -> None:
+    saver, point = InMemorySaver(), Pause()
+    asked, read = (Local(quick(saver), agent="chat", runs=process.runs) for process in (one, other))
+    await one.start(speaking(point, saver), "first")
+    await point.reached.wait()
+    seen: list[str] = []
+
+    async def connects() -> None:
+        async for event in connect(read, "t"):
+            if isinstance(event, RunStartedEvent):
+                seen.append(event.run_id)  # noqa: PERF401 - it is looked at meanwhile
+
+    async def posts(*said: str) -> None:
+        given = posted("t", "hello", *said, run_id=f"queued-{len(said)}")
+        assert [event async for event in run(asked, given, intake=Intake(busy="queue"))]
+
+    async with asyncio.TaskGroup() as group:
+        group.create_task(connects())
+        await until(lambda: seen == ["first"])
+        for count in (1, 2, 3):
+            group.create_task(posts(*"abc"[:count]))
+            await awaited(partial(_are_waiting, other, count))
+        point.open.set()
+    assert seen == ["first", "queued-1", "queued-2", "queued-3"]
+    async with one.store.turn(THREAD).taken():
+        connection = asyncio.create_task(connects())
+        await until(lambda: len(seen) == 5)  # how the last run ended
+        one.way.close()  # a process that is gone is waited for as long as its ticket counts
+        await connection
+        one.way.open()
+
+
+async def _are_waiting(process: Process, count: int) -> bool:
+    return await process.store._database.waiting(THREAD) == count
 
 
 # --- readers of all processes -----------------------------------------------------------------------------------------

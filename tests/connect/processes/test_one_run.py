@@ -32,6 +32,8 @@ async def test_inputs_of_all_processes_have_their_turns_in_the_order_in_which_th
         asked.append(place.run("queued", "t", "hi", *(f"more {each}" for each in range(at)), run_id=f"run-{at}"))
         await asked[-1].answered()
         await servers.waiting("t", at)
+    reads = places[2].connect("queued", "t")
+    await reads.sees("One two three ")
     await places[1].kill()
     gate.open("*")
     for guest in (asked[0], asked[2], asked[3]):
@@ -39,6 +41,7 @@ async def test_inputs_of_all_processes_have_their_turns_in_the_order_in_which_th
     assert asked[1].is_torn
     assert [point.split()[1] for point in gate.passed if point.endswith("first 0")] == ["run-0", "run-2", "run-3"]
     assert [asked[at].end for at in (0, 2, 3)] == ["success"] * 3
+    assert (await reads.over()).run_ids == ["run-0", "run-2", "run-3"]
 
 
 async def test_a_run_is_stopped_by_any_process(servers: Processes, gate: Gates) -> None:

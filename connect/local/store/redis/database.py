@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, NamedTuple, cast
 from ..active_run import ThreadKey
 from . import scripts
 from .commands import Commands
-from .keys import Claim, Entry, Keys, owner_channel
+from .keys import MARK, Claim, Entry, Keys, owner_channel
 
 _DAY: Final = 86_400_000
 """Milliseconds for which how a run ended is kept."""
@@ -136,6 +136,11 @@ class Database:
         ms = self.lease_ms if has_readers else 0
         args = (self.process, ms, owner_channel(owner), fence)
         await self._commands.run(scripts.READERS, (Keys(thread).readers(fence),), args)
+
+    async def publish_mark(self, thread: ThreadKey, mark: str) -> None:
+        """Publishes a mark on a thread's channel."""
+        message = f"{MARK} 0-0 0\n{mark}"
+        await self._commands.ask(lambda: self._client.publish(Keys(thread).channel, message))
 
     async def turn(self, thread: ThreadKey, ticket: str, *, closes: bool) -> bool:
         """Whether it is this ticket's turn; it counts for one more lease. `closes`: no run is claimed in its turn."""

@@ -10,7 +10,7 @@ The keys of a thread have one hash tag, so that they are in one slot; ids are qu
 | `line`, `alive` | list and hash: tickets of inputs, and until when they count | after two leases |
 | `closed` | the ticket that has closed the thread | after a lease |
 | `readers:<fence>` | hash: processes with readers of the run, and until when that counts | after two leases |
-| `live` | channel: entries as they are appended, claims (`started`), `turn` | |
+| `live` | channel: entries as they are appended, claims (`started`), `turn`, `mark` | |
 | `agui:owner:<owner>` | channel of a process: the fence of a run that is to be looked at | |
 """
 
@@ -32,6 +32,7 @@ SNAPSHOT: Final = "snapshot"
 MORE: Final = "more"
 STARTED: Final = "started"
 TURN: Final = "turn"
+MARK: Final = "mark"
 OUTCOMES: Final = frozenset({"finished", "interrupted", "failed", "cancelled"})
 """The kinds of a log's last entry: how the run ended."""
 
@@ -107,7 +108,8 @@ class Entry:
 
     - `fence`, `number`: its id.
     - `kind`: `SNAPSHOT` (the events bring a client that has nothing to where the run is), `MORE` (the next events), one
-      of `OUTCOMES` (the last ones); of messages also `STARTED` (with a claim) and `TURN`.
+      of `OUTCOMES` (the last ones); of messages also `STARTED` (with a claim), `TURN`, and `MARK` (with an id: who gets
+      it has every message before it).
     - `at`: how many events of the run there are up to it, as in `Offset.event`.
     - `frames`: the events as SSE frames, one after the other.
     """

@@ -2,18 +2,24 @@
 
 A claim is published on the thread's channel. Where messages may have been lost, the active run is looked for: readers
 of a feed skip a run that they have had, by its number.
+
+Messages of a channel arrive in the order in which they were published. So a feed has all runs that started before a
+mark, once the mark has arrived (`catch_up`).
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from uuid import uuid4
 from weakref import WeakSet
 
 from ....errors import StoreUnavailableError
 from ..active_run import ActiveRun, ThreadKey
 from ..feed import Feed
-from .keys import STARTED, Claim, Entry, Keys
+from .database import Database
+from .keys import MARK, STARTED, TURN, Claim, Entry, Keys
 from .subscriber import Subscriber
 
 _MOST_UNUSED = 64
@@ -24,11 +30,17 @@ Found = Callable[[ThreadKey, int, Claim], ActiveRun | None]
 
 
 class Starts:
-    """The feeds of all threads. `find`: the run of a claim. `look`: the active run of a thread."""
+    """The feeds of all threads. `database`: for marks, and how often feeds look again. `find`: the run of a
+    claim. `look`: the active run of a thread."""
 
     def __init__(
-        self, subscriber: Subscriber, find: Found, look: Callable[[ThreadKey], Awaitable[ActiveRun | None]]
+        self,
+        database: Database,
+        subscriber: Subscriber,
+        find: Found,
+        look: Callable[[ThreadKey], Awaitable[ActiveRun | None]],
     ) -> None:
+        self._database = database
         self._subscriber = subscriber
         self._find = find
         self._look = look
@@ -37,7 +49,7 @@ class Starts:
 
     async def feed(self, thread: ThreadKey) -> Feed:
         """A feed that has every run which starts from now on."""
-        feed, known = Feed(), self._threads.setdefault(thread, _Thread())
+        feed, known = Feed(self._database.lease / 3), self._threads.setdefault(thread, _Thread())
         known.feeds.add(feed)
         if known.take is None:
             known.take = lambda message: self._take(thread, known, message)
@@ -55,6 +67,22 @@ class Starts:
             for feed in known.feeds:
                 feed.start(run)
 
+    async def catch_up(self, thread: ThreadKey, seconds: float) -> None:
+        """Waits until the feeds of a thread have every run that has started, so many seconds at most. Raises
+        `StoreUnavailableError`."""
+        known = self._threads.get(thread)
+        if known is None:
+            return
+        mark, has_arrived = uuid4().hex, asyncio.Event()
+        known.marks[mark] = has_arrived
+        try:
+            await self._database.publish_mark(thread, mark)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await has_arrived.wait()
+        finally:
+            del known.marks[mark]
+
     def close(self) -> None:
         """Ends all feeds."""
         for known in self._threads.values():
@@ -68,10 +96,17 @@ class Starts:
             task = asyncio.get_running_loop().create_task(self._looked(thread))
             self._looking.add(task)
             task.add_done_callback(self._looking.discard)
+            known.wake()
         elif message.startswith(STARTED.encode()):
             entry = Entry.of_message(message)
             if entry.fence > known.number and (run := self._find(thread, entry.fence, Claim.from_json(entry.frames))):
                 self.start(thread, entry.fence, run)
+        elif message.startswith(TURN.encode()):
+            known.wake()
+        elif message.startswith(MARK.encode()):
+            mark = Entry.of_message(message).frames.decode()
+            if mark in known.marks:
+                known.marks[mark].set()
 
     async def _looked(self, thread: ThreadKey) -> None:
         try:
@@ -99,3 +134,10 @@ class _Thread:
         self.take: Callable[[bytes | None], None] | None = None
         self.is_subscribed = asyncio.Event()
         """Whether a feed has every run from now on; as far as Redis answers."""
+        self.marks: dict[str, asyncio.Event] = {}
+        """The marks that have not arrived yet."""
+
+    def wake(self) -> None:
+        """Inputs of the thread may be queued no longer."""
+        for feed in self.feeds:
+            feed.wake()

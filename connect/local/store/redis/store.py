@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final
 from uuid import uuid4
@@ -20,7 +21,7 @@ from weakref import WeakValueDictionary
 from langgraph.pregel import Pregel
 from redis.asyncio import Redis
 
-from ....errors import RunConflictError
+from ....errors import RunConflictError, StoreUnavailableError
 from ...checkpointers import has_checkpointer
 from ..active_run import ActiveRun, LastRun, OwnedRun, ThreadKey
 from ..feed import Feed
@@ -78,7 +79,7 @@ class RedisRunStore:
         self._database = Database(self._commands, lease, self._owner)
         own = (owner_channel(self._owner), self._wake)
         self._subscriber = Subscriber(self._commands, own, idle=max(lease / 3, 1.0), wait=timeout)
-        self._starts = Starts(self._subscriber, self._found, self._active_elsewhere)
+        self._starts = Starts(self._database, self._subscriber, self._found, self._active_elsewhere)
         self._stalls = Stalls(lease / 3)
         self._owned: dict[ThreadKey, Publisher] = {}
         """The publishers of the threads' last runs in this process, until they have published their end."""
@@ -186,6 +187,14 @@ class RedisRunStore:
     async def started(self, thread: ThreadKey) -> Feed:
         """See `RunStore.started`."""
         return await self._starts.feed(thread)
+
+    async def has_inputs(self, thread: ThreadKey) -> bool:
+        """See `RunStore.has_inputs`."""
+        with suppress(StoreUnavailableError):
+            if await self.turn(thread).is_taken():
+                return True
+            await self._starts.catch_up(thread, self._timeout)
+        return False
 
     async def ping(self) -> None:
         """Raises `StoreUnavailableError` where Redis does not answer."""
