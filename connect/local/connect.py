@@ -110,14 +110,14 @@ async def cancel_local(
 
 
 async def found(source: GraphSource, thread_id: str, options: Options) -> ActiveRun | RunOutcome | None:
-    """The active run, or an ended one of a graph without a checkpointer, or else how the last one ended, as these
-    options show it; None for an unknown thread."""
+    """The active run, if it can be read, or an ended one of a graph without a checkpointer, or else how the last one
+    ended, as these options show it; None for an unknown thread."""
     store, key = source.runs.store, source.key(thread_id)
     while True:
         run, last = await store.active(key), await store.last(key)
         if run is not None and run.status == "stopping" and await run.stream_end():
             continue  # the checkpoint has what the run left
-        if run is not None:
+        if run is not None and run.is_readable:
             return run
         if not has_checkpointer(source.graph):
             return None if last is None else last.run
@@ -125,7 +125,7 @@ async def found(source: GraphSource, thread_id: str, options: Options) -> Active
         if idle is not None:
             config = {"configurable": {"thread_id": thread_id}}
             idle = replace(idle, values=await with_replaced(idle.values, options, history(source.graph, config)))
-        if await store.active(key) is None and await store.last(key) == last:
+        if await store.active(key) is run and await store.last(key) == last:
             source.runs.note_outcome(key, idle, source.agent or source.graph)
             return idle
 

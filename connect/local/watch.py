@@ -73,6 +73,8 @@ async def watched_local(
             )
             poller = stack.enter_context(polling)
         while not watch.is_over:
+            if run is not None and not run.is_readable:
+                run = None
             if run is not None and run.number > number and await watch.may_show(run):
                 number = run.number
                 async with aclosing(watch.run(run)) as batches:

@@ -82,6 +82,7 @@ class Run:
     before the end.
     """
 
+    is_readable: Final = True
     _task: asyncio.Task[None]
 
     def __init__(

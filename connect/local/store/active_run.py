@@ -58,6 +58,10 @@ class ActiveRun(Protocol):
     def status(self) -> RunStatus:
         """See `RunStatus`."""
 
+    @property
+    def is_readable(self) -> bool:
+        """Whether its events can be read here; else its checkpoint says where it is."""
+
     def attach(self, reader: Reader) -> AsyncGenerator[Batch, None]:
         """The events that bring `reader` to where the run is, then the run's own, to its end. Of a reader whose offset
         is one of this run, what it is missing is emitted as it was, where that is still known."""

@@ -231,7 +231,8 @@ class Machine(RuleBasedStateMachine):
         for owner, run in self.readers:
             assert text(owner.view).startswith(text(run._view))
         stored = self.ask(lambda: self.database.last(THREAD))
-        assert (None if stored is None else last_from_json(stored)[0].run_id) == self.last
+        last = None if stored is None else last_from_json(stored)[0]
+        assert (None if last is None else last.run_id) == self.last
 
 
 @pytest.fixture(scope="module")

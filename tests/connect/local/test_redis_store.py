@@ -4,11 +4,12 @@ a way of its own to a real Redis."""
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import aclosing, asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import pytest
-from ag_ui.core import RunStartedEvent
+from ag_ui.core import RunErrorEvent, RunStartedEvent
 from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.config import get_stream_writer
@@ -20,7 +21,7 @@ from langgraph_agui.connect.local.store.active_run import ActiveRun, ThreadKey
 from langgraph_agui.connect.local.store.redis import RedisRunStore
 from langgraph_agui.connect.local.store.redis.database import Claimed, Own
 from langgraph_agui.connect.local.store.redis.followed_run import FollowedRun
-from langgraph_agui.connect.local.store.redis.keys import Claim, Entry, Keys
+from langgraph_agui.connect.local.store.redis.keys import FORMAT, Claim, Entry, Keys
 from langgraph_agui.connect.local.store.redis.scripts import CLAIM
 from langgraph_agui.connect.testing import Pause
 from redis import Redis as SyncRedis
@@ -487,6 +488,37 @@ async def test_what_redis_keeps_of_a_run_is_bounded_and_expires(one: Process, re
 async def _has_end(redis: Any, log: str) -> bool:
     newest = await redis.xrevrange(log, count=1)
     return bool(newest) and newest[0][1][b"kind"] == b"finished"
+
+
+# --- versions ---------------------------------------------------------------------------------------------------------
+
+
+async def test_a_run_of_an_unknown_format_is_read_from_its_checkpoint_and_can_be_stopped(
+    one: Process, other: Process, redis: Any
+) -> None:
+    points, keys = [Pause(), Pause()], Keys(THREAD)
+    graph = steps(points, InMemorySaver())
+    local = Local(graph, agent="chat", runs=other.runs)
+    run = await one.start(graph, "first")
+    points[0].open.set()
+    await points[1].reached.wait()
+    claim = Claim.from_json(await redis.hget(keys.lease, "claim"))
+    await redis.hset(keys.lease, "claim", replace(claim, format=FORMAT + 1).to_json())
+    read = [event async for event in connect(local, "t")]
+    assert [each.code for each in read if isinstance(each, RunErrorEvent)] == ["unfinished"]
+    assert "Step 1." in str(read)
+    active = await other.active()
+    assert (active.is_readable, active.status) == (False, "running")
+    with pytest.raises(RunConflictError):
+        await other.start(graph, "second")
+    reading = Reading(active)
+    assert (await reading.end()).events[-1]["code"] == "unfinished"
+    await active.cancel()
+    assert await run.wait() == "cancelled"
+    await awaited(lambda: is_idle(other))
+    last = await redis.hget(keys.thread, "last")
+    await redis.hset(keys.thread, "last", last.replace(b'"format":1', b'"format":2'))
+    assert await other.store.last(THREAD) is None
 
 
 # --- arguments --------------------------------------------------------------------------------------------------------

@@ -20,6 +20,9 @@ Where nothing comes for a while the log is read once more, and then the lease:
 | is not, for longer | the owner is lost: what is open is closed, and `RUN_ERROR` ends the run |
 | can't be read | it is waited on: Redis does not answer |
 
+A run of an unknown format (`keys.FORMAT`) is read from its checkpoint. Here it can be cancelled and waited for, until
+its lease is over; a reader gets `RUN_ERROR` at once.
+
 A run that needs readers is stopped when no process has any. So a reader gets its first event when Redis knows that this
 process has readers.
 """
@@ -73,6 +76,7 @@ class FollowedRun:
         self.metadata: Metadata = claim.metadata
         self.label = log_context(claim.agent, thread.thread_id, claim.run_id)
         self.is_stopping = is_stopping
+        self.is_readable = claim.is_readable
         self._claim = claim
         self._database = database
         self._subscriber = subscriber
@@ -99,11 +103,14 @@ class FollowedRun:
         """Until when it need not know that again; None: it has no note."""
         self._users = self._readers = 0
         self._task: asyncio.Task[None] | None = None
+        if not self.is_readable:
+            self._refuse_readers()
 
     @property
     def status(self) -> RunStatus:
         """See `RunStatus`."""
-        return self._outcome or ("stopping" if self.is_stopping or self._events.is_closed else "running")
+        has_end = self._events.is_closed and self.is_readable
+        return self._outcome or ("stopping" if self.is_stopping or has_end else "running")
 
     @property
     def is_over(self) -> bool:
@@ -179,6 +186,8 @@ class FollowedRun:
         if message is None:
             self._is_behind = True
         else:
+            if not self.is_readable:
+                return
             entry = Entry.of_message(message)
             if entry.fence != self.number or entry.number <= self._number:
                 return
@@ -199,7 +208,7 @@ class FollowedRun:
                     await self._read_log()
                 while self._entries and not self._is_behind:
                     self._is_behind = not self._apply(self._entries.popleft())
-                if self._claim.needs_readers:
+                if self._claim.needs_readers and self.is_readable:
                     await self._note_readers()
                 if not (self._over.is_set() or self._is_behind) and not await self._is_news_within(self._pause()):
                     if not self._users:
@@ -238,6 +247,8 @@ class FollowedRun:
         """Takes what the log has and the view has not. Where Redis does not answer, it is read at the next check."""
         self._is_behind = False
         self._entries.clear()  # the log has them too
+        if not self.is_readable:
+            return
         with suppress(StoreUnavailableError):
             for entry in await self._database.entries(self._thread, self.number, self._number):
                 self._apply(entry)
@@ -293,6 +304,8 @@ class FollowedRun:
             return
         if self._lease_left is not None:
             self._gone_since = None
+        elif not self.is_readable:
+            self._end("failed")
         elif self._gone_since is None:
             self._gone_since = now
         elif now >= self._gone_since + self._grace:
@@ -312,6 +325,13 @@ class FollowedRun:
         self._events.close()
         for known in (self._has_view, self._is_noted, self._over):
             known.set()
+
+    def _refuse_readers(self) -> None:
+        _log.warning("The run is of another version, and cannot be followed (%s).", self.label)
+        self._emit_error()
+        self._events.close()
+        self._has_view.set()
+        self._is_noted.set()
 
     def _lose(self) -> None:
         _log.warning("The process that ran the run is lost (%s).", self.label)

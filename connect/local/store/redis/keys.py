@@ -28,6 +28,9 @@ from .....translator import Cancelled, Ending, Failed, Finished
 from ..active_run import LastRun, ThreadKey
 
 PREFIX: Final = "agui"
+FORMAT: Final = 1
+"""The format of logs and of how runs ended. It rises with what an earlier version cannot read; the claim of a run has
+that of its log, and the other fields of a claim are the same in all formats."""
 SNAPSHOT: Final = "snapshot"
 MORE: Final = "more"
 STARTED: Final = "started"
@@ -75,6 +78,7 @@ class Claim:
     - `run_id`, `agent`, `metadata`: see `ActiveRun`; the agent as log lines name it.
     - `owner`: the process.
     - `needs_readers`: whether the run is stopped when no process has readers of it.
+    - `format`: that of the run's log.
     """
 
     run_id: str
@@ -82,6 +86,7 @@ class Claim:
     owner: str
     metadata: Mapping[str, Any]
     needs_readers: bool = False
+    format: int = FORMAT
 
     def to_json(self) -> bytes:
         """As it is stored."""
@@ -92,14 +97,23 @@ class Claim:
                 "owner": self.owner,
                 "metadata": dict(self.metadata),
                 "needs_readers": self.needs_readers,
+                "format": self.format,
             }
         )
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether the run's log can be read by this version."""
+        return self.format == FORMAT
 
     @classmethod
     def from_json(cls, given: bytes) -> Claim:
         """What `to_json` has written."""
         found = orjson.loads(given)
-        return cls(found["run"], found["agent"], found["owner"], found["metadata"], bool(found.get("needs_readers")))
+        needs_readers = bool(found.get("needs_readers"))
+        return cls(
+            found["run"], found["agent"], found["owner"], found["metadata"], needs_readers, found.get("format", 0)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +165,7 @@ def last_to_json(last: LastRun, claim: bytes | None, fence: int) -> bytes:
         ending["error"] = last.ending.error
     return orjson.dumps(
         {
+            "format": FORMAT,
             "run": last.run_id,
             "started_at": last.started_at.isoformat(),
             "ending": ending,
@@ -162,9 +177,12 @@ def last_to_json(last: LastRun, claim: bytes | None, fence: int) -> bytes:
     )
 
 
-def last_from_json(given: bytes) -> tuple[LastRun, tuple[int, Claim] | None]:
-    """What `last_to_json` has written; for a run whose log may be read its fence and its claim."""
+def last_from_json(given: bytes) -> tuple[LastRun | None, tuple[int, Claim] | None]:
+    """What `last_to_json` has written; for a run whose log may be read its fence and its claim. None for an unknown
+    format: then only the checkpoint says how the run ended."""
     found = orjson.loads(given)
+    if found.get("format") != FORMAT:
+        return None, None
     name = found["ending"]["type"]
     ending: Ending = Finished() if name == "Finished" else Cancelled()
     if name == "Failed":

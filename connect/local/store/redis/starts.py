@@ -113,7 +113,7 @@ class Starts:
             run = await self._look(thread)
         except StoreUnavailableError:
             return  # the channel is subscribed again when Redis answers
-        if run is not None:
+        if run is not None and run.is_readable:
             self.start(thread, run.number, run)
 
     async def _sweep(self) -> None:

@@ -172,7 +172,9 @@ class RedisRunStore:
         if not stored:
             return None
         last, logged = last_from_json(stored)
-        if logged is None or not await self._database.has_log(thread, logged[0]):
+        if last is None or logged is None or not logged[1].is_readable:
+            return last
+        if not await self._database.has_log(thread, logged[0]):
             return last
         return replace(last, run=self._followed_run(thread, *logged))
 
@@ -215,8 +217,8 @@ class RedisRunStore:
         await self._commands.aclose()
 
     def _found(self, thread: ThreadKey, fence: int, claim: Claim) -> ActiveRun | None:
-        """The run of another process."""
-        return None if claim.owner == self._owner else self._followed_run(thread, fence, claim)
+        """The run of another process, if it can be read."""
+        return None if claim.owner == self._owner or not claim.is_readable else self._followed_run(thread, fence, claim)
 
     def _followed_run(self, thread: ThreadKey, fence: int, claim: Claim) -> FollowedRun:
         """One for all its readers in this process."""
