@@ -1,7 +1,9 @@
 """What it costs that other processes can read a run: the CPU time of the run's owner and of a follower by event, as a
-ratio to a bare `XADD` of the same bytes; and what Redis has of a run that a hundred readers follow elsewhere.
+ratio to a bare `XADD` of the same bytes; what Redis has of a run that a hundred readers follow elsewhere; and how much
+later an event is with a reader elsewhere than with one of the owner, of fifty runs with fifty events a second.
 
-The events come in batches of twenty, one batch a window. Owner and follower are two stores in one event loop.
+The events come in batches of twenty, one batch a window; for the times each by itself. Owner and follower are two
+stores in one event loop.
 """
 
 from __future__ import annotations
@@ -13,6 +15,8 @@ import tempfile
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack, aclosing, contextmanager
 from pathlib import Path
+from statistics import quantiles
+from time import perf_counter
 from typing import Any
 from uuid import uuid4
 
@@ -32,9 +36,11 @@ from .timing import timed_by
 BATCH, BATCHES = 20, 200
 READERS = 100
 _EVENTS = BATCH * BATCHES
+LIVE_RUNS, LIVE_EVENTS, _PER_SECOND = 50, 100, 50
 _ROUNDS = 3
 _WINDOW = 0.004
 _OWNER, _FOLLOWER = 5.0, 4.0
+_LATER = f"{LIVE_RUNS} runs x {_PER_SECOND} events/s; the window is 30 ms"
 _FRAME = b'data: {"type":"CUSTOM","name":"piece","value":{"place":123,"text":"' + b"x" * 40 + b'"}}\n\n'
 
 
@@ -63,10 +69,15 @@ async def _measured(url: str) -> list[Row]:
         ]
         least, alone, owner, followed = [timing.middle for timing in await timed_by(variants, _ROUNDS)]
         subscriptions = await _run(url, READERS, client)
+        later = await _added_latencies(url)
     return [
         _row("owner", owner - alone, least, _OWNER),
         _row("follower", followed - owner, least, _FOLLOWER),
         Row("processes", f"{READERS} readers elsewhere", subscriptions, "subscriptions", 1),
+        *(
+            Row("processes", f"later elsewhere, p{part}", 1_000 * later[part - 1], "ms", None, _LATER)
+            for part in (50, 99)
+        ),
     ]
 
 
@@ -102,6 +113,51 @@ async def _run(url: str | None, readers: int, client: Redis | None = None) -> in
         await run.wait()
         await asyncio.gather(*tasks)
     return subscriptions
+
+
+async def _added_latencies(url: str) -> list[float]:
+    """The percentiles, in seconds, of how much later events are with a reader elsewhere."""
+    begins, later = asyncio.Event(), list[float]()
+    graph = _steady(begins)
+    async with aclosing(RedisRunStore(url)) as store, aclosing(RedisRunStore(url)) as other, Runs(store) as runs:
+        tasks = []
+        for _ in range(LIVE_RUNS):
+            thread_id, joined = uuid4().hex, asyncio.Semaphore(0)
+            run = await runs.start(graph, {}, {"configurable": {"thread_id": thread_id}}, agent="agent")
+            found = await other.active(other.key(graph, "agent", thread_id))
+            assert found is not None
+            readers = [asyncio.create_task(_times(each.attach(Reader(Options())), joined)) for each in (run, found)]
+            for _ in readers:
+                await joined.acquire()
+            tasks.append(readers)
+        begins.set()
+        for readers in tasks:
+            here, there = await asyncio.gather(*readers)
+            later += [there[place] - at for place, at in here.items()]
+    return quantiles(later, n=100)
+
+
+async def _times(batches: Any, joined: asyncio.Semaphore) -> dict[int, float]:
+    """When each event came."""
+    came: dict[int, float] = {}
+    async for batch in batches:
+        joined.release()
+        for encoded in batch:
+            if encoded.event["type"] == "CUSTOM":
+                came[encoded.event["value"]] = perf_counter()
+    return came
+
+
+def _steady(begins: asyncio.Event) -> Pregel[Any, Any, Any, Any]:
+    async def write(state: MessagesState) -> dict[str, Any]:
+        await begins.wait()
+        emit = get_stream_writer()
+        for place in range(LIVE_EVENTS):
+            emit({"name": "piece", "value": place})
+            await asyncio.sleep(1 / _PER_SECOND)
+        return {}
+
+    return StateGraph(MessagesState).add_node("write", write).add_edge(START, "write").compile()
 
 
 async def _read(batches: Any, joined: asyncio.Semaphore) -> None:
