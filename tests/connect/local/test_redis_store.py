@@ -16,6 +16,7 @@ from langgraph.config import get_stream_writer
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph_agui.connect import Intake, Local, connect, run
 from langgraph_agui.connect.errors import RunConflictError, StoreUnavailableError
+from langgraph_agui.connect.events.event_log import MOST
 from langgraph_agui.connect.local.run.runs import Runs
 from langgraph_agui.connect.local.store.active_run import ActiveRun, ThreadKey
 from langgraph_agui.connect.local.store.redis import RedisRunStore
@@ -308,6 +309,41 @@ async def test_a_reader_elsewhere_gets_no_event_before_it_counts(one: Process, o
             assert await redis.ping()
         assert run.status == "running"
     assert await run.wait() == "cancelled"
+
+
+async def test_a_reader_elsewhere_that_does_not_read_holds_up_nobody_and_is_brought_to_the_view(
+    one: Process, other: Process
+) -> None:
+    points, at_once = [Pause() for _ in range(9)], MOST // 4
+
+    async def emit(state: MessagesState) -> dict[str, Any]:
+        write = get_stream_writer()
+        for turn, point in enumerate(points, 1):
+            await point()
+            for _ in range(at_once):
+                write({"name": "piece", "value": turn})
+            write({"name": "turn", "value": turn})
+        return {"messages": [AIMessage("All said.", id="all-1")]}
+
+    graph = StateGraph(MessagesState).add_node("emit", emit).add_edge(START, "emit").compile(InMemorySaver())
+    await one.start(graph)
+    followed = await other.active()
+    reads, deaf = await other.reads(followed), Listener()
+    async with aclosing(followed.attach(deaf.reader)) as batches:
+        deaf.take(await anext(batches))
+        for turn, point in enumerate(points, 1):
+            point.open.set()
+            await until(partial(_has_got, reads, {"name": "turn", "value": turn}))
+        whole = await reads.end()
+        assert whole.kinds[-1] == "RUN_FINISHED"
+        await deaf.hear(batches)
+    assert held(deaf.view) == held(whole.view)
+    assert len(deaf.events) < MOST
+
+
+def _has_got(reading: Reading, custom: dict[str, Any]) -> bool:
+    """Whether this is the newest custom event that a reader has."""
+    return any(custom.items() <= each.event.items() for batch in reading.listener.batches[-10:] for each in batch)
 
 
 async def _is_counted(redis: Any, number: int) -> bool:
