@@ -28,6 +28,8 @@ class Mode:
     - `id`, `name`, `description`: as the editor displays it.
     - `system_prompt`: text that `SessionTools` puts behind the agent's system prompt.
     - `allowed_tools`: names of the tools that `SessionTools` leaves the model; None: all.
+    - `approved_tools`: names of the tools whose calls the user approves by choosing the mode: where the agent asks for
+      an approval of one, the answer is given, and the editor displays no question.
 
     A graph of any other kind reads the id: `configurable["agui_mode"]`, or `session.mode` in its factory.
     """
@@ -37,6 +39,7 @@ class Mode:
     description: str | None = None
     system_prompt: str | None = None
     allowed_tools: frozenset[str] | None = None
+    approved_tools: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -160,6 +160,8 @@ class Conversation:
 
     def asking(self) -> Asking:
         """The questions for what the thread waits for."""
+        mode = self.session.mode
+        self.approvals.by_mode = frozenset() if mode is None else mode.approved_tools
         return asking(self.interrupts, self.updates, forms=self.editor.has_forms, approvals=self.approvals)
 
     async def followed(self) -> None:

@@ -26,6 +26,7 @@ from typing import Any, Final, Literal
 import orjson
 
 from .content import Block, text_block, to_blocks
+from .progress import Report
 
 Kind = Literal["read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other"]
 """What a tool does, as editors know it."""
@@ -160,8 +161,17 @@ class Card:
         self.emitted_speech = len(self.speech)
         return self._updated(content=[*self.change, {"type": "content", "content": text_block(self.speech)}])
 
+    def says(self, report: Report) -> Update:
+        """The update with what its tool says while it runs."""
+        self.status = "in_progress"
+        output = _fenced(report.output) if report.output and self.kind == "execute" else report.output
+        blocks = [{"type": "content", "content": text_block(text)} for text in (output, report.progress) if text]
+        return self._updated(status=self.status, content=[*self.change, *blocks])
+
     def asked(self, locate: Locate) -> Update:
-        """The call in a request for permission: all that is known of it."""
+        """The call in a request for permission: all that is known of it. It runs no longer, if it did."""
+        if self.is_open:
+            self.status = "pending"
         found = {"toolCallId": self.id, "name": self.name, "kind": self.kind, "status": self.status}
         return {**found, **(self.details(locate) if self.input is not None else {"title": self.name})}
 

@@ -59,13 +59,15 @@ Asking = Generator[Request, Any, list[Json]]
 
 @dataclass(slots=True)
 class Approvals:
-    """What the user has approved for the whole session: tools, and commands of those that execute one."""
+    """What the user has approved: for the whole session (`given`), tools, and commands of those that execute one; and
+    by the mode that was chosen, tools (`by_mode`)."""
 
     given: set[tuple[str, str | None]] = field(default_factory=set)
+    by_mode: frozenset[str] = frozenset()
 
     def covers(self, card: Card) -> bool:
         """Whether the call needs no question."""
-        return _scope(card) in self.given
+        return card.name in self.by_mode or _scope(card) in self.given
 
     def add(self, card: Card) -> None:
         """The user approves this and each later call like it."""

@@ -22,6 +22,8 @@ from ....translator import ClientView
 from .calls import Before, Card, Kind, Locate, Update, kind_of
 from .content import text_block, to_blocks
 from .plans import PLANS, entries
+from .progress import ACTIVITY as TOOL_PROGRESS
+from .progress import ToolProgress
 
 Event = Mapping[str, Any]
 
@@ -70,6 +72,7 @@ class Updates:
         """By the id of a subagent, the card of the call that it works for."""
         self._other_roles: set[str] = set()
         """The messages that stream and are no model's."""
+        self._tools = ToolProgress()
         self._state = ClientView(state={})
         self._plan: list[Update] = []
 
@@ -209,7 +212,13 @@ class Updates:
         return [card.begun()] if card.status == "pending" else []
 
     def _activity(self, event: Event) -> list[Update]:
-        return [] if "subagentRunId" in event else self._media(event["messageId"], event)
+        if "subagentRunId" in event:
+            return []
+        if event.get("activityType") != TOOL_PROGRESS:
+            return self._media(event["messageId"], event) if "content" in event else []
+        report = self._tools.report(event)
+        card = None if report is None else self._latest.get(report.call_id)
+        return [] if report is None or card is None or not card.is_open else [card.says(report)]
 
     def _state_changed(self, event: Event) -> list[Update]:
         self._state.apply_emitted(dict(event))
@@ -240,7 +249,7 @@ class Updates:
                 case "tool":
                     found += self._result(message["id"], message["toolCallId"], message, latest)
                 case "activity":
-                    found += self._media(message["id"], message)
+                    found += self._activity({"type": "ACTIVITY_SNAPSHOT", "messageId": message["id"], **message})
                 case "user":
                     found += self._user(message)
         return found
@@ -327,6 +336,7 @@ _HANDLERS: Final[Mapping[str, Callable[[Updates, Event], list[Update]]]] = {
     "STEP_STARTED": Updates._step_started,
     "SUBAGENT_STARTED": Updates._subagent_started,
     "ACTIVITY_SNAPSHOT": Updates._activity,
+    "ACTIVITY_DELTA": Updates._activity,
     "STATE_SNAPSHOT": Updates._state_changed,
     "STATE_DELTA": Updates._state_changed,
     "MESSAGES_SNAPSHOT": Updates._messages,

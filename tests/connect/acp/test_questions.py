@@ -88,6 +88,27 @@ def test_a_command_is_approved_for_the_session_as_it_stands() -> None:
     assert denied == {"decisions": [{"type": "reject"}]}
 
 
+def test_what_the_mode_approves_is_not_asked() -> None:
+    both = batched(("add", {"a": 1}), ("bash", {"command": "a"}))
+    calls = session(("1", "add", '{"a": 1}'), ("2", "bash", '{"command": "a"}'))
+    requests, entries = answered([both], ["reject"], calls, approvals=Approvals(by_mode=frozenset({"add"})))
+    assert [request.tool_call["toolCallId"] for request in requests] == ["2"]
+    assert entries[0]["payload"] == {"decisions": [DONE, {"type": "reject"}]}
+    only = batched(("add", {}), allowed=["reject"])
+    assert len(answered([only], ["reject"], approvals=Approvals(by_mode=frozenset({"add"})))[0]) == 1
+
+
+def test_a_call_that_began_waits_while_it_is_asked_about() -> None:
+    """An approval inside the step of the tools: the step has begun, the tool has not."""
+    updates = session(("call_a", "add", '{"a": 1}'))
+    step = {"type": "STEP_STARTED", "stepName": "tools"}
+    value = {"type": "tool_approval", "tool_call_id": "call_a", "name": "add", "args": {"a": 1}}
+    assert [update["status"] for update in updates.of(step)] == ["in_progress"]
+    (request,), _ = answered([{"id": "i", "metadata": {"value": value}}], ["approve"], updates)
+    assert request.tool_call["status"] == "pending"
+    assert [update["status"] for update in updates.of(step)] == ["in_progress"]
+
+
 @pytest.mark.parametrize(
     ("allowed", "forms", "options"),
     [

@@ -179,6 +179,58 @@ def test_a_written_file_has_its_text_from_before() -> None:
     assert "oldText" not in call["content"][0]
 
 
+def reported(name: str, contents: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The updates of a call while its tool says these contents, one after the other, and then has its result."""
+    feed = Updates(absolute_in("/work"))
+    for event in (
+        {"type": "TOOL_CALL_START", "toolCallId": "c", "toolCallName": name, "parentMessageId": "m"},
+        {"type": "TOOL_CALL_END", "toolCallId": "c"},
+    ):
+        feed.of(event)
+    activity = {"type": "ACTIVITY_SNAPSHOT", "messageId": "c-progress", "activityType": "tool_progress"}
+    events = [{**activity, "content": {"toolCallId": "c", "status": "running", **each}} for each in contents]
+    events.append({"type": "TOOL_CALL_RESULT", "messageId": "r", "toolCallId": "c", "content": "done"})
+    return [update for event in events for update in feed.of(event)]
+
+
+def texts(update: dict[str, Any]) -> list[str]:
+    return [each["content"]["text"] for each in update["content"]]
+
+
+async def test_a_tools_progress_is_the_content_of_its_call_until_it_ends() -> None:
+    found = await collected(live_events(Conversation(FIXTURES["tools_report_progress"])), updates())
+    of_call = [update for update in found if update.get("toolCallId") == "call_b" and update.get("content")]
+    assert [(update["status"], *texts(update)) for update in of_call] == [
+        ("in_progress", "page: 1, of: 3"),
+        ("in_progress", "page: 2, of: 3"),
+        ("in_progress", "page: 3, of: 3"),
+        ("completed", "Read 3 pages."),
+    ]
+
+
+def test_the_output_of_a_tool_is_the_content_of_its_call_until_it_ends() -> None:
+    lines = ["first\n", "second\n"]
+    found = reported("bash", [{"output": lines[:1]}, {"output": lines[:1]}, {"output": lines, "progress": 0.5}])
+    assert [texts(update) for update in found] == [
+        ["```\nfirst\n\n```"],
+        ["```\nfirst\nsecond\n\n```", "0.5"],
+        ["```\ndone\n```"],
+    ]
+    assert [update["status"] for update in found] == ["in_progress", "in_progress", "completed"]
+
+
+def test_a_tools_output_costs_an_editor_in_proportion() -> None:
+    """Of a long output the end is displayed; letters that come one by one do not repeat it each time."""
+    letters = [chr(0x4E00 + number) for number in range(5_000)]
+    found = reported("weather", [{"output": letters[:end]} for end in range(1, len(letters) + 1)])
+    sent = [text for update in found[:-1] for text in texts(update)]
+    assert sum(map(len, sent)) < 15 * len(letters)
+    assert max(map(len, sent)) == 2_000
+    assert "".join(letters).index(sent[-1]) + 2_000 > 4_800
+    stopped: list[dict[str, Any]] = [{"output": letters}, {"output": [*letters, "x"], "status": "stopped"}]
+    assert texts(reported("weather", stopped)[1])[0].endswith("x")
+
+
 def test_output_of_commands_is_fenced_beyond_its_own_fences() -> None:
     call = streamed("bash", '{"command": "cat a"}', "```\ncode\n```").calls["c"]
     assert call["content"][0]["content"]["text"] == "````\n```\ncode\n```\n````"
