@@ -2,7 +2,8 @@
 session, opened and closed by a task of its own, since a connection must be left where it was entered.
 
 A server that does not start, or not in time, costs itself and one log line: the session has the tools of the others.
-Two tools of one name get the names of their servers in front.
+One that ends later costs the calls of its tools: they fail, also those that it was about to answer, and the run
+continues. Two tools of one name get the names of their servers in front.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -90,7 +91,7 @@ async def _run(server: dict[str, Any], cwd: str, tools: asyncio.Future[list[Base
 
         async with create_session(_connection(server, cwd)) as session:
             await session.initialize()
-            tools.set_result(await load_mcp_tools(session))
+            tools.set_result(await load_mcp_tools(session, tool_interceptors=[_failing(server["name"])]))
             await leaves.wait()
     except asyncio.CancelledError:
         tools.cancel()
@@ -100,6 +101,32 @@ async def _run(server: dict[str, Any], cwd: str, tools: asyncio.Future[list[Base
             tools.set_exception(error)
         else:
             _log.warning("The MCP server %s ended with an error: %s.", server["name"], _first(error))
+
+
+def _failing(name: str) -> Any:
+    """What makes calls of a server's tools fail that it does not answer: its connection raises, or its task, which is
+    the current one, has ended. The transport of a lost connection may never answer."""
+    from mcp.types import CallToolResult, TextContent
+
+    server = asyncio.current_task()
+    assert server is not None
+
+    async def call(request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
+        calling = asyncio.ensure_future(handler(request))
+        try:
+            await asyncio.wait([calling, server], return_when=asyncio.FIRST_COMPLETED)
+            if calling.done():
+                return calling.result()
+            reason = "it has ended"
+        except Exception as error:  # whatever a transport raises
+            reason = _first(error)
+        finally:
+            calling.cancel()
+        _log.warning("The MCP server %s did not answer a call of %s: %s.", name, request.name, reason)
+        text = f"The MCP server {name} did not answer: {reason}."
+        return CallToolResult(content=[TextContent(type="text", text=text)], isError=True)
+
+    return call
 
 
 def _connection(server: dict[str, Any], cwd: str) -> Any:

@@ -1,30 +1,37 @@
 """The MCP servers of an editor: their tools reach a graph, and cost it nothing when they fail."""
 
+import asyncio
 import os
 import re
+import signal
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from langchain.agents import create_agent
+from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langchain_core.messages import SystemMessage
 from langgraph_agui.connect.acp import AcpAgent, Mode, Session
 from langgraph_agui.connect.acp.middleware import SessionTools
 from langgraph_agui.connect.testing import ScriptedChatModel, tool_call
 
 from tests.connect.acp.test_turns import CALL, add
-from tests.support.clients.editor import editor_of
-from tests.support.servers.server_process import python_path
+from tests.support.clients.editor import chosen, editor_of
+from tests.support.servers.mcp_server import HEADER
+from tests.support.servers.server_process import ServerProcess, free_port, python_path
 
 ENVIRONMENT = [{"name": "NOTES", "value": "none"}, {"name": "PYTHONPATH", "value": python_path()}]
+MODULE = [sys.executable, "-m", "tests.support.servers.mcp_server"]
 SERVER = {
     "name": "notes",
     "command": sys.executable,
-    "args": ["-m", "tests.support.servers.mcp_server"],
+    "args": MODULE[1:],
     "env": ENVIRONMENT,
 }
 BROKEN = {"name": "broken", "command": "/no/such/command", "args": [], "env": []}
+GONE = "http://127.0.0.1:9/mcp"
+PROCESS = re.compile(r"\((\d+)\)")
 ASKS = [tool_call("notes", {"topic": "birds"}, "call_1"), tool_call("where", {}, "call_2", index=1)]
 AGAIN = [tool_call("notes", {"topic": "trees"}, "call_3")]
 
@@ -44,11 +51,49 @@ async def test_tools_of_the_editors_servers_are_tools_of_a_compiled_agent(
         first, where, second = (calls[name]["rawOutput"] for name in ("call_1", "call_2", "call_3"))
         assert where == str(tmp_path)
         assert first.startswith("birds: none")
-        (process,) = set(re.findall(r"\((\d+)\)", first + second))
+        (process,) = set(PROCESS.findall(first + second))
         assert (calls["call_1"]["kind"], calls["call_2"]["kind"]) == ("read", "other")
         await editor.request("session/close", sessionId=session)
         with pytest.raises(ProcessLookupError):
             os.kill(int(process), 0)
+
+
+async def test_tools_of_a_server_over_http_are_called_with_its_headers(tmp_path: Path) -> None:
+    """A server that ends while the session is open costs its calls, and not the session."""
+    port = free_port()
+    server = ServerProcess([*MODULE, str(port)], tmp_path, {}, port, "/ready")
+    headers = [{"name": HEADER, "value": "secret"}]
+    given = {"type": "http", "name": "notes", "url": f"{server.url}/mcp", "headers": headers}
+    model = ScriptedChatModel(turns=[ASKS, "Noted.", AGAIN, "Nothing."])
+    graph = create_agent(model, [add], middleware=[SessionTools()])
+    await asyncio.to_thread(server.start)
+    try:
+        async with editor_of(AcpAgent(graph, name="agent")) as editor:
+            session = await editor.new(str(tmp_path), mcpServers=[given, {**given, "name": "gone", "url": GONE}])
+            assert await editor.prompt(session, "What do you know?") == {"stopReason": "end_turn"}
+            calls = editor.view(session).calls
+            assert calls["call_1"]["rawOutput"].startswith("birds: secret")
+            assert calls["call_2"]["rawOutput"] == str(tmp_path)
+            await asyncio.to_thread(server.stop)
+            async with asyncio.timeout(30):
+                assert await editor.prompt(session, "And of trees?") == {"stopReason": "end_turn"}
+            call = editor.view(session).calls["call_3"]
+            assert call["status"] == "failed"
+            assert call["rawOutput"].startswith("The MCP server notes did not answer: ")
+    finally:
+        await asyncio.to_thread(server.stop)
+
+
+async def test_a_server_that_is_killed_costs_its_calls_and_not_the_session() -> None:
+    model = ScriptedChatModel(turns=[ASKS[:1], "Noted.", AGAIN, "Nothing."])
+    graph = create_agent(model, [], middleware=[SessionTools()])
+    async with editor_of(AcpAgent(graph, name="agent")) as editor:
+        session = await editor.new("/", mcpServers=[SERVER])
+        await editor.prompt(session, "What do you know?")
+        (process,) = PROCESS.findall(editor.view(session).calls["call_1"]["rawOutput"])
+        os.kill(int(process), signal.SIGKILL)
+        assert await editor.prompt(session, "And of trees?") == {"stopReason": "end_turn"}
+        assert editor.view(session).calls["call_3"]["status"] == "failed"
 
 
 async def test_a_factory_gets_the_tools() -> None:
@@ -92,6 +137,20 @@ async def test_a_mode_leaves_a_model_its_tools_and_extends_its_prompt() -> None:
         await editor.prompt(session, "again")
         assert ["You add."] in seen
         assert ["add"] in seen
+
+
+async def test_a_mode_approves_calls_of_its_tools() -> None:
+    modes = [Mode(id="ask", name="Ask"), Mode(id="go", name="Go", approved_tools=frozenset({"add"}))]
+    model = ScriptedChatModel(turns=[CALL, "It is 3.", [tool_call("add", {"a": 1, "b": 2}, "call_2")], "Again."])
+    graph = create_agent(model, [add], middleware=[HumanInTheLoopMiddleware({"add": True})])
+    async with editor_of(AcpAgent(graph, name="agent", modes=modes)) as editor:
+        editor.ask = chosen("reject")
+        session = await editor.new()
+        await editor.prompt(session, "go")
+        assert (len(editor.asked), editor.view(session).calls["call_add"]["status"]) == (1, "failed")
+        await editor.request("session/set_mode", sessionId=session, modeId="go")
+        await editor.prompt(session, "go")
+        assert (len(editor.asked), editor.view(session).calls["call_2"]["rawOutput"]) == (1, "3")
 
 
 async def test_without_a_session_the_middleware_changes_nothing() -> None:

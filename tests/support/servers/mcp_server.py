@@ -1,17 +1,27 @@
-"""An MCP server on standard input and output, with two tools. `python -m tests.support.servers.mcp_server`."""
+"""An MCP server with two tools: on standard input and output, or over HTTP on a port.
+`python -m tests.support.servers.mcp_server [PORT]`."""
 
 import os
+import sys
+from typing import Any
 
-from mcp.server.fastmcp import FastMCP
+from mcp.server.fastmcp import Context, FastMCP
 from mcp.types import ToolAnnotations
+from starlette.requests import Request
+from starlette.responses import Response
+
+HEADER = "X-Notes"
+"""The header by which a client over HTTP says what the notes are; of another it is the variable `NOTES`."""
 
 server = FastMCP("notes")
 
 
 @server.tool(annotations=ToolAnnotations(readOnlyHint=True))
-def notes(topic: str) -> str:
+def notes(topic: str, context: Context[Any, Any, Any]) -> str:
     """The notes on a topic."""
-    return f"{topic}: {os.environ['NOTES']} ({os.getpid()})"
+    request = context.request_context.request
+    text = os.environ["NOTES"] if request is None else request.headers[HEADER]
+    return f"{topic}: {text} ({os.getpid()})"
 
 
 @server.tool()
@@ -20,5 +30,15 @@ def where() -> str:
     return os.getcwd()
 
 
+@server.custom_route("/ready", methods=["GET"])  # type: ignore[untyped-decorator]
+async def ready(request: Request) -> Response:
+    """Answers as soon as it serves."""
+    return Response()
+
+
 if __name__ == "__main__":
-    server.run()
+    if len(sys.argv) > 1:
+        server.settings.port = int(sys.argv[1])
+        server.run("streamable-http")
+    else:
+        server.run()
