@@ -106,6 +106,7 @@ async def _run(server: dict[str, Any], cwd: str, tools: asyncio.Future[list[Base
 def _failing(name: str) -> Any:
     """What makes calls of a server's tools fail that it does not answer: its connection raises, or its task, which is
     the current one, has ended. The transport of a lost connection may never answer."""
+    from mcp import McpError
     from mcp.types import CallToolResult, TextContent
 
     server = asyncio.current_task()
@@ -118,6 +119,8 @@ def _failing(name: str) -> Any:
             if calling.done():
                 return calling.result()
             reason = "it has ended"
+        except McpError as error:  # an answer that says what the model did wrong
+            reason = str(error)
         except Exception as error:  # whatever a transport raises
             reason = _first(error)
         finally:

@@ -18,7 +18,7 @@ from langgraph_agui.connect.testing import ScriptedChatModel, tool_call
 
 from tests.connect.acp.test_turns import CALL, add
 from tests.support.clients.editor import chosen, editor_of
-from tests.support.servers.mcp_server import HEADER
+from tests.support.servers.mcp_server import HEADER, REFUSED
 from tests.support.servers.server_process import ServerProcess, free_port, python_path
 
 ENVIRONMENT = [{"name": "NOTES", "value": "none"}, {"name": "PYTHONPATH", "value": python_path()}]
@@ -94,6 +94,17 @@ async def test_a_server_that_is_killed_costs_its_calls_and_not_the_session() -> 
         os.kill(int(process), signal.SIGKILL)
         assert await editor.prompt(session, "And of trees?") == {"stopReason": "end_turn"}
         assert editor.view(session).calls["call_3"]["status"] == "failed"
+
+
+async def test_a_model_gets_the_error_that_a_server_answers() -> None:
+    """An error of the protocol, by which servers refuse arguments: the run continues."""
+    model = ScriptedChatModel(turns=[[tool_call("notes", {"topic": REFUSED}, "call_1")], "I see."])
+    graph = create_agent(model, [], middleware=[SessionTools()])
+    async with editor_of(AcpAgent(graph, name="agent")) as editor:
+        session = await editor.new("/", mcpServers=[SERVER])
+        assert await editor.prompt(session, "What do you know?") == {"stopReason": "end_turn"}
+        call = editor.view(session).calls["call_1"]
+        assert (call["status"], call["rawOutput"]) == ("failed", "The MCP server notes did not answer: no such topic.")
 
 
 async def test_a_factory_gets_the_tools() -> None:

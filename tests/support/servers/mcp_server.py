@@ -5,13 +5,16 @@ import os
 import sys
 from typing import Any
 
+from mcp import McpError
 from mcp.server.fastmcp import Context, FastMCP
-from mcp.types import ToolAnnotations
+from mcp.types import INVALID_PARAMS, CallToolRequest, ErrorData, ServerResult, ToolAnnotations
 from starlette.requests import Request
 from starlette.responses import Response
 
 HEADER = "X-Notes"
 """The header by which a client over HTTP says what the notes are; of another it is the variable `NOTES`."""
+REFUSED = "nothing"
+"""The topic that is refused with an error of the protocol."""
 
 server = FastMCP("notes")
 
@@ -28,6 +31,19 @@ def notes(topic: str, context: Context[Any, Any, Any]) -> str:
 def where() -> str:
     """The folder it runs in."""
     return os.getcwd()
+
+
+calls = server._mcp_server.request_handlers[CallToolRequest]
+
+
+async def checked(request: CallToolRequest) -> ServerResult:
+    """Calls a tool, if its arguments are accepted."""
+    if (request.params.arguments or {}).get("topic") == REFUSED:
+        raise McpError(ErrorData(code=INVALID_PARAMS, message="no such topic"))
+    return await calls(request)
+
+
+server._mcp_server.request_handlers[CallToolRequest] = checked
 
 
 @server.custom_route("/ready", methods=["GET"])  # type: ignore[untyped-decorator]
