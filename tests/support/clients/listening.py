@@ -44,6 +44,12 @@ class Listener:
             self.take(batch)
         return self
 
+    async def hear_text(self, batches: Batches, text: str) -> "Listener":
+        """Reads until the last message's text is this, in however many batches it comes."""
+        while not self.view.messages or self.view.messages[-1].get("content") != text:
+            self.take(await anext(batches))
+        return self
+
     def take(self, batch: list[EncodedEvent]) -> None:
         self.batches.append(batch)
         for told in batch:

@@ -14,7 +14,7 @@ import httpx
 from ag_ui.core import BaseEvent
 from langgraph_agui.connect import watch
 from langgraph_agui.connect.testing.expected import comparable, expected
-from langgraph_agui.translator import Options
+from langgraph_agui.translator import ClientView, Options
 from langgraph_sdk.client import LangGraphClient
 from langgraph_sdk.errors import NotFoundError
 
@@ -31,11 +31,12 @@ class WatchError(AssertionError):
 
 
 class Watcher:
-    """One client: every event it was told, and the client's version."""
+    """One client: every event it was told, its view of them, and the client's version."""
 
     def __init__(self, version: str) -> None:
         self.version = version
         self.events: list[Event] = []
+        self.view = ClientView(version=protocol(version))
         self.is_over = False
         self._news = asyncio.Event()
 
@@ -44,9 +45,15 @@ class Watcher:
         async with aclosing(told):
             async for event in told:
                 self.events.append(event.model_dump(mode="json", by_alias=True, exclude_none=True))
+                self.view.apply(self.events[-1])
                 self._tell()
         self.is_over = True
         self._tell()
+
+    @property
+    def text(self) -> str:
+        """The last message's text, however it came: a watcher that finds a run gets what it has said in a snapshot."""
+        return str(self.view.messages[-1].get("content", "")) if self.view.messages else ""
 
     @property
     def runs(self) -> list[list[Event]]:
@@ -116,8 +123,8 @@ class Watchers:
         return self.first.ended
 
     async def says(self, text: str) -> None:
-        """Returns when the text that streams, or has streamed, in the last run ends so."""
-        await self.until(lambda watcher: streamed(watcher.runs[-1] if watcher.runs else []).endswith(text), repr(text))
+        """Returns when the last message's text ends so."""
+        await self.until(lambda watcher: watcher.text.endswith(text), repr(text))
 
     async def over(self) -> None:
         """Returns when their streams have ended."""
