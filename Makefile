@@ -5,6 +5,9 @@
 #                        Ctrl-C
 #   make example         a page and its graph at one address, until Ctrl-C: streams, approvals, progress, shared state, a
 #                        list of threads, two tabs (ARGS='--port 9000')
+#   make example-processes
+#                        two processes that answer for each other's runs, with a Redis and a PostgreSQL of their own,
+#                        until Ctrl-C
 #   make test            every rule once: lint, types, pytest, the real @ag-ui/client in Node
 #   make test-services   what needs more than this checkout: Aegra on PostgreSQL, several processes on Redis, servers that
 #                        are killed, and the real pages in Chromium
@@ -63,7 +66,7 @@ AEGRA_PYTHON := $(shell for name in python3.12 python3.13 python3.14 python3 \
 POSTGRES := $(or $(shell command -v initdb),$(wildcard /usr/lib/postgresql/*/bin/initdb))
 AEGRA := $(if $(and $(AEGRA_PYTHON),$(POSTGRES)),.venv-aegra/.ready)
 
-.PHONY: demo example pictures test test-services test-all lint types unit services client test-browser chromium redis postgres aegra bench \
+.PHONY: demo example example-processes pictures test test-services test-all lint types unit services client test-browser chromium redis postgres aegra bench \
 	sweep fuzz mutants golden test-versions test-oldest test-middle test-newest run-bench docs run-docs node clean FORCE
 .NOTPARALLEL:
 .DEFAULT_GOAL := test
@@ -73,6 +76,9 @@ demo: $(VENV)/.installed
 
 example: $(VENV)/.installed $(GUIDE)
 	@$(BIN)/python -m examples.page $(ARGS)
+
+example-processes: redis postgres $(VENV)/.dev
+	@$(BIN)/python -m examples.several_processes
 
 test: lint types unit client
 
@@ -122,7 +128,7 @@ postgres:
 define installed
 { $(3); } >/dev/null 2>&1 || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null && echo 'installing $(1)' \
 	&& apt-get update -qq && apt-get install -qq --no-install-recommends $(1) >/dev/null; } \
-	|| { echo 'no $(2) here: install it' >&2; exit 1; }
+	|| { echo 'no $(2) here: install the package $(1)' >&2; exit 1; }
 endef
 
 pictures: $(VENV)/.dev $(GUIDE) tests/browser/node_modules/.package-lock.json chromium

@@ -9,12 +9,8 @@ stores in one event loop.
 from __future__ import annotations
 
 import asyncio
-import shutil
-import subprocess
-import tempfile
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import AsyncExitStack, aclosing, contextmanager
-from pathlib import Path
+from contextlib import AsyncExitStack, aclosing
 from statistics import quantiles
 from time import perf_counter
 from typing import Any
@@ -29,6 +25,8 @@ from langgraph_agui.translator import Options
 from redis.asyncio import Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import ConstantBackoff
+
+from examples.databases import own_redis
 
 from .rows import Row
 from .timing import timed_by
@@ -46,7 +44,7 @@ _FRAME = b'data: {"type":"CUSTOM","name":"piece","value":{"place":123,"text":"' 
 
 def rows() -> Iterator[Row]:
     """The rows; raises `FileNotFoundError` where there is no redis-server."""
-    with _redis_server() as url:
+    with own_redis() as url:
         yield from asyncio.run(_measured(url))
 
 
@@ -176,18 +174,3 @@ def _graph(begins: asyncio.Event) -> Pregel[Any, Any, Any, Any]:
         return {}
 
     return StateGraph(MessagesState).add_node("write", write).add_edge(START, "write").compile()
-
-
-@contextmanager
-def _redis_server() -> Iterator[str]:
-    binary = shutil.which("redis-server")
-    if binary is None:
-        raise FileNotFoundError("redis-server is not on PATH: `make redis` installs it")
-    with tempfile.TemporaryDirectory() as folder:
-        socket = Path(folder, "socket")
-        command = [binary, "--port", "0", "--unixsocket", str(socket), "--save", "", "--dir", folder]
-        with subprocess.Popen(command, stdout=subprocess.DEVNULL) as server:
-            try:
-                yield f"unix://{socket}"
-            finally:
-                server.kill()

@@ -1,18 +1,20 @@
 """A graph that two processes serve on one port: threads are in PostgreSQL, and each process answers for any run.
 
-    createdb threads && redis-server --save '' &
-    export AGUI_POSTGRES_URL=postgresql:///threads AGUI_REDIS_URL=redis://localhost
-    python -m examples.several_processes
+    make example-processes      # or: python -m examples.several_processes
 
-makes the tables, then serves http://127.0.0.1:8000/agents/counter. Begin a run, stop one process with SIGTERM, and
-connect to the thread again: the other one has the run. `uvicorn examples.several_processes:app --factory --workers 4`
-is the same, without the tables.
+starts a Redis and a PostgreSQL of its own, from the packages `redis-server` and `postgresql`, makes the tables, and
+serves http://127.0.0.1:8000/agents/counter until Ctrl-C. With AGUI_REDIS_URL and AGUI_POSTGRES_URL it uses those
+instead. Start a run, end the worker that has it with SIGTERM, and connect to the thread: the other one has the run.
+
+`uvicorn examples.several_processes:app --factory --workers 4` is the same, without databases and tables.
 """
 
 import asyncio
 import os
+import socket
+import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from typing import Any
 
 import uvicorn
@@ -26,6 +28,9 @@ from psycopg import AsyncConnection
 from psycopg.rows import DictRow, dict_row
 from psycopg_pool import AsyncConnectionPool
 
+from .databases import own_postgres, own_redis
+
+REDIS, POSTGRES = "AGUI_REDIS_URL", "AGUI_POSTGRES_URL"
 COUNTED = " ".join(map(str, range(1, 61)))
 
 
@@ -45,11 +50,11 @@ def app() -> FastAPI:
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         settings: dict[str, Any] = {"autocommit": True, "row_factory": dict_row, "prepare_threshold": 0}
         pool: AsyncConnectionPool[AsyncConnection[DictRow]] = AsyncConnectionPool(
-            os.environ["AGUI_POSTGRES_URL"], kwargs=settings, open=False
+            os.environ[POSTGRES], kwargs=settings, open=False
         )
         async with pool:
             graph = builder.compile(checkpointer=AsyncPostgresSaver(pool))
-            store = RedisRunStore(os.environ["AGUI_REDIS_URL"])
+            store = RedisRunStore(os.environ[REDIS])
             async with add_agui_routes(app, {"counter": graph}, store=store).lifespan(app):
                 yield
 
@@ -58,18 +63,36 @@ def app() -> FastAPI:
 
 async def make_tables() -> None:
     """Makes the tables of the checkpointer: once for all processes."""
-    async with AsyncPostgresSaver.from_conn_string(os.environ["AGUI_POSTGRES_URL"]) as saver:
+    async with AsyncPostgresSaver.from_conn_string(os.environ[POSTGRES]) as saver:
         await saver.setup()
 
 
-if __name__ == "__main__":
-    asyncio.run(make_tables())
+def main() -> None:
+    """Serves until Ctrl-C. Exits with a message that names the package where Redis or PostgreSQL is missing."""
     port = int(os.environ.get("PORT", "8000"))
-    uvicorn.run(
-        "examples.several_processes:app",
-        factory=True,
-        workers=2,
-        port=port,
-        timeout_graceful_shutdown=5,
-        timeout_worker_healthcheck=60,  # a worker that is silent for longer is killed: imports and CPU work take time
-    )
+    with ExitStack() as lifetime:
+        try:
+            if REDIS not in os.environ:
+                os.environ[REDIS] = lifetime.enter_context(own_redis())
+            if POSTGRES not in os.environ:
+                with socket.create_server(("127.0.0.1", 0)) as probe:
+                    free_port = probe.getsockname()[1]
+                os.environ[POSTGRES] = lifetime.enter_context(own_postgres(free_port))
+        except FileNotFoundError as error:
+            sys.exit(str(error))
+        asyncio.run(make_tables())
+        print(f"Two processes serve http://127.0.0.1:{port}/agents/counter. Start a run on thread t:")
+        given = '{"threadId": "t", "runId": "1", "messages": [{"id": "1", "role": "user", "content": "Count."}]}'
+        print(f"  curl -N http://127.0.0.1:{port}/agents/counter --json '{given}'", flush=True)
+        uvicorn.run(
+            "examples.several_processes:app",
+            factory=True,
+            workers=2,
+            port=port,
+            timeout_graceful_shutdown=5,
+            timeout_worker_healthcheck=60,  # a worker that is silent for longer is killed, also while it imports
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,26 +1,39 @@
-"""The example of several processes, as its first lines start it: two workers of uvicorn on one port."""
+"""The example of several processes, as its first lines start it: one command, two workers of uvicorn on one port."""
 
 import asyncio
 import signal
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import httpx
+import pytest
 
-from tests.support.servers.redis_server import RedisServer
+from examples import databases
+from examples.several_processes import main
 from tests.support.servers.server_process import ServerProcess, free_port
 from tests.support.servers.serving import WITHIN, events_of, posted, told, until
 
 READERS = 8
 """Each with a connection of its own: the kernel gives it to one of the workers."""
+EXAMPLE = [sys.executable, "-m", "examples.several_processes"]
 
 
-async def test_each_worker_reads_and_stops_the_run(tmp_path: Path, redis_server: RedisServer, database: str) -> None:
+@pytest.fixture
+def databases_in() -> Iterator[Path]:
+    """A folder that PostgreSQL's user may enter."""
+    with TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+        assert list(Path(folder).iterdir()) == []
+
+
+async def test_each_worker_reads_and_stops_the_run(tmp_path: Path, databases_in: Path) -> None:
+    """With databases that it starts itself, and ends."""
     port = free_port()
-    environment = {"AGUI_POSTGRES_URL": database, "AGUI_REDIS_URL": redis_server.url, "PORT": str(port), "PAUSE": "1"}
-    server = ServerProcess(
-        [sys.executable, "-m", "examples.several_processes"], tmp_path, environment, port, "/agents/health"
-    )
+    environment = {"PORT": str(port), "PAUSE": "1", "TMPDIR": str(databases_in)}
+    server = ServerProcess(EXAMPLE, tmp_path, environment, port, "/agents/health")
     await asyncio.to_thread(server.start)
     url = f"{server.url}/agents/counter"
     try:
@@ -48,3 +61,18 @@ async def test_each_worker_reads_and_stops_the_run(tmp_path: Path, redis_server:
     finally:
         server.send(signal.SIGTERM)
         await asyncio.to_thread(server.wait, WITHIN)
+
+
+@pytest.mark.parametrize(
+    ("missing", "package"), [("AGUI_REDIS_URL", "redis-server"), ("AGUI_POSTGRES_URL", "postgresql")]
+)
+def test_a_package_that_is_missing_is_named(
+    missing: str, package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("AGUI_REDIS_URL", "AGUI_POSTGRES_URL"):
+        monkeypatch.setenv(name, "unused://")
+    monkeypatch.delenv(missing)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(databases, "DEBIANS_POSTGRES", tmp_path)
+    with pytest.raises(SystemExit, match=f"install the package {package} "):
+        main()

@@ -5,7 +5,6 @@ connections and nothing answers.
 """
 
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -15,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from examples.databases import redis_binary
 from tests.support.servers.server_process import ServerStartError, free_port
 
 _START_WITHIN = 30.0
@@ -33,11 +33,9 @@ class RedisServer:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Starts it, empty, and waits until it answers. Raises `ServerStartError`, with what it has logged."""
-        binary = shutil.which("redis-server")
-        if binary is None:
-            raise ServerStartError("no redis-server on PATH: install it (`make redis` does, as root on Debian)")
-        command = [binary, *_SETTINGS, "--port", str(self.port), "--dir", str(self._folder)]
+        """Starts it, empty, and waits until it answers. Raises `ServerStartError`, with what it has logged, and
+        `FileNotFoundError` where there is no binary."""
+        command = [redis_binary(), *_SETTINGS, "--port", str(self.port), "--dir", str(self._folder)]
         command += ["--unixsocket", str(self._folder / "socket")]
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT)
