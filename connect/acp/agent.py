@@ -23,7 +23,7 @@ from .mapping.calls import Kind, Locate
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mode:
-    """A way to work that the user chooses, such as *ask* or *write*. It is applied from the next prompt on.
+    """A way to work that the user chooses, such as *ask* or *write*.
 
     - `id`, `name`, `description`: as the editor displays it.
     - `system_prompt`: text that `SessionTools` puts behind the agent's system prompt.
@@ -32,6 +32,10 @@ class Mode:
       an approval of one, the answer is given, and the editor displays no question.
 
     A graph of any other kind reads the id: `configurable["agui_mode"]`, or `session.mode` in its factory.
+
+    A change in a running prompt is applied at once to what `SessionTools` and `approved_tools` do next: the calls of
+    models and tools, and questions. What reads the id has that of the prompt's beginning until the next prompt. A
+    session that is loaded has the mode of its last prompt.
     """
 
     id: str
@@ -63,7 +67,7 @@ class Session:
 
     - `id`: its id, which is that of its thread.
     - `cwd`: the folder it is about, an absolute path; `additional_directories`: others.
-    - `mode`: the mode that the user has chosen; None for an agent without modes.
+    - `mode`: the mode that the user has chosen last; None for an agent without modes.
     - `tools`: the tools of the editor's MCP servers.
     """
 

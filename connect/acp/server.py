@@ -181,10 +181,10 @@ class Handlers:
             await conversation.stop_run()
 
     async def set_session_mode(self, session_id: str, mode_id: str, **_: Any) -> Any:
-        """The mode of the next prompt."""
+        """The mode of a session."""
         conversation = self._conversation(session_id)
         sessions = await self._ready()
-        if not sessions.set_mode(conversation, mode_id):
+        if not conversation.choose(mode_id):
             raise _invalid(f"modeId: expected one of {', '.join(sessions.agent.modes) or 'no mode'}")
         update = {"sessionUpdate": "config_option_update", "configOptions": sessions.config_options(conversation)}
         return Answer({}, lambda: self._send_later(session_id, [update], 0))
@@ -193,7 +193,7 @@ class Handlers:
         """One option of a session; returns all of them."""
         conversation = self._conversation(session_id)
         sessions = await self._ready()
-        if config_id != "mode" or not isinstance(value, str) or not sessions.set_mode(conversation, value):
+        if config_id != "mode" or not conversation.choose(value):
             raise _invalid("configId: expected 'mode', and one of its values")
         update = {"sessionUpdate": "current_mode_update", "currentModeId": value}
         result = {"configOptions": sessions.config_options(conversation)}

@@ -61,9 +61,10 @@ class Sessions:
 
     async def prepare(self, conversation: Conversation, blocks: Sequence[dict[str, Any]]) -> None:
         """What precedes a prompt: the graph of a mode that was chosen, and the title of a new session."""
-        if conversation.has_new_mode and self.agent.is_per_session:
+        mode = conversation.session.mode
+        if mode is not conversation.graph_mode and self.agent.is_per_session:
             conversation.backend = await self._backend_for(conversation.session)
-        conversation.has_new_mode = False
+        await conversation.take_mode(mode)
         if conversation.is_new and (title := " ".join(text_of(blocks).split())[:_TITLE]):
             await conversation.emit([{"sessionUpdate": "session_info_update", "title": title}])
 
@@ -120,13 +121,6 @@ class Sessions:
         await self._runs.aclose()
 
     # --- modes and commands -------------------------------------------------------------------------------------------
-
-    def set_mode(self, conversation: Conversation, mode_id: str) -> bool:
-        """Sets the mode of a session; False for an unknown one."""
-        if mode_id not in self.agent.modes:
-            return False
-        conversation.session.mode, conversation.has_new_mode = self.agent.modes[mode_id], True
-        return True
 
     def modes(self, conversation: Conversation) -> dict[str, Any]:
         """The modes of a session, as the result has them that opens it; nothing for an agent without modes."""

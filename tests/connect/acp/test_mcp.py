@@ -10,14 +10,12 @@ from typing import Any
 
 import pytest
 from langchain.agents import create_agent
-from langchain.agents.middleware import HumanInTheLoopMiddleware
-from langchain_core.messages import SystemMessage
-from langgraph_agui.connect.acp import AcpAgent, Mode, Session
+from langgraph_agui.connect.acp import AcpAgent, Session
 from langgraph_agui.connect.acp.middleware import SessionTools
 from langgraph_agui.connect.testing import ScriptedChatModel, tool_call
 
 from tests.connect.acp.test_turns import CALL, add
-from tests.support.clients.editor import chosen, editor_of
+from tests.support.clients.editor import editor_of
 from tests.support.servers.mcp_server import HEADER, REFUSED
 from tests.support.servers.server_process import ServerProcess, free_port, python_path
 
@@ -117,51 +115,6 @@ async def test_a_factory_gets_the_tools() -> None:
     async with editor_of(AcpAgent(build, name="agent")) as editor:
         await editor.new("/", mcpServers=[SERVER, {**SERVER, "name": "other"}])
     assert names == [["notes_notes", "notes_where", "other_notes", "other_where"]]
-
-
-async def test_a_mode_leaves_a_model_its_tools_and_extends_its_prompt() -> None:
-    seen: list[Any] = []
-
-    class Model(ScriptedChatModel):
-        def bind_tools(self, tools: Any, **kwargs: Any) -> ScriptedChatModel:
-            seen.append([tool.name for tool in tools])
-            return self
-
-    def turn_of(messages: Any) -> int:
-        seen.append([message.text for message in messages if isinstance(message, SystemMessage)])
-        return sum(message.type == "ai" for message in messages)
-
-    modes = [
-        Mode(id="talk", name="Talk", allowed_tools=frozenset(), system_prompt="Only talk."),
-        Mode(id="work", name="Work"),
-    ]
-    model = Model(turns=[CALL, "It is 3."], turn_of=turn_of)
-    graph = create_agent(model, [add], system_prompt="You add.", middleware=[SessionTools()])
-    async with editor_of(AcpAgent(graph, name="agent", modes=modes)) as editor:
-        session = await editor.new()
-        await editor.prompt(session, "go")
-        assert ["You add.\n\nOnly talk."] in seen
-        assert ["add"] not in seen
-        call = editor.view(session).calls["call_add"]
-        assert (call["status"], call["rawOutput"]) == ("failed", "The tool add is not allowed in the mode Talk.")
-        await editor.request("session/set_mode", sessionId=session, modeId="work")
-        await editor.prompt(session, "again")
-        assert ["You add."] in seen
-        assert ["add"] in seen
-
-
-async def test_a_mode_approves_calls_of_its_tools() -> None:
-    modes = [Mode(id="ask", name="Ask"), Mode(id="go", name="Go", approved_tools=frozenset({"add"}))]
-    model = ScriptedChatModel(turns=[CALL, "It is 3.", [tool_call("add", {"a": 1, "b": 2}, "call_2")], "Again."])
-    graph = create_agent(model, [add], middleware=[HumanInTheLoopMiddleware({"add": True})])
-    async with editor_of(AcpAgent(graph, name="agent", modes=modes)) as editor:
-        editor.ask = chosen("reject")
-        session = await editor.new()
-        await editor.prompt(session, "go")
-        assert (len(editor.asked), editor.view(session).calls["call_add"]["status"]) == (1, "failed")
-        await editor.request("session/set_mode", sessionId=session, modeId="go")
-        await editor.prompt(session, "go")
-        assert (len(editor.asked), editor.view(session).calls["call_2"]["rawOutput"]) == (1, "3")
 
 
 async def test_without_a_session_the_middleware_changes_nothing() -> None:

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 from langgraph_agui.connect import Intake, Platform
-from langgraph_agui.connect.acp import AcpAgent
+from langgraph_agui.connect.acp import AcpAgent, Mode
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 
@@ -23,10 +23,13 @@ async def client(dev_server: str) -> AsyncIterator[LangGraphClient]:
 
 
 async def test_a_session_is_a_thread_of_the_server(client: LangGraphClient) -> None:
-    agent = AcpAgent(Platform(client, "agent_one_tool"), name="agent")
+    modes = [Mode(id="ask", name="Ask"), Mode(id="write", name="Write")]
+    agent = AcpAgent(Platform(client, "agent_one_tool"), name="agent", modes=modes)
     async with editor_of(agent) as editor:
         session = await editor.new()
         assert await editor.prompt(session, "What is 1 + 2?") == {"stopReason": "end_turn"}
+        await editor.request("session/set_mode", sessionId=session, modeId="write")
+        await editor.prompt(session, "And 2 + 3?")
         live = editor.view(session)
         assert [call["status"] for call in live.calls.values()] == ["completed"]
         thread = await client.threads.get(session)
@@ -34,10 +37,13 @@ async def test_a_session_is_a_thread_of_the_server(client: LangGraphClient) -> N
         listed = (await editor.request("session/list", cwd="/work"))["sessions"]
         assert session in [each["sessionId"] for each in listed]
     async with editor_of(agent) as editor:
-        await editor.load(session)
+        assert (await editor.load(session))["modes"]["currentModeId"] == "write"
         loaded = editor.view(session)
         assert differences(live, loaded) == []
-        assert [text for (kind, _), text in loaded.texts.items() if kind == "user_message"] == ["What is 1 + 2?"]
+        assert [text for (kind, _), text in loaded.texts.items() if kind == "user_message"] == [
+            "What is 1 + 2?",
+            "And 2 + 3?",
+        ]
 
 
 async def test_an_approval_on_a_server_is_asked_about_its_call(client: LangGraphClient) -> None:

@@ -162,39 +162,6 @@ async def test_sessions_in_a_file_are_there_for_the_next_process(tmp_path: Path)
     await one(await one(None))
 
 
-MODES = (Mode(id="ask", name="Ask"), Mode(id="write", name="Write", description="Changes files"))
-
-
-async def test_modes_and_options_are_in_step_and_reach_the_graph() -> None:
-    seen: list[Any] = []
-
-    def build(session: Session) -> Any:
-        seen.append((session.mode and session.mode.id, session.cwd))
-        return create_agent(ScriptedChatModel(turns=["Hello."]), [add])
-
-    async with editor_of(AcpAgent(build, name="agent", modes=MODES)) as editor:
-        result = await editor.request("session/new", cwd="/work", mcpServers=[])
-        session = result["sessionId"]
-        assert result["modes"]["currentModeId"] == result["configOptions"][0]["currentValue"] == "ask"
-        assert await editor.request("session/set_mode", sessionId=session, modeId="write") == {}
-        await editor.until(lambda: bool(editor.updates(session)))
-        assert editor.updates(session)[-1]["configOptions"][0]["currentValue"] == "write"
-        result = await editor.request("session/set_config_option", sessionId=session, configId="mode", value="ask")
-        assert result["configOptions"][0]["currentValue"] == "ask"
-        await editor.request("session/set_mode", sessionId=session, modeId="write")
-        await editor.prompt(session, "go")
-        assert seen == [("ask", "/work"), ("write", "/work")]
-        for method, more in (
-            ("session/set_mode", {"modeId": "no"}),
-            ("session/set_config_option", {"configId": "mode", "value": "no"}),
-        ):
-            with pytest.raises(AnsweredError) as refused:
-                await editor.request(method, sessionId=session, **more)
-            assert refused.value.code == -32602
-        await editor.load(session)
-        assert list(editor.view(session).texts.values()) == ["go", "Hello."]
-
-
 async def test_commands_follow_the_session_and_are_answered_or_reach_the_graph() -> None:
     commands = [
         Command(name="help", description="Says what it can do", run=lambda session, rest: f"In {session.cwd}: {rest}"),
@@ -246,7 +213,8 @@ async def test_an_agent_that_can_not_be_made_is_an_error_of_its_session() -> Non
 
 def test_what_describes_no_agent_is_refused() -> None:
     graph = create_agent(ScriptedChatModel(turns=["Hello."]), [])
-    for given, error in (({"modes": [MODES[0], MODES[0]]}, ValueError), ({"kinds": {"a": "nothing"}}, ValueError)):
+    ask = Mode(id="ask", name="Ask")
+    for given, error in (({"modes": [ask, ask]}, ValueError), ({"kinds": {"a": "nothing"}}, ValueError)):
         with pytest.raises(error):
             AcpAgent(graph, **given)
     with pytest.raises(TypeError):
