@@ -115,7 +115,7 @@ client: $(NODE_MODULES) $(TYPESCRIPT)
 
 # One after the other: they share a server and a browser.
 test-browser: $(VENV)/.dev $(PAGES) $(GUIDE) $(REACT_PAGE) $(NODE_MODULES) tests/browser/node_modules/.package-lock.json \
-		chromium
+		docs/node_modules/.package-lock.json chromium
 	cd tests/browser && PATH="$(BIN):$$PATH" CHROMIUM='$(CHROMIUM)' node --test --test-concurrency=1
 
 redis:
@@ -161,7 +161,7 @@ docs:
 	@$(MAKE) --no-print-directory run-docs VENV=.venv-docs
 
 # The advertisement for another generator that the theme prints is no warning of ours.
-run-docs: $(VENV)/.docs
+run-docs: $(VENV)/.docs docs/node_modules/.package-lock.json
 	NO_MKDOCS_2_WARNING=true $(RUN) -m mkdocs $(or $(ARGS),build --clean --quiet)
 
 mutants: $(VENV)/.dev $(NODE_MODULES)
@@ -187,7 +187,7 @@ test-newest:
 
 clean:
 	rm -rf .venv .venv-oldest .venv-middle .venv-newest .venv-bench .venv-docs .venv-aegra build dist site *.egg-info
-	rm -rf test-artefacts examples/*/dist examples/*/node_modules clients/*/dist clients/*/examples/dist clients/*/node_modules tests/*/node_modules
+	rm -rf test-artefacts examples/*/dist examples/*/node_modules clients/*/dist clients/*/examples/dist clients/*/node_modules tests/*/node_modules docs/node_modules
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .langgraph_api
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

@@ -1,36 +1,46 @@
-"""An extension of griffe: the docstrings of this package describe each field or parameter in a paragraph that begins
-with its name, `` `name`: ``. In the site each is an item of a list; where things are decided in the sources is left
-out."""
+"""An extension of griffe: the docstrings of this package describe a field or parameter after its name, `` `name`: ``,
+at the beginning of a sentence. In the site each is an item of a list."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from typing import Any
 
 import griffe
 
-_FIELD = re.compile(r"^( *)(?=`[\w.]+`(?:, `[\w.]+`)*: )", re.MULTILINE)
+_NAMES = r"`\w+`(?:, `\w+`)*: "
+_FIELD = re.compile(rf"(?:^|(?<=[.;] )){_NAMES}")
 
 
 class Fields(griffe.Extension):
-    """Makes a list of the paragraphs that begin with a name."""
+    """Makes lists of the fields and parameters in the docstrings of classes and functions."""
 
-    def on_instance(self, *, obj: griffe.Object, **_: Any) -> None:
-        """Rewrites the docstring of each object when it has been read."""
-        if obj.docstring is not None:
-            obj.docstring.value = as_list(obj.docstring.value.partition("\nWhere it is decided")[0])
+    def on_class(self, *, cls: griffe.Class, **_: Any) -> None:
+        """The names are those of its members, and of what makes it."""
+        made = cls.members.get("__init__")
+        parameters = made.parameters if isinstance(made, griffe.Function) else ()
+        _rewrite(cls, {*cls.members, *(each.name for each in parameters)})
+
+    def on_function(self, *, func: griffe.Function, **_: Any) -> None:
+        """The names are those of its parameters."""
+        _rewrite(func, {each.name for each in func.parameters})
 
 
-def as_list(text: str) -> str:
-    """A docstring with its fields as a list of Markdown."""
-    lines, is_field = [], False
-    for line in text.splitlines():
-        begins = _FIELD.match(line) is not None
-        if begins:
-            lines += [*([""] if not is_field else []), f"- {line.strip()}"]
-        elif is_field and line.strip():
-            lines.append(f"  {line.strip()}")
-        else:
-            lines.append(line)
-        is_field = begins or (is_field and bool(line.strip()))
-    return "\n".join(lines)
+def _rewrite(obj: griffe.Object, names: Collection[str]) -> None:
+    if obj.docstring is not None:
+        obj.docstring.value = as_list(obj.docstring.value, names)
+
+
+def as_list(text: str, names: Collection[str]) -> str:
+    """A docstring with what it says of each of these names as an item of a list in Markdown."""
+    return "\n\n".join(_with_items(each, names) for each in text.split("\n\n"))
+
+
+def _with_items(paragraph: str, names: Collection[str]) -> str:
+    """A paragraph; a list, if it begins with one of the names."""
+    line = " ".join(paragraph.split())
+    begins = [found.start() for found in _FIELD.finditer(line) if {*re.findall(r"`(\w+)`", found[0])} <= {*names}]
+    if not begins or begins[0] > 0:
+        return paragraph
+    return "\n".join(f"- {line[start:end].strip()}" for start, end in zip(begins, [*begins[1:], None], strict=True))

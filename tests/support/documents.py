@@ -12,7 +12,9 @@ from typing import Any
 
 ROOT = Path(__file__).parent.parent.parent
 DOCUMENTS = [
-    path for path in [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))] if path.name != "CHANGELOG.md"
+    path
+    for path in [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+    if path.name != "CHANGELOG.md" and "node_modules" not in path.parts
 ]
 _BLOCK = re.compile(r'^```(\w*)(?: title="([^"]*)")?\n(.*?)^```$', re.DOTALL | re.MULTILINE)
 _DEFINED = re.compile(r"^(?:async )?(?:def|class) (\w+)", re.MULTILINE)

@@ -1,4 +1,8 @@
-"""The pages for programs that read: `llms.txt` names all pages of the navigation, and has a sentence of each."""
+"""The hooks of the site's build: the pages for programs that read, and what draws the drawings.
+
+`llms.txt` names all pages of the navigation, and has a sentence of each. That each drawing can be drawn is tested in
+`tests/browser/drawings.test.mjs`.
+"""
 
 import importlib.util
 import re
@@ -28,8 +32,24 @@ def test_llms_txt_names_each_page_with_its_first_paragraph(tmp_path: Path) -> No
     whole = (tmp_path / "llms-full.txt").read_text(encoding="utf-8")
     for page, line in zip(pages, lines, strict=True):
         text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+        assert (tmp_path / page).read_text(encoding="utf-8") == text
         title, _, paragraph = text.partition("\n\n")
-        sentence = " ".join(paragraph.partition("\n\n")[0].split())
-        assert line == f"- [{title.removeprefix('# ')}]({page}): {sentence}"
-        assert text == (tmp_path / page).read_text(encoding="utf-8")
-        assert text in whole
+        name, sentence = title.removeprefix("# "), " ".join(paragraph.partition("\n\n")[0].split())
+        assert unlinked(line) == unlinked(f"- [{name}]({page}): {sentence}")
+        assert unlinked(text) in unlinked(whole)
+    links = re.findall(r"\]\((?!\w+:)([^)#]*)", "\n".join([*lines, whole]))
+    assert len(links) > 100
+    assert [link for link in links if not (ROOT / "docs" / link).is_file()] == []
+
+
+def unlinked(text: str) -> str:
+    """A text without the targets of its links."""
+    return re.sub(r"\]\([^)]*\)", "]", text)
+
+
+def test_a_page_with_a_drawing_gets_mermaid_from_the_site_itself() -> None:
+    page = SimpleNamespace(url="how-it-works/")
+    text, drawing = "<head></head><p>", '<head></head><pre class="mermaid"><code>'
+    assert hooks.on_post_page(text, page) == text
+    script = '<script src="../assets/javascripts/mermaid.js"></script>'
+    assert hooks.on_post_page(drawing, page) == drawing.replace("</head>", f"{script}</head>")
