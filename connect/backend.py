@@ -169,11 +169,11 @@ class Backend(Protocol):
         """Cancels the inputs that are queued in this process; their readers get a terminal event."""
 
     def keep_runs(self) -> None:
-        """Makes its active runs in this process go on when their last reader leaves, whatever they were started with:
-        the server sends its readers away, and they read elsewhere."""
+        """Makes its active runs in this process, and its queued inputs, go on when their last reader leaves, whatever
+        they were started with: the server sends its readers away, and they read elsewhere."""
 
     async def ended(self) -> None:
-        """Waits until its runs in this process have ended."""
+        """Waits until its runs in this process have ended, and those of its queued inputs."""
 
     async def stop(self) -> None:
         """Cancels its runs in this process and what is queued, and waits for their end."""

@@ -162,16 +162,12 @@ class Local(GraphSource):
 
     def keep_runs(self) -> None:
         """See `Backend`."""
-        for run in self._active():
-            run.outlive_readers()
+        self.runs.keep(self.name, self.key("").namespace)
 
     async def ended(self) -> None:
         """See `Backend`."""
-        await asyncio.gather(*(run.wait() for run in self._active()))
+        await self.runs.ended(self.name, self.key("").namespace)
 
     async def stop(self) -> None:
         """See `Backend`."""
         await self.runs.stop(self.name, self.key("").namespace)
-
-    def _active(self) -> list[Run]:
-        return self.runs.runs_of(self.name, self.key("").namespace)

@@ -210,7 +210,13 @@ class _Submission(Submission[Read]):
         return _Submission(self._source, self._request.without_answers(view))
 
     def _owned(self, work: Coroutine[Any, Any, _Made]) -> asyncio.Task[_Made]:
-        return self._runs.own(work, agent=self._agent, thread=self._thread, run_id=self._given.run_id)
+        return self._runs.own(
+            work,
+            agent=self._agent,
+            thread=self._thread,
+            run_id=self._given.run_id,
+            needs_reader=self._intake.on_disconnect == "cancel",
+        )
 
     async def _both_batches(self, first: Run, second: asyncio.Task[Batches | None]) -> Batches:
         async with aclosing(first.attach(self._reader)) as batches:
@@ -228,8 +234,7 @@ class _Submission(Submission[Read]):
             queued: Batches | None = await asyncio.shield(begun)
         except asyncio.CancelledError:
             if not begun.cancelled() or _is_cancelled():
-                if self._intake.on_disconnect == "cancel":
-                    begun.cancel()
+                self._runs.reader_left(begun)
                 raise
             queued = one_batch([agui.run_error(_NOT_RUN, SHUTDOWN)])
         except Exception as error:

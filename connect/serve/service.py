@@ -40,7 +40,7 @@ Adapt = Callable[[Batches, Callable[[], Batches]], Batches]
 failures as custom events."""
 
 _ENDS_HERE = "The server is shutting down, and with it this run."
-_CONTINUES = "The server of this stream is shutting down. The run continues: connect to it again."
+_CONTINUES = "This server is shutting down. The run continues, or keeps its place in the queue: connect to it again."
 
 _log = logging.getLogger(__name__)
 
@@ -237,12 +237,13 @@ class Service:
                 yield batch
 
     def _begin_to_end(self) -> None:
-        """Cancels queued inputs when the server begins to stop; their readers get a terminal event. Runs that are read
-        elsewhere need no readers here."""
+        """When the server begins to stop, runs and queued inputs that are read elsewhere need no readers here any more.
+        Other queued inputs are cancelled; their readers get a terminal event."""
         for source in self.locals:
-            source.stop_queued()
             if source.outlives_server:
                 source.keep_runs()
+            else:
+                source.stop_queued()
 
     def _stream(
         self,

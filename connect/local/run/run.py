@@ -247,7 +247,8 @@ class Run:
         return self._event_log.read(reader, is_counted=False)
 
     def outlive_readers(self) -> None:
-        """From now on its last reader may leave."""
+        """From now on its last reader may leave, in any process."""
+        self.needs_readers = False
         self._event_log.on_last_reader_left = None
 
     async def cancel(self, wait: float = CANCEL_WAIT) -> RunStatus:

@@ -12,9 +12,10 @@ import inspect
 import logging
 import weakref
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Hashable, Iterable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from types import TracebackType
-from typing import Any, Final, NamedTuple, TypeVar, cast, get_args
+from typing import Any, Final, TypeVar, cast, get_args
 
 from langgraph.pregel import Pregel
 from langgraph.types import StreamMode
@@ -53,11 +54,14 @@ _MOST_UNFINISHED: Final = 1_000
 _log = logging.getLogger(__name__)
 
 
-class _Queued(NamedTuple):
-    """The agent and the thread of a queued input."""
+@dataclass(slots=True)
+class _Queued:
+    """A queued input: its agent and thread, itself for a log line, whether it is given up when its reader leaves."""
 
     agent: Hashable
     thread: ThreadKey
+    label: str
+    needs_reader: bool
 
 
 class Runs:
@@ -227,7 +231,8 @@ class Runs:
             found = [run for run in active() if run not in stuck]
             if not (queued or found):
                 return
-            await asyncio.gather(*queued, return_exceptions=True)
+            if queued:
+                await asyncio.wait(queued)
             statuses = await asyncio.gather(*(run.cancel(self._close_wait) for run in found))
             for run, status in zip(found, statuses, strict=True):
                 if status == "stopping":
@@ -236,33 +241,68 @@ class Runs:
 
     def stop_queued(self, agent: Hashable, namespace: str) -> list[asyncio.Task[Any]]:
         """Cancels the queued inputs of one agent: they do not run, and their readers get a terminal event."""
-        found = [task for task, of in self._queued.items() if (of.agent, of.thread.namespace) == (agent, namespace)]
-        return _cancelled(found)
+        return self._given_up(self._queued_of(agent, namespace))
+
+    def keep(self, agent: Hashable, namespace: str) -> None:
+        """From now on the runs of one agent, and its queued inputs, need no readers."""
+        for run in self.runs_of(agent, namespace):
+            run.outlive_readers()
+        for task in self._queued_of(agent, namespace):
+            self._queued[task].needs_reader = False
+
+    async def ended(self, agent: Hashable, namespace: str) -> None:
+        """Waits until one agent has no runs in this process, and no queued inputs."""
+        while (queued := self._queued_of(agent, namespace)) + (active := self.runs_of(agent, namespace)):
+            if queued:
+                await asyncio.wait(queued)  # each has started its run then, if it could
+            await asyncio.gather(*(run.wait() for run in active))
 
     def own(
-        self, work: Coroutine[Any, Any, _Made], *, agent: Hashable, thread: ThreadKey, run_id: str
+        self,
+        work: Coroutine[Any, Any, _Made],
+        *,
+        agent: Hashable,
+        thread: ThreadKey,
+        run_id: str,
+        needs_reader: bool = False,
     ) -> asyncio.Task[_Made]:
-        """Makes a task of work that belongs to no request (an input that waits for another run's end). It continues
-        when the client has left, and is cancelled when the scope closes. What it raises is logged, also without a
-        reader."""
+        """Makes a task of work that belongs to no request (an input that waits for another run's end). It is cancelled
+        when the scope closes. What it raises is logged, also without a reader. `needs_reader`: whether it is cancelled
+        when its client leaves (`reader_left`), too."""
         task = asyncio.get_running_loop().create_task(work)
-        self._queued[task] = _Queued(agent, thread)
-        task.add_done_callback(lambda task: self._disown(task, log_context(agent, thread.thread_id, run_id)))
+        self._queued[task] = _Queued(agent, thread, log_context(agent, thread.thread_id, run_id), needs_reader)
+        task.add_done_callback(self._disown)
         return task
+
+    def reader_left(self, work: asyncio.Task[Any]) -> None:
+        """The client of what `own` gave has left."""
+        queued = self._queued.get(work)
+        if queued is not None and queued.needs_reader:
+            work.cancel()
 
     async def aclose(self) -> None:
         """Cancels its runs and waits for their end; ends all feeds."""
         self._feeds.close()
-        await self._stop(lambda: _cancelled(list(self._queued)), lambda: self.active)
+        await self._stop(lambda: self._given_up(list(self._queued)), lambda: self.active)
         if self._hooks:
             await asyncio.wait(self._hooks, timeout=self._close_wait)
             _cancelled(list(self._hooks))
         if self._owns_store:
             await self.store.aclose()
 
-    def _disown(self, task: asyncio.Task[Any], label: str) -> None:
-        thread = self._queued.pop(task).thread
-        for feed in self._feeds.of(thread):
+    def _queued_of(self, agent: Hashable, namespace: str) -> list[asyncio.Task[Any]]:
+        return [task for task, of in self._queued.items() if (of.agent, of.thread.namespace) == (agent, namespace)]
+
+    def _given_up(self, tasks: list[asyncio.Task[Any]]) -> list[asyncio.Task[Any]]:
+        """These queued inputs, which are cancelled."""
+        for task in _cancelled(tasks):
+            _log.warning("A queued input does not run: its server has ended (%s).", self._queued[task].label)
+        return tasks
+
+    def _disown(self, task: asyncio.Task[Any]) -> None:
+        queued = self._queued.pop(task)
+        label = queued.label
+        for feed in self._feeds.of(queued.thread):
             feed.wake()
         error = None if task.cancelled() else task.exception()
         if isinstance(error, RequestError):

@@ -115,6 +115,69 @@ async def test_a_run_that_does_not_end_in_time_is_stopped_and_its_thread_is_free
     await one.ended()
 
 
+@pytest.mark.parametrize("agent", ["queued", "queued-left"])
+@pytest.mark.parametrize("is_owner", [True, False])
+async def test_an_input_that_is_queued_in_a_process_that_ends_has_its_turn(
+    servers: Processes, gate: Gates, agui_client: AguiClient, agent: str, is_owner: bool
+) -> None:
+    """Behind a run of the same process, or of another one; also if it needs a reader, which the server sends away."""
+    one, other = await servers.start(2)
+    gate.hold("t run-1 first 3")
+    (one if is_owner else other).run(agent, "t", "hi")
+    await gate.reached("t run-1 first 3")
+    waits = one.run(agent, "t", "hi", "and on", run_id="run-2")
+    await servers.waiting("t", 1)
+    one.send(signal.SIGTERM)
+    assert (await waits.over()).end == "shutdown"
+    assert "keeps its place in the queue: connect to it again" in waits.events[-1]["message"]
+    back = other.connect(agent, "t")
+    await back.sees("One two three ")
+    gate.open("*")
+    assert (await back.over()).run_ids == ["run-1", "run-2"]
+    assert back.end == "success"
+    assert_holds(agui_client, back, await servers.values(agent, "t"))
+    await one.ended()
+    assert "does not run" not in one.log
+
+
+async def test_a_run_needs_no_readers_once_its_process_sends_them_away(servers: Processes, gate: Gates) -> None:
+    """Also if another process had some, which have left."""
+    one, other = await servers.start(2)
+    gate.hold("t run-1 first 3", "t run-1 second 2")
+    asks = one.run("left", "t", "hi")
+    await gate.reached("t run-1 first 3")
+    reads = other.connect("left", "t")
+    await reads.sees("One two three ")
+    gate.open("t run-1 first 3")
+    await gate.reached("t run-1 second 2")
+    await asks.sees("Alpha beta ")
+    await reads.leave()
+    await servers.noted("t", is_noted=False)
+    one.send(signal.SIGTERM)
+    assert (await asks.over()).end == "shutdown"
+    gate.open("*")
+    await one.ended()
+    assert (await other.connect("left", "t").over()).end == "success"
+
+
+async def test_a_queued_input_whose_turn_does_not_come_in_time_is_in_the_log(servers: Processes, gate: Gates) -> None:
+    [other] = await servers.start(1)
+    [one] = await servers.start(1, drain=0.0)
+    gate.hold("t run-1 first 3")
+    other.run("queued", "t", "hi")
+    await gate.reached("t run-1 first 3")
+    waits = one.run("queued", "t", "hi", "and on", run_id="run-2")
+    await servers.waiting("t", 1)
+    one.send(signal.SIGTERM)
+    assert (await waits.over()).end == "shutdown"
+    await one.ended()
+    assert "A queued input does not run: its server has ended (agent 'queued', thread 't', run 'run-2')." in one.log
+    back = other.connect("queued", "t")
+    await back.sees("One two three ")
+    gate.open("*")
+    assert (await back.over()).run_ids == ["run-1"]
+
+
 async def test_all_processes_are_restarted_under_load(servers: Processes, gate: Gates, agui_client: AguiClient) -> None:
     """One after the other, each with runs that go on: their clients connect to another process, and miss nothing."""
     places = await servers.start(3)

@@ -187,10 +187,10 @@ class Processes:
             while await client.llen(f"agui:{{tests:{thread_id}}}:line") < count:  # noqa: ASYNC110
                 await asyncio.sleep(_LOOK_EVERY)
 
-    async def noted(self, thread_id: str) -> None:
-        """Returns when Redis knows that another process than the owner has readers of a thread's run."""
+    async def noted(self, thread_id: str, *, is_noted: bool = True) -> None:
+        """Returns when Redis knows that another process than the owner has readers of a thread's run, or has none."""
         async with self._looking() as client:
-            while not await client.keys(f"agui:{{tests:{thread_id}}}:readers:*"):  # noqa: ASYNC110
+            while bool(await client.keys(f"agui:{{tests:{thread_id}}}:readers:*")) != is_noted:  # noqa: ASYNC110
                 await asyncio.sleep(_LOOK_EVERY)
 
     @asynccontextmanager

@@ -30,6 +30,7 @@ from fixtures.gated import GATED
 AGENTS: dict[str, tuple[str, dict[str, Any]]] = {
     "chat": ("gated_chat", {}),
     "queued": ("gated_chat", {"busy": "queue"}),
+    "queued-left": ("gated_chat", {"busy": "queue", "on_disconnect": "cancel"}),
     "replaced": ("gated_chat", {"busy": "cancel"}),
     "left": ("gated_chat", {"on_disconnect": "cancel"}),
     "raising": ("gated_raising", {}),
