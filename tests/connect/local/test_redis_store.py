@@ -3,7 +3,7 @@ a way of its own to a real Redis."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -326,14 +326,15 @@ async def test_a_reader_elsewhere_that_does_not_read_holds_up_nobody_and_is_brou
         return {"messages": [AIMessage("All said.", id="all-1")]}
 
     graph = StateGraph(MessagesState).add_node("emit", emit).add_edge(START, "emit").compile(InMemorySaver())
-    await one.start(graph)
+    run = await one.start(graph)
     followed = await other.active()
-    reads, deaf = await other.reads(followed), Listener()
+    here, reads, deaf = await one.reads(run), await other.reads(followed), Listener()
     async with aclosing(followed.attach(deaf.reader)) as batches:
         deaf.take(await anext(batches))
         for turn, point in enumerate(points, 1):
             point.open.set()
-            await until(partial(_has_got, reads, {"name": "turn", "value": turn}))
+            await until(partial(_has_got, here, {"name": "turn", "value": turn}))
+            await until(lambda: _at(reads) >= _at(here))
         whole = await reads.end()
         assert whole.kinds[-1] == "RUN_FINISHED"
         await deaf.hear(batches)
@@ -344,6 +345,11 @@ async def test_a_reader_elsewhere_that_does_not_read_holds_up_nobody_and_is_brou
 def _has_got(reading: Reading, custom: dict[str, Any]) -> bool:
     """Whether this is the newest custom event that a reader has."""
     return any(custom.items() <= each.event.items() for batch in reading.listener.batches[-10:] for each in batch)
+
+
+def _at(reading: Reading) -> int:
+    """How many events of the run a reader has, or has a snapshot for."""
+    return reading.listener.batches[-1][-1].at
 
 
 async def _is_counted(redis: Any, number: int) -> bool:
@@ -391,6 +397,18 @@ async def _without_a_message(one: Process, other: Process) -> None:
         point.open.set()
     assert held((await there.end()).view) == held((await here.end()).view)
     assert (there.listener.kinds.count("RUN_STARTED"), feed is None) == (1, False)
+
+
+async def test_a_reader_that_leaves_while_it_subscribes_holds_up_no_other(one: Process) -> None:
+    first = asyncio.create_task(one.store.started(THREAD))
+    await asyncio.sleep(0)
+    first.cancel()
+    with suppress(asyncio.CancelledError):
+        await first
+    async with asyncio.timeout(20):
+        feed = await one.store.started(THREAD)
+    run = await one.start(speaking(Pause(), InMemorySaver()))
+    assert await anext(feed) is run
 
 
 async def _has_text(process: Process, number: int, text: str) -> bool:

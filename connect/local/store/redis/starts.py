@@ -10,8 +10,9 @@ mark, once the mark has arrived (`catch_up`).
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
+from typing import Any
 from uuid import uuid4
 from weakref import WeakSet
 
@@ -45,19 +46,27 @@ class Starts:
         self._find = find
         self._look = look
         self._threads: dict[ThreadKey, _Thread] = {}
-        self._looking: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
 
     async def feed(self, thread: ThreadKey) -> Feed:
         """A feed that has every run which starts from now on."""
         feed, known = Feed(self._database.lease / 3), self._threads.setdefault(thread, _Thread())
         known.feeds.add(feed)
-        if known.take is None:
-            known.take = lambda message: self._take(thread, known, message)
-            await self._subscriber.subscribe(Keys(thread).channel, known.take)
-            known.is_subscribed.set()
-            await self._sweep()
-        await known.is_subscribed.wait()
+        if known.subscribed is None:  # a task of its own: who asked first may be cancelled, and others wait for it too
+            known.subscribed = self._begin(self._subscribe(thread, known))
+        await asyncio.wait([known.subscribed])
         return feed
+
+    async def _subscribe(self, thread: ThreadKey, known: _Thread) -> None:
+        known.take = lambda message: self._take(thread, known, message)
+        await self._subscriber.subscribe(Keys(thread).channel, known.take)
+        await self._sweep()
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
 
     def start(self, thread: ThreadKey, number: int, run: ActiveRun) -> None:
         """A run has started: the feeds have it once."""
@@ -88,14 +97,12 @@ class Starts:
         for known in self._threads.values():
             for feed in known.feeds:
                 feed.close()
-        for task in self._looking:
+        for task in self._tasks:
             task.cancel()
 
     def _take(self, thread: ThreadKey, known: _Thread, message: bytes | None) -> None:
         if message is None:
-            task = asyncio.get_running_loop().create_task(self._looked(thread))
-            self._looking.add(task)
-            task.add_done_callback(self._looking.discard)
+            self._begin(self._looked(thread))
             known.wake()
         elif message.startswith(STARTED.encode()):
             entry = Entry.of_message(message)
@@ -132,8 +139,8 @@ class _Thread:
         self.number = 0
         """That of the last run that the feeds have."""
         self.take: Callable[[bytes | None], None] | None = None
-        self.is_subscribed = asyncio.Event()
-        """Whether a feed has every run from now on; as far as Redis answers."""
+        self.subscribed: asyncio.Task[None] | None = None
+        """Ends when a feed has every run from then on; as far as Redis answers."""
         self.marks: dict[str, asyncio.Event] = {}
         """The marks that have not arrived yet."""
 
