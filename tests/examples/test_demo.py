@@ -15,6 +15,7 @@ from langgraph_agui.translator import ClientView
 from examples.reading import is_equal
 from tests.support.clients.agui_client import AguiClient
 from tests.support.servers.command import environment, forked
+from tests.support.servers.serving import WITHIN
 
 ROOT = Path(__file__).parent.parent.parent
 ADDED = {"Hotel": ("09:00", 0), "Belém Tower": ("09:30", 10), "Tram 28": ("13:00", 4), "Tile Museum": ("16:00", 12)}
@@ -156,7 +157,7 @@ def test_it_is_served_until_it_is_stopped_where_that_is_asked_for() -> None:
         assert demo.stderr is not None
         url = next(line.split()[1] for line in demo.stderr if line.startswith("planner  "))
         health = url.replace("/planner", "/health")
-        assert [httpx.get(health).status_code for _ in range(2)] == [200, 200]
+        assert [httpx.get(health, timeout=WITHIN).status_code for _ in range(2)] == [200, 200]
         demo.send_signal(signal.SIGINT)
         demo.communicate()
     assert demo.returncode == 0

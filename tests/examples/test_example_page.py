@@ -1,6 +1,5 @@
 """What `make example` starts: one address with the page, the agent and the schedule; Ctrl-C ends it."""
 
-import json
 import signal
 import subprocess
 import sys
@@ -10,10 +9,11 @@ from typing import Any
 
 import httpx
 import pytest
+from langgraph_agui.translator import ClientView
 
 from examples.guide_script import resting
 from examples.page import page_app
-from tests.support.servers.serving import served
+from tests.support.servers.serving import WITHIN, served, told
 
 
 @pytest.fixture
@@ -40,27 +40,25 @@ def url(built: Path) -> Iterator[str]:
 
 
 def test_one_address_has_the_page_and_the_agent(url: str) -> None:
-    assert httpx.get(url).text.endswith("<title>Guide</title>")
-    assert httpx.get(f"{url}/assets/guide.js").text == "// the page"
-    assert list(httpx.get(f"{url}/agui/info").json()["agents"]) == ["default"]
-    assert httpx.get(f"{url}/agui/threads?agent=default").json() == {"threads": [], "nextCursor": None}
-    assert httpx.get(url, headers={"host": "elsewhere.example"}).status_code == 400
-    with httpx.stream("GET", f"{url}/agui/watch/t?agent=default") as watching:  # Ctrl-C ends it too
+    assert httpx.get(url, timeout=WITHIN).text.endswith("<title>Guide</title>")
+    assert httpx.get(f"{url}/assets/guide.js", timeout=WITHIN).text == "// the page"
+    assert list(httpx.get(f"{url}/agui/info", timeout=WITHIN).json()["agents"]) == ["default"]
+    assert httpx.get(f"{url}/agui/threads?agent=default", timeout=WITHIN).json() == {"threads": [], "nextCursor": None}
+    assert httpx.get(url, headers={"host": "elsewhere.example"}, timeout=WITHIN).status_code == 400
+    with httpx.stream("GET", f"{url}/agui/watch/t?agent=default", timeout=WITHIN) as watching:  # Ctrl-C ends it too
         assert watching.status_code == 200
 
 
 async def test_a_run_of_the_schedule_is_seen_by_who_watches(built: Path) -> None:
-    async with served(page_app(resting(0), built)) as server, httpx.AsyncClient(base_url=server.url) as client:
-        events: list[dict[str, Any]] = []
+    async with served(page_app(resting(0), built)) as server, server.client() as client:
+        view = ClientView()
         async with client.stream("GET", "/agui/watch/t?agent=default") as watching:
             assert (await client.post("/briefing/t")).status_code == 202
-            async for line in watching.aiter_lines():
-                if line.startswith("data: "):
-                    events.append(json.loads(line.removeprefix("data: ")))
-                    if events[-1]["type"] == "RUN_FINISHED":
-                        break
-        said = "".join(each["delta"] for each in events if each["type"] == "TEXT_MESSAGE_CONTENT")
-        assert said.endswith("Nothing in your plan has to change.")
+            async for event in told(watching):
+                view.apply(event)
+                if event["type"] == "RUN_FINISHED":
+                    break
+        assert view.messages[-1]["content"].endswith("Nothing in your plan has to change.")
         [listed] = (await client.get("/agui/threads?agent=default")).json()["threads"]
         assert (listed["name"], listed["status"]) == ("What is new today?", "idle")
 
@@ -68,7 +66,7 @@ async def test_a_run_of_the_schedule_is_seen_by_who_watches(built: Path) -> None
 async def test_the_schedule_does_not_disturb_a_question(built: Path) -> None:
     asked = {"id": "asked", "role": "user", "content": "Book the tower"}
     given: dict[str, Any] = {"tools": [], "context": [], "forwardedProps": {}, "state": {}, "messages": [asked]}
-    async with served(page_app(resting(0), built)) as server, httpx.AsyncClient(base_url=server.url) as client:
+    async with served(page_app(resting(0), built)) as server, server.client() as client:
         answer = await client.post("/agui/default", json={"threadId": "t", "runId": "r", **given})
         assert "action_requests" in answer.text
         refused = await client.post("/briefing/t")

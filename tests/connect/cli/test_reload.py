@@ -21,7 +21,9 @@ graph = StateGraph(MessagesState).add_node("node", node).add_edge(START, "node")
 
 
 def write(folder: Path, answer: str) -> None:
-    (folder / "agent.py").write_text(AGENT.replace("ANSWER", answer))
+    """Writes the agent, at once: the server is never started with a part of it."""
+    (folder / "agent.new").write_text(AGENT.replace("ANSWER", answer))
+    (folder / "agent.new").replace(folder / "agent.py")
 
 
 def until(lines: IO[str] | None, start: str) -> str:

@@ -17,7 +17,7 @@ import pytest
 from fixtures.gated import FIRST, SECOND
 from tests.support.servers.command import Serving, asking, command, one_line, serving
 from tests.support.servers.gates import Gates
-from tests.support.servers.serving import told
+from tests.support.servers.serving import WITHIN, told
 
 AGENT = """
 from langgraph.graph import START, MessagesState, StateGraph
@@ -65,6 +65,10 @@ async def gated(folder: Path, gate: Gates, *options: str) -> AsyncIterator[Servi
         await asyncio.to_thread(served.__exit__, None, None, None)
 
 
+def client_of(server: Serving) -> httpx.AsyncClient:
+    return httpx.AsyncClient(base_url=server.url, timeout=WITHIN)
+
+
 def test_it_says_where_each_agent_is(folder: Path) -> None:
     with serving("planner.py:graph", "second=planner:other", cwd=folder) as server:
         assert server.said[:2] == [f"planner  {server.url}/planner", f"second  {server.url}/second"]
@@ -80,7 +84,7 @@ def test_it_says_the_two_lines_of_react(folder: Path) -> None:
 def test_it_has_the_inspector_on_its_own_machine_unless_it_is_turned_off(folder: Path) -> None:
     for option, status in (("--inspector", 200), (None, 200), ("--no-inspector", 405)):
         with serving("planner.py:graph", *filter(None, [option]), cwd=folder) as server:
-            assert httpx.get(f"{server.url}/").status_code == status
+            assert httpx.get(f"{server.url}/", timeout=WITHIN).status_code == status
             assert any(f"Open {server.url} in a browser" in line for line in server.said) == (status == 200)
 
 
@@ -114,7 +118,7 @@ def test_a_client_writes_the_channels_that_are_named(folder: Path) -> None:
 )
 def test_a_page_is_let_in_when_its_origin_is_named(folder: Path, given: list[str], let_in: str | None) -> None:
     with serving("planner:graph", *given, cwd=folder) as server:
-        answer = httpx.get(f"{server.url}/health", headers={"Origin": "http://page.example"})
+        answer = httpx.get(f"{server.url}/health", headers={"Origin": "http://page.example"}, timeout=WITHIN)
         assert answer.headers.get("Access-Control-Allow-Origin") == let_in
 
 
@@ -133,7 +137,7 @@ def test_a_server_of_this_machine_alone_is_asked_under_its_own_names(
     folder: Path, given: list[str], host: str, status: int
 ) -> None:
     with serving("./planner.py:graph", *given, cwd=folder) as server:
-        assert httpx.get(f"{server.url}/info", headers={"Host": host}).status_code == status
+        assert httpx.get(f"{server.url}/info", headers={"Host": host}, timeout=WITHIN).status_code == status
 
 
 def test_a_host_that_others_reach_is_warned_of(folder: Path) -> None:
@@ -160,7 +164,10 @@ async def test_a_second_run_on_a_thread_is_answered_by_the_policy(
     tmp_path: Path, gate: Gates, policy: str, status: int
 ) -> None:
     gate.hold("first 3")
-    async with gated(tmp_path, gate, "--busy", policy) as server, httpx.AsyncClient(base_url=server.url) as client:
+    async with (
+        gated(tmp_path, gate, "--busy", policy) as server,
+        client_of(server) as client,
+    ):
         async with client.stream("POST", "/chat", json=asking("one", run_id="1")) as first:
             assert first.status_code == 200
             await gate.reached("first 3")
@@ -175,7 +182,10 @@ async def test_a_second_run_on_a_thread_is_answered_by_the_policy(
 
 async def test_the_end_leaves_a_run_its_grace(tmp_path: Path, gate: Gates) -> None:
     gate.hold("first 3")
-    async with gated(tmp_path, gate, "--grace", "30") as server, httpx.AsyncClient(base_url=server.url) as client:
+    async with (
+        gated(tmp_path, gate, "--grace", "30") as server,
+        client_of(server) as client,
+    ):
         async with client.stream("POST", "/chat", json=asking("one")) as running:
             await gate.reached("first 3")
             server.process.send_signal(signal.SIGINT)
@@ -187,7 +197,10 @@ async def test_the_end_leaves_a_run_its_grace(tmp_path: Path, gate: Gates) -> No
 
 async def test_when_the_grace_is_over_the_streams_end_properly(tmp_path: Path, gate: Gates) -> None:
     gate.hold("first 3")
-    async with gated(tmp_path, gate, "--grace", "0") as server, httpx.AsyncClient(base_url=server.url) as client:
+    async with (
+        gated(tmp_path, gate, "--grace", "0") as server,
+        client_of(server) as client,
+    ):
         async with client.stream("POST", "/chat", json=asking("one")) as running:
             await gate.reached("first 3")
             server.process.send_signal(signal.SIGINT)

@@ -13,6 +13,7 @@ from tests.support.clients.platform_runs import FULL, Started, started
 from tests.support.servers.backend import Backend
 from tests.support.servers.dev_server import MortalServer
 from tests.support.servers.gates import Gates, asked, gates
+from tests.support.servers.serving import WITHIN
 
 UNKNOWN = "00000000-0000-4000-8000-000000000001"
 
@@ -23,7 +24,7 @@ async def statuses(of: Started) -> tuple[Any, Any]:
 
 
 async def answered(backend: Backend, path: str) -> int:
-    async with httpx.AsyncClient(base_url=backend.url) as client:
+    async with httpx.AsyncClient(base_url=backend.url, timeout=WITHIN) as client:
         return (await client.get(path)).status_code
 
 
@@ -36,7 +37,7 @@ async def ended(backend: Backend, graph: str, **how: Any) -> tuple[tuple[Any, An
 
 
 async def test_info_tells_which_server_it_is(backend: Backend) -> None:
-    async with httpx.AsyncClient(base_url=backend.url) as client:
+    async with httpx.AsyncClient(base_url=backend.url, timeout=WITHIN) as client:
         info = (await client.get("/info")).json()
     assert ("langgraph_py_version" in info, info.get("name")) == {"dev": (True, None), "aegra": (False, "Aegra")}[
         backend.name
@@ -277,9 +278,9 @@ async def test_a_cron_with_seconds_fires_every_second(backend: Backend) -> None:
 async def test_the_threads_of_stateless_crons_are_found_while_they_are_busy(dev_server: str) -> None:
     async with gates() as gate, Backend("dev", dev_server).client() as client:
         gate.hold("first 1")
-        assistant = (await client.assistants.search(graph_id="gated_chat"))[0]["assistant_id"]
+        assistant = (await client.assistants.create("gated_chat"))["assistant_id"]  # no other test's threads are its
         every: Any = {"schedule": "* * * * * *", "input": asked(), "config": gate.config()}
-        cron = await client.crons.create("gated_chat", **every)
+        cron = await client.crons.create(assistant, **every)
         await gate.reached("first 1")
         await client.crons.delete(cron["cron_id"])  # type: ignore[typeddict-item]
         found = await client.threads.search(status="busy", metadata={"assistant_id": assistant})

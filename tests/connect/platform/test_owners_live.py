@@ -203,7 +203,7 @@ async def test_an_owned_thread_costs_a_connection_no_request_more(
     async def note(request: httpx.Request) -> None:
         asked[-1].append(f"{request.method} {request.url.path}")
 
-    async with httpx.AsyncClient(base_url=backend.url, event_hooks={"request": [note]}) as http:
+    async with httpx.AsyncClient(base_url=backend.url, event_hooks={"request": [note]}, timeout=WITHIN) as http:
         for agent in (None, "private"):
             asked.append([])
             events = [event.type async for event in connect(Platform(LangGraphClient(http), agent=agent), thread)]

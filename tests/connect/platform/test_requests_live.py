@@ -14,6 +14,7 @@ from fixtures.fixture import user
 from tests.support.clients.platform_runs import FULL, Started
 from tests.support.servers.backend import Backend
 from tests.support.servers.gates import gates
+from tests.support.servers.serving import WITHIN
 
 STATES = {"dev": 2.1, "aegra": 3.1}
 """How often the state may be sent. Aegra's list of runs repeats it as the output of a run that has ended."""
@@ -41,7 +42,7 @@ class _Counting(httpx.AsyncHTTPTransport):
 async def counting(backend: Backend) -> AsyncIterator[tuple[LangGraphClient, _Counting]]:
     """A client of the server, and the count of what it asks."""
     transport = _Counting()
-    async with httpx.AsyncClient(base_url=backend.url, transport=transport) as http:
+    async with httpx.AsyncClient(base_url=backend.url, transport=transport, timeout=WITHIN) as http:
         yield LangGraphClient(http), transport
 
 

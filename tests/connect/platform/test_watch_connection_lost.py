@@ -17,6 +17,7 @@ from tests.support.servers.backend import Backend
 from tests.support.servers.dev_server import MortalServer
 from tests.support.servers.gates import Gates
 from tests.support.servers.proxy import Way, proxied
+from tests.support.servers.serving import WITHIN
 
 TOKENS: dict[str, Any] = {**FULL, "stream_resumable": False}
 QUICK = RetryPolicy(initial_delay=0.01, max_delay=0.05, max_attempts=2000)
@@ -38,7 +39,7 @@ async def way(dev_server: str) -> AsyncIterator[Way]:
 @pytest.fixture
 async def cuttable(way: Way) -> AsyncIterator[LangGraphClient]:
     """A client whose connections can be cut."""
-    async with LangGraphClient(httpx.AsyncClient(base_url=way.url)) as client:
+    async with LangGraphClient(httpx.AsyncClient(base_url=way.url, timeout=WITHIN)) as client:
         yield client
 
 
@@ -170,7 +171,7 @@ class WithoutThreadStreams(httpx.AsyncHTTPTransport):
 async def test_where_threads_are_not_streamed_they_are_looked_at(
     dev_server: str, gate: Gates, agui_client: AguiClient
 ) -> None:
-    http = httpx.AsyncClient(base_url=dev_server, transport=WithoutThreadStreams())
+    http = httpx.AsyncClient(base_url=dev_server, transport=WithoutThreadStreams(), timeout=WITHIN)
     gate.hold("b first 3")
     async with LangGraphClient(http) as client:
         before = await started(client, "gated_writer", gate)

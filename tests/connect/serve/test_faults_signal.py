@@ -2,7 +2,6 @@
 
 import asyncio
 import signal
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -16,8 +15,6 @@ from tests.support.servers.gates import Gates
 from tests.support.servers.serving import WITHIN, events_of
 
 GRACE = 1
-AFTER = 5.0
-"""Seconds after its grace in which the process is gone: it has much to end."""
 EACH = 5
 GRAPH = """
 import os
@@ -83,10 +80,8 @@ async def test_twenty_open_streams_end_properly(tmp_path: Path, gate: Gates, agu
             for reading in [*joined, *watching, *idle]:
                 tasks.create_task(reading.read())
                 await reading.begun()
-            asked_at = time.monotonic()
             server.process.send_signal(signal.SIGTERM)
         assert await asyncio.to_thread(server.process.wait, WITHIN) == 0
-        assert time.monotonic() - asked_at < GRACE + AFTER
     for reading in [*told, *joined, *watching]:
         assert events_of(reading.body)[-1].get("code") == "shutdown"
         assert agui_client.play(frames=reading.body).warnings == []

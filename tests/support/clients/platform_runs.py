@@ -48,6 +48,12 @@ class Started(NamedTuple):
         stream = self.client.runs.join_stream(self.thread_id, self.run_id, last_event_id=last_event_id)
         return [part async for part in stream]
 
+    async def whole(self) -> list[StreamPart]:
+        """Everything that a join gives when the run has ended, each event once: a run that is joined while it goes on
+        may give some of them twice."""
+        await self.end()
+        return await self.joined()
+
     async def published(self, word: str) -> None:
         """Returns when the server has handed on the chunk with this text, of a run that can be joined from its start.
 

@@ -11,6 +11,7 @@ from langgraph_sdk import get_client
 
 from tests.support.clients.platform_runs import FULL, started
 from tests.support.servers.gates import gates
+from tests.support.servers.serving import WITHIN
 
 Answered = dict[str, Any]
 
@@ -54,7 +55,7 @@ async def recorded(url: str, graph: str = "gated_chat", waits: tuple[str, ...] =
 
 
 async def _events(url: str, thread_id: str, run_id: str) -> list[tuple[str, Any]]:
-    async with httpx.AsyncClient(base_url=url) as http:
+    async with httpx.AsyncClient(base_url=url, timeout=WITHIN) as http:
         path = f"/threads/{thread_id}/runs/{run_id}/stream"
         body = (await http.get(path, headers={"Last-Event-ID": "0-0"})).text
     events: list[tuple[str, Any]] = []

@@ -18,6 +18,7 @@ import httpx
 from fixtures import SERVED
 from fixtures.gated import GATED
 from tests.support.servers.server_process import ServerProcess, ServerStartError, free_port
+from tests.support.servers.serving import WITHIN
 
 __all__ = ["GRAPHS", "MortalServer", "ServerStartError", "mortal_dev_server", "running_dev_server", "running_project"]
 
@@ -51,7 +52,7 @@ class MortalServer:
 
     async def kill(self) -> None:
         """SIGKILL: connections are torn, runs cut off. What was on the server a moment before is in its files."""
-        async with httpx.AsyncClient(base_url=self.url) as client:
+        async with httpx.AsyncClient(base_url=self.url, timeout=WITHIN) as client:
             (await client.post("/flush")).raise_for_status()
         await asyncio.to_thread(self._process.kill)
 

@@ -7,6 +7,7 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -118,10 +119,17 @@ class ServerProcess:
 
 
 def free_port() -> int:
-    """A port nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
+    """A port nobody listens on, for a server that binds it later, and perhaps again.
+
+    On Linux a socket that does not listen stays bound to it for as long as this process lives: nobody who asks for any
+    port is given this one, while a server (they set SO_REUSEADDR) can bind it.
+    """
+    with socket.socket() as held:
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        held.bind(("127.0.0.1", 0))
+        port: int = held.getsockname()[1]
+        if sys.platform == "linux":
+            held.detach()
         return port
 
 

@@ -3,7 +3,6 @@
 import re
 from typing import Any
 
-import httpx
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph_agui.connect.serve import Agent, agui_app, agui_routes
@@ -75,7 +74,7 @@ async def test_below_a_path_the_page_finds_its_files(is_mounted: bool) -> None:
     else:
         routes = agui_routes(chat(), inspector=True)
         app = Starlette(routes=list(routes), lifespan=routes.lifespan)
-    async with served(app) as server, httpx.AsyncClient(base_url=server.url, follow_redirects=True) as client:
+    async with served(app) as server, server.client(follow_redirects=True) as client:
         page = await client.get("/agents")
         assert page.url.path == "/agents/"
         for name in named(page.text):
