@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,7 +62,7 @@ class _Loading:
     def _own_name(self) -> str:
         if self._project is None:
             return self._settings.assistant or str(self._settings.target)
-        return _only(self._project, self._settings).name
+        return self._project.only(self._settings.assistant).name
 
     async def load(self) -> AcpAgent:
         """Imports it. Raises `Misuse` and `Failure`."""
@@ -81,7 +80,7 @@ class _Loading:
         return AcpAgent(source, name=self._settings.name or name)
 
     async def _of_project(self, project: Project) -> AcpAgent:
-        settings, target = self._settings, _only(project, self._settings)
+        settings, target = self._settings, project.only(self._settings.assistant)
         project.enter()
         found = await asyncio.to_thread(imported, project, target)
         threads = await self._lifetime.enter_async_context(kept_threads(settings.sqlite, settings.postgres))
@@ -125,14 +124,3 @@ def _is_platform(settings: AcpSettings) -> bool:
 
 def _project(settings: AcpSettings) -> Project:
     return read_project(settings.config) if settings.target is None else project_of([settings.target])
-
-
-def _only(project: Project, settings: AcpSettings) -> Target:
-    """The graph that is meant: the only one, or that of `--assistant`."""
-    targets: Sequence[Target] = project.targets
-    if settings.assistant is not None:
-        targets = [target for target in targets if target.name == settings.assistant]
-    if len(targets) != 1:
-        names = ", ".join(target.name for target in project.targets)
-        raise Misuse(f"expected one graph; name it with --assistant: {names}")
-    return targets[0]

@@ -1,5 +1,5 @@
-"""The commands, their options and their help. What they do is in `serve`, `reload`, `watch` and `check`, imported when
-they are called: help must not wait for them."""
+"""The commands, their options and their help. What each does is in the module or the folder of its name, imported when
+it is called: help must not wait for it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from ... import __version__
-from .errors import Refusal, brief
+from .errors import Misuse, Refusal, brief
 
 if TYPE_CHECKING:  # a server is imported by the commands that need it: --help and --version are at once
     from .serve import ServeSettings
@@ -75,6 +75,31 @@ Examples:
   langgraph-agui acp my_app:graph
   langgraph-agui acp ./agent.py:graph --sqlite ~/.my-agent.db
   langgraph-agui acp https://my-deployment.langgraph.app --assistant agent
+"""
+
+_RECORD = """Writes a run to a file: LangGraph's parts, the events that they become, and the ids.
+
+TARGET is a graph (my_app:graph, ./agent.py:graph), which is run here, or the URL of a server: a run that is started
+there, or one that there is, of --thread. Without TARGET the graph of ./langgraph.json is run. The file has all that the
+run streamed: read it before you pass it on.
+"""
+_RECORD_EXAMPLES = """\b
+Examples:
+  langgraph-agui record --message "Plan my day." --output fault.jsonl
+  langgraph-agui record ./agent.py:graph --input '{"topic": "cats"}' --output tests/runs/cats.jsonl
+  langgraph-agui record http://localhost:2024 --assistant agent --message hi
+  langgraph-agui record http://localhost:2024 --thread 5d1b0a3e-... --run 1f0c...
+"""
+_REPLAY = """Serves a recording as if its run happened now, to any AG-UI client.
+
+FILE is what `langgraph-agui record` has written. Every run that a client asks for is the recorded one; a client that
+connects to the recorded thread sees it too. Ends with Ctrl-C.
+"""
+_REPLAY_EXAMPLES = """\b
+Examples:
+  langgraph-agui replay fault.jsonl
+  langgraph-agui replay fault.jsonl --speed 4 --origin http://localhost:5173
+  langgraph-agui replay fault.jsonl --instant --port 9000
 """
 
 _Result = TypeVar("_Result")
@@ -326,6 +351,68 @@ def check(
         as_json=json,
     )
     return _run(check_server(settings), debug)
+
+
+@app.command(help=_RECORD, short_help="Write a run to a file.", epilog=_RECORD_EXAMPLES)
+def record(
+    target: Annotated[str | None, typer.Argument(metavar="TARGET", show_default=False)] = None,
+    output: Annotated[Path, typer.Option(metavar="FILE", help="The file, which is made.")] = Path("recording.jsonl"),
+    message: Annotated[str | None, typer.Option(metavar="TEXT", help="Run it with this message of a user.")] = None,
+    input: Annotated[str | None, typer.Option(metavar="JSON", help="Run it with this input.")] = None,  # noqa: A002
+    resume: Annotated[str | None, typer.Option(metavar="JSON", help="Answer the interrupt of a thread.")] = None,
+    thread: Annotated[str | None, typer.Option(metavar="ID", help="The thread: a new one.")] = None,
+    run: Annotated[str | None, typer.Option(metavar="ID", help="A run of a server's thread: its active one.")] = None,
+    config: Annotated[Path | None, typer.Option(metavar="FILE", help="In place of ./langgraph.json.")] = None,
+    assistant: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Which of the server's assistants, or of the file's graphs.")
+    ] = None,
+    sqlite: Annotated[Path | None, typer.Option(metavar="FILE", help="The file that has the graph's threads.")] = None,
+    api_key: ApiKey = None,
+    debug: Debug = False,
+) -> None:
+    """Records one run, to its end."""
+    from .recordings.record import RecordSettings, record_run
+
+    settings = RecordSettings(
+        target=target,
+        config=config,
+        assistant=assistant,
+        thread=thread,
+        run=run,
+        message=message,
+        input=input,
+        resume=resume,
+        output=output,
+        sqlite=sqlite,
+        api_key=api_key,
+    )
+    typer.echo(_run(record_run(settings), debug))
+
+
+@app.command(help=_REPLAY, short_help="Serve a recording.", epilog=_REPLAY_EXAMPLES)
+def replay(
+    file: Annotated[Path, typer.Argument(metavar="FILE", show_default=False)],
+    speed: Annotated[
+        float | None, typer.Option(metavar="NUMBER", min=0.01, help="How many times faster than it was: 1.")
+    ] = None,
+    instant: Annotated[bool, typer.Option("--instant", help="Without pauses.")] = False,
+    agent: Annotated[str, typer.Option(metavar="NAME", help="The agent's name that your page asks for.")] = "replay",
+    host: Annotated[str, typer.Option(metavar="HOST", help="Where to listen.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(metavar="PORT", min=0, max=65535, help="0: any that is free.")] = 8000,
+    origin: Annotated[
+        list[str] | None, typer.Option(metavar="ORIGIN", help="A page's origin that is let in; may be repeated.")
+    ] = None,
+    debug: Debug = False,
+) -> None:
+    """Serves until it is stopped."""
+    from .recordings.replay import ReplaySettings, replay_until_stopped
+    from .serve import ServeSettings
+
+    if instant and speed is not None:
+        raise Misuse("expected --speed or --instant, not both")
+    serve = ServeSettings(host=host, port=port, origins=origin or [], log_level="error", debug=debug)
+    settings = ReplaySettings(file=file, agent=agent, speed=None if instant else speed or 1.0, serve=serve)
+    _run(replay_until_stopped(settings), debug)
 
 
 def run() -> int:

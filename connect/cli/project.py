@@ -44,6 +44,15 @@ class Project:
         sys.path[:0] = [str(folder) for folder in self.first]
         sys.path.extend(str(folder) for folder in self.last)
 
+    def only(self, name: str | None) -> Target:
+        """The graph of a command that takes one: the only one, or that of this name. Raises `Misuse` if there is none,
+        or several."""
+        found = [target for target in self.targets if name in (None, target.name)]
+        if len(found) != 1:
+            names = ", ".join(target.name for target in self.targets)
+            raise Misuse(f"expected one graph; name it with --assistant: {names}")
+        return found[0]
+
 
 def project_of(written: Sequence[str]) -> Project:
     """The graphs named on the command line: their modules are found from here, their files' neighbours beside them."""

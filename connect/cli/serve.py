@@ -9,7 +9,7 @@ import logging
 import os
 import signal
 import socket
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -45,22 +45,22 @@ MESSAGES: Final = Options().messages_key
 class ServeSettings:
     """What is to be served, and how: the arguments of the command."""
 
-    targets: Sequence[str]
-    config: Path | None
+    targets: Sequence[str] = ()
+    config: Path | None = None
     host: str
     port: int
     origins: Sequence[str]
-    sqlite: Path | None
-    postgres: str | None
-    redis: str | None
-    busy: Literal["reject", "queue", "cancel"]
-    state: Sequence[str]
-    inspector: bool | None
+    sqlite: Path | None = None
+    postgres: str | None = None
+    redis: str | None = None
+    busy: Literal["reject", "queue", "cancel"] = "reject"
+    state: Sequence[str] = ()
+    inspector: bool | None = None
     """Whether `GET /` is the inspector. None: on a host of this machine alone."""
-    grace: float
-    drain: float
-    log_level: str
-    api_key: str | None
+    grace: float = 5.0
+    drain: float = 20.0
+    log_level: str = "warning"
+    api_key: str | None = None
     debug: bool
     """Whether clients get the texts of errors, and the log has our debug lines."""
 
@@ -92,33 +92,51 @@ async def serve_on(settings: ServeSettings, bound: socket.socket) -> None:
             found = await _platform_agents(settings, server_url, lifetime)
         agents = await _agents(settings, found)
         store = await _run_store(settings)
-        os.environ.pop("WEB_CONCURRENCY", None)  # for servers of several processes; this command is one
-        inspects = is_own(settings.host) if settings.inspector is None else settings.inspector
-        app = agui_app(
-            agents,
-            origins=settings.origins,
-            hosts=_hosts(settings),
-            store=store,
-            grace=settings.grace,
-            drain=settings.drain,
-            inspector=inspects,
-        )
-        url = address(settings.host, bound.getsockname()[1])
         thread_id = "my-thread" if server_url is None else str(uuid4())  # LangGraph's own server takes UUIDs alone
-        threads = _threads(settings, server_url)
-        lines = welcome(
-            url, list(agents), origins=settings.origins, threads=threads, thread_id=thread_id, inspector=inspects
+        await serve_agents(
+            settings, bound, agents, store=store, threads=_threads(settings, server_url), thread_id=thread_id
         )
-        output = [*filter(None, [host_warning(settings.host)]), *lines]
 
-        def end() -> None:
-            seconds = f"{settings.grace:g} seconds"
-            drain = "" if store is None else f", then runs have {settings.drain:g}"
-            _print_lines([f"Stopping: open streams have {seconds} to end{drain}. Ctrl-C again ends them at once."])
-            app.state.closing.begin()
 
-        server = _Server(_config(app, settings), lambda: _print_lines(output), end, app.state.closing.hurry)
-        await server.serve([bound])
+async def serve_agents(
+    settings: ServeSettings,
+    bound: socket.socket,
+    agents: Mapping[str, Agent],
+    *,
+    store: RunStore | None = None,
+    threads: str,
+    thread_id: str,
+    opens: str = "",
+) -> None:
+    """Serves these agents until a signal comes.
+
+    `threads`: what becomes of threads, in a sentence. `thread_id`: one that the agents take, for the lines of a
+    page. `opens`: what the inspector is to show, as the end of its URL.
+    """
+    os.environ.pop("WEB_CONCURRENCY", None)  # for servers of several processes; this command is one
+    inspects = is_own(settings.host) if settings.inspector is None else settings.inspector
+    app = agui_app(
+        agents,
+        origins=settings.origins,
+        hosts=_hosts(settings),
+        store=store,
+        grace=settings.grace,
+        drain=settings.drain,
+        inspector=inspects,
+    )
+    url = address(settings.host, bound.getsockname()[1])
+    page = f"{url}{opens}" if inspects else None
+    lines = welcome(url, list(agents), origins=settings.origins, threads=threads, thread_id=thread_id, inspector=page)
+    output = [*filter(None, [host_warning(settings.host)]), *lines]
+
+    def end() -> None:
+        seconds = f"{settings.grace:g} seconds"
+        drain = "" if store is None else f", then runs have {settings.drain:g}"
+        _print_lines([f"Stopping: open streams have {seconds} to end{drain}. Ctrl-C again ends them at once."])
+        app.state.closing.begin()
+
+    server = _Server(_config(app, settings), lambda: _print_lines(output), end, app.state.closing.hurry)
+    await server.serve([bound])
 
 
 def set_logging(settings: ServeSettings) -> None:

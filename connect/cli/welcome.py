@@ -24,15 +24,15 @@ def react(url: str, agent: str, thread_id: str) -> tuple[str, str]:
 
 
 def welcome(
-    url: str, agents: Sequence[str], *, origins: Sequence[str], threads: str, thread_id: str, inspector: bool
+    url: str, agents: Sequence[str], *, origins: Sequence[str], threads: str, thread_id: str, inspector: str | None
 ) -> Iterator[str]:
     """The lines of it. `threads`: what becomes of them. `thread_id`: one that the agents take, for the page.
-    `inspector`: whether there is one."""
+    `inspector`: its URL, if there is one."""
     for agent in agents:
         yield f"{agent}  {url}/{agent}"
-    if inspector:
+    if inspector is not None:
         yield ""
-        yield f"Open {url} in a browser to see the threads live, and to talk to the agents."
+        yield f"Open {inspector} in a browser to see the threads live, and to talk to the agents."
     yield ""
     yield "In a React page (npm install @copilotkit/react-core):"
     for line in react(url, agents[0], thread_id):

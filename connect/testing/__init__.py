@@ -5,6 +5,8 @@
 - `record` runs a compiled graph, and returns the events that a client gets.
 - `check_stream` checks events, and returns what a client has after them. `assert_ends_as` compares that with the
   thread's state; `expected` is what it compares with.
+- `Recording` reads the file of a run that `langgraph-agui record` has written, and translates its parts again; `Replay`
+  is a recording as a source, to be served as a graph is.
 
 Nothing here needs a test framework, a network or a provider's key.
 """
@@ -13,11 +15,16 @@ from .checks import assert_ends_as, check_stream
 from .expected import Expected, expected
 from .model import ScriptedChatModel
 from .record import record
+from .recording import RecordedPart, Recording
+from .replay import Replay
 from .scripts import Pause, reasoning, text, tool_call, usage
 
 __all__ = [
     "Expected",
     "Pause",
+    "RecordedPart",
+    "Recording",
+    "Replay",
     "ScriptedChatModel",
     "assert_ends_as",
     "check_stream",

@@ -217,7 +217,7 @@ def test_a_document_is_in_plain_english_and_a_page_in_the_navigation(path: Path)
     assert path.parent == ROOT or f": {name}\n" in (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("command", ["serve", "watch", "check", "acp"])
+@pytest.mark.parametrize("command", ["serve", "watch", "check", "acp", "record", "replay"])
 def test_the_page_of_the_command_has_exactly_its_options(command: str) -> None:
     group: Any = typer.main.get_command(command_line)
     options = {

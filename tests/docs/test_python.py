@@ -28,6 +28,7 @@ from langgraph_sdk.client import LangGraphClient
 from fixtures import FIXTURES
 from fixtures.gated import GATED
 from fixtures.graphs.history import summarising
+from fixtures.recordings import REPORTED
 from fixtures.run import Conversation
 from tests.support.clients.agui_client import AguiClient
 from tests.support.clients.listening import until
@@ -232,6 +233,15 @@ async def test_a_graph_of_ones_own_is_tested() -> None:
         return create_agent(model, [add], checkpointer=InMemorySaver())
 
     await block("test_the_agent_adds").test_the_agent_adds(build_agent)
+
+
+def test_a_recorded_run_is_a_fixture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = tmp_path / "tests/runs"
+    runs.mkdir(parents=True)
+    for file in REPORTED.glob("*.jsonl"):
+        (runs / file.name).write_bytes(file.read_bytes())
+    monkeypatch.chdir(tmp_path)
+    block("test_recorded_runs_are_valid").test_recorded_runs_are_valid()
 
 
 # --- sources ----------------------------------------------------------------------------------------------------------

@@ -75,4 +75,6 @@ test("a file that is no recording is refused with its line", () => {
   assert.throws(() => fromJsonl('{"type": "RUN_STARTED"}\nhello\n'), /Line 2: expected an AG-UI event/);
   assert.throws(() => fromJsonl('{"kind": 1}\n'), /Line 1: expected an AG-UI event with a "type"/);
   assert.throws(() => fromJsonl("\n"), /no events/);
+  const recorded = '{"recording": {}}\n{"type": "RUN_STARTED", "timestamp": 7}\n{"metadata": {}}\n{"mode": "values", "data": {}, "timestamp": 8}\n{"ending": {}, "timestamp": 9}\n';
+  assert.deepEqual(fromJsonl(recorded).map(({ event, at }) => [event.type, at]), [["RUN_STARTED", 7]]);
 });

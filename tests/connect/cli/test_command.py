@@ -13,7 +13,7 @@ from tests.support.servers.command import command, one_line
 BLOCKED = "import sys; sys.modules[{name!r}] = None"
 
 
-@pytest.mark.parametrize("name", ["serve", "watch", "acp", "check"])
+@pytest.mark.parametrize("name", ["serve", "watch", "acp", "check", "record", "replay"])
 def test_help_has_examples_of_options_that_there_are(name: str) -> None:
     said = command(name, "--help").stdout
     options, _, examples = said.partition("Examples:")
@@ -27,7 +27,8 @@ def test_help_has_examples_of_options_that_there_are(name: str) -> None:
 def test_it_says_what_it_can_do(arguments: tuple[str, ...]) -> None:
     ran = command(*arguments)
     assert (ran.returncode, ran.stderr) == (0, "")
-    assert re.findall(r"^  (serve|watch|acp|check)  ", ran.stdout, re.MULTILINE) == ["serve", "watch", "acp", "check"]
+    names = ["serve", "watch", "acp", "check", "record", "replay"]
+    assert re.findall(rf"^  ({'|'.join(names)}) +\w", ran.stdout, re.MULTILINE) == names
 
 
 def test_it_prints_its_version() -> None:

@@ -74,10 +74,11 @@ class Serving:
 
 
 @contextmanager
-def serving(*arguments: str, cwd: Path = ROOT, **variables: str) -> Iterator[Serving]:
-    """The command `serve` on a free port, from the moment it has said where it is; stopped at the end of the block."""
+def serving(*arguments: str, by: str = "serve", cwd: Path = ROOT, **variables: str) -> Iterator[Serving]:
+    """The command `serve`, or another one that serves, on a free port, from the moment it has said where it is; stopped
+    at the end of the block."""
     with subprocess.Popen(
-        [*command_line(), "serve", "--port", "0", *arguments],
+        [*command_line(), by, "--port", "0", *arguments],
         cwd=cwd,
         env=environment(variables),
         stdin=subprocess.DEVNULL,

@@ -1,8 +1,11 @@
-// Recordings: one event a line, with its time as AG-UI's `timestamp`.
+// Recordings: one event a line, with its time as AG-UI's `timestamp`. Those of `langgraph-agui record` have other lines
+// too, which are skipped: what it is, LangGraph's parts with their metadata, and how the run ended.
 
 import type { Entry } from "./log.ts";
 import { isObject, parsed } from "./json.ts";
 import type { WireEvent } from "./view.ts";
+
+const OTHERS = ["recording", "metadata", "mode", "event", "ending"];
 
 /** The file of these events. */
 export function toJsonl(entries: readonly Entry[]): string {
@@ -18,6 +21,7 @@ export function fromJsonl(text: string): { event: WireEvent; at: number }[] {
     if (!line.trim()) continue;
     const value = parsed(line);
     if (!isObject(value)) throw new Error(`Line ${number + 1}: expected an AG-UI event, an object of JSON.`);
+    if (!("type" in value) && OTHERS.some((name) => Object.hasOwn(value, name))) continue;
     if (typeof value.type !== "string") throw new Error(`Line ${number + 1}: expected an AG-UI event with a "type".`);
     last = typeof value.timestamp === "number" ? value.timestamp : last + 50;
     found.push({ event: value as WireEvent, at: last });

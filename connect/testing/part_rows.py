@@ -1,0 +1,87 @@
+"""The parts of a LangGraph stream as rows of a file of JSON lines, and back. There are three kinds:
+
+============================  =================================================================================
+`{"ns", "mode", "data"}`      a tuple of `astream`; without `ns` it was streamed without `subgraphs`
+`{"type", "ns", "data"}`      a dict of `version="v2"`
+`{"event", "data", "id"}`     a `StreamPart` of the SDK
+============================  =================================================================================
+
+The metadata of a `messages` part, which all chunks of a model call share, have a row of their own before the first one,
+`{"metadata": {...}}`; parts have its number, from 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from operator import eq, is_
+from typing import Any
+
+from langgraph_sdk.schema import StreamPart
+
+
+def row_of(part: Any) -> dict[str, Any]:
+    """The row of a part as its reader got it. Its values are not JSON yet. Raises `TypeError` for what is no part."""
+    match part:
+        case StreamPart(event, data, id):
+            return {"event": event, "data": data} if id is None else {"event": event, "data": data, "id": id}
+        case {"ns": ns}:
+            return {**part, "ns": list(ns)}
+        case {"event": _, "data": _}:
+            return dict(part)
+        case (ns, mode, data):
+            return {"ns": list(ns), "mode": mode, "data": data}
+        case (mode, data):
+            return {"mode": mode, "data": data}
+    raise TypeError(f"expected a part of a LangGraph stream, got {type(part).__name__}")
+
+
+def part_of(row: Mapping[str, Any]) -> Any:
+    """The part of a row, with its values in JSON form. Raises `KeyError` for what is no row."""
+    if "event" in row:
+        return StreamPart(row["event"], row["data"], row.get("id"))
+    if "type" in row:
+        return {**row, "ns": tuple(row["ns"])}
+    return (tuple(row["ns"]), row["mode"], row["data"]) if "ns" in row else (row["mode"], row["data"])
+
+
+class SharedMetadata:
+    """The metadata of the parts of one stream: moved to rows of their own, and back.
+
+    `are_live`: rows have the objects of the stream itself. All chunks of a call in this process have one object, so two
+    calls with equal metadata are still two.
+    """
+
+    def __init__(self, *, are_live: bool = False) -> None:
+        self._are_live = are_live
+        self._known: list[Any] = []
+
+    def moved(self, row: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        """The rows to write for the next part: its own, after that of its metadata if they are new."""
+        if _has_metadata(row):
+            message, metadata = row["data"]
+            same = is_ if self._are_live and "event" not in row else eq
+            numbers = range(len(self._known) - 1, -1, -1)
+            number = next((each for each in numbers if same(self._known[each], metadata)), None)
+            if number is None:
+                number = len(self._known)
+                self._known.append(metadata)
+                yield {"metadata": metadata}
+            row = {**row, "data": [message, number]}
+        yield row
+
+    def restored(self, row: dict[str, Any]) -> dict[str, Any] | None:
+        """The next row that was read, with its metadata; None for that of metadata. Raises `LookupError` for a number
+        that there is not."""
+        if "metadata" in row:
+            self._known.append(row["metadata"])
+            return None
+        if not _has_metadata(row) or not isinstance(row["data"][1], int):
+            return row
+        message, number = row["data"]
+        known = self._known[number]
+        return {**row, "data": [message, dict(known) if "event" in row else known]}
+
+
+def _has_metadata(row: Mapping[str, Any]) -> bool:
+    kind = str(row.get("mode") or row.get("type") or row.get("event"))
+    return kind.partition("|")[0] == "messages" and isinstance(row["data"], list | tuple) and len(row["data"]) == 2

@@ -1,0 +1,134 @@
+"""`Replay`: a recording as a source, so that it is served as a graph is, and every client can see the run again."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import aclosing, suppress
+from typing import Annotated, Any, Final, TypedDict, cast
+
+from langgraph.graph import START, StateGraph, add_messages
+from langgraph.graph.state import CompiledStateGraph
+
+from ...translator import Cancelled, Ending, Failed, Finished, Lost, Options, read_part
+from ..errors import ConnectionLost, RunConflictError
+from ..events.encoded import Batches
+from ..events.readers import Reader
+from ..local.backend import Local
+from ..run_outcome import PastErrors
+from .recording import Recording
+
+_NODE: Final = "replay"
+
+
+class Replay(Local):
+    """The recorded run, again and again: as the run of every input, whatever it says, on whatever thread; and on the
+    thread of the recording as soon as a reader comes there, with the run's own id.
+
+    `recording`: what is replayed. `speed`: how many times faster than it was recorded; None is at once. Raises
+    `ValueError` for a speed that is not above 0.
+
+    Threads are in memory, and know nothing of earlier messages. A part is translated as it would be live,
+    so what is seen is what this version makes of the parts.
+
+    Example:
+        app = agui_app({"fault": Replay(Recording.read("fault.jsonl"))})
+    """
+
+    def __init__(self, recording: Recording, *, speed: float | None = 1.0) -> None:
+        if speed is not None and not speed > 0:
+            raise ValueError(f"speed: expected more than 0, got {speed!r}")
+        super().__init__(_graph(recording, speed))
+        self.recording = recording
+        self._options = recording.options
+
+    async def attach(
+        self,
+        thread_id: str,
+        reader: Reader,
+        options: Options | None,
+        *,
+        run_id: str | None = None,
+        past_errors: PastErrors = "error",
+    ) -> Batches:
+        """See `Backend`."""
+        await self._begin(thread_id)
+        return await super().attach(thread_id, reader, options, run_id=run_id, past_errors=past_errors)
+
+    def watch(
+        self, thread_id: str, reader: Reader, options: Options | None, *, past_errors: PastErrors, poll: float
+    ) -> Batches:
+        """See `Backend`."""
+        return self._begun(thread_id, super().watch(thread_id, reader, options, past_errors=past_errors, poll=poll))
+
+    async def _begun(self, thread_id: str, batches: Batches) -> Batches:
+        async with aclosing(batches):
+            await self._begin(thread_id)
+            async for batch in batches:
+                yield batch
+
+    async def _begin(self, thread_id: str) -> None:
+        """Begins the run, if this is the recording's thread and none is known there."""
+        if thread_id != self.recording.thread_id or await self.readable_run(self.key(thread_id)) is not None:
+            return
+        config = {"configurable": {"thread_id": thread_id}}
+        with suppress(RunConflictError):  # for another reader, in this moment
+            await self.runs.start(
+                self.graph, None, config, run_id=self.recording.run_id, agent=self.agent, stamp=self.stamp
+            )
+
+
+class _ReplayGraph(CompiledStateGraph[Any, Any, Any, Any]):
+    """A graph that streams a recording's parts, whatever it is given."""
+
+    def __init__(self, *, recording: Recording, speed: float | None, **compiled: Any) -> None:
+        super().__init__(**compiled)
+        self.recording, self.speed = recording, speed
+
+    async def astream(self, *_: Any, **__: Any) -> AsyncIterator[Any]:
+        """The parts at their times; then the run's end, as it was."""
+        clock = asyncio.get_running_loop().time
+        began = clock()
+        for part in self.recording.parts:
+            if self.speed is not None and (wait := began + part.at / self.speed - clock()) > 0:
+                await asyncio.sleep(wait)
+            yield part.data
+        for data in _end(self.recording.ending):
+            yield data
+
+
+def _graph(recording: Recording, speed: float | None) -> _ReplayGraph:
+    """A graph with the recording's channels, so that those are visible that were."""
+    options = recording.options
+    names = options.state_include
+    if names is None:
+        roots = [read_part(part.data) for part in recording.parts]
+        values = [part.data for part in roots if part is not None and part.mode == "values" and not part.ns]
+        names = frozenset(name for each in values if isinstance(each, dict) for name in each)
+    channels: dict[str, Any] = dict.fromkeys(sorted(filter(options.shows_channel, names)), Any)
+    channels[options.messages_key] = Annotated[list[Any], add_messages]
+    builder: StateGraph[Any, Any, Any, Any] = StateGraph(TypedDict("State", channels))  # type: ignore[operator]
+    builder.add_node(_NODE, cast(Any, _unused)).add_edge(START, _NODE)
+    return _ReplayGraph(recording=recording, speed=speed, **vars(builder.compile(name=_NODE)))
+
+
+def _unused(_: Any) -> None:
+    """What runs in the graph: nothing, since its stream is the recording's."""
+
+
+def _end(ending: Ending) -> Iterator[Any]:
+    """The parts that bring what only the ending knew. Raises what a graph raises that ends so."""
+    match ending:
+        case Finished(interrupts, state, _):
+            if state is not None:
+                yield ["values", dict(state)]
+            if interrupts:
+                yield ["updates", {"__interrupt__": list(interrupts)}]
+        case Cancelled():
+            raise asyncio.CancelledError
+        case Failed({"error": str(name), "message": message}):
+            raise type(name, (Exception,), {})(message)
+        case Failed(error):
+            raise RuntimeError(str(error))
+        case Lost(reason):
+            raise ConnectionLost(str(reason))

@@ -1,0 +1,51 @@
+// A recorded run, served again: the page sees it live, from its thread's address and by a message of its own; and the
+// file itself, opened without a server.
+
+import assert from "node:assert/strict";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+
+import { InspectorStage } from "./inspector_stage.mjs";
+
+let stage;
+let folder;
+let file;
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), "replay-"));
+  file = join(folder, "day.jsonl");
+  stage = await InspectorStage.set("tests.browser.inspector_replay", file);
+});
+after(async () => {
+  await stage?.strike();
+  await rm(folder, { recursive: true, force: true });
+});
+
+test("a replay is live for a page that opens its thread, and for one that sends a message", (t) =>
+  stage.visit(t, {}, async (inspector, page) => {
+    await page.goto(`${stage.url}?agent=planner&thread=recorded`);
+    await inspector.is("Running");
+    await inspector.shows("custard tarts");
+    await inspector.is("Idle");
+    const messages = await page.locator(".message").count();
+    await page.reload();
+    await inspector.shows("custard tarts");
+    await inspector.is("Idle");
+    await inspector.begins("planner", "Something else");
+    await inspector.shows("custard tarts");
+    await inspector.is("Idle");
+    assert.equal(await page.locator(".message").count(), messages);
+    await inspector.tab("Events");
+    await page.locator(".event").first().waitFor();
+    assert.equal(await page.locator(".event.refused").count(), 0);
+  }));
+
+test("the file of a recorded run shows its events, and none of its other lines", (t) =>
+  stage.visit(t, {}, async (inspector, page) => {
+    const content = await readFile(file);
+    const events = content.toString().trim().split("\n").filter((line) => "type" in JSON.parse(line));
+    await page.locator("input[type=file]").setInputFiles({ name: "day.jsonl", mimeType: "application/jsonl", buffer: content });
+    await inspector.shows("custard tarts");
+    assert.equal(await inspector.events(), events.length);
+  }));

@@ -1,0 +1,121 @@
+"""The commands `record` and `replay`: runs of graphs and of a server become files, and these are served to clients."""
+
+import asyncio
+import json
+import re
+from pathlib import Path
+
+import httpx
+import pytest
+from langgraph_agui.connect.testing import Recording, check_stream
+from langgraph_agui.translator import ClientView, Failed, Finished, same_json
+from langgraph_sdk import get_client
+
+from fixtures.recordings import REPORTED
+from tests.support.servers.command import asking, command, one_line, serving
+from tests.support.servers.serving import events_of
+
+NONE = "00000000-0000-4000-8000-000000000000"
+
+
+def view_of(recording: Recording) -> ClientView:
+    """What a client has that has the recorded events."""
+    return check_stream(list(recording.events), may_remove=True)
+
+
+def test_a_run_of_a_graph_is_recorded_however_it_ends(tmp_path: Path) -> None:
+    project = {"dependencies": ["."], "graphs": {"team": "fixtures.served:review_approved"}}
+    (tmp_path / "langgraph.json").write_text(json.dumps(project))
+    file, threads = tmp_path / "run.jsonl", ("--sqlite", "threads.db", "--thread", "one", "--output")
+    ran = command("record", "--message", "go", *threads, "run.jsonl", cwd=tmp_path)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "run.jsonl: the run waits for an answer\n", "")
+    recording = Recording.read(file)
+    assert recording.thread_id == "one"
+    assert len(recording.parts) > 5
+    assert recording.translate() == list(recording.events)
+    interrupts = (view_of(recording).terminal or {})["outcome"]["interrupts"]
+    assert len(interrupts) == 1
+
+    decided = json.dumps({"decisions": [{"type": "approve"}] * 2})
+    ran = command("record", "--resume", decided, *threads, "answered.jsonl", cwd=tmp_path)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "answered.jsonl: the run ended\n", "")
+    messages = view_of(Recording.read(tmp_path / "answered.jsonl")).messages or []
+    assert messages[-1]["content"] == "It has been decided."
+
+    fails = command(
+        "record", "fixtures.served:model_raises_mid_text", "--message", "hi", "--output", str(tmp_path / "f")
+    )
+    assert (fails.returncode, fails.stderr) == (0, "")
+    assert ": the run failed with " in fails.stdout
+    assert isinstance(Recording.read(tmp_path / "f").ending, Failed)
+
+
+def test_what_cannot_be_recorded_or_replayed_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "there").write_text("x")
+    graph, platform = "fixtures.served:plain_text", "http://127.0.0.1:1"
+    for arguments, said in (
+        ((graph,), "a graph of your own is run to be recorded"),
+        ((graph, "--message", "a", "--input", "1"), "expected one of --message, --input and --resume"),
+        ((graph, "--input", "{"), "--input: expected JSON"),
+        ((graph, "--message", "a", "--output", str(tmp_path / "there")), "the file is there already"),
+        ((graph, "--message", "a", "--output", str(tmp_path / "no/where")), "No such file"),
+        ((graph, "--message", "a", "--assistant", "b"), "--assistant is for a server"),
+        ((graph, "--resume", "1"), "name it with --thread"),
+        ((platform, "--message", "a"), "with --assistant"),
+        ((platform,), "expected --thread"),
+        ((platform, "--run", "a", "--message", "b"), "--run is a run that there is"),
+        ((platform, "--thread", "a", "--sqlite", "b"), "--sqlite is for a graph of your own"),
+    ):
+        ran = command("record", "--output", str(tmp_path / "new"), *arguments)
+        assert said in one_line(ran), arguments
+        assert ran.returncode in (1, 2)
+        assert not (tmp_path / "new").exists()
+    for given, said in (
+        ((str(tmp_path / "there"),), "there, line 1: expected a recording of"),
+        ((str(tmp_path / "none"),), "none can't be read: No such file"),
+        ((str(tmp_path / "there"), "--speed", "2", "--instant"), "expected --speed or --instant, not both"),
+    ):
+        ran = command("replay", *given)
+        assert said in one_line(ran)
+        assert ran.returncode in (1, 2)
+
+
+async def test_a_run_of_a_server_is_recorded_while_it_runs_and_after_it(dev_server: str, tmp_path: Path) -> None:
+    def record(name: str, *arguments: str) -> Recording:
+        ran = command("record", dev_server, *arguments, "--output", str(tmp_path / name))
+        assert (ran.returncode, ran.stderr) == (0, "")
+        assert ran.stdout == f"{tmp_path / name}: the run ended\n"
+        return Recording.read(tmp_path / name)
+
+    first = await asyncio.to_thread(record, "one", "--assistant", "agent_one_tool", "--message", "go")
+    again = await asyncio.to_thread(record, "two", "--thread", first.thread_id, "--run", first.run_id)
+    assert first.translate() == list(first.events) == list(again.events)
+    assert isinstance(first.ending, Finished)
+    async with get_client(url=dev_server) as client:
+        values = (await client.threads.get_state(first.thread_id))["values"]
+        assert isinstance(values, dict)
+        assert [message["id"] for message in values["messages"]] == [m["id"] for m in view_of(first).messages or []]
+        unkept = await client.runs.create(first.thread_id, "plain_text", input={"messages": []})
+        await client.runs.join(first.thread_id, unkept["run_id"])
+    place = (dev_server, "--thread", first.thread_id, "--output", str(tmp_path / "none"))
+    for arguments, said in (((), "has no active run"), (("--run", unkept["run_id"]), "has no stream of run")):
+        assert said in one_line(await asyncio.to_thread(command, "record", *place, *arguments))
+    assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.parametrize("file", sorted(REPORTED.glob("*.jsonl")), ids=lambda file: file.stem)
+def test_a_recording_is_served_to_clients_as_its_run_was(file: Path) -> None:
+    recording = Recording.read(file)
+    then = view_of(recording)
+    with serving(str(file), "--instant", "--agent", "planner", by="replay") as replaying:
+        url = f"{replaying.url}/?agent=planner&thread={recording.thread_id}"
+        assert any(url in line for line in replaying.said)
+        assert "<!doctype html>" in httpx.get(url).text.lower()
+        given = {**asking("", recording.thread_id), "messages": []}
+        answer = httpx.post(f"{replaying.url}/planner/connect", json=given, timeout=30)
+        view = check_stream(events_of(answer.text), may_remove=True)
+        assert same_json(view.messages, then.messages)
+        assert same_json(view.state, then.state)
+        asked = replaying.run("planner", "Something else", "mine", "r")
+        assert re.fullmatch("RUN_(FINISHED|ERROR)", str((asked.terminal or {})["type"]))
+        assert (asked.thread_id, asked.run_id) == ("mine", "r")

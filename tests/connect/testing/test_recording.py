@@ -1,0 +1,164 @@
+"""A recorded run: what its file has, and what comes of it when it is translated and served again."""
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from langgraph_agui.connect import connect_sse, options_for
+from langgraph_agui.connect.serve import agui_app
+from langgraph_agui.connect.testing import Recording, Replay, check_stream
+from langgraph_agui.connect.testing.recording import record_stream
+from langgraph_agui.translator import Cancelled, ClientView, Ending, Failed, Finished, Lost, Options, same_json
+
+from fixtures import FIXTURES
+from fixtures.record import SAMPLE
+from fixtures.run import Conversation
+from tests.support.servers.command import asking
+from tests.support.servers.serving import events_of
+
+MORE = ("ids_one_for_two_calls", "self_reporting_model", "citations_standard", "review_rejected", "finish_length")
+"""Whether their chunks are objects, and which of them share their metadata, makes a difference. In that of
+`state_edited_without_update` it cannot be kept: a value that is the same object says that no node has returned it."""
+
+
+async def recorded(file: Path, conversation: Conversation, place: int = 0) -> Recording:
+    """A turn of a fixture, recorded."""
+    with file.open("wb") as out:
+        await record_stream(
+            conversation.stream(conversation.fixture.turns[place]),
+            out.write,
+            thread_id="thread-1",
+            run_id=f"run-{place}",
+            options=options_for(conversation.graph),
+        )
+    return Recording.read(file)
+
+
+async def replayed(source: Replay) -> list[dict[str, Any]]:
+    """What a client gets that connects to the recorded thread."""
+    frames = connect_sse(source, source.recording.thread_id, heartbeat=None)
+    return events_of(b"".join([frame async for frame in frames]).decode())
+
+
+async def test_a_run_becomes_the_events_again_that_it_was(tmp_path: Path) -> None:
+    for fixture in (FIXTURES[name] for name in (*SAMPLE, *MORE)):
+        conversation = Conversation(fixture)
+        for place in range(len(fixture.turns)):
+            recording = await recorded(tmp_path / "run.jsonl", conversation, place)
+            assert recording.translate() == list(recording.events), fixture.name
+            for view in (None, ClientView([], {})):
+                check_stream(recording.translate(view=view), before=view, may_remove=True)
+
+
+@pytest.mark.parametrize(
+    "name", ["plain_text", "agent_parallel_tools", "subagents_in_parallel", "review_approved", "model_raises_mid_text"]
+)
+async def test_a_replay_gives_each_client_what_the_run_gave(tmp_path: Path, name: str) -> None:
+    recording = await recorded(tmp_path / "run.jsonl", Conversation(FIXTURES[name]))
+    then = ClientView()
+    for event in recording.events:
+        then.apply(event)
+    view = check_stream(await replayed(Replay(recording, speed=None)), may_remove=True)
+    assert same_json(view.messages, then.messages)
+    assert same_json(view.state, then.state)
+    assert (view.thread_id, view.run_id) == (recording.thread_id, recording.run_id)
+    assert view.terminal is not None
+    assert then.terminal is not None
+    assert view.terminal.get("code") == then.terminal.get("code")
+    assert same_json(view.terminal.get("outcome"), then.terminal.get("outcome"))
+
+
+async def test_every_input_is_answered_with_the_run_on_its_own_thread(tmp_path: Path) -> None:
+    recording = await recorded(tmp_path / "run.jsonl", Conversation(FIXTURES["agent_parallel_tools"]))
+    app = agui_app({"fault": Replay(recording, speed=None)})
+    async with app.router.lifespan_context(app):
+        transport = httpx.ASGITransport(app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            view = ClientView([], {})
+            for run_id in ("one", "two"):
+                given = asking("What else?", "mine", run_id)
+                given["messages"] = [*(view.messages or []), *given["messages"]]
+                answer = await client.post("/fault", json={**given, "state": view.state})
+                before = ClientView(given["messages"], view.state)
+                view = check_stream(events_of(answer.text), before=before, may_remove=True)
+                assert (view.thread_id, view.run_id) == ("mine", run_id)
+                assert (view.messages or [])[-1]["content"] == recording_end(recording)
+
+
+def recording_end(recording: Recording) -> str:
+    """The last text of the recorded run."""
+    view = ClientView()
+    for event in recording.events:
+        view.apply(event)
+    return str((view.messages or [])[-1]["content"])
+
+
+async def test_a_replay_takes_the_time_that_the_run_took(tmp_path: Path) -> None:
+    fixture = Conversation(FIXTURES["plain_text"])
+    recording = await recorded(tmp_path / "run.jsonl", fixture)
+    path, lines = tmp_path / "slow.jsonl", (tmp_path / "run.jsonl").read_text().splitlines()
+    late = re.sub(r'"timestamp":(\d+)', lambda found: f'"timestamp":{int(found[1]) + 500}', lines[-4])
+    path.write_text("\n".join([*lines[:-4], late, *lines[-3:]]) + "\n")
+    source = Replay(Recording.read(path), speed=2)
+    clock = asyncio.get_running_loop().time
+    began = clock()
+    assert len(await replayed(source)) >= len(recording.events) - 1
+    assert clock() - began >= max(part.at for part in source.recording.parts) / 2 - 0.02
+    with pytest.raises(ValueError, match="speed: expected more than 0, got 0"):
+        Replay(recording, speed=0)
+
+
+async def test_each_ending_is_kept(tmp_path: Path) -> None:
+    interrupt = {"id": "i", "value": "Go on?"}
+    endings: list[tuple[Ending, str]] = [
+        (Finished([interrupt], {"messages": [], "notes": 1}), "interrupt"),
+        (Failed({"error": "ValueError", "message": "boom"}), "ValueError"),
+        (Cancelled(), "cancelled"),
+        (Lost("gone"), "lost"),
+    ]
+    for ending, said in endings:
+
+        async def stream() -> AsyncIterator[Any]:
+            yield {"event": "values", "data": {"messages": []}, "id": "1"}
+
+        async def at_end(ending: Ending = ending) -> Ending:
+            return ending
+
+        path = tmp_path / f"{said}.jsonl"
+        with path.open("wb") as out:
+            ids = {"thread_id": "t", "run_id": "r"}
+            await record_stream(stream(), out.write, **ids, options=Options(), at_end=at_end)
+        recording = Recording.read(path)
+        assert recording.ending == ending
+        assert recording.translate() == list(recording.events)
+        last = (await replayed(Replay(recording, speed=None)))[-1]
+        assert said in (last.get("code"), (last.get("outcome") or {}).get("type")) or said == "lost", last
+        path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:3]))
+        assert isinstance(Recording.read(path).ending, Lost)
+
+
+def test_what_is_no_recording_is_refused_by_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "no.jsonl"
+    shown = {"state_include": None, "messages_key": "messages"}
+    about = {"format": 1, "thread_id": "t", "run_id": "r", "options": shown, "libraries": {}}
+    first = json.dumps({"recording": about}) + "\n"
+    for content, said in (
+        ("", "expected a recording of"),
+        ("hello\n", "line 1: expected a recording of"),
+        ('{"type": "RUN_STARTED"}\n', "expected a recording of"),
+        ('{"recording": {"format": 2}}\n', "expected a recording of format 1, got 2"),
+        ('{"recording": {"format": 1}}\n', "line 1: expected a recording of"),
+        (f"{first}[]\n", "line 2: expected a part"),
+        (f'{first}{{"mode": "values", "data": 1}}\n', "line 2: expected a part"),
+        (f'{first}{{"mode": "messages", "data": [{{}}, 3], "timestamp": 1}}\n', "line 2: expected a part"),
+        (f'{first}{{"par', "line 2: "),
+    ):
+        path.write_text(content)
+        with pytest.raises(ValueError, match=re.escape(str(path))) as refused:
+            Recording.read(path)
+        assert said in str(refused.value)
