@@ -288,6 +288,8 @@ class Run:
 
     async def _drain(self, stream: Stream) -> None:
         fed = 0
+        if (confirmed := self._confirmation(self)) is not None:
+            await confirmed
         async with aclosing(cast(Any, stream(self._feed))) as parts:
             async for part in parts:
                 if (confirmed := self._confirmation(self)) is not None:

@@ -57,9 +57,9 @@ async def redis(server: RedisServer) -> AsyncIterator[Any]:
 class Process:
     """One process: its way to Redis, its store and its runs."""
 
-    def __init__(self, way: Way, lease: float) -> None:
+    def __init__(self, way: Way, lease: float, timeout: float) -> None:
         self.way = way
-        self.store = RedisRunStore(way.url.replace("http", "redis"), lease=lease, timeout=0.5)
+        self.store = RedisRunStore(way.url.replace("http", "redis"), lease=lease, timeout=timeout)
         self.runs = Runs(self.store)
 
     async def start(self, graph: Graph, run_id: str = "r", **more: Any) -> Any:
@@ -103,9 +103,9 @@ class Reading:
 
 
 @asynccontextmanager
-async def process(url: str, lease: float = LEASE) -> AsyncIterator[Process]:
+async def process(url: str, lease: float = LEASE, within: float = 0.5) -> AsyncIterator[Process]:
     async with proxied(url) as way:
-        one = Process(way, lease)
+        one = Process(way, lease, within)
         yield one
         await one.runs.aclose()
         await one.store.aclose()
@@ -193,14 +193,8 @@ async def test_a_stalled_owner_writes_no_checkpoint_over_that_of_another_run(one
     saver = InMemorySaver()
 
     async def stalls(state: MessagesState) -> dict[str, Any]:
-        """Blocks the process until its lease is over and another run has the thread."""
-        with SyncRedis.from_url(server.url) as blocking:
-            while blocking.exists(Keys(THREAD).lease):
-                pass
-            given = ("another", 60_000, 60_000, Claim("second", "chat", "p", {}).to_json(), Keys(THREAD).channel)
-            keys = Keys(THREAD)
-            [answer, *_] = blocking.eval(CLAIM, 3, keys.lease, keys.thread, keys.closed, *given)
-        return {"messages": [AIMessage(answer.decode(), id="late-1")]}
+        _stall(server.url)
+        return {"messages": [AIMessage("Late.", id="late-1")]}
 
     builder = StateGraph(MessagesState).add_node("stalls", stalls).add_edge(START, "stalls")
     graph = builder.compile(saver)
@@ -210,6 +204,34 @@ async def test_a_stalled_owner_writes_no_checkpoint_over_that_of_another_run(one
     newest = await saver.aget_tuple(config)
     assert newest is not None
     assert [message.id for message in newest.checkpoint["channel_values"]["messages"]] == ["user-1"]
+
+
+@pytest.mark.parametrize("has_answer", [False, True])
+@pytest.mark.usefixtures("redis")
+async def test_an_owner_that_is_stalled_before_its_graph_begins_writes_nothing(
+    server: RedisServer, has_answer: bool
+) -> None:
+    """Before or after it has the answer to its claim."""
+    saver = InMemorySaver()
+    async with process(server.url, within=60.0) as one:
+        starting = asyncio.create_task(one.start(quick(saver)))
+        with SyncRedis.from_url(server.url) as client:
+            while not (starting.done() if has_answer else client.exists(Keys(THREAD).lease)):  # noqa: ASYNC110
+                await asyncio.sleep(0)
+        _stall(server.url)
+        assert await (await starting).wait() == "failed"
+    config: Any = on("t")
+    assert await saver.aget_tuple(config) is None
+
+
+def _stall(url: str) -> None:
+    """Blocks this process until its lease is over, and another run has the thread."""
+    keys = Keys(THREAD)
+    with SyncRedis.from_url(url) as client:
+        while client.exists(keys.lease):
+            pass
+        given = ("another", 60_000, 60_000, Claim("second", "chat", "p", {}).to_json(), keys.channel)
+        assert client.eval(CLAIM, 3, keys.lease, keys.thread, keys.closed, *given)[0] == b"claimed"
 
 
 async def test_a_waiting_input_whose_process_is_gone_delays_the_next_for_a_lease(one: Process, other: Process) -> None:
@@ -354,6 +376,51 @@ def _at(reading: Reading) -> int:
 
 async def _is_counted(redis: Any, number: int) -> bool:
     return bool(await redis.exists(Keys(THREAD).readers(number)))
+
+
+async def test_a_reader_elsewhere_gets_every_event_of_a_burst_once(one: Process, other: Process) -> None:
+    """Although the log becomes long meanwhile: a snapshot stands only for events that it has got."""
+    count = MOST // 2
+
+    async def emit(state: MessagesState) -> dict[str, Any]:
+        await point()
+        write = get_stream_writer()
+        for number in range(count):
+            write({"name": "piece", "value": {"number": number, "text": "x" * 300}})
+        return {"messages": [AIMessage("All said.", id="all-1")]}
+
+    point, builder = Pause(), StateGraph(MessagesState).add_node("emit", emit).add_edge(START, "emit")
+    run = await one.start(builder.compile(InMemorySaver()))
+    here, there = await one.reads(run), await other.reads(await other.active())
+    point.open.set()
+    for reading in (here, there):
+        pieces = [event["value"]["number"] for event in (await reading.end()).events if event["type"] == "CUSTOM"]
+        assert pieces == [*range(count)]
+    assert there.listener.reader.offset == here.listener.reader.offset
+
+
+async def test_offsets_are_the_same_everywhere_after_a_publisher_was_far_behind(one: Process, other: Process) -> None:
+    points = [Pause(), Pause()]
+
+    async def emit(state: MessagesState) -> dict[str, Any]:
+        write = get_stream_writer()
+        await points[0]()
+        for number in range(MOST + 10):
+            write({"name": "piece", "value": number})
+        await points[1]()
+        return {"messages": [AIMessage("All said.", id="all-1")]}
+
+    builder = StateGraph(MessagesState).add_node("emit", emit).add_edge(START, "emit")
+    run = await one.start(builder.compile(InMemorySaver()))
+    here, there = await one.reads(run), await other.reads(await other.active())
+    await points[0].reached.wait()
+    one.way.close()
+    points[0].open.set()
+    await points[1].reached.wait()
+    one.way.open()
+    points[1].open.set()
+    assert held((await there.end()).view) == held((await here.end()).view)
+    assert there.listener.reader.offset == here.listener.reader.offset
 
 
 # --- messages that are lost -------------------------------------------------------------------------------------------
@@ -504,6 +571,20 @@ async def test_a_run_that_ends_while_redis_is_away_ends_for_its_readers_and_for_
         assert await (await other.start(quick(InMemorySaver()), "next")).wait() == "finished"
 
 
+@pytest.mark.usefixtures("redis")
+async def test_the_next_run_waits_until_redis_knows_the_end_of_the_one_before(server: RedisServer) -> None:
+    """Which its client has, for Redis did not answer."""
+    point, saver = Pause(), InMemorySaver()
+    async with process(server.url, lease=60.0, within=5.0) as one:
+        run = await one.start(speaking(point, saver))
+        await point.reached.wait()
+        one.way.close()
+        point.open.set()
+        assert await run.wait() == "finished"
+        one.way.open()
+        assert await (await one.start(quick(saver), "next")).wait() == "finished"
+
+
 # --- the end of a run -------------------------------------------------------------------------------------------------
 
 
@@ -521,22 +602,41 @@ async def test_a_client_that_got_the_end_of_a_run_finds_the_thread_free_everywhe
         assert await reader.store.active(THREAD) is None
 
 
-async def test_what_redis_keeps_of_a_run_is_bounded_and_expires(one: Process, redis: Any) -> None:
+BATCH, BATCHES, TEXT = 50, 20, "x" * 1_000
+
+
+async def test_what_redis_keeps_of_a_run_is_bounded_at_any_moment_and_expires(one: Process, redis: Any) -> None:
+    points = [Pause() for _ in range(BATCHES)]
+
     async def emit(state: MessagesState) -> dict[str, Any]:
         write = get_stream_writer()
-        for number in range(300):
-            write({"name": "large", "value": f"{number}" * 500})
+        for point in points:
+            for _ in range(BATCH):
+                write({"name": "large", "value": TEXT})
+            await point()
         return {"messages": [AIMessage("All said.", id="all-1")]}
 
     graph = StateGraph(MessagesState).add_node("emit", emit).add_edge(START, "emit").compile(InMemorySaver())
     run = await one.start(graph)
+    log, kept = Keys(THREAD).log(run.number), []
+    for number, point in enumerate(points):
+        await awaited(partial(_has_logged, redis, log, BATCH * (number + 1)))
+        sizes = [len(fields[b"frames"]) for _, fields in await redis.xrange(log)]
+        assert sum(sizes) <= sizes[0] + max(64_000, 2 * sizes[0]) + BATCH * 1_200  # the first one is the snapshot
+        kept.append(sum(sizes))
+        point.open.set()
+    assert max(kept) > 64_000
     await run.wait()
-    log = Keys(THREAD).log(run.number)
     await awaited(lambda: _has_end(redis, log))
-    assert sum(len(fields[b"frames"]) for _, fields in await redis.xrange(log)) < 100_000  # of 400,000
     names = await redis.keys("*")
     assert names
     assert [name for name in names if await redis.pttl(name) < 0] == []
+
+
+async def _has_logged(redis: Any, log: str, events: int) -> bool:
+    """Whether the newest entry is of so many events."""
+    newest = await redis.xrevrange(log, count=1)
+    return bool(newest) and int(newest[0][1][b"at"]) >= events
 
 
 async def _has_end(redis: Any, log: str) -> bool:

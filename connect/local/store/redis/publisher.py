@@ -1,7 +1,9 @@
 """The owner's side of a run: `Publisher`, one task that appends what it emits to a log in Redis and renews its lease.
 
-It reads the run as a reader does, from a snapshot on. Where the log has a gap, or has become long, it begins anew with
-a snapshot. So the run's own event log bounds what is kept while Redis does not answer.
+It reads the run as a reader does, from a snapshot on. Where the log has a gap, it begins anew with a snapshot; also
+where the publisher is so far behind that its next events are those that bring it to the view. So the run's own event
+log bounds what is kept while Redis does not answer. Where the log has become long, a snapshot takes the place of its
+entries, after every event that it stands for: it is nothing new to readers elsewhere.
 
 | Redis answers | the publisher |
 |---|---|
@@ -11,8 +13,9 @@ a snapshot. So the run's own event log bounds what is kept while Redis does not 
 | the run is to stop, or is without the readers that it needs | stops the run |
 | nothing | tries again, the same; the run continues |
 
-After a stall of the process (`stalls`) the lease may be over, and another run may have the thread. So before the run
-continues, which is when its graph may write a checkpoint, Redis is asked once more whose the thread is.
+After a stall of the process (`stalls`), or a claim whose answer was late, the lease may be over, and another run may
+have the thread. So before the run begins or continues, which is when its graph may write a checkpoint, Redis is asked
+once more whose the thread is.
 
 The end: the thread is freed first, then the run emits its last events. Where Redis does not answer they are emitted
 `_LONGEST_WAIT` seconds later, and the thread is freed when it does.
@@ -30,7 +33,7 @@ from typing import Final, TypeVar
 
 from .....translator import PROTOCOL_VERSION, Cancelled, Options
 from ....errors import StoreUnavailableError
-from ....events.encoded import Batch
+from ....events.encoded import Batch, EncodedEvent
 from ....events.readers import Reader
 from ....run_outcome import UNFINISHED
 from ..active_run import LastRun, OwnedRun
@@ -77,14 +80,15 @@ class Publisher:
         self._window = window
         self._stalls = stalls
         self._stalls_before = stalls.count
-        """The stalls after which Redis was asked, or after which the run has begun."""
+        """The stalls after which Redis was asked, or after which the run has begun; -1: it is to be asked."""
         self._at_end = at_end
         self._reader = Reader(_OPTIONS)
         self._batches: AsyncGenerator[Batch, None] | None = None
         self._step: asyncio.Task[Batch | None] | None = None
         """The next batch, which is waited for."""
         self._has_read_all = False
-        self._number = 0
+        self._number = self._at = 0
+        """The number of the last entry in the log, and how many events there were up to it."""
         self._kind = SNAPSHOT
         """The kind of the next entry."""
         self._bytes = self._snapshot_bytes = 0
@@ -104,6 +108,10 @@ class Publisher:
     def wake(self) -> None:
         """Has the lease renewed now, and so learns whether the run is to stop."""
         self._woken.set()
+
+    def doubt(self) -> None:
+        """Another run may have the thread: Redis is asked before the run continues."""
+        self._stalls_before = -1
 
     def confirmation(self) -> Awaitable[None] | None:
         """See `RunStore.confirmation`."""
@@ -197,21 +205,43 @@ class Publisher:
         if batch is None:
             self._has_read_all = True
             if self._has_ended:
-                await self._append(self._entry(self.run.status, b""))
+                await self._append(self._entry(self.run.status, []))
             return
-        frames = b"".join(event.frame(PROTOCOL_VERSION) for event in batch)
-        is_last = self._has_ended and self._kind == MORE and batch[-1].event["type"] in _ENDS
-        await self._append(self._entry(self.run.status if is_last else self._kind, frames))
-        if self._bytes > max(_LOG_BYTES, 2 * self._snapshot_bytes):
+        if self._kind == MORE and not self._continues(batch):
             await self._begin_anew()
+            return
+        is_last = self._has_ended and self._kind == MORE and batch[-1].event["type"] in _ENDS
+        await self._append(self._entry(self.run.status if is_last else self._kind, batch))
+        if self._bytes > max(_LOG_BYTES, 2 * self._snapshot_bytes) and not self._is_over:
+            await self._shorten()
         elif len(batch) < _FULL and not self._has_ended:
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._window):
                     await self._woken.wait()
 
-    def _entry(self, kind: str, frames: bytes) -> Entry:
-        at = self._reader.offset
-        return Entry(self.number, self._number + 1, kind, 0 if at is None else at.event, frames)
+    async def _shorten(self) -> None:
+        """Appends all events that are ready, then a snapshot in the place of what the log has."""
+        reader, batches = self._reader, self._batches
+        self._reader = Reader(_OPTIONS)
+        self._batches = self.run.published(self._reader)
+        snapshot, rest = await anext(self._batches), list[EncodedEvent]()
+        while batches is not None and _at(reader) < _at(self._reader):  # they are ready: nothing else has a turn
+            rest += await anext(batches)
+        if batches is not None:
+            await batches.aclose()
+        if rest and self._continues(rest):
+            await self._append(self._entry(MORE, rest))
+            if self._is_over or self._kind == SNAPSHOT:
+                return  # the thread is another run's, or the log begins anew already
+        await self._append(self._entry(SNAPSHOT, snapshot))
+
+    def _continues(self, batch: Batch) -> bool:
+        """Whether these, the last that the reader got, are the events after those in the log."""
+        return _at(self._reader) == self._at + len(batch)
+
+    def _entry(self, kind: str, batch: Batch) -> Entry:
+        frames = b"".join(event.frame(PROTOCOL_VERSION) for event in batch)
+        return Entry(self.number, self._number + 1, kind, _at(self._reader), frames)
 
     async def _append(self, entry: Entry | None) -> None:
         """Appends an entry, and does what the answer says; None: renews the lease."""
@@ -232,7 +262,7 @@ class Publisher:
 
     def _count(self, entry: Entry) -> None:
         """An entry is in the log."""
-        self._number = entry.number
+        self._number, self._at = entry.number, entry.at
         self._bytes += len(entry.frames)
         if entry.kind == SNAPSHOT:
             self._bytes = self._snapshot_bytes = len(entry.frames)
@@ -248,7 +278,7 @@ class Publisher:
             self._is_known.set()
             self._free()
             if self._has_read_all:
-                await self._append(self._entry(self.run.status, b""))
+                await self._append(self._entry(self.run.status, []))
 
     def _lose(self) -> None:
         if self._is_over:
@@ -281,3 +311,8 @@ class Publisher:
             except StoreUnavailableError:
                 await asyncio.sleep(pause)
         raise AssertionError("it is tried without end")
+
+
+def _at(reader: Reader) -> int:
+    """How many events of the run there are up to where a reader is."""
+    return 0 if reader.offset is None else reader.offset.event

@@ -102,17 +102,21 @@ class RedisRunStore:
         if (before := self._owned.get(thread)) is not None and before.is_free:
             await before.wait_for_end(self._timeout)  # Redis may not know it yet
         claim = Claim(run.run_id, str(run.agent), self._owner, run.metadata, run.needs_readers)
-        token, stored = uuid4().hex, claim.to_json()
+        token, stored, now = uuid4().hex, claim.to_json(), asyncio.get_running_loop().time
         while True:
+            asked = now()
             claimed = await self._database.claim(thread, token, stored)
             if claimed is None:
                 await self.turn(thread).news()
             elif isinstance(claimed, Claim):
                 raise RunConflictError(f"thread {thread.thread_id!r} has a run that is active, {claimed.run_id!r}")
             else:
-                return self._begin(Own(thread, claimed.fence, token, stored), run, claimed)
+                is_late = now() > asked + self._database.lease / 3
+                return self._begin(Own(thread, claimed.fence, token, stored), run, claimed, is_late=is_late)
 
-    def _begin(self, own: Own, run: OwnedRun, claimed: Claimed) -> int:
+    def _begin(self, own: Own, run: OwnedRun, claimed: Claimed, *, is_late: bool) -> int:
+        """Publishes a run. `is_late`: the claim was granted a while ago."""
+
         def forget() -> None:
             self._publishers.discard(publisher)
             if self._owned.get(own.thread) is publisher:
@@ -122,6 +126,8 @@ class RedisRunStore:
 
         self._stalls.start()
         publisher = Publisher(self._database, own, run, claimed.last, self._window, self._stalls, at_end=forget)
+        if is_late:
+            publisher.doubt()
         self._owned[own.thread] = publisher
         self._publishers.add(publisher)
         self._starts.start(own.thread, own.fence, run)
