@@ -4,6 +4,7 @@
 
 | what the page shows | what does it here |
 |---|---|
+| what the guide is about to do, and has done | LangChain's `TodoListMiddleware`; `plan="todos"` in `examples/page.py` |
 | progress of a slow tool | `compare_tickets` writes to LangGraph's stream writer |
 | the plan beside the conversation | the channels `stops` and `budget`; the page changes them too |
 | a card that approves, changes or rejects a booking | LangChain's `HumanInTheLoopMiddleware` |
@@ -22,6 +23,7 @@ from langchain.agents.middleware import (
     HumanInTheLoopMiddleware,
     ModelRequest,
     ModelResponse,
+    TodoListMiddleware,
     dynamic_prompt,
     hook_config,
 )
@@ -108,12 +110,13 @@ def city_guide(rest: Rest = PACE) -> CompiledStateGraph[Any, Any, Any, Any]:
 
     tools: list[BaseTool] = [compare_tickets, add_stop, book]
     approval = HumanInTheLoopMiddleware(interrupt_on={"book": {"allowed_decisions": ["approve", "edit", "reject"]}})
+    middleware: list[AgentMiddleware[Any, Any, Any]] = [_with_plan, TodoListMiddleware(), PageTools(), approval]
     return create_agent(
         ScriptedGuide(rest=rest),
         tools,
         state_schema=Visit,
         context_schema=Page,
-        middleware=[_with_plan, PageTools(), approval],
+        middleware=middleware,
         name="guide",
     )
 

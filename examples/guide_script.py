@@ -17,6 +17,7 @@ PRICES = {"Belém Tower": 10, "Tile Museum": 12, "Tram 28": 4, "Castle": 17}
 """What a ticket costs, in euros."""
 
 _TIMES = {"Belém Tower": "09:30", "Tram 28": "13:00", "Tile Museum": "16:00"}
+_STEPS = ("Compare the tickets", "Fill the day with what the budget allows")
 _WAYS = {
     "Belém Tower": "Tram 15 takes you there along the river.",
     "Tile Museum": "Bus 794 stops at its door.",
@@ -53,21 +54,30 @@ def _plan(seen: Seen) -> list[Turn]:
     spent = sum(PRICES[place] for place in chosen)
     stops = [
         step
-        for index, place in enumerate(chosen)
+        for index, place in enumerate(chosen, 1)
         for step in seen.call("add_stop", index, place=place, at=_TIMES[place], cost=PRICES[place])
     ]
     return [
         [
             reasoning("Prices decide what fits, and the sky what comes first. I ask for all of them at once."),
             f"A day in Lisbon for {seen.budget} euros. I compare the tickets first.",
-            *seen.call("compare_tickets", places=list(PRICES)),
+            *_todos(seen, 0),
         ],
-        ["The morning is clear and rain comes at four: outdoors first.", *stops],
+        [*seen.call("compare_tickets", places=list(PRICES))],
+        ["The morning is clear and rain comes at four: outdoors first.", *_todos(seen, 1), *stops],
+        [*_todos(seen, 2)],
         [
             f"Your day is planned: {_listed(chosen)}. That is {spent} of your {seen.budget} euros. "
             "Shall I book the tower, or show it to you on the map?"
         ],
     ]
+
+
+def _todos(seen: Seen, done: int) -> list[Any]:
+    """A call that writes down what is done of a plan, and what comes next."""
+    statuses = ["completed" if at < done else "in_progress" if at == done else "pending" for at in range(len(_STEPS))]
+    todos = [{"content": step, "status": status} for step, status in zip(_STEPS, statuses, strict=True)]
+    return seen.call("write_todos", todos=todos)
 
 
 def _affordable(budget: int) -> Iterator[str]:

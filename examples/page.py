@@ -16,11 +16,13 @@ from typing import Any
 
 import uvicorn
 from langchain_core.messages import HumanMessage
+from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.store.memory import InMemoryStore
-from langgraph_agui.connect import Intake, Local, RunConflictError, start, thread
+from langgraph_agui.connect import Intake, Local, RunConflictError, options_for, start, thread
 from langgraph_agui.connect.serve import Agent, AguiRoutes, agui_routes
+from langgraph_agui.translator import Options
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
@@ -43,14 +45,15 @@ def page_app(rest: Rest = PACE, built: Path = BUILT) -> Starlette:
 
     Raises `RuntimeError` where the page is not built."""
     graph = city_guide(rest).copy({"checkpointer": InMemorySaver(), "store": InMemoryStore()})
-    agent = Agent(Local(graph, agent=NAME), intake=Intake(state={"stops", "budget"}))
+    options = options_for(graph, plan="todos", error_detail="code")
+    agent = Agent(Local(graph, agent=NAME), intake=Intake(state={"stops", "budget"}), options=options)
     agui = agui_routes({NAME: agent}, path="/agui")
     index = built / "guide.html"
     if not index.exists():
         raise RuntimeError(f"the page is not built: {index} is missing; `make example` builds it")
 
     async def brief(request: Request) -> JSONResponse:
-        return await _brief(graph, request.path_params["thread"])
+        return await _brief(graph, options, request.path_params["thread"])
 
     async def page(_: Request) -> FileResponse:
         return FileResponse(index)
@@ -69,16 +72,15 @@ def page_app(rest: Rest = PACE, built: Path = BUILT) -> Starlette:
     return app
 
 
-async def _brief(graph: CompiledStateGraph[Any, Any, Any, Any], thread_id: str) -> JSONResponse:
+async def _brief(graph: CompiledStateGraph[Any, Any, Any, Any], options: Options, thread_id: str) -> JSONResponse:
     """Starts the run that a scheduler would start; not while the thread waits for a person's answer."""
+    config: RunnableConfig = {"configurable": {"thread_id": thread_id}}
     state = await thread(Local(graph, agent=NAME), thread_id)
     if state is not None and state.status == "waiting":
         return JSONResponse({"error": "waiting"}, status_code=409)
     question = HumanMessage(BRIEFING, name="schedule")
     try:
-        run = await start(
-            graph, {"messages": [question]}, {"configurable": {"thread_id": thread_id}}, agent=NAME, context=Page()
-        )
+        run = await start(graph, {"messages": [question]}, config, agent=NAME, options=options, context=Page())
     except RunConflictError:
         return JSONResponse({"error": "busy"}, status_code=409)
     return JSONResponse({"runId": run.run_id}, status_code=202)

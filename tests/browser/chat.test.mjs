@@ -74,13 +74,17 @@ scenario("a tool of the browser is called, and its result goes on with the run",
   await chat.answers("Look here.", "You can see it on the map.");
 });
 
-scenario("the state shows beside the chat while the run goes on", async (chat, page) => {
+scenario("the state shows beside the chat while the run goes on, and the agent's plan in it", async (chat, page) => {
+  const todos = page.getByRole("list", { name: "to do" }).getByText("Add Belém Tower: completed");
   stage.gates.hold("planned 0");
   await chat.say("plan");
   await page.getByLabel("plan").getByText("09:30 Belém Tower, 10 €").waitFor();
+  await todos.waitFor();
   await chat.answers("Let me see.");
   stage.gates.open("planned 0");
   await chat.answers("Let me see.", "It is in the plan.");
+  await page.reload();
+  await todos.waitFor();
 });
 
 scenario("stop stops the graph", async (chat) => {

@@ -35,13 +35,34 @@ scenario("a tool reports its progress while it works, in every tab, and after a 
   await other.shows("2 of 4");
   await page.reload();
   await guide.shows("2 of 4");
-  stage.gates.hold("plan 1 5");
+  stage.gates.hold("plan 2 5");
   stage.gates.open("compare_tickets 2");
   for (const each of [guide, other]) await each.shows("Tickets compared");
   for (const each of [guide, other]) await each.shows("The morning is clear and");
-  stage.gates.open("plan 1 5");
+  stage.gates.open("plan 2 5");
   for (const each of [guide, other]) await each.is("idle");
   for (const each of [guide, other]) await each.plans(...PLANNED);
+});
+
+scenario("what the guide has to do is a card that follows its todos, in every tab, and after a reload", async (guide, page) => {
+  const other = await guide.inAnotherTab();
+  const todos = (...expected) => Promise.all([guide, other].map((each) => each.hasTodos(...expected)));
+  stage.gates.hold("compare_tickets 2");
+  stage.gates.hold("plan 3 0");
+  await guide.say("Plan my day");
+  await todos("in_progress Compare the tickets", "pending Fill the day with what the budget allows");
+  await guide.shows("0 of 2 done");
+  stage.gates.open("compare_tickets 2");
+  await todos("completed Compare the tickets", "in_progress Fill the day with what the budget allows");
+  await page.reload();
+  await todos("completed Compare the tickets", "in_progress Fill the day with what the budget allows");
+  await guide.plans(...PLANNED);
+  await guide.picture("todos");
+  stage.gates.open("plan 3 0");
+  await todos("completed Compare the tickets", "completed Fill the day with what the budget allows");
+  await guide.is("idle");
+  await page.reload();
+  await guide.shows("2 of 2 done");
 });
 
 scenario("a booking is approved with changes, and the plan has it", async (guide) => {
@@ -142,7 +163,7 @@ scenario("a failed run leaves a mark, also after a reload, and can be tried agai
   await guide.press("Try again");
   await guide.is("running");
   stage.gates.open("fail 0 0");
-  await mark.waitFor();
+  await mark.nth(1).waitFor(); // each run that failed has its own
   await guide.is("idle");
 });
 
@@ -248,6 +269,7 @@ scenario(
     await guide.say("Plan my day");
     await guide.shows("Your day is planned");
     await guide.is("idle");
+    await guide.isAtItsEnd();
     await guide.picture("narrow");
     await page.getByRole("button", { name: "Your day" }).press("Enter");
     await guide.plan.getByText("Belém Tower").waitFor();

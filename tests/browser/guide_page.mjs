@@ -30,6 +30,15 @@ export class GuidePage {
     return this.messages.getByText(text).first().waitFor();
   }
 
+  /** Returns when the end of the conversation can be seen. */
+  isAtItsEnd() {
+    const below = (all) => all.scrollHeight - all.scrollTop - all.clientHeight;
+    return until(
+      async () => (await this.page.locator(".scroll").evaluate(below)) < 2,
+      "the end of the conversation is not in the window",
+    );
+  }
+
   /** `connecting`, `running`, `waiting` or `idle`. */
   is(status) {
     return this.page.locator(`[aria-label="run"][data-status="${status}"]`).waitFor();
@@ -51,6 +60,16 @@ export class GuidePage {
       async () => {
         return `expected ${JSON.stringify(expected)}, got ${JSON.stringify(await lines())}`;
       },
+    );
+  }
+
+  /** Returns when the card of what is to do has these lines: each begins with its status. */
+  async hasTodos(...expected) {
+    const lines = () =>
+      this.page.locator(".todo").evaluateAll((all) => all.map((each) => `${each.dataset.status} ${each.innerText}`));
+    await until(
+      async () => JSON.stringify(await lines()) === JSON.stringify(expected),
+      async () => `expected ${JSON.stringify(expected)}, got ${JSON.stringify(await lines())}`,
     );
   }
 

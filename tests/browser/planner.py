@@ -1,7 +1,7 @@
 """The agent that the browser tests talk to. What the user says decides what it does; each model's pace is the gates'.
 
 talk     eight words (points `talk 0`, `talk 1`, ...)
-plan     a tool that adds a stop to the state
+plan     a tool that adds a stop to the state, and to what was to do
 more     the same with another stop
 map      a tool of the browser; its result is answered
 book     asks (an interrupt); says what was answered (`booked 0`, ...)
@@ -43,6 +43,7 @@ class Planned(MessagesState):
 
     stops: Annotated[dict[str, Any], lambda held, new: {**held, **new}]
     answer: str
+    todos: list[dict[str, str]]
 
 
 def _turn(messages: Sequence[BaseMessage]) -> str:
@@ -75,7 +76,8 @@ def planner(checkpointer: Checkpointer) -> Graph:
         asked = last.tool_calls[0]
         name = asked["args"]["name"]
         message = ToolMessage(f"{name} is in the plan.", tool_call_id=asked["id"])
-        return {"stops": {name: STOPS[name]}, "messages": [message]}
+        todos = [{"content": f"Add {name}", "status": "completed"}]
+        return {"stops": {name: STOPS[name]}, "todos": todos, "messages": [message]}
 
     def first(state: Planned) -> Literal["ask", "speak"]:
         return "ask" if _turn(state["messages"]) in ("book", "overbook") else "speak"

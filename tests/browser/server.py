@@ -9,7 +9,7 @@ import sys
 import uvicorn
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.store.memory import InMemoryStore
-from langgraph_agui.connect import Intake
+from langgraph_agui.connect import Intake, options_for
 from langgraph_agui.connect.serve import Agent, agui_app
 
 from .planner import planner
@@ -20,7 +20,8 @@ async def serve(port: int, database: str, origin: str, gate: int) -> None:
     async with AsyncSqliteSaver.from_conn_string(database) as saver:
         graph = planner(saver).copy({"store": InMemoryStore()})  # names of threads are kept there
         gated = Intake(config={"configurable": {"gate": {"port": gate, "run": ""}}})
-        app = agui_app({"planner": Agent(source=graph, intake=gated)}, origins=[origin])
+        options = options_for(graph, plan="todos", error_detail="code")
+        app = agui_app({"planner": Agent(source=graph, intake=gated, options=options)}, origins=[origin])
         # Pages keep a stream open, which uvicorn would wait for.
         config = uvicorn.Config(app, host="127.0.0.1", port=port, log_level="warning", timeout_graceful_shutdown=1)
         await uvicorn.Server(config).serve()

@@ -44,18 +44,18 @@ const listed = (t, context = {}) => {
 test("threads are listed page by page, renamed, archived, taken out of the archive and deleted", async (t) => {
   for (const thread of ["one", "two/three", "four"]) await say(thread);
   const { store, becomes } = listed(t, { limit: 2 });
-  await becomes([["four", null], ["two/three", null]]);
+  await becomes([["four", "talk"], ["two/three", "talk"]]);
   store.fetchNextPage();
-  await becomes([["four", null], ["two/three", null], ["one", null]]);
+  await becomes([["four", "talk"], ["two/three", "talk"], ["one", "talk"]]);
   await store.renameThread("two/three", "Lunch");
   await store.archiveThread("four");
   await store.deleteThread("one");
   const again = listed(t);
   await again.becomes([["two/three", "Lunch"]]);
-  await listed(t, { includeArchived: true }).becomes([["four", null], ["two/three", "Lunch"]]);
+  await listed(t, { includeArchived: true }).becomes([["four", "talk"], ["two/three", "Lunch"]]);
   await store.unarchiveThread("four");
   again.store.refresh();
-  await again.becomes([["four", null], ["two/three", "Lunch"]]);
+  await again.becomes([["four", "talk"], ["two/three", "Lunch"]]);
 });
 
 test("what fails is an error of the store, and changes nothing", async (t) => {

@@ -1,8 +1,10 @@
-// What of a run stays in the chat beside the messages: why it failed, and how far a tool is. For CopilotKit's provider.
+// What of a run is in the chat beside the messages: why it failed, how far a tool is, and what the agent is about to do.
+// For CopilotKit's provider.
 
 import type { ReactActivityMessageRenderer } from "@copilotkit/react-core/v2";
 import { z } from "zod";
 
+const todos = z.object({ todos: z.array(z.object({ content: z.string(), status: z.string() })) });
 const failure = z.object({ message: z.string(), code: z.string().optional() });
 const progress = z.object({ toolName: z.string(), status: z.string(), progress: z.unknown() });
 
@@ -23,6 +25,19 @@ export const ACTIVITIES: ReactActivityMessageRenderer<any>[] = [
       <p role="status">
         {content.toolName}: {content.status === "running" ? JSON.stringify(content.progress) : content.status}
       </p>
+    ),
+  },
+  {
+    activityType: "plan",
+    content: todos,
+    render: ({ content }: { content: z.infer<typeof todos> }) => (
+      <ul aria-label="to do">
+        {content.todos.map(({ content, status }) => (
+          <li key={content}>
+            {content}: {status}
+          </li>
+        ))}
+      </ul>
     ),
   },
 ];

@@ -6,7 +6,7 @@ import { useId, useState, type FormEvent, type ReactNode } from "react";
 import { argumentsOf } from "./calls";
 import "./cards.css";
 import { Icon } from "./icons";
-import type { Booking, Call, RunFailure, Stop, ToolProgress } from "./types";
+import type { Booking, Call, RunFailure, Stop, Todos, ToolProgress } from "./types";
 
 type ToolCallProps = {
   call: Call;
@@ -20,6 +20,7 @@ type ToolCallProps = {
 export function ToolCall({ call, result, progress, isRunning, show }: ToolCallProps) {
   const { name } = call.function;
   const given = argumentsOf(call);
+  if (name === "write_todos") return null; // the activity `plan` has them
   if (name === "compare_tickets") return <Comparing result={result} progress={progress} isRunning={isRunning} />;
   if (name === "show_on_map") {
     return (
@@ -73,6 +74,37 @@ function Line({ state, icon, children }: { state: LineState; icon?: ReactNode; c
       {shown}
       <span>{children}</span>
     </p>
+  );
+}
+
+/** What the agent is about to do, and has done: the activity `plan`. */
+export function TodoList({ todos, isRunning }: Todos & { isRunning: boolean }) {
+  const title = useId();
+  const done = todos.filter(({ status }) => status === "completed").length;
+  return (
+    <section className="card" aria-labelledby={title} data-state={done === todos.length ? "done" : "running"}>
+      <header>
+        <Icon name="list" />
+        <h3 id={title}>To do</h3>
+        <span className="count">
+          {done} of {todos.length} done
+        </span>
+      </header>
+      <ul>
+        {todos.map(({ content, status }, at) => (
+          <li key={at} className="todo" data-status={status}>
+            {status === "completed" ? (
+              <Icon name="check" />
+            ) : status === "in_progress" && isRunning ? (
+              <span className="spinner" />
+            ) : (
+              <Icon name="circle" />
+            )}
+            <span>{content}</span>
+          </li>
+        ))}
+      </ul>
+    </section>
   );
 }
 

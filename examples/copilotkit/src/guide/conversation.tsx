@@ -3,9 +3,9 @@
 import { useLayoutEffect, useRef, type ReactNode } from "react";
 
 import "./conversation.css";
-import { Failure, ToolCall } from "./cards";
+import { Failure, TodoList, ToolCall } from "./cards";
 import { Icon } from "./icons";
-import type { Message, RunFailure, ToolProgress } from "./types";
+import type { Message, RunFailure, Todos, ToolProgress } from "./types";
 
 type Props = {
   messages: Message[];
@@ -49,6 +49,13 @@ export function Conversation({ messages, isRunning, show, retry, children }: Pro
                 </li>
               );
             case "activity":
+              if (message.activityType === "plan") {
+                return (
+                  <li key={message.id}>
+                    <TodoList {...(message.content as Todos)} isRunning={isRunning} />
+                  </li>
+                );
+              }
               return message.activityType === "run_error" ? (
                 <li key={message.id}>
                   <Failure failure={message.content as RunFailure} retry={message === last ? retry : undefined} />
@@ -102,7 +109,13 @@ function useStayAtEnd<Element extends HTMLElement>() {
     const element = ref.current;
     if (!element) return;
     let isAtEnd = true;
-    const look = () => (isAtEnd = element.scrollHeight - element.scrollTop - element.clientHeight < 48);
+    let top = 0;
+    const look = () => {
+      const isNear = element.scrollHeight - element.scrollTop - element.clientHeight < 48;
+      // What has grown since the last scroll is no reason to stay behind; a user who scrolls up is.
+      isAtEnd = isNear || (isAtEnd && element.scrollTop >= top);
+      top = element.scrollTop;
+    };
     const follow = () => isAtEnd && element.scrollTo({ top: element.scrollHeight });
     const sizes = new ResizeObserver(follow);
     sizes.observe(element);

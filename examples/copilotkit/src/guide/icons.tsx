@@ -5,6 +5,7 @@ import type { ReactNode } from "react";
 const PATHS = {
   chevron: <path d="m6 3.5 4.5 4.5L6 12.5" />,
   check: <path d="m3.5 8.5 3 3 6-7" />,
+  circle: <circle cx="8" cy="8" r="4.5" />,
   clock: <path d="M8 4.5V8l2.5 1.5M14 8A6 6 0 1 1 2 8a6 6 0 0 1 12 0Z" />,
   close: <path d="m4 4 8 8m0-8-8 8" />,
   cross: <path d="M8 4.5v4M8 11v.5M14 8A6 6 0 1 1 2 8a6 6 0 0 1 12 0Z" />,

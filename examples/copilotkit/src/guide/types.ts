@@ -16,6 +16,9 @@ export type ToolProgress = {
   progress?: { now: string; done: number; of: number };
 };
 
+/** The content of the activity `plan`: what the agent is about to do, and has done. */
+export type Todos = { todos: { content: string; status: "pending" | "in_progress" | "completed" }[] };
+
 /** The content of the activity `run_error`. */
 export type RunFailure = { message: string; code?: string };
 
