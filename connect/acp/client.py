@@ -12,6 +12,7 @@ from acp.exceptions import RequestError
 from .mapping.calls import Update
 from .mapping.forms import Form
 from .mapping.questions import Permission
+from .stdio import TooLargeError
 
 _log = logging.getLogger(__name__)
 
@@ -44,8 +45,11 @@ class Editor:
         return isinstance(elicitation, Mapping) and elicitation.get("form") is not None
 
     async def update(self, session_id: str, update: Update) -> None:
-        """Sends one update of a session."""
-        await self._connection.send_notification("session/update", {"sessionId": session_id, "update": update})
+        """Sends one update of a session; one that is too large is logged, and left out."""
+        try:
+            await self._connection.send_notification("session/update", {"sessionId": session_id, "update": update})
+        except TooLargeError as error:
+            _log.warning("An update %s is left out: %s (session %s).", update["sessionUpdate"], error, session_id)
 
     async def permission(self, session_id: str, asked: Permission) -> str | None:
         """The option that the user chose; None for none. Raises `CancelledByUser`."""
@@ -75,5 +79,8 @@ class Editor:
             _log.warning(
                 "The editor answered %s with the error %s (session %s).", method, error.code, params["sessionId"]
             )
+            return {}
+        except TooLargeError as error:
+            _log.warning("The editor is not asked %s: %s (session %s).", method, error, params["sessionId"])
             return {}
         return answer if isinstance(answer, Mapping) else {}

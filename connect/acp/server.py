@@ -31,13 +31,21 @@ from acp.utils import normalize_result
 from pydantic import BaseModel, ValidationError
 
 from ... import __version__
-from ..errors import AguiError, InvalidIdError, InvalidInputError, RunConflictError, ThreadNotFoundError, log_failure
+from ..errors import (
+    AguiError,
+    InvalidIdError,
+    InvalidInputError,
+    NotSupportedError,
+    RunConflictError,
+    ThreadNotFoundError,
+    log_failure,
+)
 from .agent import AcpAgent
 from .client import Editor
 from .conversation import Conversation
 from .mapping.calls import Update
 from .sessions import Sessions
-from .stdio import Answer, Stdio, take_stdout
+from .stdio import Answer, Stdio, take_stdio
 from .turn import RunFailedError, Turn
 
 PROTOCOL: Final = 1
@@ -56,11 +64,11 @@ _log = logging.getLogger(__name__)
 Load = Callable[[], Awaitable[AcpAgent]]
 
 
-async def serve(load: Load, name: str, *, reads: int = 0, writes: int | None = None) -> None:
-    """Answers an editor until it leaves. `load`: gives the agent; it is awaited once, after the protocol has begun.
-    `name`: of the agent, before that. `reads`, `writes`: file descriptors; None takes standard output (`take_stdout`),
-    where that was not done before."""
-    stdio = Stdio(reads, take_stdout() if writes is None else writes)
+async def serve(load: Load, name: str, pipes: tuple[int, int] | None = None) -> None:
+    """Answers an editor until it leaves, or this task is cancelled. `load`: gives the agent; it is awaited once, after
+    the protocol has begun. `name`: of the agent, before that. `pipes`: the file descriptors to read from and to write
+    to; None takes standard input and output (`take_stdio`), where that was not done before."""
+    stdio = Stdio(*(pipes or take_stdio()))
     handlers = Handlers(load, name)
     connection = Connection(handlers.answer, stdio, listening=False)
     handlers.connect(connection)
@@ -312,6 +320,8 @@ def _error_of(error: AguiError) -> RequestError:
         return _unknown()
     if isinstance(error, InvalidInputError | InvalidIdError):
         return _invalid(str(error))
+    if isinstance(error, NotSupportedError):
+        return RequestError(-32603, str(error), {"error": error.code})
     if isinstance(error, RunConflictError):
         return RequestError(-32600, "A run is active on the session's thread.", {"error": error.code})
     return RequestError(-32603, f"Internal error: {error.code}", {"error": error.code})

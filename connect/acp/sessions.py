@@ -7,14 +7,16 @@ import asyncio
 import inspect
 import logging
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 from uuid import uuid4
 
 from langgraph.checkpoint.memory import InMemorySaver
 
+from ...translator import Options
 from ..backend import Backend, backend_of
-from ..errors import InvalidIdError, ThreadNotFoundError, log_context
+from ..errors import InvalidIdError, NotSupportedError, ThreadNotFoundError, log_context
 from ..local.backend import Local
+from ..local.channels import input_channels_of
 from ..local.checkpointers import with_threads
 from ..local.run.runs import Runs
 from .agent import AcpAgent, Session
@@ -24,8 +26,11 @@ from .mapping.calls import Update
 from .mapping.content import text_block, text_of
 from .mcp import McpServers
 
-_TITLE = 60
+_TITLE: Final = 60
 """Characters of a title."""
+
+_CLOSE_WAIT: Final = 3.0
+"""Seconds for which graphs are waited for that do not stop, when the editor has left."""
 
 _log = logging.getLogger(__name__)
 
@@ -36,14 +41,15 @@ class Sessions:
     def __init__(self, agent: AcpAgent, editor: Editor) -> None:
         self.agent, self._editor = agent, editor
         self.open: dict[str, Conversation] = {}
-        self._runs = Runs()
+        self._runs = Runs(close_wait=_CLOSE_WAIT)
         self._saver = agent.checkpointer or InMemorySaver()
         self._all: Backend | None = None
 
     async def begin(
         self, session_id: str, cwd: str, directories: tuple[str, ...], servers: Sequence[dict[str, Any]]
     ) -> Conversation:
-        """Opens a session, of a thread that there may be. Raises what the agent's factory raises."""
+        """Opens a session, of a thread that there may be. Raises what the agent's factory raises, and
+        `NotSupportedError` for a graph that takes no messages."""
         session = Session(
             id=session_id, cwd=cwd, additional_directories=directories, mode=next(iter(self.agent.modes.values()), None)
         )
@@ -170,6 +176,9 @@ class Sessions:
         backend = backend_of(await self.agent.source_for(session))
         if isinstance(backend, Local):
             graph = with_threads(backend.graph, self._saver, self.agent.store)
+            key = (self.agent.options or Options()).messages_key
+            if self.agent.intake.prepare is None and input_channels_of(graph, key).messages_key is None:
+                raise NotSupportedError(f"The graph takes no prompts: it has no channel {key!r} in its input.")
             if backend.agent is None or graph is not backend.graph:
                 return Local(graph, agent=backend.agent or self.agent.name, runs=self._runs, timeout=backend.timeout)
         return backend

@@ -1,12 +1,14 @@
-"""JSON-RPC over standard input and output: `Stdio`, the transport of the protocol's SDK, and `take_stdout`.
+"""JSON-RPC over standard input and output: `Stdio`, the transport of the protocol's SDK, and `take_stdio`.
 
 Rules:
 
-1. Standard output belongs to the protocol. `take_stdout` is called before anything of a user is imported: what Python,
-   C code and subprocesses print after that goes to standard error.
+1. Standard input and output belong to the protocol. `take_stdio` is called before anything of a user is imported: what
+   Python, C code and subprocesses print after that goes to standard error, and what they read is at its end.
 2. A line that is no JSON, and JSON that is no message, is answered with -32700 or -32600, and the next line is read. So
-   is a line of more than `LONGEST_LINE` bytes.
-3. Messages are written in the order in which they are sent, by a thread of their own: an editor that does not read
+   is a line of more than `LONGEST_LINE` bytes, of which no more is kept; where its beginning has the id of a request,
+   that request is answered.
+3. A message of more than `LARGEST_SENT` bytes is not sent, since it would end the connection of many clients.
+4. Messages are written in the order in which they are sent, by a thread of their own: an editor that does not read
    stops what sends, and not the event loop. `Answer` says what is done when a response is behind all before it.
 """
 
@@ -17,6 +19,7 @@ import json
 import logging
 import os
 import queue
+import re
 import sys
 import threading
 from collections.abc import Callable
@@ -30,6 +33,8 @@ Message = dict[str, Any]
 
 LONGEST_LINE: Final = 64 * 1024 * 1024
 """Bytes of a message that is read. Clients on the TypeScript SDK send up to 32 MiB."""
+LARGEST_SENT: Final = 32 * 1024 * 1024
+"""Bytes of a message that is sent. Clients on the TypeScript SDK read no larger one, and end."""
 _CHUNK: Final = 256 * 1024
 _WAITING_LINES: Final = 64
 """Lines that are read and not yet taken."""
@@ -38,7 +43,10 @@ _WAITING_BYTES: Final = 4 * 1024 * 1024
 _FLUSH: Final = 2.0
 """Seconds for which `close` waits until all is written."""
 _TOO_LONG: Final = b"\0"
-"""In place of a line that is too long: no line has this byte alone."""
+"""In front of the beginning of a line that is too long: no message begins with this byte."""
+_BEGINNING: Final = 512
+"""Bytes of a line that is too long in which its id is looked for."""
+_ID: Final = re.compile(rb'\s*\{\s*(?:"(?:jsonrpc|method)"\s*:\s*"[^"\\]*"\s*,\s*)*"id"\s*:\s*(\d{1,18}|"[^"\\]*")\s*,')
 _PARSE, _INVALID = (-32700, "Parse error"), (-32600, "Invalid request")
 
 _log = logging.getLogger(__name__)
@@ -52,12 +60,20 @@ class Answer(dict[str, Any]):
         self.then = then
 
 
-def take_stdout() -> int:
-    """A duplicate of standard output, whose place standard error takes from here on."""
+class TooLargeError(Exception):
+    """A message has more bytes than are sent."""
+
+
+def take_stdio() -> tuple[int, int]:
+    """Duplicates of standard input and output, which no subprocess inherits. From here on the input is empty, and the
+    output goes to standard error."""
     sys.stdout.flush()
-    own = os.dup(1)
+    own = os.dup(0), os.dup(1)
     os.dup2(2, 1)
     sys.stdout = sys.stderr
+    empty = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(empty, 0)
+    os.close(empty)
     return own
 
 
@@ -79,10 +95,12 @@ class Stdio:
 
     async def send(self, message: Message) -> None:
         """Sends a message behind those before it; waits while too much is not yet written. Raises `ConnectionError`
-        when the editor is gone."""
+        when the editor is gone, and `TooLargeError`."""
         if self._is_closed:
             raise ConnectionError("the editor has closed the connection")
         line = _encoded(message) + b"\n"
+        if len(line) > LARGEST_SENT:
+            raise TooLargeError(f"a message has {len(line)} bytes, and at most {LARGEST_SENT} are sent")
         self._waiting += len(line)
         self._output.put(line)
         result = message.get("result")
@@ -103,7 +121,7 @@ class Stdio:
             if error is not None:
                 _log.warning("A line was no message: %s.", error[1])
                 with suppress(ConnectionError):
-                    await self.send(_refusal(*error))
+                    await self.send(_refusal(_id_of(line), *error))
         return None
 
     async def close(self) -> None:
@@ -117,21 +135,22 @@ class Stdio:
     # --- the two threads ----------------------------------------------------------------------------------------------
 
     def _read(self) -> None:
-        line, is_skipped = bytearray(), False
+        line, beginning = bytearray(), b""  # of a line that is too long: its beginning
         with suppress(RuntimeError, CancelledError):  # the event loop is closed, since the process ends
             try:
                 while chunk := os.read(self._reads, _CHUNK):
                     *ended, rest = chunk.split(b"\n")
                     for part in ended:
-                        self._put(_TOO_LONG if is_skipped else bytes(line + part))
-                        line, is_skipped = bytearray(), False
-                    line += rest
+                        self._put(beginning or bytes(line + part))
+                        line, beginning = bytearray(), b""
+                    if not beginning:
+                        line += rest
                     if len(line) > LONGEST_LINE:
-                        line, is_skipped = bytearray(), True
+                        line, beginning = bytearray(), _TOO_LONG + bytes(line[:_BEGINNING])
             except OSError as error:
                 _log.warning("Standard input can't be read: %s.", error)
-            if line:
-                self._put(bytes(line))
+            if line or beginning:
+                self._put(beginning or bytes(line))
             self._put(None)
 
     def _put(self, line: bytes | None) -> None:
@@ -168,8 +187,8 @@ def _encoded(message: Message) -> bytes:
 
 def _read_message(line: bytes) -> tuple[Message | None, tuple[int, str] | None]:
     """The message of a line, or the error that answers it; neither for a response that can't be one."""
-    if line == _TOO_LONG:
-        return None, _INVALID
+    if line.startswith(_TOO_LONG):
+        return None, (-32600, f"Invalid request: a message of more than {LONGEST_LINE} bytes")
     try:
         message = orjson.loads(line)
     except ValueError:
@@ -188,5 +207,11 @@ def _read_message(line: bytes) -> tuple[Message | None, tuple[int, str] | None]:
     return message, None
 
 
-def _refusal(code: int, text: str) -> Message:
-    return {"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": text}}
+def _id_of(line: bytes) -> Any:
+    """The id of a request that is too long, if it stands in front of its parameters; None: it is not known."""
+    found = _ID.match(line, len(_TOO_LONG)) if line.startswith(_TOO_LONG) else None
+    return None if found is None else orjson.loads(found[1])
+
+
+def _refusal(request_id: Any, code: int, text: str) -> Message:
+    return {"jsonrpc": "2.0", "id": request_id, "error": {"code": code, "message": text}}

@@ -5,13 +5,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from contextlib import AsyncExitStack
+import os
+import signal
+import threading
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from ..acp.agent import AcpAgent, is_factory
-from ..acp.stdio import take_stdout
+from ..acp.stdio import take_stdio
 from ..platform.backend import Platform
 from .checkpointers import Threads, kept_threads
 from .errors import Failure, Misuse
@@ -20,6 +23,8 @@ from .platforms import platform_agents, reached
 from .project import Project, project_of, read_project
 from .targets import Target, is_url
 
+_LAST_MOMENT: Final = 2.0
+"""Seconds that tools in threads have to end after everything else."""
 _SESSION: Final = "session"
 """The parameter by which a function says that it makes a graph for each session."""
 
@@ -39,15 +44,32 @@ class AcpSettings:
 
 
 async def speak(settings: AcpSettings) -> None:
-    """Answers an editor until it leaves. Raises `Misuse` for arguments that can't be meant."""
+    """Answers an editor until it leaves, or a signal comes. Raises `Misuse` for arguments that can't be meant."""
     _check(settings)
-    output = take_stdout()  # before anything of the user is imported
+    pipes = take_stdio()  # before anything of the user is imported
     logging.basicConfig(level=settings.log_level.upper(), format="%(levelname)s %(name)s: %(message)s")
     from ..acp.server import serve
 
     async with AsyncExitStack() as lifetime:
         agent = _Loading(settings, lifetime)
-        await serve(agent.load, agent.name, writes=output)
+        with suppress(NotImplementedError):  # on Windows a process is ended without a signal
+            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, _own_task().cancel)
+        await serve(agent.load, agent.name, pipes)
+    _end_soon()
+
+
+def _own_task() -> asyncio.Task[Any]:
+    task = asyncio.current_task()
+    assert task is not None
+    return task
+
+
+def _end_soon() -> None:
+    """Ends the process in a moment, if it has not ended by itself: all is closed, but a tool in a thread of its own
+    can't be stopped, and Python would wait for it."""
+    timer = threading.Timer(_LAST_MOMENT, os._exit, [0])
+    timer.daemon = True
+    timer.start()
 
 
 class _Loading:

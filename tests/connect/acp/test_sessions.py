@@ -1,16 +1,19 @@
 """Sessions of an editor: threads that are listed, loaded, resumed, closed and deleted."""
 
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypedDict
 
 import pytest
 from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware
+from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+from langgraph.graph import StateGraph, add_messages
 from langgraph_agui.connect import Local
 from langgraph_agui.connect.acp import AcpAgent, Command, Mode, Session
 from langgraph_agui.connect.testing import Pause, ScriptedChatModel
+from langgraph_agui.translator import Options
 
 from fixtures import FIXTURES
 from tests.connect.acp.test_turns import CALL, add, agent
@@ -209,6 +212,29 @@ async def test_an_agent_that_can_not_be_made_is_an_error_of_its_session() -> Non
             await editor.new()
         assert (failed.value.code, failed.value.data) == (-32603, {"error": "ValueError"})
         assert "secret" not in str(failed.value)
+
+
+async def test_a_graph_that_takes_no_messages_is_an_error_of_its_session() -> None:
+    """It would answer nothing to any prompt."""
+
+    class Topic(TypedDict):
+        topic: str
+
+    class Talk(TypedDict):
+        talk: Annotated[list[Any], add_messages]
+
+    def built(schema: Any) -> Any:
+        return StateGraph(schema).add_node("say", lambda state: {"talk": [AIMessage("Hello.")]}).set_entry_point("say")
+
+    async with editor_of(AcpAgent(built(Topic).compile(), name="agent")) as editor:
+        with pytest.raises(AnsweredError, match="takes no prompts: it has no channel 'messages'") as failed:
+            await editor.new()
+        assert (failed.value.code, failed.value.data) == (-32603, {"error": "not_supported"})
+    agent = AcpAgent(built(Talk).compile(), name="agent", options=Options(messages_key="talk"))
+    async with editor_of(agent) as editor:
+        session = await editor.new()
+        assert await editor.prompt(session, "Hi") == {"stopReason": "end_turn"}
+        assert list(editor.view(session).texts.values()) == ["Hello."]
 
 
 def test_what_describes_no_agent_is_refused() -> None:

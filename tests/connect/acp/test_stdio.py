@@ -1,8 +1,9 @@
-"""Lines of an editor that are no messages, prints of a graph, and an editor that leaves."""
+"""Lines of an editor that are no messages, messages that are too large, and an editor that leaves."""
 
 import asyncio
 import json
 import os
+import threading
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from langchain_core.tools import tool
 from langgraph_agui.connect.acp import AcpAgent, stdio
 from langgraph_agui.connect.testing import Pause, ScriptedChatModel, tool_call
 
-from tests.connect.acp.test_turns import agent
+from tests.connect.acp.test_turns import agent, reviewed
 from tests.support.clients.editor import AnsweredError, editor_of
 
 BAD = [
@@ -79,7 +80,56 @@ async def test_a_line_that_is_too_long_is_refused_and_the_next_is_read(monkeypat
     async with editor_of(agent("Hello.")) as editor:
         await asyncio.to_thread(editor.send, json.dumps({"jsonrpc": "2.0", "method": "x" * 1_000_000}).encode())
         await editor.initialize()
-        assert [error["code"] for error in editor.errors] == [-32600]
+        assert [error["code"] for error in editor.errors] == [-32600]  # it has no id
+
+
+LONG: list[tuple[bytes, Any]] = [
+    (b'{"jsonrpc":"2.0","id":7,"method":"x","params":{"id":8,', 7),
+    (b'{ "method": "x", "jsonrpc": "2.0", "id": "a-b", "params": {', "a-b"),
+    (b'{"params":{"id":8,"', None),
+    (rb'{"jsonrpc":"2.0","method":"\",\"id\":3,","id":8,', None),
+    (b'{"id":{"id":3,', None),
+    (b"\xff", None),
+]
+
+
+async def test_a_request_that_is_too_long_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where its id stands in front; of another nothing is known."""
+    monkeypatch.setattr(stdio, "LONGEST_LINE", 100_000)
+    for line, request_id in LONG:
+        lines, written = stdio_of(line + b"x" * 300_000 + b"\n")
+        assert await lines.receive() is None
+        await lines.close()
+        message = json.loads(os.read(written, 2**20))
+        assert (message["id"], message["error"]["code"]) == (request_id, -32600)
+        os.close(written)
+
+
+async def test_a_message_that_is_too_large_is_not_sent(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It would end the connection of a client on the TypeScript SDK."""
+    monkeypatch.setattr(stdio, "LARGEST_SENT", 10_000)
+    large = [tool_call("add", {"a": 1, "b": 2, "note": "x" * 20_000}, "call_add")]
+    async with editor_of(reviewed(large, "Done.")) as editor:
+        session = await editor.new()
+        assert await editor.prompt(session, "go") == {"stopReason": "end_turn"}
+        assert not editor.asked  # so it is not approved
+        assert editor.view(session).calls["call_add"]["status"] == "failed"
+        assert list(editor.view(session).texts.values()) == ["Done."]
+    assert len([each for each in caplog.messages if "at most 10000 are sent" in each]) == 2
+
+
+def stdio_of(given: bytes) -> tuple[stdio.Stdio, int]:
+    """Lines that are read, and where is written what answers them."""
+    reads, written = os.pipe(), os.pipe()
+
+    def write() -> None:
+        with os.fdopen(reads[1], "wb") as pipe:
+            pipe.write(given)
+
+    threading.Thread(target=write).start()
+    return stdio.Stdio(reads[0], written[1]), written[0]
 
 
 async def test_an_editor_that_leaves_stops_its_runs() -> None:

@@ -130,17 +130,19 @@ class TestEditor:
             await self._changed.wait_for(is_there)
 
     async def run(self) -> None:
-        """Reads what comes, to its end."""
-        while line := await self._reader.readline():
-            message = json.loads(line)
-            assert isinstance(message, dict), line
-            assert message["jsonrpc"] == "2.0", line
-            self.messages.append(message)
-            self._take(message)
-            async with self._changed:
-                self._changed.notify_all()
-        for _, future in self._pending.values():
-            future.cancel()
+        """Reads what comes, to its end. Raises `AssertionError` for a line that is no message."""
+        try:
+            while line := await self._reader.readline():
+                assert line.startswith(b"{"), line
+                message = json.loads(line)
+                assert message["jsonrpc"] == "2.0", line
+                self.messages.append(message)
+                self._take(message)
+                async with self._changed:
+                    self._changed.notify_all()
+        finally:
+            for _, future in self._pending.values():
+                future.cancel()
 
     def _take(self, message: dict[str, Any]) -> None:
         method, message_id = message.get("method"), message.get("id")
@@ -190,7 +192,7 @@ async def editor_of(agent: AcpAgent, *, starts: bool = True, **capabilities: Any
             line = line[os.write(to_agent[1], line) :]
 
     editor = TestEditor(reader, write)
-    serving = asyncio.create_task(serve(loaded, agent.name, reads=to_agent[0], writes=to_editor[1]))
+    serving = asyncio.create_task(serve(loaded, agent.name, (to_agent[0], to_editor[1])))
     reading = asyncio.create_task(editor.run())
     try:
         if starts:
