@@ -41,6 +41,7 @@ def add_agui_routes(
     drain: float = 20.0,
     compatible_with: CompatibleWith | None = None,
     origins: Sequence[str] = (),
+    inspector: bool = False,
 ) -> AguiRoutes:
     """Adds the routes of agents to a FastAPI app, or to a router that it includes afterwards.
 
@@ -48,9 +49,9 @@ def add_agui_routes(
         add_agui_routes(app, {"planner": graph}, dependencies=[Depends(user)])
 
     `dependencies`: run for each request before its body is read, and may refuse it by raising `HTTPException`; what
-    they keep as `request.state.user` is the user that `authorize` gets. `/health` and `/ready` have none, so that
-    a load balancer can ask; with dependencies there are no WebSockets, which have no request. The rest is as for
-    `agui_routes`.
+    they keep as `request.state.user` is the user that `authorize` gets. `/health`, `/ready` and the files of the
+    inspector have none, so that a load balancer can ask, and a browser can load the page; with dependencies there are
+    no WebSockets, which have no request. The rest is as for `agui_routes`.
 
     The lifespan of the routes is entered inside the app's own, so runs are stopped before that closes what they use.
     In an app whose lifespan has begun that is too late: enter the `lifespan` of what is returned there, with
@@ -77,6 +78,7 @@ def add_agui_routes(
         drain=drain,
         compatible_with=compatible_with,
         origins=origins,
+        inspector=inspector,
     )
     for route in made:
         if not isinstance(route, WebSocketRoute):

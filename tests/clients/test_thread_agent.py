@@ -18,10 +18,10 @@ from tests.support.servers.serving import served
 from tests.support.streams.chats import asking
 
 PACKAGE = ROOT / "clients" / "typescript"
-BOTH = pytest.mark.parametrize("version", VERSIONS)
+EACH = pytest.mark.parametrize("version", [*VERSIONS, WITHOUT_SUBAGENTS])
 
 
-@pytest.mark.parametrize("version", [*VERSIONS, WITHOUT_SUBAGENTS])
+@EACH
 async def test_its_types_hold_and_are_checked(tmp_path: Path, version: str) -> None:
     client = CLIENT / "node_modules" / f"agui-{version.replace('.', '-')}"
     assert client.is_dir()
@@ -44,7 +44,7 @@ async def test_its_types_hold_and_are_checked(tmp_path: Path, version: str) -> N
     assert "wrong.ts(2,14): error TS2322: Type 'string' is not assignable to type 'number'" in complaint
 
 
-@BOTH
+@EACH
 async def test_a_page_that_says_something_holds_the_answer(gate: Gates, live: LiveClients, version: str) -> None:
     chat = Agent(source=GATED["gated_chat"](InMemorySaver()), intake=Intake(config=gate.config()))
     async with served(agui_app({"chat": chat})) as server:
@@ -53,7 +53,7 @@ async def test_a_page_that_says_something_holds_the_answer(gate: Gates, live: Li
     assert ended.texts == ["hi", FIRST, SECOND]
 
 
-@BOTH
+@EACH
 async def test_a_page_that_is_loaded_in_mid_answer_holds_it_to_its_end(
     gate: Gates, live: LiveClients, version: str
 ) -> None:
@@ -70,7 +70,7 @@ async def test_a_page_that_is_loaded_in_mid_answer_holds_it_to_its_end(
         assert (await loaded).messages == (await running).messages
 
 
-@BOTH
+@EACH
 async def test_a_page_answers_what_waits(live: LiveClients, version: str) -> None:
     async with served(agui_app({"chat": asking("really?")})) as server:
         page = await live.agent(f"{server.url}/chat", version=version)
@@ -82,7 +82,7 @@ async def test_a_page_answers_what_waits(live: LiveClients, version: str) -> Non
     assert "may have been answered" in again.error
 
 
-@BOTH
+@EACH
 async def test_a_page_stops_what_runs(gate: Gates, live: LiveClients, version: str) -> None:
     chat = Agent(source=GATED["gated_chat"](InMemorySaver()), intake=Intake(config=gate.config()))
     gate.hold("first 5")
@@ -96,7 +96,7 @@ async def test_a_page_stops_what_runs(gate: Gates, live: LiveClients, version: s
     assert (ended.error, ended.kinds[-1]) == (None, "RUN_FINISHED" if version == "1.0.0" else "RUN_ERROR")
 
 
-@BOTH
+@EACH
 async def test_a_connection_that_is_aborted_at_once_can_be_made_again(
     gate: Gates, live: LiveClients, version: str
 ) -> None:
@@ -114,7 +114,7 @@ async def test_a_connection_that_is_aborted_at_once_can_be_made_again(
     assert (ended[0].error, ended[1].messages) == (None, ended[2].messages)
 
 
-@BOTH
+@EACH
 async def test_an_address_may_end_in_a_slash(live: LiveClients, version: str) -> None:
     async with served(agui_app({"chat": asking("really?")})) as server:
         await (await live.agent(f"{server.url}/chat/", version=version)).says("go")
@@ -122,7 +122,7 @@ async def test_an_address_may_end_in_a_slash(live: LiveClients, version: str) ->
     assert (loaded.texts, len(loaded.interrupts)) == (["go"], 1)
 
 
-@BOTH
+@EACH
 async def test_several_interrupts_are_answered_together(live: LiveClients, version: str) -> None:
     async with served(agui_app({"chat": asking("really?", "surely?")})) as server:
         page = await live.agent(f"{server.url}/chat", version=version)

@@ -4,8 +4,9 @@ import re
 from typing import Any
 
 import pytest
+from fastapi import Depends, FastAPI, HTTPException
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph_agui.connect.serve import Agent, agui_app, agui_routes
+from langgraph_agui.connect.serve import Agent, add_agui_routes, agui_app, agui_routes
 from langgraph_agui.connect.serve.inspector import POLICY
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -79,3 +80,18 @@ async def test_below_a_path_the_page_finds_its_files(is_mounted: bool) -> None:
         assert page.url.path == "/agents/"
         for name in named(page.text):
             assert (await client.get(str(page.url.join(name)))).status_code == 200
+
+
+async def test_in_an_app_of_fastapi_its_files_pass_the_dependencies_and_no_data_do() -> None:
+    async def nobody() -> None:
+        raise HTTPException(401)
+
+    app = FastAPI()
+    add_agui_routes(app, chat(), inspector=True, dependencies=[Depends(nobody)])
+    async with served(app) as server, server.client(follow_redirects=True) as client:
+        page = await client.get("/agents")
+        assert (page.status_code, str(page.url.path)) == (200, "/agents/")
+        for name in named(page.text):
+            assert (await client.get(str(page.url.join(name)))).status_code == 200
+        assert (await client.get("/agents/info")).status_code == 401
+        assert (await client.post("/agents/", json=posted("t", "hi"))).status_code == 401
