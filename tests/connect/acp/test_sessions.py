@@ -133,20 +133,6 @@ async def test_a_question_of_the_chat_is_there_after_a_load_and_the_next_prompt_
         assert not editor.view(session).open
 
 
-async def test_a_run_that_is_going_on_is_loaded_and_followed() -> None:
-    pause = Pause()
-    served = agent(["Hello ", pause, "there."])
-    async with editor_of(served) as editor:
-        session = await editor.new()
-        first = editor.prompt(session, "go")
-        await pause.reached.wait()
-        with pytest.raises(AnsweredError) as refused:
-            await editor.load(session)
-        assert refused.value.code == -32600
-        pause.open.set()
-        assert (await first)["stopReason"] == "end_turn"
-
-
 async def test_sessions_in_a_file_are_there_for_the_next_process(tmp_path: Path) -> None:
     async def one(session: str | None) -> str:
         async with AsyncSqliteSaver.from_conn_string(str(tmp_path / "a.db")) as saver:

@@ -55,17 +55,6 @@ async def test_a_prompt_streams_and_ends() -> None:
         assert {"sessionUpdate": "session_info_update", "title": "What is 1 + 2?"} in editor.updates(session)
 
 
-async def test_initialize_answers_its_own_version_before_the_agent_is_loaded() -> None:
-    async with editor_of(agent("Hi."), starts=False) as editor:
-        with pytest.raises(AnsweredError, match="initialize"):
-            await editor.new()
-        result = await editor.request("initialize", protocolVersion=99)
-        assert result["protocolVersion"] == 1
-        assert result["agentInfo"]["name"] == "agent"
-        assert result["authMethods"] == []
-        assert result["agentCapabilities"]["loadSession"]
-
-
 async def test_permission_is_asked_about_the_announced_call() -> None:
     async with editor_of(reviewed()) as editor:
         editor.ask = chosen("approve")

@@ -4,7 +4,7 @@ answers questions as a test says."""
 import asyncio
 import json
 import os
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
@@ -176,8 +176,15 @@ class TestEditor:
 
 
 @asynccontextmanager
-async def editor_of(agent: AcpAgent, *, starts: bool = True, **capabilities: Any) -> AsyncIterator[TestEditor]:
-    """An editor of an agent in this process, which leaves at the end of the block."""
+async def editor_of(
+    agent: AcpAgent,
+    *,
+    starts: bool = True,
+    loading: Callable[[], Awaitable[None]] | None = None,
+    **capabilities: Any,
+) -> AsyncIterator[TestEditor]:
+    """An editor of an agent in this process, which leaves at the end of the block. `loading`: awaited before there is
+    an agent."""
     to_agent, to_editor = os.pipe(), os.pipe()
     reader = asyncio.StreamReader(limit=2**26)
     transport, _ = await asyncio.get_running_loop().connect_read_pipe(
@@ -185,6 +192,8 @@ async def editor_of(agent: AcpAgent, *, starts: bool = True, **capabilities: Any
     )
 
     async def loaded() -> AcpAgent:
+        if loading is not None:
+            await loading()
         return agent
 
     def write(line: bytes) -> None:
