@@ -16,6 +16,7 @@ from acp.connection import StreamDirection, StreamEvent
 from acp.stdio import spawn_agent_process
 
 from tests.support.clients.editor_view import differences, view_of
+from tests.support.documents import BLOCKS
 from tests.support.servers.server_process import ROOT, python_path
 
 pytestmark = pytest.mark.services
@@ -159,3 +160,12 @@ async def test_the_typescript_sdk_displays_the_same_live_and_loaded(tmp_path: Pa
     view = view_of(live["updates"])
     assert view.calls["write_1"]["status"] == "completed"
     assert differences(view, view_of(loaded["updates"])) == []
+
+
+async def test_the_session_of_the_page_is_what_the_example_prints() -> None:
+    (shown,) = (each.code for each in BLOCKS if each.title == "examples.editor.client")
+    command = [sys.executable, "-m", "examples.editor.client"]
+    ran = await asyncio.to_thread(
+        subprocess.run, command, cwd=ROOT, env=ENVIRONMENT, capture_output=True, text=True, timeout=100, check=False
+    )
+    assert [line.rstrip() for line in ran.stdout.splitlines()] == shown.splitlines(), ran.stderr
