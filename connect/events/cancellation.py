@@ -2,7 +2,7 @@
 
 `httpcore` 1.0, which `httpx` and the SDK use, loses a connection of its pool for good when a request is cancelled while
 it takes a free lock; with all of them lost, every request fails. There a request gives way for one turn of the event
-loop, and waits for nothing. So a cancellation is held back until something is awaited that has not come yet.
+loop, and waits for nothing. So a cancellation is delayed until something is awaited that has not come yet.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _Item = TypeVar("_Item")
 _Given = ParamSpec("_Given")
 
 _MOST_TURNS: Final = 100
-"""Turns for which a cancellation is held back; then what never waits is cancelled all the same."""
+"""Turns for which a cancellation is delayed; then what never waits is cancelled all the same."""
 
 
 @coroutine
@@ -25,28 +25,28 @@ def cancelled_at_waits(awaitable: Awaitable[_Item]) -> Generator[Any, None, _Ite
     """Awaits an awaitable. A cancellation interrupts it where it waits; if it ends before that, its result is dropped,
     and so is its error."""
     steps = awaitable.__await__()
-    held: asyncio.CancelledError | None = None
+    delayed: asyncio.CancelledError | None = None
     raised: BaseException | None = None
     turns = 0
     while True:
         try:
             awaited = steps.send(None) if raised is None else steps.throw(raised)
         except StopIteration as end:
-            if held is None:
+            if delayed is None:
                 return end.value  # type: ignore[no-any-return]
-            raise held from None
+            raise delayed from None
         except BaseException as error:
-            if held is None:
+            if delayed is None:
                 raise
-            raise held from error
+            raise delayed from error
         raised = None
-        if held is not None:
+        if delayed is not None:
             turns += 1
             if turns > _MOST_TURNS:
-                raised, held = held, None
+                raised, delayed = delayed, None
                 continue
             if not _has_come(awaited) and awaited.cancel():
-                held = None
+                delayed = None
         try:
             yield awaited
         except GeneratorExit:
@@ -54,7 +54,7 @@ def cancelled_at_waits(awaitable: Awaitable[_Item]) -> Generator[Any, None, _Ite
             raise
         except asyncio.CancelledError as error:
             if _has_come(awaited):
-                held = error
+                delayed = error
             else:
                 raised = error
         except BaseException as error:
