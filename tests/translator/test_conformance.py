@@ -12,9 +12,9 @@ from langgraph_agui.translator import Failed
 from fixtures import FIXTURES, Turn
 from fixtures.fixture import Ends
 from fixtures.run import MODES, Conversation, Version, ended
-from tests.support.clients.agui_client import VERSIONS, AguiClient
-from tests.support.clients.readers import KNOWN, Reader, Verdicts, judge
-from tests.support.sweeps import one_each
+from tests.support.clients.agui_client import AguiClient
+from tests.support.clients.readers import KNOWN, Reader, Verdicts, judge, readers_of
+from tests.support.sweeps import CHOSEN, Choice, every, one_each
 
 
 class Form(NamedTuple):
@@ -38,15 +38,17 @@ UNTOLD_STATE = {
 """Fixtures whose state a stream does not tell, with the reason."""
 
 
-async def follow(name: str, form: Form, known: Sequence[str], client: AguiClient, turns: Sequence[Turn]) -> Verdicts:
-    """Runs the turns of a fixture, told to every reader, and judges after each.
+async def follow(
+    name: str, form: Form, known: Sequence[str], client: AguiClient, turns: Sequence[Turn], chosen: Choice = every
+) -> Verdicts:
+    """Runs the turns of a fixture, told to the chosen readers, and judges after each.
 
     A fixture states how its own turns end. A turn beyond them may end otherwise than the turn that it repeats, because
     the thread holds more by then: its stream must end as the graph did.
     """
     fixture = FIXTURES[name]
     conversation = Conversation(fixture)
-    readers = [Reader(version, one, fixture.messages_key) for version in VERSIONS for one in known]
+    readers = readers_of(name, known, fixture.messages_key, chosen)
     found = Verdicts()
     for number, turn in enumerate(turns):
         error, did_end = await run(conversation, turn, form, readers, number)
@@ -94,8 +96,11 @@ RUNS = [
 ]
 
 
+@CHOSEN
 @pytest.mark.parametrize(("name", "form"), RUNS)
-async def test_clients_end_with_the_checkpoint_and_accept_all(name: str, form: str, agui_client: AguiClient) -> None:
+async def test_clients_end_with_the_checkpoint_and_accept_all(
+    name: str, form: str, chosen: Choice, agui_client: AguiClient
+) -> None:
     # the other forms make do with two readers: they differ in nothing the rest differ in
     known = KNOWN if form == "v1" else KNOWN[:2]
-    assert await follow(name, FORMS[form], known, agui_client, FIXTURES[name].turns) == Verdicts()
+    assert await follow(name, FORMS[form], known, agui_client, FIXTURES[name].turns, chosen) == Verdicts()

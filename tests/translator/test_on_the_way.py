@@ -1,4 +1,7 @@
-"""What clients display while recorded runs stream: checked after every batch, as the real clients display it."""
+"""What clients display while recorded runs stream: checked after every batch, as the real clients display it.
+
+Each thread is read by one version of the client, in turn; in a sweep by both.
+"""
 
 import json
 from collections.abc import Iterator
@@ -10,6 +13,7 @@ from langgraph_agui.connect.testing.checks import Items
 from tests.support.clients.agui_client import VERSIONS, AguiClient
 from tests.support.streams.on_the_way import Fault, Run, faults, in_client, in_view, stored_items
 from tests.support.streams.translated import THREADS, Translated, translated
+from tests.support.sweeps import one_each
 
 EXCEPTIONS = {
     ("speech_after_its_node", "a_message_is_emitted_in_its_fragments"): (
@@ -40,15 +44,14 @@ def as_json(value: Any) -> str:
     return json.dumps(value, sort_keys=True)
 
 
-@pytest.mark.parametrize("thread", THREADS)
-def test_nothing_is_wrong_on_the_way(thread: str, agui_client: AguiClient) -> None:
-    for version in VERSIONS:
-        for turn, run in runs(thread, version):
-            answer, contents = in_client(agui_client, version, turn.begun, run.batches)
-            assert (turn.recording.name, answer.error, answer.warnings) == (turn.recording.name, None, [])
-            assert as_json(contents) == as_json(run.contents)
-            found = without_exceptions(turn.recording.fixture, faults(run))
-            assert (turn.recording.name, version, found) == (turn.recording.name, version, [])
+@pytest.mark.parametrize(("thread", "version"), one_each(THREADS, VERSIONS))
+def test_nothing_is_wrong_on_the_way(thread: str, version: str, agui_client: AguiClient) -> None:
+    for turn, run in runs(thread, version):
+        answer, contents = in_client(agui_client, version, turn.begun, run.batches)
+        assert (turn.recording.name, answer.error, answer.warnings) == (turn.recording.name, None, [])
+        assert as_json(contents) == as_json(run.contents)
+        found = without_exceptions(turn.recording.fixture, faults(run))
+        assert (turn.recording.name, version, found) == (turn.recording.name, version, [])
 
 
 @pytest.mark.parametrize(("fixture", "rule"), EXCEPTIONS)

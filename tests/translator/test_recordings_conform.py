@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from fixtures.recordings import Recording
-from tests.support.clients.agui_client import VERSIONS, AguiClient
-from tests.support.clients.readers import KNOWN, Reader, Verdicts, judge
-from tests.support.streams.translated import BOUNDED, ending
-from tests.support.sweeps import in_turn
+from tests.support.clients.agui_client import AguiClient
+from tests.support.clients.readers import KNOWN, Reader, Verdicts, judge, readers_of
+from tests.support.streams.translated import BOUNDED, SOURCES, ending
+from tests.support.sweeps import CHOSEN, Choice, in_turn
 
 KEPT_BACK = {"question", "secret", "hitl_edited_tool_calls"}
 """Channels that are not in their graph's output schema: a server does not stream them, though its state has them."""
@@ -34,12 +34,12 @@ def values(recording: Recording, reader: Reader) -> Any:
     return {name: value for name, value in recording.state["values"].items() if name not in kept_back}
 
 
-def follow(turns: list[Recording], client: AguiClient) -> Verdicts:
-    """All turns of a recorded thread, told to every reader."""
+def follow(turns: list[Recording], chosen: Choice, client: AguiClient) -> Verdicts:
+    """All turns of a recorded thread, told to the readers that are chosen."""
     key = turns[0].about["messages_key"]
     # the other sources make do with two readers: they differ in nothing the rest differ in
     known = KNOWN if turns[0].source in ("local", "platform") else KNOWN[:2]
-    readers = [Reader(version, one, key) for version in VERSIONS for one in known]
+    readers = readers_of(turns[0].name, known, key, chosen)
     found = Verdicts()
     for recording in turns:
         for reader in readers:
@@ -49,12 +49,9 @@ def follow(turns: list[Recording], client: AguiClient) -> Verdicts:
     return found
 
 
-SOURCES: dict[str, list[str]] = {}
-"""The sources of each fixture's recordings."""
-for thread in BOUNDED:
-    SOURCES.setdefault(thread.split("/")[1], []).append(thread.split("/")[0])
-
-
+@CHOSEN
 @pytest.mark.parametrize(("fixture", "source"), in_turn(SOURCES, always=["platform"]))
-def test_clients_end_with_the_checkpoint_and_accept_all(fixture: str, source: str, agui_client: AguiClient) -> None:
-    assert follow(BOUNDED[f"{source}/{fixture}"], agui_client) == Verdicts()
+def test_clients_end_with_the_checkpoint_and_accept_all(
+    fixture: str, source: str, chosen: Choice, agui_client: AguiClient
+) -> None:
+    assert follow(BOUNDED[f"{source}/{fixture}"], chosen, agui_client) == Verdicts()

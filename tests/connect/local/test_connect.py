@@ -15,12 +15,13 @@ from langgraph_agui.connect.local.run.runs import Runs
 from langgraph_agui.connect.testing import Pause
 from langgraph_agui.connect.testing.expected import comparable, expected
 
-from fixtures import FIXTURES, Fixture
+from fixtures import FIXTURES
 from fixtures.run import Conversation
 from tests.support.clients.agui_client import VERSIONS, AguiClient, protocol
 from tests.support.clients.listening import Listener, held, turns
 from tests.support.clients.locally import connected, inner_values, played, state_of
 from tests.support.streams.paced import HELLO, asking, on, quick, speaking, waiting
+from tests.support.sweeps import one_each
 
 CHECKPOINTED = [
     fixture
@@ -33,12 +34,12 @@ CHECKPOINTED = [
 # --- every kind of run, after it has ended ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("version", VERSIONS)
-@pytest.mark.parametrize("fixture", CHECKPOINTED, ids=lambda fixture: fixture.name)
+@pytest.mark.parametrize(("name", "version"), one_each([fixture.name for fixture in CHECKPOINTED], VERSIONS))
 async def test_after_each_run_a_client_that_connects_holds_what_the_thread_does(
-    fixture: Fixture, version: str, agui_client: AguiClient
+    name: str, version: str, agui_client: AguiClient
 ) -> None:
     """And it sees the end that was seen by who watched."""
+    fixture = FIXTURES[name]
     conversation = Conversation(fixture, "t")
     async with Runs() as runs:
         source = Local(conversation.graph, runs=runs)

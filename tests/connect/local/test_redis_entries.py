@@ -1,4 +1,7 @@
-"""What is in a log of Redis: events that come back as they were, and snapshots that stand for all before them."""
+"""What is in a log of Redis: events that come back as they were, and snapshots that stand for all before them.
+
+Each fixture has one of its recordings looked at, in turn; a sweep has all.
+"""
 
 import pytest
 from langgraph_agui.connect.events.readers import Reader
@@ -6,9 +9,9 @@ from langgraph_agui.connect.local.store.redis.keys import MORE, SNAPSHOT, Entry
 from langgraph_agui.translator import ClientView, Options, encode
 
 from tests.support.clients.listening import held
-from tests.support.streams.translated import BOUNDED, translated
+from tests.support.streams.translated import SOURCES, translated
 from tests.support.streams.translator_runs import Event
-from tests.support.sweeps import CHOSEN, Choice
+from tests.support.sweeps import CHOSEN, Choice, in_turn
 
 OPTIONS = Options(protocol_version="1.0", first_state="delta")
 
@@ -26,9 +29,9 @@ def applied(view: ClientView, kind: str, events: list[Event]) -> ClientView:
 
 
 @CHOSEN
-@pytest.mark.parametrize("thread", BOUNDED)
-def test_a_view_is_the_same_after_a_snapshot_and_what_follows_it(thread: str, chosen: Choice) -> None:
-    for turn in translated(thread, "1.0.0"):
+@pytest.mark.parametrize(("fixture", "source"), in_turn(SOURCES))
+def test_a_view_is_the_same_after_a_snapshot_and_what_follows_it(fixture: str, source: str, chosen: Choice) -> None:
+    for turn in translated(f"{source}/{fixture}", "1.0.0"):
         feeds = [*turn.telling.feeds]
         cuts = [at for at, feed in enumerate(feeds[: len(turn.views) - 1]) if feed]
         for at in chosen(cuts, turn.recording.name):

@@ -4,7 +4,7 @@ Here: `Reader`, and judging what the real client ends with against the checkpoin
 come from.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,8 +12,9 @@ from langgraph_agui.connect.testing.expected import comparable, expected
 from langgraph_agui.translator import ClientView
 from langgraph_agui.translator.convert.to_agui import to_agui_messages
 
-from tests.support.clients.agui_client import AguiClient, Answer
+from tests.support.clients.agui_client import VERSIONS, AguiClient, Answer
 from tests.support.streams.translator_runs import TranslatorRun, left_open, needless, options_for, view_for
+from tests.support.sweeps import Choice
 
 KNOWN = ("unknown", "carried over", "empty", "with the input")
 """What is known of a client's view when a turn begins."""
@@ -74,6 +75,13 @@ class Reader:
         answer = client.play(self.telling.events, version=self.version, messages=self.messages, state=self.state)
         self.messages, self.state, self.view = answer.messages, answer.state, self.telling.view
         return answer
+
+
+def readers_of(name: str, known: Sequence[str], messages_key: str | None, chosen: Choice) -> list[Reader]:
+    """Readers of a thread: in a sweep a client of each version for all that may be `known`, or else one for each, its
+    versions in turn. For another `name` they begin with the other version."""
+    pairs = [(version, one) for at, one in enumerate(known) for version in (VERSIONS[at % 2], VERSIONS[at % 2 - 1])]
+    return [Reader(version, one, messages_key) for version, one in chosen(pairs, name)]
 
 
 def staled(messages: list[dict[str, Any]], how: str) -> list[dict[str, Any]]:

@@ -27,6 +27,10 @@ BOUNDED = {
 }
 """The same for tests that cost much: of composed fixtures only what a platform streams. What is local is run live by
 `translator/test_conformance.py`."""
+SOURCES: dict[str, list[str]] = {}
+"""The sources of each fixture's recordings, of those that are `BOUNDED`."""
+for _source, _fixture in (name.split("/") for name in BOUNDED):
+    SOURCES.setdefault(_fixture, []).append(_source)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
 """A reader that joins a translated recording at any cut, or falls behind there, ends with what the whole stream leaves.
 
 `ClientView` stands for the client at every cut (that it is the client is proven elsewhere), the real clients are asked
-at three. Cuts after a part without events are the cut before. Which cuts are looked at: see `tests/support/sweeps.py`.
+at three. Cuts after a part without events are the cut before. Each thread is read by one version of the client, in
+turn. Which cuts are looked at, and which versions: see `tests/support/sweeps.py`.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,7 +15,7 @@ from langgraph_agui.translator import ClientView
 from tests.support.clients.agui_client import VERSIONS, AguiClient, Answer
 from tests.support.streams.translated import BOUNDED, translated
 from tests.support.streams.translator_runs import Event, TranslatorRun, view_for
-from tests.support.sweeps import CHOSEN, Choice
+from tests.support.sweeps import CHOSEN, Choice, one_each
 
 TURNS = {name: turns for name, turns in BOUNDED.items() if turns[0].source in ("local", "platform")}
 
@@ -85,7 +86,7 @@ def earlier(cuts: list[Cut], at: int) -> list[Cut]:
     return [cuts[number] for number in sorted({0, at // 2, at - 1}) if 0 <= number < at]
 
 
-EVERY = pytest.mark.parametrize("thread", TURNS)
+EVERY = pytest.mark.parametrize(("thread", "version"), one_each(TURNS, VERSIONS))
 
 
 def an_empty_client_that_joins_at_any_cut(run: Run, version: str) -> None:
@@ -144,13 +145,12 @@ def the_real_client_joins_as_its_view_does(run: Run, version: str, client: AguiC
 
 @CHOSEN
 @EVERY
-def test_clients_that_join_at_any_cut(thread: str, chosen: Choice, agui_client: AguiClient) -> None:
-    for version in VERSIONS:
-        for run in runs(thread, version, chosen):
-            an_empty_client_that_joins_at_any_cut(run, version)
-            an_up_to_date_client_that_joins_at_any_cut(run, version)
-            a_stale_client_that_joins_at_any_later_cut(run, version)
-            a_reader_whose_backlog_is_dropped_before_any_cut(run, version)
-            the_real_client_joins_as_its_view_does(run, version, agui_client)
-    for run in runs(thread, VERSIONS[0], chosen, known=False):
-        an_empty_client_that_joins_a_run_of_an_unknown_reader(run, VERSIONS[0])
+def test_clients_that_join_at_any_cut(thread: str, version: str, chosen: Choice, agui_client: AguiClient) -> None:
+    for run in runs(thread, version, chosen):
+        an_empty_client_that_joins_at_any_cut(run, version)
+        an_up_to_date_client_that_joins_at_any_cut(run, version)
+        a_stale_client_that_joins_at_any_later_cut(run, version)
+        a_reader_whose_backlog_is_dropped_before_any_cut(run, version)
+        the_real_client_joins_as_its_view_does(run, version, agui_client)
+    for run in runs(thread, version, chosen, known=False):
+        an_empty_client_that_joins_a_run_of_an_unknown_reader(run, version)
