@@ -8,7 +8,6 @@ Rules:
 2. Half of each pause between attempts is fixed and half is random, so that the readers of a server that restarts do not
    all come back at the same moment.
 3. A call that must not be repeated (it starts a run) is an `sdk_call` alone.
-4. A call that is cancelled leaves the pool of the client's connections whole: see `events/cancellation`.
 """
 
 from __future__ import annotations
@@ -25,7 +24,6 @@ from typing import TypeVar
 import httpx
 
 from ..errors import ConnectionLost
-from ..events.cancellation import cancelled_at_waits
 from .http import READ_TIMEOUT, error_of_answer, reason_of
 
 _Answer = TypeVar("_Answer")
@@ -82,7 +80,7 @@ async def sdk_call(call: Awaitable[_Answer]) -> _Answer:
     An empty answer is a `ConnectionLost`: the SDK takes a redirect for one.
     """
     try:
-        answer = await cancelled_at_waits(call)
+        answer = await call
     except httpx.HTTPStatusError as error:  # of httpx up to SDK 0.3, since then of a class below it
         raise _refusal(error) from error
     except httpx.RequestError as error:

@@ -15,7 +15,6 @@ from collections.abc import AsyncGenerator
 from typing import NamedTuple
 
 from ...errors import ConnectionLost
-from ...events.cancellation import items_cancelled_at_waits
 from ..calls import Retries, RetryPolicy
 from ..http import Received, event_stream
 from ..look import Answered, Runs
@@ -43,7 +42,6 @@ class Ended(NamedTuple):
     """The runs of the thread, listed after its end; None if the thread is gone."""
 
 
-@items_cancelled_at_waits
 async def run_events(
     thread: PlatformThread, run_id: str, *, replays: bool
 ) -> AsyncGenerator[Received | Connected | Ended, None]:
@@ -94,7 +92,6 @@ async def run_events(
         await retries.pause(lost)
 
 
-@items_cancelled_at_waits
 async def thread_events(thread: PlatformThread) -> AsyncGenerator[Received | Connected, None]:
     """The events of every run of a thread while they come, and of writes to its state, with a `Connected` in front of
     each connection's. Never ends. Raises `PlatformError` (404 where the server has no such stream), and

@@ -90,25 +90,6 @@ async def test_a_reader_that_is_cancelled_leaves_nothing(
     await all_gone(at)
 
 
-@pytest.mark.parametrize("entry", ["connect", "watch"])
-async def test_a_reader_that_is_cancelled_at_any_turn_leaves_nothing(
-    recorded_chat: Recorded, at: Desk, entry: str
-) -> None:
-    """While a connection is opened, a request is sent, an answer is closed: then nothing is waited for."""
-    prepare, retry = STATES["joining again"]
-    for count in range(100):
-        platform = ScriptedPlatform(recorded_chat, present=1)
-        prepare(platform)
-        at.open(platform)
-        reads = asyncio.create_task(_read(ENTRIES[entry](at.client, platform.thread_id, retry=retry)))
-        await turns(count)
-        reads.cancel()
-        with suppress(asyncio.CancelledError):
-            await reads
-        await turns(20)
-        assert (count, in_use(at), others()) == (count, [], set())
-
-
 async def _read(stream: Any) -> None:
     async for _ in stream:
         pass
