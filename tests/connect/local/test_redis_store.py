@@ -6,6 +6,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
+from subprocess import DEVNULL
 from typing import Any
 
 import pytest
@@ -31,6 +33,7 @@ from redis.asyncio import Redis
 from tests.support.clients.listening import Listener, held, turns, until
 from tests.support.servers.proxy import Way, proxied
 from tests.support.servers.redis_server import RedisServer, running_redis
+from tests.support.servers.server_process import free_port
 from tests.support.servers.serving import posted
 from tests.support.streams.paced import HELLO, Graph, on, quick, speaking
 
@@ -378,8 +381,9 @@ async def _is_counted(redis: Any, number: int) -> bool:
     return bool(await redis.exists(Keys(THREAD).readers(number)))
 
 
-async def test_a_reader_elsewhere_gets_every_event_of_a_burst_once(one: Process, other: Process) -> None:
-    """Although the log becomes long meanwhile: a snapshot stands only for events that it has got."""
+async def test_a_reader_elsewhere_gets_every_event_of_a_burst_once(one: Process, other: Process, redis: Any) -> None:
+    """Although the log becomes long meanwhile: a snapshot stands only for events that it has got. All readers of a
+    process have one subscription."""
     count = MOST // 2
 
     async def emit(state: MessagesState) -> dict[str, Any]:
@@ -390,10 +394,11 @@ async def test_a_reader_elsewhere_gets_every_event_of_a_burst_once(one: Process,
         return {"messages": [AIMessage("All said.", id="all-1")]}
 
     point, builder = Pause(), StateGraph(MessagesState).add_node("emit", emit).add_edge(START, "emit")
-    run = await one.start(builder.compile(InMemorySaver()))
-    here, there = await one.reads(run), await other.reads(await other.active())
+    await one.start(builder.compile(InMemorySaver()))
+    here, there, also = [await each.reads(await each.active()) for each in (one, other, other)]
+    assert (await redis.pubsub_numsub(Keys(THREAD).channel))[0][1] == 1
     point.open.set()
-    for reading in (here, there):
+    for reading in (here, there, also):
         pieces = [event["value"]["number"] for event in (await reading.end()).events if event["type"] == "CUSTOM"]
         assert pieces == [*range(count)]
     assert there.listener.reader.offset == here.listener.reader.offset
@@ -716,3 +721,28 @@ async def test_ids_may_be_anything_and_threads_never_meet(one: Process) -> None:
 async def test_a_redis_is_reached_by_its_socket(server: RedisServer) -> None:
     async with aclosing(RedisRunStore(server.unix_url)) as store:
         await store.ping()
+
+
+async def test_a_redis_is_reached_by_tls_with_a_password(redis_server: RedisServer, tmp_path: Path) -> None:
+    key, certificate, port = tmp_path / "key", tmp_path / "certificate", free_port()
+    made = "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=redis -addext subjectAltName=IP:127.0.0.1"
+    openssl = await asyncio.create_subprocess_exec(*made.split(), "-keyout", key, "-out", certificate, stderr=DEVNULL)
+    assert await openssl.wait() == 0
+    tls = {"tls-auth-clients": "no", "tls-key-file": key, "tls-cert-file": certificate, "tls-port": port}
+    async with Redis.from_url(redis_server.url) as client:
+        await client.config_set(*(str(each) for pair in tls.items() for each in pair))
+        await client.config_set("requirepass", "secret")
+    url = f"rediss://:%s@127.0.0.1:{port}/0?ssl_ca_certs=%s"
+    for unknown in (url % ("wrong", certificate), url % ("secret", ""), redis_server.url):
+        async with aclosing(RedisRunStore(unknown, timeout=5.0)) as store:
+            with pytest.raises(StoreUnavailableError):
+                await store.ping()
+    point, known = Pause(), url % ("secret", certificate)
+    async with aclosing(RedisRunStore(known)) as store, aclosing(RedisRunStore(known)) as other, Runs(store) as runs:
+        await runs.start(speaking(point, InMemorySaver()), HELLO, on("t"), agent="chat")
+        followed = await other.active(THREAD)
+        assert followed is not None
+        reading = Reading(followed)
+        await reading.has_text("one two ")
+        point.open.set()
+        assert ((await reading.end()).kinds[-1], reading.text) == ("RUN_FINISHED", WORDS)
