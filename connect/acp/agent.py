@@ -1,5 +1,5 @@
-"""An agent as its owner describes it: `AcpAgent`, with its `Mode`s and `Command`s, and the `Session` that a factory
-gets. How sessions are run is in `conversation` and `turn`, the methods of the protocol in `server`."""
+"""An agent as its owner describes it: `AcpAgent`, with its `Mode`s, `Setting`s and `Command`s, and the `Session` that
+a factory gets. How sessions are run is in `conversation` and `turn`, the methods of the protocol in `server`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any, cast, get_args
+from typing import Any, Final, cast, get_args
 
 from langchain_core.tools import BaseTool
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -47,6 +47,24 @@ class Mode:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """What the user chooses for a session beside its mode, such as the model. The graph finds the value in
+    `configurable[id]` from the next prompt on; a factory in `session.settings[id]`.
+
+    - `id`, `name`, `description`: as the editor displays it.
+    - `values`: what can be chosen, each with the name that is displayed; the first is that of a new session.
+    - `category`: where editors place it, in the protocol's words: `model`, `thought_level`, `model_config`; None:
+      beside the others.
+    """
+
+    id: str
+    name: str
+    values: Mapping[str, str]
+    description: str | None = None
+    category: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
     """A slash command: `/name rest`.
 
@@ -68,6 +86,7 @@ class Session:
     - `id`: its id, which is that of its thread.
     - `cwd`: the folder it is about, an absolute path; `additional_directories`: others.
     - `mode`: the mode that the user has chosen last; None for an agent without modes.
+    - `settings`: the values that the user has chosen last, by the ids of the settings.
     - `tools`: the tools of the editor's MCP servers.
     """
 
@@ -75,9 +94,12 @@ class Session:
     cwd: str
     additional_directories: tuple[str, ...] = ()
     mode: Mode | None = None
+    settings: dict[str, str] = field(default_factory=dict)
     tools: list[BaseTool] = field(default_factory=list)
 
 
+_TAKEN: Final = ("mode", "agui_mode", "thread_id", "checkpoint_id", "checkpoint_ns")
+"""Ids that are no setting's: an editor, or a graph's `configurable`, has them for something else."""
 _current: ContextVar[Session | None] = ContextVar("agui_acp_session", default=None)
 
 
@@ -99,9 +121,9 @@ class AcpAgent:
     """A graph as an agent for editors.
 
     - `source`: as for `run`; or a function of one parameter, `session`, that makes one, which may be async. It is
-      called for each session, and again when the user has chosen another mode.
+      called for each session, and again when the user has chosen another mode or setting.
     - `name`: what the editor calls it, and to which its threads belong; None: the graph's name.
-    - `modes`: the first is that of a new session. `commands`: its slash commands.
+    - `modes`: the first is that of a new session. `settings`: what else is chosen. `commands`: its slash commands.
     - `options`: None shows the plan, and of errors their class.
     - `intake`: as for `run`. Of its `config` the `metadata` is extended by what sessions are found by.
     - `kinds`: what tools do, by their names; of others it is guessed by the words in their names.
@@ -109,7 +131,8 @@ class AcpAgent:
       deepagents' virtual files. None: relative paths are below the session's folder.
     - `checkpointer`, `store`: of a graph that has none; None keeps sessions in memory, until this process ends.
 
-    Raises `TypeError` for what is no source, `ValueError` for modes or commands of one name, and for an unknown kind.
+    Raises `TypeError` for what is no source, `ValueError` for modes, settings or commands of one name, for a setting
+    without values or with an id that has another use, and for an unknown kind.
     """
 
     def __init__(
@@ -118,6 +141,7 @@ class AcpAgent:
         *,
         name: str | None = None,
         modes: Iterable[Mode] = (),
+        settings: Iterable[Setting] = (),
         commands: Iterable[Command] = (),
         options: Options | None = None,
         intake: Intake | None = None,
@@ -127,6 +151,10 @@ class AcpAgent:
         store: BaseStore | None = None,
     ) -> None:
         self.modes = _distinct("modes", {mode.id: mode for mode in modes}, modes)
+        self.settings = _distinct("settings", {each.id: each for each in settings}, settings)
+        for each in self.settings.values():
+            if not each.values or each.id in _TAKEN:
+                raise ValueError(f"settings: expected values, and another id than {', '.join(_TAKEN)}; got {each}")
         self.commands = _distinct("commands", {command.name: command for command in commands}, commands)
         self.options, self.intake = options, intake or Intake()
         self.checkpointer, self.store = checkpointer, store

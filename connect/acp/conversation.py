@@ -8,8 +8,9 @@ Rules:
 2. A run that is active when a session is loaded is followed to its end. A prompt waits for that.
 3. What the thread waits for is asked with the next prompt, not while it is loaded. A question of the chat is emitted at
    the end of the load, and the next prompt is its answer.
-4. A session has the mode that its user has chosen, or that its thread's last prompt was run in. What is done beside the
-   graph follows a change at once; the graph itself has one mode for a prompt, since its steps may rest on it.
+4. A session has the mode and the settings that its user has chosen, or that its thread's last prompt was run with. What
+   is done beside the graph follows a change at once; the graph itself has one choice for a prompt, since its steps may
+   rest on it.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ from ..errors import AguiError, RunNotFoundError, log_context, log_failure
 from ..events.encoded import Batches
 from ..inputs import Intake
 from ..inputs.intake import OnDisconnect
-from .agent import AcpAgent, Mode, Session
+from .agent import AcpAgent, Session
+from .choices import Choices, configurable
 from .client import Editor
 from .mapping.calls import Update, absolute_in
 from .mapping.content import text_block
@@ -39,8 +41,6 @@ from .mcp import McpServers, kinds_of
 
 ORIGIN: Final = "agui_origin"
 CWD: Final = "agui_cwd"
-MODE: Final = "agui_mode"
-"""The key of `configurable` that has the id of the mode, and that of the metadata."""
 
 _CANCEL_WAIT: Final = 0.5
 """Seconds for which a graph is waited for that is cancelled; the next prompt waits for the rest."""
@@ -54,7 +54,13 @@ class Conversation:
     """A session and its thread. `backend`: where its runs are. `servers`: the MCP servers of its tools."""
 
     def __init__(
-        self, session: Session, agent: AcpAgent, backend: Backend, editor: Editor, servers: McpServers
+        self,
+        session: Session,
+        choices: Choices,
+        agent: AcpAgent,
+        backend: Backend,
+        editor: Editor,
+        servers: McpServers,
     ) -> None:
         self.session, self.agent, self.backend, self.editor = session, agent, backend, editor
         self.servers = servers
@@ -66,8 +72,9 @@ class Conversation:
         """What the last run waits for."""
         self.in_chat: Asking | None = None
         """The questions of which one waits in the chat."""
-        self.graph_mode = session.mode
-        """The mode that the graph has: that of the session when the last prompt began."""
+        self.choices = choices
+        self.graph_choices = choices.metadata
+        """What the graph has of them: those of the last prompt's beginning."""
         self.is_new = True
         """Whether it has had no prompt yet."""
         self.refused: str | None = None
@@ -92,30 +99,21 @@ class Conversation:
         given = self.agent.intake
         config = dict(given.config)
         config["metadata"] = {**(config.get("metadata") or {}), ORIGIN: "acp", CWD: self.session.cwd}
-        mode = self.graph_mode
-        if mode is not None:
-            config["configurable"] = {**(config.get("configurable") or {}), MODE: mode.id}
-            config["metadata"][MODE] = mode.id
+        if self.graph_choices:
+            config["configurable"] = {**(config.get("configurable") or {}), **configurable(self.graph_choices)}
+            config["metadata"] |= self.graph_choices
         leaves: OnDisconnect = "cancel" if self.backend.graph is not None else "continue"
         return replace(given, config=config, roles={"user"}, busy="queue", on_disconnect=leaves)
 
-    def choose(self, mode_id: object) -> bool:
-        """Sets the mode; False for one that the agent has not."""
-        mode = self.agent.modes.get(mode_id) if isinstance(mode_id, str) else None
-        if mode is None:
-            return False
-        self.session.mode = mode
-        return True
-
-    async def take_mode(self, mode: Mode | None) -> None:
-        """The graph has this mode from here on. A server notes the metadata of a thread when it is created, so that a
-        later mode is written. What goes wrong is logged."""
-        if mode is self.graph_mode or mode is None:
+    async def take(self, choices: dict[str, str]) -> None:
+        """The graph has these choices from here on. A server notes the metadata of a thread when it is created, so that
+        later ones are written. What goes wrong is logged."""
+        if choices == self.graph_choices:
             return
-        self.graph_mode = mode
+        self.graph_choices = choices
         if self.backend.graph is None and not self.is_new:
             try:
-                await self.backend.threads.update(self.session.id, {MODE: mode.id})
+                await self.backend.threads.update(self.session.id, choices)
             except AguiError as error:
                 log_failure(error, self.label)
 
@@ -145,8 +143,8 @@ class Conversation:
         if first is None:
             return False
         self.is_new, self.updates.emits_users = False, True
-        if self.agent.modes and (thread := await self.backend.threads.get(self.session.id)) is not None:
-            self.choose(thread.metadata.get(MODE))
+        if self.graph_choices and (thread := await self.backend.threads.get(self.session.id)) is not None:
+            self.choices.restore(thread.metadata)
         for each in first:
             if each.event["type"] in ("RUN_FINISHED", "RUN_ERROR"):
                 self.terminal = each.event

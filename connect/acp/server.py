@@ -41,6 +41,7 @@ from ..errors import (
     log_failure,
 )
 from .agent import AcpAgent
+from .choices import MODE_OPTION
 from .client import Editor
 from .conversation import Conversation
 from .mapping.calls import Update
@@ -192,20 +193,19 @@ class Handlers:
         """The mode of a session."""
         conversation = self._conversation(session_id)
         sessions = await self._ready()
-        if not conversation.choose(mode_id):
+        if not conversation.choices.choose(MODE_OPTION, mode_id):
             raise _invalid(f"modeId: expected one of {', '.join(sessions.agent.modes) or 'no mode'}")
-        update = {"sessionUpdate": "config_option_update", "configOptions": sessions.config_options(conversation)}
+        update = {"sessionUpdate": "config_option_update", "configOptions": conversation.choices.options()}
         return Answer({}, lambda: self._send_later(session_id, [update], 0))
 
     async def set_config_option(self, session_id: str, config_id: str, value: Any, **_: Any) -> Any:
         """One option of a session; returns all of them."""
         conversation = self._conversation(session_id)
-        sessions = await self._ready()
-        if config_id != "mode" or not conversation.choose(value):
-            raise _invalid("configId: expected 'mode', and one of its values")
-        update = {"sessionUpdate": "current_mode_update", "currentModeId": value}
-        result = {"configOptions": sessions.config_options(conversation)}
-        return Answer(result, lambda: self._send_later(session_id, [update], 0))
+        if not conversation.choices.choose(config_id, value):
+            raise _invalid("configId, value: expected an option of the session, and one of its values")
+        updates = [{"sessionUpdate": "current_mode_update", "currentModeId": value}] if config_id == MODE_OPTION else []
+        result = {"configOptions": conversation.choices.options()}
+        return Answer(result, lambda: self._send_later(session_id, updates, 0))
 
     async def close_session(self, session_id: str, **_: Any) -> Any:
         """Stops what runs in a session, and frees it. The thread stays."""
@@ -270,7 +270,7 @@ class Handlers:
     def _described(self, conversation: Conversation, result: dict[str, Any]) -> Answer:
         """The result that names a session, with its modes; its commands follow."""
         sessions = cast("asyncio.Task[Sessions]", self._sessions).result()
-        result |= sessions.modes(conversation)
+        result |= conversation.choices.described()
         commands = sessions.commands()
         return Answer(result, lambda: self._send_later(conversation.session.id, commands, _AFTER_RESPONSE))
 

@@ -20,6 +20,7 @@ from ..local.channels import input_channels_of
 from ..local.checkpointers import with_threads
 from ..local.run.runs import Runs
 from .agent import AcpAgent, Session
+from .choices import Choices
 from .client import Editor
 from .conversation import CWD, ORIGIN, Conversation
 from .mapping.calls import Update
@@ -50,9 +51,8 @@ class Sessions:
     ) -> Conversation:
         """Opens a session, of a thread that there may be. Raises what the agent's factory raises, and
         `NotSupportedError` for a graph that takes no messages."""
-        session = Session(
-            id=session_id, cwd=cwd, additional_directories=directories, mode=next(iter(self.agent.modes.values()), None)
-        )
+        session = Session(id=session_id, cwd=cwd, additional_directories=directories)
+        choices = Choices(session, self.agent)
         mcp = McpServers()
         try:
             session.tools = await mcp.open(servers, cwd, log_context(self.agent.name, session_id))
@@ -62,15 +62,15 @@ class Sessions:
             raise
         if servers and backend.graph is None:
             _log.warning("The editor's MCP servers are not reached from the graph's server (session %s).", session_id)
-        self.open[session_id] = conversation = Conversation(session, self.agent, backend, self._editor, mcp)
+        self.open[session_id] = conversation = Conversation(session, choices, self.agent, backend, self._editor, mcp)
         return conversation
 
     async def prepare(self, conversation: Conversation, blocks: Sequence[dict[str, Any]]) -> None:
-        """What precedes a prompt: the graph of a mode that was chosen, and the title of a new session."""
-        mode = conversation.session.mode
-        if mode is not conversation.graph_mode and self.agent.is_per_session:
+        """What precedes a prompt: the graph of a choice that was made, and the title of a new session."""
+        choices = conversation.choices.metadata
+        if choices != conversation.graph_choices and self.agent.is_per_session:
             conversation.backend = await self._backend_for(conversation.session)
-        await conversation.take_mode(mode)
+        await conversation.take(choices)
         if conversation.is_new and (title := " ".join(text_of(blocks).split())[:_TITLE]):
             await conversation.emit([{"sessionUpdate": "session_info_update", "title": title}])
 
@@ -126,29 +126,7 @@ class Sessions:
         await asyncio.gather(*(self.close(session_id) for session_id in list(self.open)))
         await self._runs.aclose()
 
-    # --- modes and commands -------------------------------------------------------------------------------------------
-
-    def modes(self, conversation: Conversation) -> dict[str, Any]:
-        """The modes of a session, as the result has them that opens it; nothing for an agent without modes."""
-        mode = conversation.session.mode
-        if mode is None:
-            return {}
-        listed = [
-            {"id": each.id, "name": each.name, **_described(each.description)} for each in self.agent.modes.values()
-        ]
-        state = {"currentModeId": mode.id, "availableModes": listed}
-        return {"modes": state, "configOptions": self.config_options(conversation)}
-
-    def config_options(self, conversation: Conversation) -> list[dict[str, Any]]:
-        """The options of a session: its mode."""
-        mode = conversation.session.mode
-        if mode is None:
-            return []
-        values = [
-            {"value": each.id, "name": each.name, **_described(each.description)} for each in self.agent.modes.values()
-        ]
-        option = {"id": "mode", "name": "Mode", "category": "mode", "type": "select"}
-        return [{**option, "currentValue": mode.id, "options": values}]
+    # --- commands -------------------------------------------------------------------------------------------
 
     def commands(self) -> list[Update]:
         """The update with the agent's commands; none for an agent without any."""
@@ -169,8 +147,14 @@ class Sessions:
         if self._all is None:
             for conversation in self.open.values():
                 return conversation.backend
-            self._all = await self._backend_for(Session(id="", cwd="/"))
+            self._all = await self._backend_for(self._example())
         return self._all
+
+    def _example(self) -> Session:
+        """A session that no editor has, for what all have in common."""
+        session = Session(id="", cwd="/")
+        Choices(session, self.agent)
+        return session
 
     async def _backend_for(self, session: Session) -> Backend:
         backend = backend_of(await self.agent.source_for(session))
@@ -182,7 +166,3 @@ class Sessions:
             if backend.agent is None or graph is not backend.graph:
                 return Local(graph, agent=backend.agent or self.agent.name, runs=self._runs, timeout=backend.timeout)
         return backend
-
-
-def _described(description: str | None) -> dict[str, str]:
-    return {} if description is None else {"description": description}

@@ -1,4 +1,4 @@
-"""The mode of a session: where it is displayed, what follows it, and when."""
+"""The mode of a session, and its settings: where they are displayed, what follows them, and when."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from langchain_core.messages import SystemMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph_agui.connect.acp import AcpAgent, Mode, Session
+from langgraph_agui.connect.acp import AcpAgent, Mode, Session, Setting
 from langgraph_agui.connect.acp.middleware import SessionTools
 from langgraph_agui.connect.testing import Pause, ScriptedChatModel, tool_call
 
@@ -177,3 +177,58 @@ async def test_a_graph_that_can_not_be_made_for_a_mode_is_tried_again() -> None:
                 await editor.prompt(session, "go")
         await editor.request("session/set_mode", sessionId=session, modeId="ask")
         assert await editor.prompt(session, "go") == {"stopReason": "end_turn"}
+
+
+SETTINGS = (
+    Setting(id="model", name="Model", values={"small": "Small", "large": "Large"}, category="model"),
+    Setting(id="tone", name="Tone", values={"dry": "Dry", "warm": "Warm"}, description="How it speaks"),
+)
+
+
+@tool
+async def choices(config: RunnableConfig) -> str:
+    """Gives what the graph finds."""
+    return " ".join(config["configurable"][name] for name in ("model", "tone"))
+
+
+async def test_settings_are_options_that_a_graph_finds_and_a_loaded_session_has() -> None:
+    made: list[Any] = []
+    calls = [[tool_call("choices", {}, "call_1")], "One.", [tool_call("choices", {}, "call_2")], "Two."]
+    graph = create_agent(ScriptedChatModel(turns=calls), [choices], checkpointer=InMemorySaver())
+
+    def build(session: Session) -> Any:
+        made.append(dict(session.settings))
+        return graph
+
+    for source in (build, graph):
+        served = AcpAgent(source, name="agent", settings=SETTINGS)
+        async with editor_of(served) as editor:
+            result = await editor.request("session/new", cwd="/work", mcpServers=[])
+            session, options = result["sessionId"], result["configOptions"]
+            assert "modes" not in result
+            assert [(each["id"], each["currentValue"]) for each in options] == [("model", "small"), ("tone", "dry")]
+            assert options[0]["options"] == [{"value": "small", "name": "Small"}, {"value": "large", "name": "Large"}]
+            assert (options[0]["category"], options[1]["description"]) == ("model", "How it speaks")
+            await editor.prompt(session, "go")
+            result = await editor.request(
+                "session/set_config_option", sessionId=session, configId="model", value="large"
+            )
+            assert [each["currentValue"] for each in result["configOptions"]] == ["large", "dry"]
+            await editor.prompt(session, "go")
+            found = editor.view(session).calls
+            assert [call["rawOutput"] for call in found.values()] == ["small dry", "large dry"]
+            for name, value in (("model", "no"), ("no", "large"), ("mode", "ask"), ("model", True)):
+                with pytest.raises(AnsweredError) as refused:
+                    await editor.request("session/set_config_option", sessionId=session, configId=name, value=value)
+                assert refused.value.code == -32602
+        async with editor_of(served) as editor:
+            result = await editor.load(session)
+            assert [each["currentValue"] for each in result["configOptions"]] == ["large", "dry"]
+    assert made[:2] == [{"model": "small", "tone": "dry"}, {"model": "large", "tone": "dry"}]
+
+
+@pytest.mark.parametrize("given", [{"id": "mode"}, {"id": "thread_id"}, {"values": {}}])
+def test_a_setting_that_can_not_be_meant_is_refused(given: dict[str, Any]) -> None:
+    graph = create_agent(ScriptedChatModel(turns=["Hello."]), [])
+    with pytest.raises(ValueError, match="settings: "):
+        AcpAgent(graph, settings=[Setting(**{"id": "a", "name": "A", "values": {"b": "B"}, **given})])

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 from langgraph_agui.connect import Intake, Platform
-from langgraph_agui.connect.acp import AcpAgent, Mode
+from langgraph_agui.connect.acp import AcpAgent, Mode, Setting
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 
@@ -24,11 +24,13 @@ async def client(dev_server: str) -> AsyncIterator[LangGraphClient]:
 
 async def test_a_session_is_a_thread_of_the_server(client: LangGraphClient) -> None:
     modes = [Mode(id="ask", name="Ask"), Mode(id="write", name="Write")]
-    agent = AcpAgent(Platform(client, "agent_one_tool"), name="agent", modes=modes)
+    settings = [Setting(id="model", name="Model", values={"small": "Small", "large": "Large"})]
+    agent = AcpAgent(Platform(client, "agent_one_tool"), name="agent", modes=modes, settings=settings)
     async with editor_of(agent) as editor:
         session = await editor.new()
         assert await editor.prompt(session, "What is 1 + 2?") == {"stopReason": "end_turn"}
         await editor.request("session/set_mode", sessionId=session, modeId="write")
+        await editor.request("session/set_config_option", sessionId=session, configId="model", value="large")
         await editor.prompt(session, "And 2 + 3?")
         live = editor.view(session)
         assert [call["status"] for call in live.calls.values()] == ["completed"]
@@ -37,7 +39,8 @@ async def test_a_session_is_a_thread_of_the_server(client: LangGraphClient) -> N
         listed = (await editor.request("session/list", cwd="/work"))["sessions"]
         assert session in [each["sessionId"] for each in listed]
     async with editor_of(agent) as editor:
-        assert (await editor.load(session))["modes"]["currentModeId"] == "write"
+        result = await editor.load(session)
+        assert [each["currentValue"] for each in result["configOptions"]] == ["write", "large"]
         loaded = editor.view(session)
         assert differences(live, loaded) == []
         assert [text for (kind, _), text in loaded.texts.items() if kind == "user_message"] == [
