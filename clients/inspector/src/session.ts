@@ -43,17 +43,30 @@ export const latest = computed<View>(() => (tick.value, session.value?.log.view 
 /** The runs, for the timeline; made when it is looked at. */
 export const runs = computed(() => (tick.value, runsOf(session.value?.log.entries ?? [])));
 
+/** Milliseconds between two drawings while events come, and at most; a drawing that takes long is followed by a longer
+ * pause, so that the page has time for its user however fast events come. */
+const PACE = 50;
+const SLOWEST = 500;
 let isWaiting = false;
-/** However many events come in a frame, the page is drawn once. */
+let drawnAt = 0;
+let took = 0;
+/** However many events come meanwhile, the page is drawn once. The first one after a pause is drawn at once. */
 function changed(): void {
   if (isWaiting) return;
   isWaiting = true;
   const now = () => {
     isWaiting = false;
+    const began = performance.now();
     tick.value += 1;
+    setTimeout(() => {
+      drawnAt = performance.now();
+      took = drawnAt - began;
+    });
   };
+  const wait = drawnAt + Math.min(Math.max(PACE, took * 3), SLOWEST) - performance.now();
   if (document.visibilityState === "hidden") setTimeout(now, 200);
-  else requestAnimationFrame(now);
+  else if (wait <= 0) requestAnimationFrame(now);
+  else setTimeout(() => (document.visibilityState === "hidden" ? now() : requestAnimationFrame(now)), wait);
 }
 
 function show(next: Session | null): void {

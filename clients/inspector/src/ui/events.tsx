@@ -7,6 +7,7 @@ import { position, session, tick } from "../session.ts";
 import { FAMILIES, type Family, familyOf, summaryOf } from "./event_text.ts";
 import { Icon } from "./icons.tsx";
 import { JsonTree } from "./json_view.tsx";
+import { memo } from "./memo.tsx";
 import { chosenEvent } from "./panes.ts";
 import { VirtualList } from "./virtual.tsx";
 
@@ -100,7 +101,14 @@ export function Events() {
   );
 }
 
-function EventRow({ entry, before }: { entry: Entry; before: Entry | undefined }) {
+interface EventRowProps {
+  readonly entry: Entry;
+  readonly before: Entry | undefined;
+}
+
+const EventRow = memo<EventRowProps>(DrawnEvent, (one, other) => one.entry === other.entry && one.before === other.before);
+
+function DrawnEvent({ entry, before }: EventRowProps) {
   const wait = before === undefined ? 0 : Math.max(0, entry.at - before.at);
   return (
     <div class={entry.refused ? "event refused" : "event"}>

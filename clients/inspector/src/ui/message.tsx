@@ -10,6 +10,7 @@ import { forkAt } from "../session.ts";
 import { DraftArea } from "./draft_area.tsx";
 import { Icon } from "./icons.tsx";
 import { JsonTree } from "./json_view.tsx";
+import { memo } from "./memo.tsx";
 import type { Row } from "./rows.ts";
 
 export interface RowProps {
@@ -19,7 +20,14 @@ export interface RowProps {
   readonly mayFork: boolean;
 }
 
-export function MessageRow({ row: { message, depth, heading, results, progress }, isOpen, mayFork }: RowProps) {
+export const MessageRow = memo<RowProps>(DrawnRow, (before, now) => {
+  const [one, other] = [before.row, now.row];
+  if (one.message !== other.message || one.depth !== other.depth || one.heading !== other.heading) return false;
+  if (before.isOpen !== now.isOpen || before.mayFork !== now.mayFork) return false;
+  return callsOf(one.message).every(({ id }) => one.results.get(id) === other.results.get(id) && one.progress.get(id) === other.progress.get(id));
+});
+
+function DrawnRow({ row: { message, depth, heading, results, progress }, isOpen, mayFork }: RowProps) {
   return (
     <article class={`message ${message.role} depth-${depth}`} aria-label={labelOf(message)}>
       {heading !== null && <p class="subagent">{heading}</p>}

@@ -100,10 +100,18 @@ function Ticks({ run, begin, length }: { run: RunSpan; begin: number; length: nu
     element.height = element.clientHeight * scale;
     const context = element.getContext("2d")!;
     const style = getComputedStyle(element);
+    const colours = Object.fromEntries(Object.entries(COLOURS).map(([family, name]) => [family, style.getPropertyValue(name)]));
+    let last = "";
     for (const { event, at, index } of run.entries) {
-      context.fillStyle = style.getPropertyValue(COLOURS[familyOf(event)]);
-      context.globalAlpha = now === null || index < now ? 1 : 0.25;
-      context.fillRect(((at - begin) / length) * (element.width - scale), 0, scale, element.height);
+      const family = familyOf(event);
+      const place = Math.round(((at - begin) / length) * (element.width - scale));
+      const alpha = now === null || index < now ? 1 : 0.25;
+      const tick = `${place} ${family} ${alpha}`;
+      if (tick === last) continue; // of many events in one pixel the first is enough
+      last = tick;
+      context.fillStyle = colours[family]!;
+      context.globalAlpha = alpha;
+      context.fillRect(place, 0, scale, element.height);
     }
   });
   const count = `${run.entries.length} events of ${session.value?.log.length ?? 0}`;
