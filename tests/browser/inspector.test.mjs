@@ -15,6 +15,12 @@ after(() => stage?.strike());
 
 const scenario = (name, play, options = {}) => test(name, (t) => stage.visit(t, options, play));
 
+/** Opens a recording of these events. */
+async function opens(page, name, events) {
+  const buffer = Buffer.from(events.map((event) => (typeof event === "string" ? event : JSON.stringify(event))).join("\n"));
+  await page.locator("input[type=file]").setInputFiles({ name, mimeType: "application/jsonl", buffer });
+}
+
 scenario("a run is shown while it streams, and stopped; the list of threads follows", async (inspector, page) => {
   stage.gates.hold("talk 3");
   await inspector.begins("planner", "talk");
@@ -48,6 +54,27 @@ scenario("a thread that another client runs is shown live, and a reload shows it
   await inspector.shows(WHOLE);
   await inspector.is("Idle");
 });
+
+scenario("a message that is sent while a run goes on has its turn, or is refused with its text kept", async (inspector, page) => {
+  stage.gates.hold("talk 3");
+  await inspector.begins("queued", "talk");
+  await inspector.is("Running");
+  await inspector.says("plan");
+  await page.getByPlaceholder("Your message has its turn when this run has ended").waitFor();
+  assert.deepEqual(await inspector.violations(), []);
+  stage.gates.open("talk 3");
+  await inspector.shows("It is in the plan.");
+  await inspector.is("Idle");
+  await inspector.shows(WHOLE);
+  stage.gates.hold("talk 3");
+  await inspector.begins("planner", "talk");
+  await inspector.is("Running");
+  await inspector.says("plan");
+  await page.getByText("has a run that is running").waitFor();
+  assert.equal(await page.getByRole("textbox", { name: "Message" }).inputValue(), "plan");
+  await inspector.press("Stop");
+  await inspector.is("Stopped");
+}, { expected: [/409/] });
 
 scenario("a dropped connection loses nothing, and says how much was caught up", async (inspector, page) => {
   stage.gates.hold("talk 3");
@@ -185,6 +212,76 @@ scenario("nothing that a message contains is run, loaded or followed", async (in
   assert.ok(blocked);
 }, { expected: [/TrustedHTML/] });
 
+scenario("events that are not what AG-UI says do not take the page with them", async (inspector, page) => {
+  const begun = { type: "RUN_STARTED", threadId: "t", runId: "r" };
+  const deep = (levels) => (levels ? { d: deep(levels - 1) } : "x");
+  const messages = [null, 1, {}, { id: 1, role: "user" }, { id: "a", role: "assistant", toolCalls: [null] }, { id: "b", role: "user", content: [null, { type: {} }, { type: "image", source: { type: "data", value: {} } }] }];
+  const activities = [{ todos: [null, { status: "constructor", content: {} }] }, 3].map((content, place) => ({ id: `p${place}`, role: "activity", activityType: "plan", content }));
+  const schema = { type: "object", properties: { x: null, y: { type: 5, enum: 3 } }, required: 5 };
+  const events = [
+    begun,
+    ...["__proto__", "constructor", "toString", "hasOwnProperty"].map((type) => ({ type })),
+    '{"type":"STATE_SNAPSHOT","snapshot":{"__proto__":{"hurt":1},"constructor":{"prototype":{"hurt":2}},"a":{}}}',
+    ...["/__proto__/hurt", "/constructor/prototype/hurt", "/a/__proto__"].map((path) => ({ type: "STATE_DELTA", delta: [{ op: "add", path, value: { hurt: 3 } }] })),
+    { type: "MESSAGES_SNAPSHOT", messages: [...messages, ...activities] },
+    { type: "MESSAGES_SNAPSHOT", messages: 5 },
+    { type: "STATE_DELTA", delta: [null] },
+    { type: "TOOL_CALL_START", toolCallId: "c", toolCallName: "deep" },
+    { type: "TOOL_CALL_ARGS", toolCallId: "c", delta: JSON.stringify(deep(1500)) },
+    { type: "TOOL_CALL_RESULT", toolCallId: "c", messageId: "cr", content: { a: 1 } },
+    { type: "SUBAGENT_STARTED", subagentRunId: "__proto__", name: { a: 1 } },
+    { type: "STATE_DELTA", delta: [{ op: "add", path: "/deep", value: deep(1500) }] },
+    { type: "TEXT_MESSAGE_START", messageId: "long" },
+    { type: "TEXT_MESSAGE_CONTENT", messageId: "long", delta: `${">".repeat(2000)}a\n\n${"- ".repeat(1000)}b\n\n${"[".repeat(3000)}\n\n${"word ".repeat(100_000)}` },
+    { type: "TEXT_MESSAGE_START", messageId: "last" },
+    { type: "TEXT_MESSAGE_CONTENT", messageId: "last", delta: "The page is there." },
+    { type: "RUN_FINISHED", outcome: { type: "interrupt", interrupts: [null, {}, { id: {} }, { id: "q", responseSchema: 5 }, { id: "s", message: { a: 1 }, responseSchema: schema }] }, usage: 5 },
+  ];
+  await opens(page, "wrong.jsonl", events);
+  await inspector.shows("The page is there.");
+  for (const [tab, label] of [["Events", "Events"], ["Timeline", "Timeline"], ["State", "State"]]) {
+    await inspector.tab(tab);
+    await page.getByLabel(label, { exact: true }).last().waitFor();
+  }
+  for (let place = events.length; place >= 0; place -= 1) await inspector.slider.fill(String(place));
+  await page.getByText("As it was after event 0").waitFor();
+  await inspector.press("To the end");
+  await inspector.shows("The page is there.");
+  assert.equal(await page.evaluate(() => ({}).hurt), undefined);
+  await inspector.tab("Events");
+  await page.getByLabel("Search events").fill("word");
+  await page.locator(".event").first().waitFor();
+}, { expected: [/enforce/] }); // what the real client says of them
+
+scenario("media in messages are shown, and those of another place are links", async (inspector, page) => {
+  const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGNgYGBgAAAABQABh6FO1AAAAABJRU5ErkJggg==";
+  const wav = Buffer.from([..."RIFF\x26\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x40\x1f\0\0\x40\x1f\0\0\x01\0\x08\0data\x02\0\0\0\x80\x80"].map((letter) => letter.charCodeAt(0))).toString("base64");
+  const data = (type, mimeType, value) => ({ type, source: { type: "data", mimeType, value } });
+  const content = [
+    { type: "text", text: "What is this?" },
+    data("image", "image/png", png),
+    data("audio", "audio/wav", wav),
+    data("document", "application/pdf", "QUJD"),
+    data("image", "image/svg+xml", Buffer.from("<svg onload='window.hurt = 1'/>").toString("base64")),
+    { type: "image", source: { type: "url", value: "https://beacon.example/one.png" } },
+    { type: "audio", source: { type: "url", value: "javascript:window.hurt=2" } },
+  ];
+  const events = [
+    { type: "RUN_STARTED", threadId: "t", runId: "r" },
+    { type: "MESSAGES_SNAPSHOT", messages: [{ id: "u", role: "user", content }] },
+    { type: "ACTIVITY_SNAPSHOT", messageId: "a", activityType: "media", content: data("image", "image/png", png) },
+    { type: "RUN_FINISHED", threadId: "t", runId: "r" },
+  ];
+  await opens(page, "media.jsonl", events);
+  await inspector.shows("What is this?");
+  await until(() => inspector.log.locator("img").evaluateAll((all) => all.length === 2 && all.every((image) => image.complete && image.naturalWidth === 1)), "both images are shown");
+  await until(() => inspector.log.locator("audio").evaluate((audio) => audio.readyState > 0), "the audio is read");
+  await inspector.shows("document, application/pdf, 3 bytes");
+  assert.deepEqual(await inspector.log.locator("a").evaluateAll((links) => links.map(({ href }) => href)), ["https://beacon.example/one.png"]);
+  assert.equal(await page.evaluate(() => window.hurt), undefined);
+  assert.deepEqual(await inspector.violations(), []);
+});
+
 scenario("a saved recording is opened without a server, and played", async (inspector, page) => {
   await inspector.begins("planner", "plan");
   await inspector.shows("It is in the plan.");
@@ -252,8 +349,7 @@ scenario("of 10,000 events and 2,000 messages the rows in sight alone are elemen
     { type: "TEXT_MESSAGE_END", messageId: "m1999" },
     { type: "RUN_FINISHED", threadId: "t", runId: "r" },
   ];
-  const buffer = Buffer.from(events.map((event) => JSON.stringify(event)).join("\n"));
-  await page.locator("input[type=file]").setInputFiles({ name: "big.jsonl", mimeType: "application/jsonl", buffer });
+  await opens(page, "big.jsonl", events);
   await inspector.shows("word9999");
   await inspector.tab("Events");
   await page.locator(".event").last().waitFor();
@@ -268,4 +364,22 @@ scenario("of 10,000 events and 2,000 messages the rows in sight alone are elemen
   await inspector.slider.fill("5000");
   await page.getByText("As it was after event 5000").waitFor();
   assert.ok((await page.locator(".message").count()) < 60);
+});
+
+scenario("200 tokens a second leave the page most of its time", async (inspector, page) => {
+  const profiler = await page.context().newCDPSession(page);
+  await profiler.send("Performance.enable", { timeDomain: "threadTicks" });
+  const seconds = async () => {
+    const { metrics } = await profiler.send("Performance.getMetrics");
+    return metrics.filter(({ name }) => /^(Script|Layout|RecalcStyle)Duration$/.test(name)).reduce((sum, { value }) => sum + value, 0);
+  };
+  for (const tab of ["Events", "Timeline"]) {
+    const before = await seconds();
+    await inspector.begins("long", "800");
+    await inspector.tab(tab);
+    await inspector.shows("word799");
+    await inspector.is("Idle");
+    const each = ((await seconds()) - before) * 1000 / (await inspector.events());
+    assert.ok(each < 2.5, `${tab}: expected less than 2.5 ms of the processor for an event, got ${each.toFixed(2)}`);
+  }
 });

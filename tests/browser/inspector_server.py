@@ -1,8 +1,9 @@
 """Serves what the inspector is tried on: `python -m tests.browser.inspector_server PORT GATE [TOKEN]`.
 
-With a token it is for one user alone, who sends it. The agents:
+With a token it is for one user alone, who sends it from another machine, and may not list threads. The agents:
 
 planner    the browser tests' planner, whose pace the gates set
+queued     the same, which takes messages while it runs, for later
 day        the example's day planner: reasoning, parallel tools, a state that grows
 approval   two tools that wait for approval
 form       a question with a schema
@@ -13,6 +14,7 @@ long       an answer of as many words as the message says
 
 import asyncio
 import sys
+from dataclasses import replace
 from typing import Any
 
 import uvicorn
@@ -24,6 +26,7 @@ from langgraph_agui.connect import Intake
 from langgraph_agui.connect.serve import Agent, agui_app
 from langgraph_agui.connect.testing import ScriptedChatModel
 from starlette.requests import Request
+from starlette.types import Receive, Scope, Send
 
 from examples.agent import day_planner
 from fixtures import FIXTURES
@@ -85,6 +88,7 @@ async def serve(port: int, gate: int, token: str | None) -> None:
     day = day_planner(0.01).copy({"checkpointer": InMemorySaver()})
     agents: dict[str, Agent | Graph] = {
         "planner": Agent(planner(InMemorySaver()), intake=gated),
+        "queued": Agent(planner(InMemorySaver()), intake=replace(gated, busy="queue")),
         "day": day,
         "approval": FIXTURES["review_approved"].build(InMemorySaver()),
         "form": _form(),
@@ -97,7 +101,13 @@ async def serve(port: int, gate: int, token: str | None) -> None:
         return "ada" if token is None or request.headers.get("authorization") == f"Bearer {token}" else None
 
     app = agui_app(agents, authenticate=authenticate, inspector=True)
-    await uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="warning")).serve()
+
+    async def elsewhere(scope: Scope, receive: Receive, send: Send) -> None:
+        """The app as it is for a client of another machine."""
+        await app({**scope, "client": ("192.0.2.9", 1)} if "client" in scope else scope, receive, send)
+
+    served = app if token is None else elsewhere
+    await uvicorn.Server(uvicorn.Config(served, host="127.0.0.1", port=port, log_level="warning")).serve()
 
 
 if __name__ == "__main__":

@@ -14,9 +14,18 @@ export function parsed(text: string): Json | undefined {
   }
 }
 
+/** A value as JSON; of one that is too deep, three dots. */
+export function written(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? "";
+  } catch {
+    return "…";
+  }
+}
+
 /** A value in one line of at most so many characters. */
 export function inLine(value: unknown, most = 120): string {
-  const text = typeof value === "string" ? value : (JSON.stringify(value) ?? "");
+  const text = typeof value === "string" ? value : written(value);
   const line = text.length > most * 4 ? text.slice(0, most * 4) : text;
   const plain = line.replace(/\s+/g, " ").trim();
   return plain.length > most ? `${plain.slice(0, most - 1)}…` : plain;

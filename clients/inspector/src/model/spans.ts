@@ -1,5 +1,6 @@
 // What took time in a run, as bars on lanes: steps, subagents, tools, texts, reasoning; and its usage.
 
+import { isObject } from "./json.ts";
 import type { Entry } from "./log.ts";
 import type { Usage } from "./view.ts";
 
@@ -49,18 +50,18 @@ export function runsOf(entries: readonly Entry[]): RunSpan[] {
     const { event } = entry;
     let run = runs.at(-1);
     if (event.type === "RUN_STARTED") {
-      if (run?.runId === event.runId && run?.to === undefined) {
+      if (run?.runId === String(event.runId) && run?.to === undefined) {
         run?.entries.push(entry);
         continue; // the same run again, after a lost connection
       }
-      run = { runId: event.runId, from: entry, entries: [], spans: [], usage: [], outcome: "running" };
+      run = { runId: String(event.runId), from: entry, entries: [], spans: [], usage: [], outcome: "running" };
       runs.push(run);
       open = new Map();
     }
     if (run === undefined) continue;
     run.entries.push(entry);
     const owner = event.type.startsWith("SUBAGENT") ? "" : (event.subagentRunId ?? "");
-    const opens = OPENS[event.type];
+    const opens = Object.hasOwn(OPENS, event.type) && OPENS[event.type];
     if (opens) {
       const [kind, key, label] = opens;
       const id = `${kind} ${owner} ${event[key]}`;
@@ -71,7 +72,7 @@ export function runsOf(entries: readonly Entry[]): RunSpan[] {
         open.set(id, span);
       }
     }
-    const closes = CLOSES[event.type];
+    const closes = Object.hasOwn(CLOSES, event.type) && CLOSES[event.type];
     if (closes) {
       const id = `${closes[0]} ${owner} ${event[closes[1]]}`;
       const span = open.get(id);
@@ -83,8 +84,8 @@ export function runsOf(entries: readonly Entry[]): RunSpan[] {
     }
     if (event.type === "RUN_FINISHED" || event.type === "RUN_ERROR") {
       run.to = entry;
-      run.usage = event.usage ?? [];
-      run.outcome = event.type === "RUN_ERROR" ? (event.code ?? "failed") : (event.outcome?.type ?? "success");
+      run.usage = Array.isArray(event.usage) ? event.usage.filter(isObject) : [];
+      run.outcome = event.type === "RUN_ERROR" ? String(event.code ?? "failed") : String(event.outcome?.type ?? "success");
       for (const span of open.values()) span.to = entry;
       open = new Map();
     }

@@ -18,7 +18,11 @@ export class Verifier {
       if (event.type !== "RUN_STARTED" && event.type !== "RUN_ERROR") return undefined;
       this.#begin();
     }
-    this.#events?.next(structuredClone(event) as unknown as BaseEvent);
+    try {
+      this.#events?.next(structuredClone(event) as unknown as BaseEvent);
+    } catch (error) {
+      this.#refused = (error as Error).message; // a value that is too deep
+    }
     if (event.type === "RUN_STARTED") this.#isInRun = true;
     if (event.type === "RUN_FINISHED" || event.type === "RUN_ERROR") this.#isInRun = false;
     return this.#refused;

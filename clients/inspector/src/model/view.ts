@@ -37,10 +37,14 @@ export interface View {
 
 export const EMPTY: View = { messages: [], state: {}, stateBefore: {}, status: "idle", interrupts: [], usage: [], subagents: {}, open: new Set() };
 
-/** The view after one more event. */
+/** The view after one more event. One that is not what AG-UI says changes nothing. */
 export function next(view: View, event: WireEvent): View {
-  const reducer = REDUCERS[event.type];
-  return reducer === undefined ? view : { ...view, ...reducer(view, event) };
+  if (!Object.hasOwn(REDUCERS, event.type)) return view;
+  try {
+    return { ...view, ...REDUCERS[event.type]!(view, event) };
+  } catch {
+    return view;
+  }
 }
 
 type Reducer = (view: View, event: WireEvent) => Partial<View>;
@@ -48,20 +52,20 @@ type Reducer = (view: View, event: WireEvent) => Partial<View>;
 const REDUCERS: { readonly [type: string]: Reducer } = {
   RUN_STARTED: (view, event) => {
     const known = new Set(view.messages.map(({ id }) => id));
-    const more = ((event.input?.messages ?? []) as Message[]).filter(({ id }) => !known.has(id));
+    const more = messagesOf(event.input?.messages ?? []).filter(({ id }) => !known.has(id));
     const messages = more.length ? [...view.messages, ...more] : view.messages;
     return { messages, status: "running", runId: event.runId, error: undefined, open: new Set() };
   },
   RUN_FINISHED: (_, event) => {
     const kind = event.outcome?.type ?? "success";
-    const interrupts = kind === "interrupt" ? (event.outcome.interrupts as Interrupt[]) : [];
+    const interrupts = kind === "interrupt" ? objectsOf<Interrupt>(event.outcome.interrupts, "id") : [];
     const status = kind === "interrupt" ? "waiting" : kind === "cancelled" ? "cancelled" : "idle";
-    return { status, interrupts, usage: event.usage ?? [], open: new Set() };
+    return { status, interrupts, usage: objectsOf<Usage>(event.usage ?? []), open: new Set() };
   },
   RUN_ERROR: (_, event) => ({
     status: event.code === "cancelled" ? "cancelled" : "failed",
-    error: event.code === "cancelled" ? undefined : { message: event.message, code: event.code },
-    usage: event.usage ?? [],
+    error: event.code === "cancelled" ? undefined : { message: String(event.message), code: event.code === undefined ? undefined : String(event.code) },
+    usage: objectsOf<Usage>(event.usage ?? []),
     open: new Set(),
   }),
   TEXT_MESSAGE_START: (view, event) => {
@@ -113,7 +117,7 @@ const REDUCERS: { readonly [type: string]: Reducer } = {
     return { messages: view.messages.toSpliced(place, 0, message) };
   },
   MESSAGES_SNAPSHOT: (view, event) => {
-    const messages = event.messages as Message[];
+    const messages = messagesOf(event.messages);
     const byId = new Map(messages.map((each) => [each.id, each]));
     const owned = ownedActivities(event);
     const hasActivity = messages.some(({ role }) => role === "activity");
@@ -155,6 +159,17 @@ const REDUCERS: { readonly [type: string]: Reducer } = {
 /** The calls of a message; none for one that makes none. */
 export const callsOf = (message: Message): readonly ToolCall[] => (message.role === "assistant" && message.toolCalls) || [];
 
+/** Those of these values that are objects, with a text of this name if one is given; none if it is no list. */
+const objectsOf = <T>(values: unknown, name?: string): T[] => (Array.isArray(values) ? values.filter((each) => isObject(each) && (name === undefined || typeof each[name] === "string")) : []) as T[];
+
+const isCall = (call: unknown): boolean => isObject(call) && typeof call.id === "string" && isObject(call.function) && typeof call.function.arguments === "string";
+
+/** Those of these values that are messages; throws if it is no list. */
+function messagesOf(values: unknown): Message[] {
+  if (!Array.isArray(values)) throw new TypeError("expected a list of messages");
+  return objectsOf<Message & { toolCalls?: unknown }>(values, "id").filter(({ role, toolCalls }) => typeof role === "string" && (toolCalls === undefined || toolCalls === null || (Array.isArray(toolCalls) && toolCalls.every(isCall))));
+}
+
 /** The text of a content; media are left out. */
 export function textOf(content: unknown): string {
   if (typeof content === "string") return content;
@@ -163,7 +178,7 @@ export function textOf(content: unknown): string {
 }
 
 function ended(view: View, { subagentRunId }: WireEvent, status: "finished" | "failed"): Partial<View> {
-  const known = view.subagents[subagentRunId];
+  const known = Object.hasOwn(view.subagents, subagentRunId) && view.subagents[subagentRunId];
   return known ? { subagents: { ...view.subagents, [subagentRunId]: { ...known, status } } } : {};
 }
 

@@ -6,6 +6,7 @@ import { useState } from "preact/hooks";
 import { connection, failure, isLive, latest, position, send, session, stop, view } from "../session.ts";
 import { ConnectionPill } from "./connection.tsx";
 import { Exporter } from "./exporter.tsx";
+import { Guard } from "./guard.tsx";
 import { Icon } from "./icons.tsx";
 import { MessageRow, RunError } from "./message.tsx";
 import { pane } from "./panes.ts";
@@ -70,7 +71,9 @@ export function Conversation() {
           attributes={{ role: "log", "aria-label": "Conversation", "aria-live": "off", class: "messages" }}
           row={(place) =>
             place < last ? (
-              <MessageRow row={shown[place]!} isOpen={view.value.open.has(shown[place]!.message.id)} mayFork={mayFork} />
+              <Guard of={shown[place]!.message}>
+                <MessageRow row={shown[place]!} isOpen={view.value.open.has(shown[place]!.message.id)} mayFork={mayFork} />
+              </Guard>
             ) : (
               <div class="end">
                 {error && !hasErrorMessage && <RunError message={error.message} code={error.code} />}
@@ -81,7 +84,11 @@ export function Conversation() {
           }
         />
       )}
-      {interrupts.length > 0 && status === "waiting" && <Questions key={interrupts.map(({ id }) => id).join(" ")} interrupts={interrupts} isDisabled={!isThread || !isLive.value} />}
+      {interrupts.length > 0 && status === "waiting" && (
+        <Guard of={interrupts}>
+          <Questions key={interrupts.map(({ id }) => id).join(" ")} interrupts={interrupts} isDisabled={!isThread || !isLive.value} />
+        </Guard>
+      )}
       {failure.value && (
         <div class="notice error" role="alert">
           <span>{failure.value}</span>
@@ -116,15 +123,22 @@ const WORDS: { readonly [status: string]: string } = { running: "Running", waiti
 const StatusBadge = ({ status }: { status: string }) => <span class={`badge ${status}`}>{WORDS[status]}</span>;
 
 function Composer() {
-  const { status, interrupts } = latest.value;
+  const { status, interrupts, runId } = latest.value;
   const isRunning = status === "running";
   const isWaiting = status === "waiting" && interrupts.length > 0;
   const [text, setText] = useState("");
   const [isSending, setIsSending] = useState(false);
+  const [sentIn, setSentIn] = useState<string | undefined>();
+  const isQueued = isRunning && sentIn !== undefined && sentIn === runId;
+  const maySend = Boolean(text.trim()) && !isSending && !isQueued && !isWaiting;
+  /** While a run goes on the server decides what becomes of a message: it has its turn later, stops the run, or is refused. */
   const submit = async () => {
-    if (!text.trim() || isSending || isRunning || isWaiting) return;
+    if (!maySend) return;
     setIsSending(true);
-    if (await send(text)) setText("");
+    if (await send(text)) {
+      setText("");
+      if (isRunning) setSentIn(runId);
+    }
     setIsSending(false);
   };
   const onKeyDown = (event: KeyboardEvent) => {
@@ -143,19 +157,20 @@ function Composer() {
       <textarea
         aria-label="Message"
         rows={1}
-        placeholder={isWaiting ? "Answer above to go on" : isRunning ? "Running…" : "Message the agent"}
-        disabled={isWaiting}
+        placeholder={isWaiting ? "Answer above to go on" : isQueued ? "Your message has its turn when this run has ended" : "Message the agent"}
+        disabled={isWaiting || isQueued}
         value={text}
         onInput={({ currentTarget }) => setText(currentTarget.value)}
         onKeyDown={onKeyDown}
       />
-      {isRunning ? (
+      {isRunning && (
         <button type="button" class="danger" onClick={() => void stop()}>
           <Icon name="stop" />
           Stop
         </button>
-      ) : (
-        <button type="submit" class="primary" disabled={!text.trim() || isSending || isWaiting}>
+      )}
+      {(!isRunning || text.trim()) && (
+        <button type="submit" class="primary" disabled={!maySend}>
           <Icon name="send" />
           Send
         </button>

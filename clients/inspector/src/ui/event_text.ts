@@ -1,6 +1,6 @@
 // What an event is about, in a word and a line.
 
-import { inLine } from "../model/json.ts";
+import { inLine, written } from "../model/json.ts";
 import type { WireEvent } from "../model/view.ts";
 
 export const FAMILIES = ["run", "text", "tool", "state", "custom"] as const;
@@ -15,6 +15,14 @@ export function familyOf({ type }: WireEvent): Family {
 }
 
 export function summaryOf(event: WireEvent): string {
+  try {
+    return summary(event);
+  } catch {
+    return ""; // its fields are not those of its type
+  }
+}
+
+function summary(event: WireEvent): string {
   switch (event.type) {
     case "RUN_STARTED":
       return String(event.runId);
@@ -29,7 +37,7 @@ export function summaryOf(event: WireEvent): string {
     case "STATE_DELTA":
       return inLine((event.delta as { op: string; path: string }[]).map(({ op, path }) => `${op} ${path}`).join(", "));
     case "CUSTOM":
-      return inLine(`${event.name} ${JSON.stringify(event.value)}`);
+      return inLine(`${event.name} ${written(event.value)}`);
     default:
       return inLine(event.delta ?? event.toolCallName ?? event.stepName ?? event.name ?? event.activityType ?? event.content ?? event.messageId ?? event.toolCallId ?? "");
   }

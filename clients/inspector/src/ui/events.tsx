@@ -2,6 +2,7 @@
 
 import { computed, signal } from "@preact/signals";
 
+import { written } from "../model/json.ts";
 import type { Entry } from "../model/log.ts";
 import { position, session, tick } from "../session.ts";
 import { FAMILIES, type Family, familyOf, summaryOf } from "./event_text.ts";
@@ -24,7 +25,7 @@ const shown = computed<readonly Entry[]>(() => {
 const texts = new WeakMap<object, string>();
 function textOf(event: object): string {
   let text = texts.get(event);
-  if (text === undefined) texts.set(event, (text = JSON.stringify(event).toLowerCase()));
+  if (text === undefined) texts.set(event, (text = written(event).toLowerCase()));
   return text;
 }
 

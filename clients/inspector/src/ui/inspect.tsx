@@ -1,7 +1,8 @@
 // The panel beside the conversation: state, events, timeline.
 
-import { view } from "../session.ts";
+import { session, view } from "../session.ts";
 import { Events } from "./events.tsx";
+import { Guard } from "./guard.tsx";
 import { Icon } from "./icons.tsx";
 import { JsonTree } from "./json_view.tsx";
 import { pane, type Panel, panel } from "./panes.ts";
@@ -37,9 +38,11 @@ export function Inspect() {
         </div>
       </div>
       <div id="panel" class="panel" role="tabpanel" aria-labelledby={`tab-${panel.value}`}>
-        {panel.value === "state" && <State />}
-        {panel.value === "events" && <Events />}
-        {panel.value === "timeline" && <Timeline />}
+        <Guard key={panel.value} of={session.value}>
+          {panel.value === "state" && <State />}
+          {panel.value === "events" && <Events />}
+          {panel.value === "timeline" && <Timeline />}
+        </Guard>
       </div>
     </section>
   );

@@ -3,6 +3,7 @@
 import { useState } from "preact/hooks";
 
 import { inLine, type Json } from "../model/json.ts";
+import { memo } from "./memo.tsx";
 
 interface JsonTreeProps {
   readonly value: Json;
@@ -39,7 +40,16 @@ function Children({ value, before, levels }: Required<JsonTreeProps>) {
   );
 }
 
-function Node({ name, value, before, levels }: { name: string; value: Json; before: Json | undefined; levels: number }) {
+interface NodeProps {
+  readonly name: string;
+  readonly value: Json;
+  readonly before: Json | undefined;
+  readonly levels: number;
+}
+
+const Node = memo<NodeProps>(DrawnNode, (one, other) => one.name === other.name && one.value === other.value && one.before === other.before);
+
+function DrawnNode({ name, value, before, levels }: NodeProps) {
   const size = typeof value === "object" && value !== null ? Object.keys(value).length : 0;
   const isLit = value !== before;
   const [isOpen, setIsOpen] = useState(levels > 0);

@@ -175,7 +175,7 @@ function Plan({ content }: { content: JsonObject }) {
     <ul class="plan">
       {(todos as readonly JsonObject[]).map((todo, place) => (
         <li key={place} class={String(todo.status)}>
-          <span aria-label={String(todo.status).replace("_", " ")}>{MARKS[String(todo.status)] ?? "☐"}</span> {String(todo.content ?? inLine(todo))}
+          <span aria-label={String(todo.status).replace("_", " ")}>{(Object.hasOwn(MARKS, String(todo.status)) && MARKS[String(todo.status)]) || "☐"}</span> {inLine(todo.content ?? todo, 300)}
         </li>
       ))}
     </ul>
