@@ -22,7 +22,7 @@ from tests.support.clients.agui_client import VERSIONS, AguiClient, protocol
 
 Event = dict[str, Any]
 
-WITHIN = 20.0
+WITHIN = 30.0
 """Seconds in which what a test waits for has to come."""
 
 

@@ -24,7 +24,7 @@ from langgraph_sdk.client import LangGraphClient
 
 from tests.support.servers.accepting import stop_accepting
 
-WITHIN = 10.0
+WITHIN = 30.0
 """Seconds in which the client has to do what a test waits for."""
 
 

@@ -21,7 +21,7 @@ import uvicorn
 from tests.support.servers.accepting import stop_accepting
 from tests.support.servers.server_process import ServerProcess, free_port
 
-WITHIN = 20.0
+WITHIN = 30.0
 """Seconds in which an answer has to come."""
 _TURNS = 10
 """Turns of the event loop in which connections close that nothing is sent on."""
