@@ -3,7 +3,6 @@
 import re
 import signal
 import subprocess
-import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +13,7 @@ from langgraph_agui.translator import ClientView
 
 from examples.reading import is_equal
 from tests.support.clients.agui_client import AguiClient
-from tests.support.servers.command import environment, forked
+from tests.support.servers.forks import environment, forked
 from tests.support.servers.serving import WITHIN
 
 ROOT = Path(__file__).parent.parent.parent
@@ -36,7 +35,7 @@ def run(command: Sequence[str], *arguments: str) -> subprocess.CompletedProcess[
 def changed(change: str) -> list[str]:
     """The demo after a change of its modules."""
     source = f"import sys; from examples import demo, serving; {change}; demo.main()"
-    return [sys.executable, "-X", "utf8", "-W", "error", "-c", source]
+    return [*forked("tests.support.servers.run_source"), source]
 
 
 def demo(*arguments: str) -> str:

@@ -1,34 +1,23 @@
 """The command `langgraph-agui`, run as a user runs it: to its end, or served and stopped again. No tests here.
 
-Its process is forked from one that has imported what it needs: see `fork_server.py`.
+Its process is forked from one that has imported what it needs: see `forks.py`.
 """
 
-import atexit
-import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import IO, Any
 
 import httpx
 from langgraph_agui.translator import ClientView
 
-from tests.support.servers.server_process import ROOT, python_path
+from tests.support.servers.forks import environment, forked
+from tests.support.servers.server_process import ROOT
 from tests.support.servers.serving import events_of
-
-_CLIENT = Path(__file__).with_name("fork_client.py")
-_ENVIRONMENT = {"PYTHONWARNINGS": "error", "PYTHONPATH": python_path()}
-
-
-def forked(module: str) -> list[str]:
-    """The command that does what `python -m` does with this module and the arguments that follow."""
-    return [sys.executable, "-IS", str(_CLIENT), _fork_server(), module]
 
 
 def command_line() -> list[str]:
@@ -114,32 +103,6 @@ def one_line(ran: "subprocess.CompletedProcess[str]") -> str:
 
 
 _MAIN = "from langgraph_agui.connect.cli import main; main()"
-
-
-def environment(more: Mapping[str, str]) -> dict[str, str]:
-    """What a command finds, wherever it is run: our packages; and no warning is passed over."""
-    return {**os.environ, **_ENVIRONMENT, **more}
-
-
-@cache
-def _fork_server() -> str:
-    """The address of this session's fork server, which ends with it."""
-    with ExitStack() as lifetime:
-        address = str(Path(lifetime.enter_context(TemporaryDirectory())) / "forks")
-        server = lifetime.enter_context(
-            subprocess.Popen(
-                [sys.executable, "-m", "tests.support.servers.fork_server", address],
-                cwd=ROOT,
-                env=environment({}),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                start_new_session=True,
-            )
-        )
-        assert server.stdout is not None
-        assert server.stdout.readline() == b"ready\n"
-        atexit.register(lifetime.pop_all().close)
-    return address
 
 
 def _until_threads(lines: IO[str]) -> Iterator[str]:

@@ -20,7 +20,7 @@ from redis.asyncio import Redis
 
 from fixtures.gated import GATED
 from tests.support.clients.guests import Guest
-from tests.support.servers.command import forked
+from tests.support.servers.forks import forked
 from tests.support.servers.gates import Gates
 from tests.support.servers.redis_server import RedisServer
 from tests.support.servers.server_process import ServerProcess, free_port

@@ -8,7 +8,6 @@ signal, or killed.
 import asyncio
 import json
 import socket
-import sys
 import tempfile
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import aclosing, asynccontextmanager, contextmanager
@@ -19,6 +18,7 @@ import httpx
 import uvicorn
 
 from tests.support.servers.accepting import stop_accepting
+from tests.support.servers.forks import forked
 from tests.support.servers.server_process import ServerProcess, free_port
 
 WITHIN = 30.0
@@ -136,7 +136,7 @@ async def served(app: Any, **settings: Any) -> AsyncIterator[Served]:
 def app_process(target: str, *options: str, environment: Mapping[str, str] | None = None) -> Iterator[ServerProcess]:
     """A process that serves `module:app`; it has answered `/health`. Killed at the end of the block, if it still is."""
     port = free_port()
-    command = [sys.executable, "-m", "uvicorn", target, "--port", str(port), *options]
+    command = [*forked("uvicorn"), target, "--port", str(port), *options]
     with tempfile.TemporaryDirectory() as folder:
         process = ServerProcess(command, Path(folder), environment or {}, port, "/health")
         process.start()
