@@ -38,6 +38,8 @@ class Sender:
         """The comment that is being sent."""
         self.is_sending = True
         """Whether the server has not taken the last message, or there was none: then no other can be sent."""
+        self.is_over = False
+        """Whether the server has taken the last part of the body."""
         self.failure: Exception | None = None
         """Why nothing more can be sent, where no call of `send` raises it."""
 
@@ -50,6 +52,7 @@ class Sender:
     async def send_body(self, body: bytes, *, more: bool = True) -> None:
         """Sends a part of the body. `more`: whether it is not the last."""
         await self.send({"type": "http.response.body", "body": body, "more_body": more})
+        self.is_over = not more
 
     @asynccontextmanager
     async def watched(self, at_failure: Callable[[], None]) -> AsyncIterator[None]:

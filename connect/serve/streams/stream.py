@@ -188,7 +188,7 @@ class EventStream(Response):
         await sender.send_body(b"", more=False)
 
     async def _end_early(self, sender: Sender, message: str) -> None:
-        if sender.is_sending:
+        if sender.is_sending or sender.is_over:
             return
         last = b""
         if not self._batches.is_between or not (self._stays or self._batches.last):

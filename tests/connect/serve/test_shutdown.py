@@ -15,6 +15,7 @@ from langgraph_agui.connect.inputs import Prepared
 from langgraph_agui.connect.serve import Agent, agui_app
 from langgraph_agui.connect.serve.streams.shutdown import Closing
 from starlette.applications import Starlette
+from starlette.types import Message, Receive, Scope, Send
 
 from fixtures.gated import GATED
 from tests.support.clients.agui_client import AguiClient
@@ -66,6 +67,24 @@ async def test_a_run_that_ends_in_time_is_told_to_its_end(gate: Gates) -> None:
         gate.open("first 3")
         assert kinds_of(await response.aread())[-1] == "RUN_FINISHED"
         await closing_of(app).aclose()
+
+
+async def test_a_stream_that_is_over_is_not_ended_again(gate: Gates) -> None:
+    """The server ends when its last message has been sent, and before the stream has returned."""
+    app = app_of(gate, grace=0)
+
+    async def ends_with_it(scope: Scope, receive: Receive, send: Send) -> None:
+        async def sent(message: Message) -> None:
+            await send(message)
+            if message["type"] == "http.response.body" and not message.get("more_body"):
+                for opened in list(closing_of(app)._open):
+                    opened.end(by_server=True)
+
+        await app(scope, receive, sent)
+
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(ends_with_it), base_url="http://app") as client:
+        answer = await client.post("/", json=posted("t", "hi"))  # a second end would raise
+    assert kinds_of(answer.content)[-1] == "RUN_FINISHED"
 
 
 async def test_a_watcher_in_silence_is_let_go_at_once_and_without_a_word(gate: Gates) -> None:
