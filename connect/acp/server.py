@@ -46,11 +46,13 @@ from .client import Editor
 from .conversation import Conversation
 from .mapping.calls import Update
 from .sessions import Sessions
-from .stdio import Answer, Stdio, take_stdio
+from .stdio import Answer, Stdio, current_request, take_stdio
 from .turn import RunFailedError, Turn
 
 PROTOCOL: Final = 1
 """The version of the protocol."""
+_CANCEL_REQUEST: Final = "$/cancel_request"
+"""The notification that cancels any request, by its id; the SDK's router has no handler for it."""
 _AFTER_RESPONSE: Final = 0.1
 """Seconds between the response that names a session and its first update."""
 _CAPABILITIES: Final = {
@@ -101,6 +103,8 @@ class Handlers:
 
     async def answer(self, method: str, params: Any, is_notification: bool) -> Any:
         """Answers one request, or takes one notification. Raises `RequestError`."""
+        if is_notification and method == _CANCEL_REQUEST:
+            return self._cancel_request(params)
         if is_notification and method != "session/cancel":
             _log.debug("The notification %r is ignored.", method)
             return None
@@ -168,7 +172,7 @@ class Handlers:
         conversation = self._conversation(session_id)
         if session_id in self._turns:
             raise RequestError(-32600, "The session has a prompt that is running: cancel it, or wait for its end.")
-        turn = self._turns[session_id] = Turn(conversation)
+        turn = self._turns[session_id] = Turn(conversation, current_request())
         try:
             blocks = [_json(block) for block in prompt]
             if not blocks:
@@ -219,6 +223,13 @@ class Handlers:
         await self._end(session_id)
         await sessions.delete(session_id)
         return {}
+
+    def _cancel_request(self, params: Any) -> None:
+        """Cancels the prompt that is this request; any other is answered soon."""
+        request = params.get("requestId") if isinstance(params, dict) else None
+        for turn in self._turns.values():
+            if request is not None and type(request) is type(turn.request) and request == turn.request:
+                turn.cancel()
 
     # --- what they share ----------------------------------------------------------------------------------------------
 

@@ -25,6 +25,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import CancelledError
 from contextlib import suppress
+from contextvars import ContextVar
 from typing import Any, Final
 
 import orjson
@@ -58,6 +59,14 @@ class Answer(dict[str, Any]):
     def __init__(self, result: Message, then: Callable[[], None]) -> None:
         super().__init__(result)
         self.then = then
+
+
+_request: ContextVar[object] = ContextVar("agui_acp_request", default=None)
+
+
+def current_request() -> object:
+    """The id of the request that is being handled: a string or a number; None: that is no request."""
+    return _request.get()
 
 
 class TooLargeError(Exception):
@@ -111,12 +120,14 @@ class Stdio:
             await self._has_room.wait()
 
     async def receive(self) -> Message | None:
-        """The next message; None when the editor is gone."""
+        """The next message; None when the editor is gone. What is begun before the next call handles this message, as
+        `current_request` says."""
         while (line := await self._lines.get()) is not None:
             if not line.strip():
                 continue
             message, error = _read_message(line)
             if message is not None:
+                _request.set(message.get("id") if "method" in message else None)
                 return message
             if error is not None:
                 _log.warning("A line was no message: %s.", error[1])

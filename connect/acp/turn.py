@@ -62,10 +62,11 @@ class _CancelledTurn(Exception):  # noqa: N818 - not an error
 
 
 class Turn:
-    """One prompt of a session. Made before anything is awaited; `run` is called once."""
+    """One prompt of a session. Made before anything is awaited; `run` is called once. `request`: the id of the editor's
+    request."""
 
-    def __init__(self, conversation: Conversation) -> None:
-        self._of = conversation
+    def __init__(self, conversation: Conversation, request: object) -> None:
+        self._of, self.request = conversation, request
         self._is_cancelled = asyncio.Event()
         self._prompt_id: str | None = None
         self.is_over = asyncio.Event()

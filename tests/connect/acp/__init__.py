@@ -15,6 +15,8 @@ the test that fails without it:
     test_whatever_an_editor_does_its_sessions_go_on
 - also before its run has begun
     test_a_cancel_right_behind_its_prompt_cancels_it
+- also by the id of its request
+    test_a_cancelled_request_is_its_turn
 - and also if the graph raises because of it
     test_a_graph_that_raises_since_it_is_cancelled_is_cancelled
 - what a model refused is not in the next prompt

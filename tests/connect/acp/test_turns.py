@@ -134,6 +134,26 @@ async def test_a_cancel_right_behind_its_prompt_cancels_it() -> None:
         assert await editor.prompt(session, "again") == {"stopReason": "end_turn"}
 
 
+async def test_a_cancelled_request_is_its_turn() -> None:
+    """`$/cancel_request`, which names the request and no session: any other is not cancelled."""
+    first = Pause()
+    async with editor_of(agent(["Hello ", first], "Hello there.")) as editor:
+        one = await editor.new()
+        ending = editor.prompt(one, "go")
+        await first.reached.wait()
+        number = editor.sent
+        for request in (number + 1, str(number), None, [number], {"id": number}):
+            editor.notify("$/cancel_request", requestId=request)
+        editor.send({"jsonrpc": "2.0", "method": "$/cancel_request"})
+        assert (await editor.request("session/list"))["sessions"]
+        assert not ending.done()
+        editor.notify("$/cancel_request", requestId=number)
+        assert await ending == {"stopReason": "cancelled"}
+        assert first.is_cancelled
+        first.open.set()
+        assert await editor.prompt(one, "again") == {"stopReason": "end_turn"}
+
+
 async def test_a_second_prompt_is_refused_and_other_sessions_are_their_own() -> None:
     pause = Pause()
     async with editor_of(agent(["Hello ", pause, "there."])) as editor:

@@ -79,6 +79,11 @@ class TestEditor:
         self.errors: list[dict[str, Any]] = []
         """Errors that answer no request."""
 
+    @property
+    def sent(self) -> int:
+        """The id of its last request."""
+        return self._next
+
     def send(self, message: Any) -> None:
         """A line: a message, or any bytes."""
         self._write((message if isinstance(message, bytes) else json.dumps(message).encode()) + b"\n")
