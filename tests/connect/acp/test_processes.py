@@ -1,6 +1,7 @@
-"""The command as a process of its own: what its tools print and read, and how it ends."""
+"""The command as a process of its own: what its tools print and read, where its sessions are kept, and how it ends."""
 
 import asyncio
+import json
 import os
 import signal
 import sys
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.clients.editor import AnsweredError, TestEditor
-from tests.support.servers.server_process import ROOT, python_path
+from tests.support.servers.server_process import python_path
 
 COMMAND = [sys.executable, "-m", "langgraph_agui.connect.cli", "acp"]
 TOOLS = '''
@@ -50,17 +51,24 @@ TOOLS = '''
 '''
 
 
+def agent_in(folder: Path, turns: str) -> str:
+    """The target of an agent with the tools and these turns of its model."""
+    made = f"graph = create_agent(ScriptedChatModel(turns={turns}), [noise, reads, sleeps])"
+    (folder / "agent.py").write_text(f"{textwrap.dedent(TOOLS)}\n{made}\n")
+    return "./agent.py:graph"
+
+
+SLEEPS = '[[tool_call("sleeps", {}, "call_1")]]'
+
+
 @asynccontextmanager
-async def process_of(folder: Path, turns: str) -> AsyncIterator[tuple[TestEditor, asyncio.subprocess.Process]]:
-    """An agent with the tools and these turns of its model, in a process; its editor leaves at the end."""
-    (folder / "agent.py").write_text(
-        f"{textwrap.dedent(TOOLS)}\ngraph = create_agent(ScriptedChatModel(turns={turns}), [noise, reads, sleeps])\n"
-    )
+async def process_of(folder: Path, *arguments: str) -> AsyncIterator[tuple[TestEditor, asyncio.subprocess.Process]]:
+    """The command with these arguments, started in a folder; its editor leaves at the end."""
     with (folder / "log").open("wb") as log:
         process = await asyncio.create_subprocess_exec(
             *COMMAND,
-            f"{folder / 'agent.py'}:graph",
-            cwd=ROOT,
+            *arguments,
+            cwd=folder,
             env={**os.environ, "PYTHONPATH": python_path()},
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
@@ -87,7 +95,7 @@ async def process_of(folder: Path, turns: str) -> AsyncIterator[tuple[TestEditor
 
 async def test_what_tools_print_and_read_is_not_the_protocols(tmp_path: Path) -> None:
     turns = '[[tool_call("noise", {}, "call_1")], [tool_call("reads", {}, "call_2")], "Done."]'
-    async with process_of(tmp_path, turns) as (editor, process):
+    async with process_of(tmp_path, agent_in(tmp_path, turns)) as (editor, process):
         session = await editor.new()
         async with asyncio.timeout(60):
             assert await editor.prompt(session, "go") == {"stopReason": "end_turn"}
@@ -102,7 +110,7 @@ async def test_what_tools_print_and_read_is_not_the_protocols(tmp_path: Path) ->
 @pytest.mark.services
 @pytest.mark.parametrize("how", ["leaves", "SIGTERM", "SIGINT"])
 async def test_a_process_ends_in_which_a_tool_can_not_be_stopped(tmp_path: Path, how: str) -> None:
-    async with process_of(tmp_path, '[[tool_call("sleeps", {}, "call_1")]]') as (editor, process):
+    async with process_of(tmp_path, agent_in(tmp_path, SLEEPS)) as (editor, process):
         session = await editor.new()
         ending = editor.prompt(session, "go")
         async with asyncio.timeout(60):
@@ -117,9 +125,26 @@ async def test_a_process_ends_in_which_a_tool_can_not_be_stopped(tmp_path: Path,
 
 @pytest.mark.services
 async def test_a_line_that_is_too_long_answers_its_request(tmp_path: Path) -> None:
-    async with process_of(tmp_path, '["Hello."]') as (editor, _):
+    async with process_of(tmp_path, agent_in(tmp_path, '["Hello."]')) as (editor, _):
         session = await editor.new()
         with pytest.raises(AnsweredError) as refused:
             await editor.prompt(session, "x" * 65 * 1024 * 1024)
         assert (refused.value.code, "67108864 bytes" in refused.value.message) == (-32600, True)
         assert await editor.prompt(session, "x" * 32 * 1024 * 1024) == {"stopReason": "end_turn"}
+
+
+@pytest.mark.services
+async def test_a_graph_of_a_project_has_its_sessions_in_a_database(tmp_path: Path, database: str) -> None:
+    """That of `langgraph.json` which `--assistant` names; the next process lists and loads them."""
+    target = agent_in(tmp_path, '["Hello."]')
+    (tmp_path / "langgraph.json").write_text(json.dumps({"dependencies": ["."], "graphs": {"a": target, "b": target}}))
+    arguments = ("--assistant", "b", "--postgres", database)
+    async with process_of(tmp_path, *arguments) as (editor, _):
+        session = await editor.new()
+        assert await editor.prompt(session, "Hi") == {"stopReason": "end_turn"}
+    async with process_of(tmp_path, *arguments) as (editor, process):
+        (listed,) = (await editor.request("session/list"))["sessions"]
+        assert (listed["sessionId"], listed["title"]) == (session, "Hi")
+        await editor.load(session)
+        assert list(editor.view(session).texts.values()) == ["Hi", "Hello."]
+    assert process.returncode == 0
