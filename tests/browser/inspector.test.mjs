@@ -126,8 +126,11 @@ scenario("a form is made from a question's schema, and its answer has the schema
   await inspector.shows("Booked for {'name': 'Ada', 'seats': 3, 'class': 'first', 'window': True}.");
 });
 
-scenario("a failed run says so", async (inspector) => {
-  await inspector.begins("planner", "fail");
+scenario("a new thread takes its first message at once, and a failed run says so", async (inspector, page) => {
+  await page.getByLabel("Agent", { exact: true }).selectOption("planner");
+  await inspector.press("New thread");
+  await page.locator("textarea:focus").waitFor();
+  await page.keyboard.type("fail\n");
   await inspector.is("Failed");
   await inspector.shows("The run failed");
 });

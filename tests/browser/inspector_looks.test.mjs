@@ -9,12 +9,16 @@ let stage;
 before(async () => (stage = await InspectorStage.set()));
 after(() => stage?.strike());
 
-const look = (name, play, options = {}) =>
+/** What differs each time: ids, how long a run took, and the threads that other looks have made. */
+const ID = ".thread-title p";
+const TIMES = [".player output", ".timeline-head", ".lanes"];
+const OTHERS = ".threads";
+
+const look = (name, play, { hidden = [ID, ...TIMES, OTHERS], ...options } = {}) =>
   test(name, (t) =>
     stage.visit(t, options, async (inspector, page) => {
       await play(inspector, page);
-      const mask = [page.locator(".thread-title p"), page.locator(".threads"), page.locator(".player output"), page.locator(".timeline-head"), page.locator(".lanes")];
-      await looksLike(page, name, mask);
+      await looksLike(page, name, hidden.map((selector) => page.locator(selector)));
     }),
   );
 
@@ -45,7 +49,7 @@ async function opens(page, events) {
   await page.locator("input[type=file]").setInputFiles({ name: "checked.jsonl", mimeType: "application/jsonl", buffer: Buffer.from(lines.join("\n")) });
 }
 
-look("nothing is open", (_, page) => page.getByText("Choose a thread").waitFor());
+look("nothing is open", (_, page) => page.getByText("No threads yet").waitFor(), { hidden: [] });
 
 look("a new thread", async (inspector, page) => {
   await inspector.press("New thread");
@@ -58,14 +62,20 @@ for (const colorScheme of ["light", "dark"]) {
     await opens(page, RECORDED);
     await inspector.shows("Page three");
     await page.locator(".call", { hasText: "check" }).click();
-  }, { colorScheme });
+  }, { colorScheme, hidden: [OTHERS] });
+
+  look(`a recording in time, ${colorScheme}`, async (_, page) => {
+    await opens(page, RECORDED);
+    await page.getByRole("tab", { name: "Timeline" }).click();
+    await page.locator(".bar").first().waitFor();
+  }, { colorScheme, hidden: [OTHERS] });
 
   look(`events, ${colorScheme}`, async (inspector, page) => {
     await opens(page, RECORDED);
     await inspector.tab("Events");
     await page.locator(".event", { hasText: "STATE_DELTA" }).click();
     await inspector.press("Show this moment");
-  }, { colorScheme });
+  }, { colorScheme, hidden: [OTHERS] });
 
   look(`an approval, ${colorScheme}`, async (inspector) => {
     await inspector.begins("approval", "go");
@@ -73,10 +83,11 @@ for (const colorScheme of ["light", "dark"]) {
   }, { colorScheme });
 }
 
-look("a form", async (inspector, page) => {
+look("a form, and its thread in the list", async (inspector, page) => {
   await inspector.begins("form", "go");
   await page.getByText("Who travels?").waitFor();
-});
+  await page.locator(".threads").getByText("waiting").waitFor();
+}, { hidden: [ID, ...TIMES] });
 
 look("a failed run, and the connection lost", async (inspector, page) => {
   await inspector.begins("planner", "fail");
@@ -101,7 +112,7 @@ look("a message of markup", async (inspector) => {
 look("a narrow window", async (inspector, page) => {
   await opens(page, RECORDED);
   await inspector.shows("Page three");
-}, { viewport: { width: 390, height: 760 } });
+}, { viewport: { width: 390, height: 760 }, hidden: [OTHERS] });
 
 look("a narrow window, threads", async (_, page) => {
   await page.getByText("No threads yet").or(page.locator(".thread-link").first()).waitFor();

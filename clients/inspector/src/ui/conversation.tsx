@@ -1,7 +1,7 @@
 // The conversation of a thread, as a chat shows it, and the box for the next message.
 
 import { computed } from "@preact/signals";
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 
 import { connection, failure, isLive, latest, position, send, session, stop, view } from "../session.ts";
 import { ConnectionPill } from "./connection.tsx";
@@ -9,7 +9,7 @@ import { Exporter } from "./exporter.tsx";
 import { Guard } from "./guard.tsx";
 import { Icon } from "./icons.tsx";
 import { MessageRow, RunError } from "./message.tsx";
-import { pane } from "./panes.ts";
+import { isNew, pane } from "./panes.ts";
 import { Questions } from "./question.tsx";
 import { rowsOf } from "./rows.ts";
 import { threads } from "../threads.ts";
@@ -126,6 +126,11 @@ function Composer() {
   const { status, interrupts, runId } = latest.value;
   const isRunning = status === "running";
   const isWaiting = status === "waiting" && interrupts.length > 0;
+  const box = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => {
+    if (isNew.peek()) box.current?.focus();
+    isNew.value = false;
+  }, []);
   const [text, setText] = useState("");
   const [isSending, setIsSending] = useState(false);
   const [sentIn, setSentIn] = useState<string | undefined>();
@@ -155,6 +160,7 @@ function Composer() {
       }}
     >
       <textarea
+        ref={box}
         aria-label="Message"
         rows={1}
         placeholder={isWaiting ? "Answer above to go on" : isQueued ? "Your message has its turn when this run has ended" : "Message the agent"}

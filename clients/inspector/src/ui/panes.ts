@@ -9,3 +9,5 @@ export const pane = signal<Pane>(new URLSearchParams(location.search).has("threa
 export const panel = signal<Panel>("state");
 /** The event whose JSON is shown. */
 export const chosenEvent = signal<number | null>(null);
+/** Whether the thread that is opened is a new one: the box for its first message gets the focus. */
+export const isNew = signal(false);

@@ -7,7 +7,7 @@ import { credentials, type Thread, type ThreadStatus } from "../server/api.ts";
 import { failure, newId, openRecording, session } from "../session.ts";
 import { agent, agents, choose, filterBy, hasMore, more, problem, refresh, status, threads } from "../threads.ts";
 import { Icon } from "./icons.tsx";
-import { pane } from "./panes.ts";
+import { isNew, pane } from "./panes.ts";
 
 const STATUSES: readonly (readonly [ThreadStatus | null, string])[] = [
   [null, "All"],
@@ -33,7 +33,7 @@ export function Sidebar() {
         ) : (
           <strong class="agent-name">{agent.value || "Agents"}</strong>
         )}
-        <button type="button" class="primary" disabled={!agent.value} onClick={() => (goTo(agent.value, newId()), (pane.value = "conversation"))}>
+        <button type="button" class="primary" disabled={!agent.value} onClick={() => (goTo(agent.value, newId()), (pane.value = "conversation"), (isNew.value = true))}>
           <Icon name="add" />
           New thread
         </button>
