@@ -193,7 +193,7 @@ test-newest:
 
 clean:
 	rm -rf .venv .venv-oldest .venv-middle .venv-newest .venv-bench .venv-docs .venv-aegra build dist site *.egg-info
-	rm -rf test-artefacts examples/*/dist examples/*/node_modules clients/*/dist clients/*/examples/dist clients/*/node_modules tests/*/node_modules docs/node_modules
+	rm -rf test-artefacts examples/*/dist examples/*/node_modules clients/*/dist clients/*/examples/dist clients/*/node_modules tests/*/node_modules docs/node_modules clients/*/*.tgz
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .langgraph_api
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

@@ -50,7 +50,7 @@ FILES = (
     *("CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "MANIFEST.in", "Makefile", "README.md", "mkdocs.yml", "setup.py"),
     *("pyproject.toml", ".gitignore"),
 )
-LEFT_OUT = ("__pycache__", "node_modules", "dist", "dist-guide", ".langgraph_api", "*.tsbuildinfo")
+LEFT_OUT = ("__pycache__", "node_modules", "dist", "dist-guide", ".langgraph_api", "*.tsbuildinfo", "*.tgz")
 """What builds and runs leave in the folders."""
 BASE = """
 import re, sys

@@ -90,19 +90,20 @@ def add_agui_routes(
 
 
 def _add(router: APIRouter, route: Any, dependencies: Sequence[Depends]) -> None:
-    """Adds one path: a route of FastAPI for each method, in its schema once."""
+    """Adds one path: a route of FastAPI for each method, in its schema once; the files of a page are not in it."""
     endpoint: MethodRouter = route.endpoint
     for method in endpoint.methods:
+        summary = endpoint.summary(method)
         router.add_api_route(
             route.path,
             endpoint.answer,
             methods=[method],
             dependencies=() if method in endpoint.is_open else dependencies,
             response_model=None,
-            include_in_schema=method != "HEAD" and not route.path.endswith("/"),
+            include_in_schema=method != "HEAD" and not route.path.endswith("/") and summary != "",
             response_class=Response,
-            summary=endpoint.summary(method),
-            description=f"{endpoint.summary(method)}.",  # without one, FastAPI takes a docstring that is not of it
+            summary=summary,
+            description=f"{summary}.",  # without one, FastAPI takes a docstring that is not of it
             tags=["AG-UI"],
         )
 

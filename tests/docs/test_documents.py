@@ -81,6 +81,14 @@ def test_json_is_what_its_title_names(block: Block) -> None:
     SHAPES[block.title].validate_json(block.code)
 
 
+def test_the_archive_of_the_npm_package_is_the_one_that_npm_pack_makes() -> None:
+    package = json.loads((ROOT / "clients/typescript/package.json").read_text(encoding="utf-8"))
+    named = [json.loads(block.code)["langgraph-agui"] for block in blocks("json") if block.title == "dependencies"]
+    assert [path.rpartition("/clients/typescript/")[2] for path in named] == [
+        f"{package['name']}-{package['version']}.tgz"
+    ]
+
+
 @pytest.mark.parametrize("block", [each for each in blocks("ts", "tsx", "html", "python") if each.title], ids=str)
 def test_a_titled_block_is_an_excerpt_of_its_file(block: Block) -> None:
     def plain(code: str) -> str:
@@ -116,7 +124,7 @@ def test_a_command_exists(words: list[str]) -> None:
             assert all((ROOT / each).exists() for each in configs)
         case "npm":
             scripts = json.loads((ROOT / "examples/copilotkit/package.json").read_text(encoding="utf-8"))["scripts"]
-            assert rest[0] in ("ci", "install") or rest[1] in scripts
+            assert rest[0] in ("ci", "install", "pack") or rest[1] in scripts
         case "cd":
             assert (ROOT / rest[0]).is_dir()
         case "uvicorn" | "aegra" | "python":

@@ -95,7 +95,6 @@ def file_routes(service: Service) -> list[Route]:
 
 def _endpoint(file: _File) -> Endpoint:
     async def answer(request: Request) -> Response:
-        """A file of the inspector."""
         if request.url.path.endswith("/"):
             raise Refusal(HTTPStatus.NOT_FOUND, "not_found", "There is nothing here.")
         return _response(file, "public, max-age=31536000, immutable")

@@ -93,5 +93,6 @@ async def test_in_an_app_of_fastapi_its_files_pass_the_dependencies_and_no_data_
         assert (page.status_code, str(page.url.path)) == (200, "/agents/")
         for name in named(page.text):
             assert (await client.get(str(page.url.join(name)))).status_code == 200
+        assert [path for path in app.openapi()["paths"] if "inspector" in path] == []
         assert (await client.get("/agents/info")).status_code == 401
         assert (await client.post("/agents/", json=posted("t", "hi"))).status_code == 401
