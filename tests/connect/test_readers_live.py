@@ -4,6 +4,7 @@ import asyncio
 import random
 from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any
 
 import pytest
@@ -25,24 +26,27 @@ from fixtures.scripts import end
 from tests.support.clients.agui_client import VERSIONS, AguiClient, protocol
 from tests.support.clients.listening import Listener, held, turns
 from tests.support.streams.paced import HELLO, Graph, on
-from tests.support.sweeps import one_each
+from tests.support.sweeps import SWEEP, one_each
 
 # --- at every event ---------------------------------------------------------------------------------------------------
 
 
 @dataclass
 class Joining:
-    """A graph's stream, and a reader that joins after each of its parts."""
+    """A graph's stream, and a reader that joins after each of its parts, or after one of `every` parts."""
 
     version: str | None
+    every: int
     run: Run | None = None
     joined: list[tuple[Listener, AsyncGenerator[list[EncodedEvent], None]]] = field(default_factory=list)
 
     async def parts(self, stream: AsyncIterator[Any]) -> AsyncIterator[Any]:
         await self.join()
+        places = count()
         async for part in stream:
             yield part
-            await self.join()
+            if next(places) % self.every == 0:
+                await self.join()
 
     async def join(self) -> None:
         assert self.run is not None
@@ -52,17 +56,18 @@ class Joining:
         self.joined.append((listener, told))
 
 
+@pytest.mark.parametrize("every", [3, pytest.param(1, marks=SWEEP)])
 @pytest.mark.parametrize(
     ("name", "version"), one_each([name for name, each in FIXTURES.items() if not each.composed], VERSIONS)
 )
 async def test_who_joins_at_any_event_holds_in_the_end_what_the_first_reader_does(
-    name: str, version: str, agui_client: AguiClient
+    name: str, version: str, every: int, agui_client: AguiClient
 ) -> None:
     fixture = FIXTURES[name]
     conversation = Conversation(fixture)
     options = Options(messages_key=fixture.messages_key or "messages")
     for turn in fixture.turns:
-        joining = Joining(protocol(version))
+        joining = Joining(protocol(version), every)
         view = ClientView(messages=None if fixture.messages_key else [])
         parts = joining.parts(conversation.stream(turn))
         translator = Translator("t", "r", options, view)
@@ -81,7 +86,7 @@ async def test_who_joins_at_any_event_holds_in_the_end_what_the_first_reader_doe
         first = listeners[0]
         for listener in listeners[1:]:
             assert held(listener.view) == held(first.view)
-        for listener in (first, *random.Random(len(listeners)).sample(listeners, 2)):
+        for listener in (first, *random.Random(len(listeners)).sample(listeners, min(2, len(listeners)))):
             answer = agui_client.play(frames=listener.frames, version=version, mode="connect")
             assert answer.accepted
             assert (answer.messages, answer.state) == (first.view.messages, first.view.state or {})

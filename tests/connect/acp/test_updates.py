@@ -14,8 +14,14 @@ from langgraph_agui.translator import Options
 from fixtures import FIXTURES
 from fixtures.run import Conversation
 from tests.support.clients.editor_view import EditorView, differences, view_of
+from tests.support.sweeps import SWEEP
 
-CHECKPOINTED = [name for name, fixture in FIXTURES.items() if fixture.checkpointed]
+CHECKPOINTED = [
+    pytest.param(name, marks=SWEEP if fixture.composed else ())
+    for name, fixture in FIXTURES.items()
+    if fixture.checkpointed
+]
+"""Composed fixtures have parts that are fixtures too: they are of the sweep."""
 DIRECT = Options(first_state="delta")
 THREAD = "thread-1"
 

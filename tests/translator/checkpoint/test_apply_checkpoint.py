@@ -24,7 +24,7 @@ from tests.support.random.examples import examples
 from tests.support.random.random_streams import Scenario, scenarios
 from tests.support.streams.translated import ending
 from tests.support.streams.translator_runs import Event, TranslatorRun, options_for, view_for
-from tests.support.sweeps import CHOSEN, Choice, one_each
+from tests.support.sweeps import CHOSEN, Choice, in_turn
 from tests.translator.client.test_joining import TURNS
 
 SETTINGS = settings(max_examples=examples(60), deadline=None, suppress_health_check=list(HealthCheck))
@@ -359,13 +359,18 @@ def of_recorded_turn(recording: Recording, version: str, chosen: Choice) -> list
     return check(parts, cuts, version, recording.about["messages_key"], ending(recording))
 
 
-NOT_COMPOSED = [name for name, turns in TURNS.items() if not FIXTURES[turns[0].fixture].composed]
+READ: dict[str, list[str]] = {}
+"""By fixture: what a client of each version can be told, as `source-version`."""
+for _source, _fixture in (name.split("/") for name in TURNS):
+    if not FIXTURES[_fixture].composed:
+        READ.setdefault(_fixture, []).extend(f"{_source}-{version}" for version in VERSIONS)
 
 
 @CHOSEN
-@pytest.mark.parametrize(("thread", "version"), one_each(NOT_COMPOSED, VERSIONS))
-def test_recorded_runs_lead_to_the_same_end(thread: str, version: str, chosen: Choice, agui_client: AguiClient) -> None:
-    for recording in TURNS[thread]:
+@pytest.mark.parametrize(("fixture", "read"), in_turn(READ))
+def test_recorded_runs_lead_to_the_same_end(fixture: str, read: str, chosen: Choice, agui_client: AguiClient) -> None:
+    source, version = read.split("-")
+    for recording in TURNS[f"{source}/{fixture}"]:
         tellings = of_recorded_turn(recording, version, chosen)
         for telling in tellings[:: max(1, len(tellings) // 3)]:
             answer = agui_client.play(telling.events, version=version)
