@@ -113,8 +113,11 @@ class Handlers:
         )
         try:
             return await self._router(method, {} if given is None else given, is_notification)
-        except (RequestError, ConnectionError):
+        except RequestError:
             raise
+        except ConnectionError as error:  # the SDK would log it as a fault of the agent
+            _log.debug("The editor has left before %s was answered.", method)
+            raise RequestError(-32603, "The editor has left.") from error
         except ValidationError as error:
             raise _invalid("; ".join(f"{_place(each)}: {each['msg']}" for each in error.errors()[:5])) from error
         except RunFailedError as error:

@@ -104,7 +104,9 @@ class Stdio:
 
     async def send(self, message: Message) -> None:
         """Sends a message behind those before it; waits while too much is not yet written. Raises `ConnectionError`
-        when the editor is gone, and `TooLargeError`."""
+        when the editor is gone, which misses no response, and `TooLargeError`."""
+        if self._is_closed and "method" not in message:
+            return
         if self._is_closed:
             raise ConnectionError("the editor has closed the connection")
         line = _encoded(message) + b"\n"

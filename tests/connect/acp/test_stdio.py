@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 import os
 import threading
 from typing import Any
@@ -132,12 +133,34 @@ def stdio_of(given: bytes) -> tuple[stdio.Stdio, int]:
     return stdio.Stdio(reads[0], written[1]), written[0]
 
 
-async def test_an_editor_that_leaves_stops_its_runs() -> None:
+async def test_an_editor_that_leaves_stops_its_runs(caplog: pytest.LogCaptureFixture) -> None:
+    """Which is no fault: nothing is logged, also at a question that is not answered."""
     pause = Pause()
-    async with editor_of(agent(["Hello ", pause])) as editor:
+    async with editor_of(agent(["Hello ", pause, "there."])) as editor:
         editor.prompt(await editor.new(), "go")
         await pause.reached.wait()
     assert pause.is_cancelled
+    async with editor_of(reviewed()) as editor:
+        editor.prompt(await editor.new(), "go")
+        await editor.until(lambda: bool(editor.asked))
+    assert not [each for each in caplog.records if each.levelno >= logging.WARNING]
+
+
+async def test_an_editor_that_reads_no_more_misses_no_response() -> None:
+    reads, writes = os.pipe(), os.pipe()
+    lines = stdio.Stdio(reads[0], writes[1])
+    os.close(writes[0])
+
+    async def sends() -> None:
+        while True:
+            await lines.send({"jsonrpc": "2.0", "method": "x", "params": "x" * 1_000_000})
+
+    with pytest.raises(ConnectionError):
+        await sends()
+    await lines.send({"jsonrpc": "2.0", "id": 1, "result": {}})
+    await lines.close()
+    os.close(reads[1])
+    os.close(writes[1])
 
 
 async def test_an_editor_that_does_not_read_holds_up_no_other_work() -> None:
