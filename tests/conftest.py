@@ -6,7 +6,7 @@ import logging
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from tests.support.clients.agui_client import AguiClient
 from tests.support.clients.live_client import LiveClients
@@ -19,8 +19,11 @@ from tests.support.servers.postgres import new_database, running_postgres
 from tests.support.servers.processes import Processes, processes
 from tests.support.servers.redis_server import RedisServer, running_redis
 
-settings.register_profile("long", max_examples=1000)
+settings.register_profile("long", max_examples=1000, deadline=None, derandomize=False)
 """Chosen by `make fuzz`: property tests draw many examples (see `examples`), others each time."""
+settings.register_profile("same", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+"""All else: the same examples each time, however slow the machine is."""
+settings.load_profile("same")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

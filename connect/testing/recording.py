@@ -42,7 +42,11 @@ Write = Callable[[bytes], object]
 
 
 class RecordedPart(NamedTuple):
-    """A part of a recorded run. `at`: seconds since the first one. `data`: as `Translator.feed` takes it."""
+    """A part of a recorded run. `at`: seconds since the first one. `data`: as `Translator.feed` takes it.
+
+    Example:
+        seconds, data = Recording.read("fault.jsonl").parts[-1]
+    """
 
     at: float
     data: Any
@@ -58,6 +62,9 @@ class Recording:
     - `events`: what the parts became when they were recorded, as wire dicts.
     - `ending`: how the run ended: `Lost` if the recording stops in the middle of it.
     - `libraries`: the versions of those that recorded it, by name.
+
+    Example:
+        check_stream(Recording.read("fault.jsonl").events)
     """
 
     thread_id: str

@@ -29,7 +29,6 @@ ANSWERS = 8
 SETTINGS = settings(
     max_examples=2000 if LONG else 8,
     deadline=None,
-    derandomize=not LONG,
     suppress_health_check=list(HealthCheck),
     phases=list(Phase) if LONG else [Phase.explicit, Phase.generate],
 )

@@ -19,7 +19,7 @@ from langgraph_agui.connect.serve import Agent, Limits, agui_app
 
 from tests.support.clients.agui_client import AguiClient
 from tests.support.clients.listening import until
-from tests.support.random.examples import LONG, examples
+from tests.support.random.examples import examples
 from tests.support.random.fuzzed_inputs import breaks, inputs, paths, routes, runs, without_foreign
 from tests.support.servers.serving import WITHIN, Served, events_of, served
 
@@ -27,7 +27,6 @@ Event = dict[str, Any]
 FUZZ = settings(
     max_examples=examples(150),
     deadline=None,
-    derandomize=not LONG,
     database=None,
     suppress_health_check=list(HealthCheck),
 )

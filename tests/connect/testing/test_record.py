@@ -4,6 +4,7 @@ of the docstrings."""
 import asyncio
 import inspect
 import re
+from pathlib import Path
 from textwrap import dedent, indent
 from typing import Any, cast
 
@@ -16,6 +17,7 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.pregel import Pregel
 from langgraph.types import Command, interrupt
 from langgraph_agui.connect import options_for, testing
+from langgraph_agui.connect.serve import agui_app
 from langgraph_agui.connect.testing import (
     Pause,
     ScriptedChatModel,
@@ -27,7 +29,8 @@ from langgraph_agui.connect.testing import (
     tool_call,
     usage,
 )
-from langgraph_agui.translator import ClientView
+from langgraph_agui.connect.testing.recording import record_stream
+from langgraph_agui.translator import STREAM_MODES, ClientView
 from pydantic import BaseModel
 
 from tests.support.clients.agui_client import AguiClient
@@ -80,7 +83,8 @@ async def test_calls_without_an_id_get_one_each() -> None:
     view = check_stream(await record(graph, "Add."))
     calls = [call["id"] for message in view.messages for call in message.get("toolCalls", ())]
     assert calls == ["call_1_0", "call_1_1", "call_2_0", "call_2_1"]
-    assert [message["content"] for message in view.messages if message["role"] == "tool"] == ["3", "7", "3", "7"]
+    results = {message["toolCallId"]: message["content"] for message in view.messages if message["role"] == "tool"}
+    assert results == dict(zip(calls, ["3", "7"] * 2, strict=True))  # they come as the tools return, in their threads
 
 
 async def test_a_run_waits_at_a_pause_and_is_cancelled_there() -> None:
@@ -174,9 +178,20 @@ def test_every_name_has_an_example() -> None:
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-async def test_the_example_of_a_docstring_runs(name: str) -> None:
+async def test_the_example_of_a_docstring_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beside the recording of a run, `fault.jsonl`."""
+    monkeypatch.chdir(tmp_path)
+    await _recorded(tmp_path / "fault.jsonl")
     names = {each: getattr(testing, each) for each in testing.__all__}
     names |= {"asyncio": asyncio, "create_agent": create_agent, "HumanMessage": HumanMessage, "add": add}
+    names |= {"agui_app": agui_app}
     names["graph"] = agent("Hello there.")
     exec(f"async def example():\n{indent(EXAMPLES[name], '    ')}", names)
     await cast(Any, names["example"])()
+
+
+async def _recorded(file: Path) -> None:
+    graph = agent("Hello there.")
+    parts = graph.astream({"messages": [HumanMessage("hi")]}, ON, stream_mode=[*STREAM_MODES], subgraphs=True)
+    with file.open("wb") as out:
+        await record_stream(parts, out.write, thread_id="1", run_id="1", options=options_for(graph))

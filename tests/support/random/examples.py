@@ -1,5 +1,5 @@
-"""How many examples a property test draws: `examples(n)` is a quarter of n in `make test`, beside the sweeps and named
-cases of the same rules, and ten times n in `make fuzz` (the profile `long`)."""
+"""How many examples a property test draws: `examples(n)` is a quarter of n in `make test`, the same each time, beside
+the sweeps and named cases of the same rules; and ten times n in `make fuzz` (the profile `long`), others each time."""
 
 from hypothesis import settings
 
