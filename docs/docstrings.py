@@ -1,15 +1,17 @@
 """An extension of griffe: the docstrings of this package describe a field or parameter after its name, `` `name`: ``,
-at the beginning of a sentence. In the site each is an item of a list."""
+at the beginning of a sentence. In the site each is an item of a list, and an example is a block of code."""
 
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Collection
 from typing import Any
 
 import griffe
 
 _NAMES = r"`\w+`(?:, `\w+`)*: "
+_EXAMPLE = re.compile(r"^Example:\n((?: +.*\n?|\n)+)", re.MULTILINE)
 _FIELD = re.compile(rf"(?:^|(?<=[.;] )){_NAMES}")
 
 
@@ -29,7 +31,11 @@ class Fields(griffe.Extension):
 
 def _rewrite(obj: griffe.Object, names: Collection[str]) -> None:
     if obj.docstring is not None:
-        obj.docstring.value = as_list(obj.docstring.value, names)
+        obj.docstring.value = _EXAMPLE.sub(_as_code, as_list(obj.docstring.value, names))
+
+
+def _as_code(example: re.Match[str]) -> str:
+    return f"```python\n{textwrap.dedent(example[1]).strip()}\n```\n"
 
 
 def as_list(text: str, names: Collection[str]) -> str:
