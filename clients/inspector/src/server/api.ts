@@ -47,9 +47,11 @@ export async function requested(path: string, how: RequestInit = {}): Promise<Re
   throw new Refused(response.status, body.error ?? "refused", body.message ?? `The server answered ${response.status}.`);
 }
 
+/** The agents, each once: an only one is also listed as `default`, for pages that name none. */
 export async function listAgents(): Promise<Agent[]> {
-  const { agents } = (await (await requested("info")).json()) as { agents: { [name: string]: { description?: string } } };
-  return Object.entries(agents).map(([name, { description }]) => ({ name, description }));
+  const { agents } = (await (await requested("info")).json()) as { agents: { [name: string]: { name?: string; description?: string } } };
+  const own = Object.entries(agents).filter(([key, { name = key }]) => name === key);
+  return own.map(([name, { description }]) => ({ name, description }));
 }
 
 /** A page of an agent's threads, the newest first. */
