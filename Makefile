@@ -121,7 +121,7 @@ client: $(NODE_MODULES) $(TYPESCRIPT)
 
 # One after the other: they share a server and a browser.
 test-browser: $(VENV)/.dev $(PAGES) $(GUIDE) $(REACT_PAGE) $(NODE_MODULES) tests/browser/node_modules/.package-lock.json \
-		docs/node_modules/.package-lock.json chromium
+		docs/node_modules/.package-lock.json chromium redis
 	cd tests/browser && PATH="$(BIN):$$PATH" CHROMIUM='$(CHROMIUM)' node --test --test-concurrency=1
 
 redis:
