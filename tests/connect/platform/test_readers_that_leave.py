@@ -30,7 +30,7 @@ async def at() -> AsyncIterator[Desk]:
 
 def _streams(*streams: Broken | Answer, **instead: list[Answer | None]) -> Prepare:
     def prepare(platform: ScriptedPlatform) -> None:
-        platform.streams, platform.instead = list(streams), instead
+        platform.streams, platform.instead = [*streams], {name: [*answers] for name, answers in instead.items()}
 
     return prepare
 
