@@ -11,8 +11,8 @@ A run stays in the process that claimed its thread, its owner. What it emits is 
 - `stalls`: whether this process was stalled, so that its leases may be over.
 - `turns`: inputs of all processes, one after the other. `store`: the `RunStore` of all this.
 
-Every name in Redis expires. Nothing rests on a Pub/Sub message: ids of entries show what is missing, and a channel that
-has nothing for a third of a lease is looked behind.
+Every name in Redis expires. Pub/Sub messages may be lost: the ids of entries show which are missing, and when a channel
+has had none for a third of a lease, the log is read.
 """
 
 from .store import RedisRunStore

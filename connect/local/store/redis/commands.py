@@ -1,9 +1,10 @@
-"""One command of many: `Commands`, the client with its timeouts and its retries. Never what a command means.
+"""`Commands`: the Redis client, with one timeout and one number of tries for every command. What a command means is not
+known here.
 
 redis-py 5 to 8 have different timeouts, retries and pools. Here they are the same for all: a command has `timeout`
-seconds and is tried `_TRIES` times, whether the client is made here or was given. What is not answered then raises
-`StoreUnavailableError`. A command that is given up costs its connection, which redis-py closes: a late answer cannot
-become that of the next command.
+seconds and is tried `_TRIES` times, whether the client is made here or was given. A command without an answer then
+raises `StoreUnavailableError`. redis-py closes the connection of a command that is given up, so a late answer cannot
+be taken for that of the next command.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _CONNECTIONS: Final = 17
 """Connections of a process at most: one for Pub/Sub, the rest for commands."""
 
 FAILURES: Final = (RedisError, OSError, TimeoutError)
-"""What is raised where Redis does not answer, or refuses: it is full, it is loading, it is a replica now."""
+"""What is raised when Redis does not answer, or refuses because it is full, is loading, or has become a replica."""
 
 _Answer = TypeVar("_Answer")
 _log = logging.getLogger(__name__)

@@ -1,4 +1,5 @@
-"""What is kept in Redis, as methods: `Database`. One command or script each; never when, or what follows from it."""
+"""What is kept in Redis, as methods: `Database`. Each method is one command or script. Its callers decide when it is
+sent, and what follows from the answer."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from .commands import Commands
 from .keys import MARK, Claim, Entry, Keys, owner_channel
 
 _DAY: Final = 86_400_000
-"""Milliseconds for which how a run ended is kept."""
+"""Milliseconds for which the outcome of a run is kept."""
 _LOG: Final = 60_000
 """Milliseconds for which a log is kept after its last entry."""
 
@@ -35,7 +36,7 @@ class Lease(NamedTuple):
 
 
 class Appended(NamedTuple):
-    """What became of an entry; whether the run is to stop; how many other processes have readers of it."""
+    """The answer to an entry, whether the run is to stop, and how many other processes have readers of it."""
 
     answer: Answer
     is_cancelled: bool
@@ -63,7 +64,7 @@ class Database:
         self._commands = commands
 
     async def claim(self, thread: ThreadKey, token: str, claim: bytes) -> Claimed | Claim | None:
-        """The claim, if it is granted; the claim of the active run; None: the thread is closed."""
+        """Claims a thread. Gives `Claimed`; or the claim of the active run; or None: the thread is closed."""
         keys = Keys(thread)
         names, given = (keys.lease, keys.thread, keys.closed), (token, self.lease_ms, _DAY, claim, keys.channel)
         answer, value, last = await self._commands.run(scripts.CLAIM, names, given)
@@ -98,7 +99,7 @@ class Database:
         return Lease(int(fence), Claim.from_json(claim), status == b"stopping")
 
     async def remaining(self, thread: ThreadKey, fence: int) -> float | None:
-        """The seconds that a run's lease has left; None if the lease is not its any more."""
+        """The seconds that a run's lease has left; None if the run does not have the lease any more."""
         name = Keys(thread).lease
         (owner,) = await self._hash(name, "fence")
         if owner is None or int(owner) != fence:
@@ -127,7 +128,7 @@ class Database:
         return bool(await self._commands.ask(lambda: self._client.exists(name)))
 
     async def request_cancel(self, thread: ThreadKey, fence: int, owner: str) -> None:
-        """Asks the owner of a run to stop it: with its next entry at the latest it sees that."""
+        """Asks the owner of a run to stop it. The owner sees this at its next entry at the latest."""
         keys = Keys(thread)
         await self._commands.run(scripts.CANCEL, (keys.lease,), (fence, owner_channel(owner), fence))
 

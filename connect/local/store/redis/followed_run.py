@@ -1,29 +1,29 @@
 """A run of another process: `FollowedRun`, for all its readers in this one.
 
-It has a view and an event log of its own, which one task keeps up with the run's log in Redis as long as there are
-readers, or others who wait for the run. An entry of the log is what the state of the task makes of it:
+It has a view and an event log of its own. One task keeps both up to date with the run's log in Redis, as long as there
+are readers, or callers that wait for the run. What the task does with an entry of the log:
 
 | entry | number | what happens |
 |---|---|---|
 | any | known | nothing |
 | the next events | the next | they are applied and published |
-| a snapshot | the next, and no event is missing | nothing: it stands for what is known |
-| a snapshot | any other | the view begins anew with it: readers get what brings them there |
+| a snapshot | the next, and no event is missing | nothing: the view has all that is in it |
+| a snapshot | any other | the view begins anew with it: readers get the events that take them there |
 | the next events | not the next | the log is read from the first missing entry on |
 
-Where nothing comes for a while the log is read once more, and then the lease:
+When nothing has come for a while, the log is read once more, and then the lease:
 
 | the lease | what happens |
 |---|---|
 | is the run's | it is waited on |
-| is not, for less than half a lease | it is waited on: the owner may have it again, or its last entry is on the way |
+| is not, for less than half a lease | it is waited on: the owner may get it back, or its last entry is on the way |
 | is not, for longer | the owner is lost: what is open is closed, and `RUN_ERROR` ends the run |
 | can't be read | it is waited on: Redis does not answer |
 
 A run of an unknown format (`keys.FORMAT`) is read from its checkpoint. Here it can be cancelled and waited for, until
 its lease is over; a reader gets `RUN_ERROR` at once.
 
-A run that needs readers is stopped when no process has any. So a reader gets its first event when Redis knows that this
+A run that needs readers is stopped when no process has any. So a reader gets no event before Redis knows that this
 process has readers.
 """
 
@@ -49,9 +49,9 @@ from .keys import OUTCOMES, SNAPSHOT, Claim, Entry, Keys
 from .subscriber import Subscriber
 
 _MOST: Final = 1_000
-"""Messages that are kept until the task has a turn; what is beyond is read from the log."""
+"""Messages that are kept until the task has a turn. With more of them, the log is read instead."""
 _LATER: Final = 0.01
-"""Seconds after the end of a lease at which it is looked for again."""
+"""Seconds from the end of a lease to the next check."""
 
 _log = logging.getLogger(__name__)
 
@@ -90,17 +90,17 @@ class FollowedRun:
         self._outcome: RunStatus | None = None
         self._entries: deque[Entry] = deque()
         self._is_behind = True
-        """Whether the log has entries that are in the view not yet, or may have."""
+        """Whether the log has, or may have, entries that are not yet in the view."""
         self._gone_since: float | None = None
         """Since when the lease is not the run's."""
         self._lease_left: float | None = None
-        """The seconds that it had left at the last check."""
+        """The seconds that the lease had left at the last check."""
         self._grace = database.lease / 2
         self._has_view, self._over = asyncio.Event(), asyncio.Event()
         self._is_noted = asyncio.Event()
         """Whether Redis knows that there are readers here, of a run that needs readers; also set when it is over."""
         self._noted_until: float | None = None
-        """Until when it need not know that again; None: it has no note."""
+        """When Redis has to be notified again; None: Redis has no note of readers here."""
         self._users = self._readers = 0
         self._task: asyncio.Task[None] | None = None
         if not self.is_readable:
@@ -141,7 +141,7 @@ class FollowedRun:
             return self.status
 
     async def stream_end(self) -> bool:
-        """See `ActiveRun`. Here it is the run's end that is waited for."""
+        """See `ActiveRun`. Here it waits for the end of the run."""
         with self._followed():
             await self._wait_until_over(CANCEL_WAIT)
             return self._over.is_set()
@@ -159,7 +159,7 @@ class FollowedRun:
 
     @contextmanager
     def _followed(self) -> Generator[None, None, None]:
-        """Within the block the run is followed; and for a while after it."""
+        """Follows the run within the block, and for a while after it."""
         self._users += 1
         if not self._over.is_set() and self._task is None:
             self._task = asyncio.get_running_loop().create_task(self._follow(), name=f"follower of {self.run_id}")
@@ -170,7 +170,7 @@ class FollowedRun:
 
     @contextmanager
     def _counted(self) -> Generator[None, None, None]:
-        """Within the block there is a reader more."""
+        """Counts one more reader within the block."""
         self._readers += 1
         self._news.set()
         try:
@@ -203,7 +203,7 @@ class FollowedRun:
             await self._subscriber.subscribe(channel, self._take)
             self._is_behind = True
             while not self._over.is_set():
-                self._news.clear()  # before anything is looked at
+                self._news.clear()  # first: what comes from now on causes another turn
                 if self._is_behind:
                     await self._read_log()
                 while self._entries and not self._is_behind:
@@ -222,7 +222,7 @@ class FollowedRun:
             await self._subscriber.unsubscribe(channel, self._take)
 
     async def _note_readers(self) -> None:
-        """Lets the owner know whether there are readers here."""
+        """Notes in Redis, for the owner, whether there are readers here."""
         now, until = asyncio.get_running_loop().time(), self._noted_until
         has_readers = self._readers > 0
         if has_readers and self._is_noted.is_set() and until is not None and now < until:
@@ -230,7 +230,7 @@ class FollowedRun:
         if not has_readers:
             if until is None:
                 return
-            self._is_noted.clear()  # a reader that comes meanwhile is another note's
+            self._is_noted.clear()  # a reader that comes meanwhile waits for the next note
         with suppress(StoreUnavailableError):
             await self._database.note_readers(self._thread, self.number, self._claim.owner, has_readers=has_readers)
             self._noted_until = now + self._database.lease / 3 if has_readers else None
@@ -244,7 +244,7 @@ class FollowedRun:
         return self._news.is_set()
 
     async def _read_log(self) -> None:
-        """Takes what the log has and the view has not. Where Redis does not answer, it is read at the next check."""
+        """Applies the log's entries that are not in the view. If Redis does not answer, the next check reads them."""
         self._is_behind = False
         self._entries.clear()  # the log has them too
         if not self.is_readable:
@@ -256,7 +256,7 @@ class FollowedRun:
     # --- what becomes of it: see the tables above -----------------------------------------------------------------
 
     def _apply(self, entry: Entry) -> bool:
-        """Takes an entry; False if others are missing before it."""
+        """Applies an entry; False if entries before it are missing."""
         if entry.number <= self._number:
             return True
         is_next = entry.number == self._number + 1
@@ -338,7 +338,7 @@ class FollowedRun:
         self._end("failed")
 
     def _emit_error(self) -> None:
-        """Closes what is open, and ends the run in the error that a late joiner gets too."""
+        """Closes what is open, and ends the run with the same error that a late joiner gets."""
         is_unknown = self._view.run_id is None
         started = [events.run_started(self.thread_id, self.run_id, PROTOCOL_VERSION)] if is_unknown else []
         emitted = [*started, *self._view.open.closings(), error_event(UNFINISHED.error)]

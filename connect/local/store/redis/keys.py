@@ -122,8 +122,8 @@ class Entry:
 
     - `fence`, `number`: its id.
     - `kind`: `SNAPSHOT` (the events bring a client that has nothing to where the run is), `MORE` (the next events), one
-      of `OUTCOMES` (the last ones); of messages also `STARTED` (with a claim), `TURN`, and `MARK` (with an id: who gets
-      it has every message before it).
+      of `OUTCOMES` (the last ones); of messages also `STARTED` (with a claim), `TURN`, and `MARK` (with an id: its
+      receiver has had every message before it).
     - `at`: how many events of the run there are up to it, as in `Offset.event`.
     - `frames`: the events as SSE frames, one after the other.
     """

@@ -1,24 +1,27 @@
-"""The owner's side of a run: `Publisher`, one task that appends what it emits to a log in Redis and renews its lease.
+"""The owner's side of a run: `Publisher`, one task that appends its events to a log in Redis and renews its lease.
 
-It reads the run as a reader does, from a snapshot on. Where the log has a gap, it begins anew with a snapshot; also
-where the publisher is so far behind that its next events are those that bring it to the view. So the run's own event
-log bounds what is kept while Redis does not answer. Where the log has become long, a snapshot takes the place of its
-entries, after every event that it stands for: it is nothing new to readers elsewhere.
+The publisher reads the run as any reader does, from a snapshot on. Its next entry is a snapshot again when
+
+- the log has a gap;
+- the publisher is so far behind that the run's own event log has dropped its next events. So the size of that event log
+  bounds what is kept while Redis does not answer;
+- the log has become long: the snapshot replaces its entries. All events before the snapshot are appended first, so it
+  is nothing new to readers elsewhere.
 
 | Redis answers | the publisher |
 |---|---|
 | `ok` | continues |
-| `gap`: it came back empty, or without the last entries | continues with a snapshot |
+| `gap`: the log is empty, or without its last entries | continues with a snapshot |
 | `taken`: the lease was lost, and another run has the thread | stops the run in an error, and publishes no more |
 | the run is to stop, or is without the readers that it needs | stops the run |
-| nothing | tries again, the same; the run continues |
+| nothing | repeats the command; the run continues |
 
-After a stall of the process (`stalls`), or a claim whose answer was late, the lease may be over, and another run may
-have the thread. So before the run begins or continues, which is when its graph may write a checkpoint, Redis is asked
-once more whose the thread is.
+After a stall of the process (`stalls`), or a late answer to its claim, the lease may have expired, and another run may
+have the thread. So the publisher asks Redis which run has the thread before the graph begins or continues, since the
+graph may then write a checkpoint.
 
-The end: the thread is freed first, then the run emits its last events. Where Redis does not answer they are emitted
-`_LONGEST_WAIT` seconds later, and the thread is freed when it does.
+The end: Redis frees the thread first, then the run emits its last events. If Redis does not answer, the run emits them
+after `_LONGEST_WAIT` seconds, and the thread is freed when Redis answers again.
 """
 
 from __future__ import annotations
@@ -42,7 +45,7 @@ from .keys import MORE, OUTCOMES, SNAPSHOT, Entry, last_to_json
 from .stalls import Stalls
 
 _LONGEST_WAIT: Final = 1.0
-"""Seconds for which the readers of this process wait for the end of a run until Redis knows it."""
+"""Seconds for which the end of a run is kept from readers in this process until Redis knows it."""
 _LOG_BYTES: Final = 64_000
 """Bytes of a log, or twice its snapshot, after which a new snapshot takes their place."""
 _FULL: Final = 256
@@ -57,9 +60,11 @@ _log = logging.getLogger(__name__)
 
 
 class Publisher:
-    """Publishes one run of this process, from its claim on. `last`: how the run before it ended, as stored. `window`:
-    seconds for which events are gathered. `stalls`: those of the process. `at_end`: called when nothing more is to be
-    done."""
+    """Publishes one run of this process, from its claim on.
+
+    `last`: how the thread's previous run ended, as stored. `window`: seconds for which events are gathered. `stalls`:
+    those of the process. `at_end`: called when the publisher is done.
+    """
 
     def __init__(
         self,
@@ -80,12 +85,12 @@ class Publisher:
         self._window = window
         self._stalls = stalls
         self._stalls_before = stalls.count
-        """The stalls after which Redis was asked, or after which the run has begun; -1: it is to be asked."""
+        """The count of stalls when Redis last confirmed the lease, or when the run began; -1: it has to be asked."""
         self._at_end = at_end
         self._reader = Reader(_OPTIONS)
         self._batches: AsyncGenerator[Batch, None] | None = None
         self._step: asyncio.Task[Batch | None] | None = None
-        """The next batch, which is waited for."""
+        """Reads the next batch."""
         self._has_read_all = False
         self._number = self._at = 0
         """The number of the last entry in the log, and how many events there were up to it."""
@@ -93,24 +98,24 @@ class Publisher:
         """The kind of the next entry."""
         self._bytes = self._snapshot_bytes = 0
         self._had_readers = False
-        """Whether a run that needs readers had any, which have left, or are elsewhere."""
+        """Whether a run that needs readers has had any that have left, or that read in other processes."""
         self._last_before, self._last = last, b""
         self._done: Callable[[], None] | None = None
         """What `release` gave."""
         self._has_ended = False
         """Whether Redis knows that the run is over."""
         self._is_known = asyncio.Event()
-        """Set then, and where that can't be any more."""
+        """Set when Redis knows that, and when the publisher has ended."""
         self._is_over = False
         self._woken = asyncio.Event()
         self.task = asyncio.get_running_loop().create_task(self._publish(), name=f"publisher of {run.run_id}")
 
     def wake(self) -> None:
-        """Has the lease renewed now, and so learns whether the run is to stop."""
+        """Renews the lease now: its answer says whether the run is to stop."""
         self._woken.set()
 
     def doubt(self) -> None:
-        """Another run may have the thread: Redis is asked before the run continues."""
+        """Notes that another run may have the thread: Redis is asked before this run continues."""
         self._stalls_before = -1
 
     def confirmation(self) -> Awaitable[None] | None:
@@ -118,8 +123,8 @@ class Publisher:
         return None if self._stalls.count == self._stalls_before else self._confirm()
 
     async def _confirm(self) -> None:
-        """Asks once whose the thread is. A run that has lost it is stopped; where Redis does not answer, it continues,
-        as any run does."""
+        """Asks Redis once which run has the thread. A run that has lost the thread is stopped. If Redis does not
+        answer, the run continues, as any run does."""
         stalls = self._stalls.count
         with suppress(StoreUnavailableError):
             if (await self._database.append(self._own, self.run.status, None, self._number)).answer == "taken":
@@ -140,7 +145,7 @@ class Publisher:
 
     @property
     def last(self) -> bytes:
-        """How the thread's last run ended, as stored: that before this one, until this one is over."""
+        """How the thread's last run ended, as stored: the previous run, until this one is over."""
         return (self._last if self.is_free else b"") or self._last_before
 
     def release(self, last: LastRun | None, done: Callable[[], None]) -> None:
@@ -155,7 +160,7 @@ class Publisher:
             self.wake()
 
     def _free(self) -> None:
-        """The run's last events are emitted, once."""
+        """Lets the run emit its last events, once."""
         if self._done is not None and not self.is_free:
             self.is_free = True
             self._done()
@@ -175,7 +180,7 @@ class Publisher:
 
     async def _turn(self) -> None:
         await self._wait()
-        self._woken.clear()  # before anything is looked at: what comes from now on is another turn's
+        self._woken.clear()  # first, so that what happens from now on causes another turn
         if self._done is not None and not self._has_ended:
             await self._end()
         elif self._step is not None and self._step.done():
@@ -185,7 +190,7 @@ class Publisher:
             await self._append(None)
 
     async def _wait(self) -> None:
-        """Until a batch is ready, something happens, or the lease is to be renewed."""
+        """Waits until a batch is ready, something else happens, or the lease has to be renewed."""
         if self._step is None and not self._has_read_all:
             self._step = asyncio.get_running_loop().create_task(self._read())
             self._step.add_done_callback(lambda _: self._woken.set())
@@ -220,12 +225,12 @@ class Publisher:
                     await self._woken.wait()
 
     async def _shorten(self) -> None:
-        """Appends all events that are ready, then a snapshot in the place of what the log has."""
+        """Appends all events that are ready, then a snapshot that replaces the entries of the log."""
         reader, batches = self._reader, self._batches
         self._reader = Reader(_OPTIONS)
         self._batches = self.run.published(self._reader)
         snapshot, rest = await anext(self._batches), list[EncodedEvent]()
-        while batches is not None and _at(reader) < _at(self._reader):  # they are ready: nothing else has a turn
+        while batches is not None and _at(reader) < _at(self._reader):  # these are ready: no other task runs
             rest += await anext(batches)
         if batches is not None:
             await batches.aclose()
@@ -236,7 +241,7 @@ class Publisher:
         await self._append(self._entry(SNAPSHOT, snapshot))
 
     def _continues(self, batch: Batch) -> bool:
-        """Whether these, the last that the reader got, are the events after those in the log."""
+        """Whether the reader's last batch follows directly after the events in the log."""
         return _at(self._reader) == self._at + len(batch)
 
     def _entry(self, kind: str, batch: Batch) -> Entry:
@@ -244,7 +249,7 @@ class Publisher:
         return Entry(self.number, self._number + 1, kind, _at(self._reader), frames)
 
     async def _append(self, entry: Entry | None) -> None:
-        """Appends an entry, and does what the answer says; None: renews the lease."""
+        """Appends an entry, and acts on the answer; None only renews the lease."""
         status = "free" if self._has_ended else self.run.status
         append = partial(self._database.append, self._own, status, entry, self._number)
         had_readers = self._had_readers and not self.run.readers  # else Redis is asked again when the last one has left
@@ -270,7 +275,7 @@ class Publisher:
         self._is_over = entry.kind in OUTCOMES
 
     async def _end(self) -> None:
-        """Frees the thread; the run's last events are emitted then."""
+        """Frees the thread; then the run emits its last events."""
         if not await self._answer(lambda: self._database.end(self._own, self._last)):
             self._lose()
         else:
@@ -304,7 +309,7 @@ class Publisher:
             await batches.aclose()
 
     async def _answer(self, ask: Callable[[], Awaitable[_Answer]]) -> _Answer:
-        """What Redis answers, once it does."""
+        """Repeats a command until Redis answers, and returns the answer."""
         for pause in chain(_PAUSES, repeat(_PAUSES[-1])):
             try:
                 return await ask()

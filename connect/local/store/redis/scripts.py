@@ -3,8 +3,8 @@
 A command whose answer was lost is sent again, and one that was sent to a Redis that did not answer may be carried out
 much later. So every script may be repeated or delayed:
 
-- A claim is known by its token. A run that has ended left its token behind: its claim does nothing any more.
-- An entry has its number in its id. One that is there already is not written again.
+- A claim has a token. A run that has ended leaves its token in the thread's hash, so that its claim does nothing then.
+- An entry has its number in its id. An entry that is in the log already is not written again.
 - A lease that is gone (it expired, or Redis came back empty) is the run's again if no other run has claimed the thread
   since: no higher fence is known. The end of a run raises the fence of the thread.
 """
@@ -41,8 +41,8 @@ return {'claimed', fence, known[3] or ''}
 """
 )
 """Keys: lease, thread, closed. Arguments: token, lease and keep in ms, claim, channel.
-Gives `claimed` with the fence and the last run; `busy` with the claim of the active run; `closed`; `over` to a claim
-that was delayed until its run had ended: nothing waits for this answer."""
+Gives `claimed` with the fence and the last run; `busy` with the claim of the active run; `closed`; `over` for a claim
+that was delayed until its run had ended: no caller waits for this answer."""
 
 _OWNED: Final = """
 local lease, thread = KEYS[1], KEYS[2]
@@ -58,7 +58,8 @@ local function is_owned()
   return true
 end
 """
-"""Whether the lease is the run's, which it may be again. The first two keys and five arguments of what follows."""
+"""Whether the run has the lease, or gets it again. It names the first two keys and five arguments of the scripts that
+begin with it."""
 
 APPEND: Final = (
     _WRITES_AFTER_TIME

@@ -1,4 +1,5 @@
-"""How often this process was stalled (`Stalls`): it was frozen, or its event loop was blocked. Leases may be over."""
+"""How often this process was stalled, by `Stalls`: it was frozen, or its event loop was blocked. After a stall its
+leases may have expired."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ class Stalls:
         self._beat = beat
         self._count = 0
         self._last = 0.0
-        """When the last beat was."""
+        """When the last beat or stall was."""
         self._loop: asyncio.AbstractEventLoop | None = None
         self._timer: asyncio.TimerHandle | None = None
 
@@ -31,16 +32,19 @@ class Stalls:
 
     @property
     def count(self) -> int:
-        """How many there were. What has run since the process continued finds its stall here, before the late beat."""
+        """The stalls so far. The newest one counts as soon as the process continues, before the late beat."""
+        self._look()
+        return self._count
+
+    def _look(self) -> None:
         if self._loop is not None and (now := self._loop.time()) > self._last + 2 * self._beat:
             self._count += 1
             self._last = now
-        return self._count
 
     def _next(self, loop: asyncio.AbstractEventLoop) -> None:
         self._last = loop.time()
         self._timer = loop.call_later(self._beat, self._beaten, loop)
 
     def _beaten(self, loop: asyncio.AbstractEventLoop) -> None:
-        _ = self.count
+        self._look()
         self._next(loop)

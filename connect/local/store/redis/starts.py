@@ -1,10 +1,10 @@
 """The runs that start on threads in other processes, for the feeds of this one: `Starts`.
 
-A claim is published on the thread's channel. Where messages may have been lost, the active run is looked for: readers
-of a feed skip a run that they have had, by its number.
+A claim is published on the thread's channel. When messages may have been lost, the active run is looked up; a run that
+the feeds have had already is skipped, by its number.
 
-Messages of a channel arrive in the order in which they were published. So a feed has all runs that started before a
-mark, once the mark has arrived (`catch_up`).
+Messages of a channel arrive in the order in which they were published. So once a mark has arrived (`catch_up`), a feed
+has all runs that started before it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .keys import MARK, STARTED, TURN, Claim, Entry, Keys
 from .subscriber import Subscriber
 
 _MOST_UNUSED = 64
-"""Threads without feeds that are subscribed all the same, beside as many as have feeds."""
+"""How many threads without feeds stay subscribed; more, if even more threads have feeds."""
 
 Found = Callable[[ThreadKey, int, Claim], ActiveRun | None]
 """The run of another process, by its fence and its claim; None for one of this process."""
@@ -52,7 +52,7 @@ class Starts:
         """A feed that has every run which starts from now on."""
         feed, known = Feed(self._database.lease / 3), self._threads.setdefault(thread, _Thread())
         known.feeds.add(feed)
-        if known.subscribed is None:  # a task of its own: who asked first may be cancelled, and others wait for it too
+        if known.subscribed is None:  # a task of its own: others wait for it too when the first caller is cancelled
             known.subscribed = self._begin(self._subscribe(thread, known))
         await asyncio.wait([known.subscribed])
         return feed
@@ -102,7 +102,7 @@ class Starts:
 
     def _take(self, thread: ThreadKey, known: _Thread, message: bytes | None) -> None:
         if message is None:
-            self._begin(self._looked(thread))
+            self._begin(self._start_active(thread))
             known.wake()
         elif message.startswith(STARTED.encode()):
             entry = Entry.of_message(message)
@@ -115,7 +115,8 @@ class Starts:
             if mark in known.marks:
                 known.marks[mark].set()
 
-    async def _looked(self, thread: ThreadKey) -> None:
+    async def _start_active(self, thread: ThreadKey) -> None:
+        """The active run of a thread reaches the feeds, if its message was lost."""
         try:
             run = await self._look(thread)
         except StoreUnavailableError:
@@ -124,7 +125,7 @@ class Starts:
             self.start(thread, run.number, run)
 
     async def _sweep(self) -> None:
-        """Leaves the channels of threads without feeds, when there are many."""
+        """Unsubscribes the channels of threads without feeds, when there are many."""
         unused = [(thread, known) for thread, known in self._threads.items() if not known.feeds]
         if len(unused) > max(_MOST_UNUSED, len(self._threads) // 2):
             for thread, known in unused:
@@ -140,11 +141,11 @@ class _Thread:
         """That of the last run that the feeds have."""
         self.take: Callable[[bytes | None], None] | None = None
         self.subscribed: asyncio.Task[None] | None = None
-        """Ends when a feed has every run from then on; as far as Redis answers."""
+        """Ends when the channel is subscribed, or Redis did not answer in time."""
         self.marks: dict[str, asyncio.Event] = {}
         """The marks that have not arrived yet."""
 
     def wake(self) -> None:
-        """Inputs of the thread may be queued no longer."""
+        """Wakes the feeds: perhaps no input of the thread is queued any more."""
         for feed in self.feeds:
             feed.wake()

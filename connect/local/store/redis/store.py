@@ -1,11 +1,12 @@
-"""The run store of several processes: `RedisRunStore`. What it knows of this process, and whom it asks for the rest.
+"""The run store of several processes: `RedisRunStore`. It knows the runs of this process, and asks Redis for others.
 
 Rules, beside those of every `RunStore`:
 
-1. What belongs to this process is answered without Redis: its runs have new readers also while Redis does not answer.
-2. Redis does not answer: what would have to be known of other processes raises `StoreUnavailableError`.
-3. A run is claimed for a lease, and its publisher renews it. Of a claim whose answer never came a lease may be left,
-   which makes the thread busy until it expires.
+1. Questions about runs of this process are answered without Redis. So these runs take new readers even while Redis does
+   not answer.
+2. While Redis does not answer, questions about other processes raise `StoreUnavailableError`.
+3. A run is claimed for a lease, and its publisher renews it. A claim whose answer was lost may leave a lease: then the
+   thread is busy until the lease expires.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from .turns import RedisTurn
 
 _LEAST_LEASE: Final = 0.5
 _TO_PUBLISH: Final = 5.0
-"""Seconds for which `aclose` waits for runs whose end is to be published."""
+"""Seconds for which `aclose` waits until the ends of runs are published."""
 
 
 class RedisRunStore:
@@ -45,13 +46,13 @@ class RedisRunStore:
 
     - `redis`: a URL (`redis://`, `rediss://`, `unix://`), or a `redis.asyncio.Redis` (with Sentinel, credentials and so
       on), which is not closed here. Redis 6 or newer, or Valkey, with `maxmemory-policy noeviction`.
-    - `namespace`: processes that share their checkpoints have the same, all others another.
-    - `lease`: seconds after which a run counts as lost whose process does not renew it. A process whose event loop is
-      blocked for longer loses its runs.
+    - `namespace`: the same for processes that share their checkpoints, and different for all others.
+    - `lease`: seconds after which a run counts as lost, unless its process renews the lease. A process whose event loop
+      is blocked for longer loses its runs.
     - `window`: seconds for which events are gathered for other processes.
     - `timeout`: seconds that a command may take.
 
-    Agents must have names. Connects when it is used first. Raises `TypeError` and `ValueError` for arguments that are
+    Agents must have names. Connects at its first use. Raises `TypeError` and `ValueError` for arguments that are
     not like these.
     """
 
@@ -84,12 +85,12 @@ class RedisRunStore:
         self._owned: dict[ThreadKey, Publisher] = {}
         """The publishers of the threads' last runs in this process, until they have published their end."""
         self._publishers: set[Publisher] = set()
-        """All publishers: one may publish its end when the next run of its thread has begun."""
+        """All publishers: one may publish its end after the next run of its thread has begun."""
         self._followed: WeakValueDictionary[tuple[ThreadKey, int], FollowedRun] = WeakValueDictionary()
 
     def key(self, graph: Pregel[Any, Any, Any, Any], agent: str | None, thread_id: str) -> ThreadKey:
-        """The key of a graph's thread. Without a checkpointer it is the agent's alone. Raises `ValueError` for an agent
-        without a name."""
+        """The key of a graph's thread. Without a checkpointer the thread is this agent's alone. Raises `ValueError`
+        for an agent without a name."""
         if agent is None:
             raise ValueError("RedisRunStore: expected the name of an agent (Local(graph, agent=...)), got none")
         if has_checkpointer(graph):
@@ -172,7 +173,7 @@ class RedisRunStore:
         return run
 
     async def last(self, thread: ThreadKey) -> LastRun | None:
-        """See `RunStore.last`. Of a run without a checkpointer also what it emitted, as long as its log is kept."""
+        """See `RunStore.last`. Without a checkpointer it has the run's events too, as long as the log is kept."""
         publisher = self._owned.get(thread)
         stored = await self._database.last(thread) if publisher is None else publisher.last
         if not stored:
@@ -227,7 +228,7 @@ class RedisRunStore:
         return None if claim.owner == self._owner or not claim.is_readable else self._followed_run(thread, fence, claim)
 
     def _followed_run(self, thread: ThreadKey, fence: int, claim: Claim) -> FollowedRun:
-        """One for all its readers in this process."""
+        """The one `FollowedRun` for all readers of a run in this process."""
         run = self._followed.get((thread, fence))
         if run is None:
             run = FollowedRun(self._database, self._subscriber, thread, fence, claim)
@@ -235,7 +236,8 @@ class RedisRunStore:
         return run
 
     def _wake(self, message: bytes | None) -> None:
-        """Another process wants to stop a run of this one; None: any may."""
+        """Another process wants a run here to stop, or has no readers of it any more. `message`: the run's fence; None:
+        messages may have been lost, so it may be any run."""
         for publisher in self._owned.values():
             if message is None or publisher.number == int(message):
                 publisher.wake()

@@ -1,10 +1,11 @@
-"""The one Pub/Sub connection of a process: `Subscriber`, and what it hands its messages to. Never what they mean.
+"""The one Pub/Sub connection of a process: `Subscriber`. It passes each message to the takers of its channel, and does
+not know what a message means.
 
 Rules:
 
-1. Messages may be lost: while the connection is away, and where this process does not read. So whenever a channel is
-   subscribed, again too, its takers are called with None: look at what the messages are about.
-2. One task reads; only it makes a connection anew. A connection on which nothing comes is asked for a `PONG`.
+1. Messages may be lost, while there is no connection and while this process does not read. So at each subscription of a
+   channel, the first one and any later one, its takers are called with None: they have to read what they follow.
+2. One task reads, and only this task connects again. A connection without messages is tested with a `PING`.
 """
 
 from __future__ import annotations
@@ -52,8 +53,8 @@ class Subscriber:
             self._task = asyncio.get_running_loop().create_task(self._read(), name="redis subscriber")
 
     async def subscribe(self, name: str, take: Take) -> None:
-        """Has `take` called with each message of a channel from now on. Where Redis does not answer in time: as soon as
-        it does."""
+        """Calls `take` with each message of a channel from now on. If Redis does not answer in time, the messages come
+        once it does."""
         known = self._channels.get(name)
         channel = self._channels.setdefault(name, _Channel())
         channel.takers.append(take)
@@ -88,7 +89,7 @@ class Subscriber:
             try:
                 async with aclosing(self._commands.pubsub()) as pubsub:
                     subscribed: set[str] = set()
-                    while missing := self._channels.keys() - subscribed:  # others may come meanwhile
+                    while missing := self._channels.keys() - subscribed:  # channels may be added meanwhile
                         async with asyncio.timeout(self._wait):
                             await pubsub.subscribe(*missing)
                         subscribed |= missing

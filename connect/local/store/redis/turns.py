@@ -1,7 +1,7 @@
-"""The inputs of a thread of all processes, one after the other: `RedisTurn`.
+"""The queued inputs of a thread, of all processes, one after the other: `RedisTurn`.
 
-Each input has a ticket in a line in Redis, from the moment it comes. The first one has the turn. A ticket counts for a
-lease and is renewed every third of it, so a process that is gone delays the others for a lease at most.
+From the moment it comes, each input has a ticket in a line in Redis. The first ticket has the turn. A ticket is valid
+for one lease and is renewed after a third of it, so a process that is lost delays the others for one lease at most.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class RedisTurn:
 
     async def news(self) -> None:
         """Waits until the turn has passed on, or may have."""
-        async with _Knocks(self._subscriber, self._thread) as knocks:
-            await knocks.next(self._database.lease / 3)
+        async with _TurnMessages(self._subscriber, self._thread) as messages:
+            await messages.next(self._database.lease / 3)
 
     @asynccontextmanager
     async def _taken(self, *, closes: bool) -> AsyncGenerator[bool, None]:
@@ -49,9 +49,9 @@ class RedisTurn:
         try:
             if not await self._database.turn(self._thread, ticket, closes=closes):
                 has_waited = True
-                async with _Knocks(self._subscriber, self._thread) as knocks:
+                async with _TurnMessages(self._subscriber, self._thread) as messages:
                     while not await self._database.turn(self._thread, ticket, closes=closes):
-                        await knocks.next(self._database.lease / 3)
+                        await messages.next(self._database.lease / 3)
             renewing = asyncio.get_running_loop().create_task(self._renew(ticket, closes=closes))
             try:
                 yield has_waited
@@ -59,7 +59,7 @@ class RedisTurn:
                 renewing.cancel()
                 await asyncio.wait([renewing])
         finally:
-            with suppress(StoreUnavailableError):  # then it ends by itself
+            with suppress(StoreUnavailableError):  # then the ticket expires
                 await self._database.leave(self._thread, ticket)
 
     async def _renew(self, ticket: str, *, closes: bool) -> None:
@@ -69,7 +69,7 @@ class RedisTurn:
                 await self._database.turn(self._thread, ticket, closes=closes)
 
 
-class _Knocks:
+class _TurnMessages:
     """The messages of a thread's channel which say that the turn has passed on."""
 
     def __init__(self, subscriber: Subscriber, thread: ThreadKey) -> None:
@@ -77,16 +77,16 @@ class _Knocks:
         self._channel = Keys(thread).channel
         self._news = asyncio.Event()
 
-    async def __aenter__(self) -> _Knocks:
+    async def __aenter__(self) -> _TurnMessages:
         await self._subscriber.subscribe(self._channel, self._take)
-        self._news.clear()  # what follows looks for itself
+        self._news.clear()  # the caller asks for the turn after this anyway
         return self
 
     async def __aexit__(self, *_: object) -> None:
         await self._subscriber.unsubscribe(self._channel, self._take)
 
     async def next(self, seconds: float) -> None:
-        """Waits for one, so many seconds at most."""
+        """Waits for the next one, so many seconds at most."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._news.wait()
