@@ -26,16 +26,16 @@ class Mode:
     """A way to work that the user chooses, such as *ask* or *write*.
 
     - `id`, `name`, `description`: as the editor displays it.
-    - `system_prompt`: text that `SessionTools` puts behind the agent's system prompt.
-    - `allowed_tools`: names of the tools that `SessionTools` leaves the model; None: all.
-    - `approved_tools`: names of the tools whose calls the user approves by choosing the mode: where the agent asks for
-      an approval of one, the answer is given, and the editor displays no question.
+    - `system_prompt`: text that `SessionTools` adds to the end of the agent's system prompt.
+    - `allowed_tools`: names of the tools that `SessionTools` lets the model call; None: all.
+    - `approved_tools`: names of the tools whose calls count as approved in this mode: the editor displays no question
+      about them.
 
-    A graph of any other kind reads the id: `configurable["agui_mode"]`, or `session.mode` in its factory.
+    A graph without `SessionTools` reads the id in `configurable["agui_mode"]`, its factory in `session.mode`.
 
-    A change in a running prompt is applied at once to what `SessionTools` and `approved_tools` do next: the calls of
-    models and tools, and questions. What reads the id has that of the prompt's beginning until the next prompt. A
-    session that is loaded has the mode of its last prompt.
+    A mode that is chosen while a prompt runs applies at once to the next call of a model or a tool (`SessionTools`) and
+    to the next question (`approved_tools`). The graph and its factory get it with the next prompt. A session that is
+    loaded has the mode of its last prompt.
     """
 
     id: str
@@ -48,7 +48,7 @@ class Mode:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """What the user chooses for a session beside its mode, such as the model. The graph finds the value in
+    """A choice of the user for a session, other than its mode: the model, for example. The graph gets the value in
     `configurable[id]` from the next prompt on; a factory in `session.settings[id]`.
 
     - `id`, `name`, `description`: as the editor displays it.
@@ -69,8 +69,8 @@ class Command:
     """A slash command: `/name rest`.
 
     - `name`, `description`: as the editor displays it. `hint`: what the rest is; None: there is none.
-    - `run`: called with the session and the rest; returns what is answered, and the graph is not run. It may be async.
-      None: the graph gets the prompt as it is.
+    - `run`: a function of the session and the rest, which may be async. It returns the answer, and the graph does not
+      run. None: the graph gets the prompt as it is.
     """
 
     name: str
@@ -99,17 +99,17 @@ class Session:
 
 
 _TAKEN: Final = ("mode", "agui_mode", "thread_id", "checkpoint_id", "checkpoint_ns")
-"""Ids that are no setting's: an editor, or a graph's `configurable`, has them for something else."""
+"""Ids that no setting can have: editors, or a graph's `configurable`, use them for something else."""
 _current: ContextVar[Session | None] = ContextVar("agui_acp_session", default=None)
 
 
 def current_session() -> Session | None:
-    """The session that the running graph works for; None for a run of no editor, and on a server of its own."""
+    """The session that the running graph works for; None in a run without an editor, and on a LangGraph server."""
     return _current.get()
 
 
 def set_current_session(session: Session) -> None:
-    """What is started from here on works for this session."""
+    """Makes this the current session for all that is started from here on."""
     _current.set(session)
 
 
@@ -122,17 +122,17 @@ class AcpAgent:
 
     - `source`: as for `run`; or a function of one parameter, `session`, that makes one, which may be async. It is
       called for each session, and again when the user has chosen another mode or setting.
-    - `name`: what the editor calls it, and to which its threads belong; None: the graph's name.
-    - `modes`: the first is that of a new session. `settings`: what else is chosen. `commands`: its slash commands.
-    - `options`: None shows the plan, and of errors their class.
-    - `intake`: as for `run`. Of its `config` the `metadata` is extended by what sessions are found by.
-    - `kinds`: what tools do, by their names; of others it is guessed by the words in their names.
+    - `name`: its name in the editor, which also owns its threads; None: the graph's name.
+    - `modes`: the first is that of a new session. `settings`: the other choices. `commands`: its slash commands.
+    - `options`: how runs become events; None shows the plan, and only the class of an error.
+    - `intake`: as for `run`. The keys by which sessions are found are added to the `metadata` of its `config`.
+    - `kinds`: what tools do, by tool name; for any other tool it is guessed from the words in its name.
     - `locate`: the absolute path of a file that a tool names, None for one that is not on the disk, such as those of
       deepagents' virtual files. None: relative paths are below the session's folder.
-    - `checkpointer`, `store`: of a graph that has none; None keeps sessions in memory, until this process ends.
+    - `checkpointer`, `store`: for a graph that has none. Without a checkpointer sessions end with this process.
 
-    Raises `TypeError` for what is no source, `ValueError` for modes, settings or commands of one name, for a setting
-    without values or with an id that has another use, and for an unknown kind.
+    Raises `TypeError` for what is no source, `ValueError` for modes, settings or commands of the same name, for a
+    setting without values or with an id that has another use, and for an unknown kind.
     """
 
     def __init__(
@@ -186,8 +186,7 @@ class AcpAgent:
 
 
 def is_factory(source: Any) -> bool:
-    """Whether this is a function that makes a source for a session: one with a parameter of that name, or the one
-    parameter of which has no other use."""
+    """Whether this is a function that makes a source for a session: one with a single parameter."""
     if not callable(source) or isinstance(source, Pregel | type):
         return False
     try:

@@ -11,13 +11,13 @@ from .agent import AcpAgent, Mode, Session
 MODE: Final = "agui_mode"
 """The key of the mode's id, in `configurable` and in the metadata."""
 SETTING: Final = "agui_setting_"
-"""In front of a setting's id, its key in the metadata: a checkpoint keeps no mappings there."""
+"""The prefix of a setting's id: both are its key in the metadata. A checkpoint keeps no mappings there."""
 MODE_OPTION: Final = "mode"
 """The id of the mode among an editor's options."""
 
 
 class Choices:
-    """The choices of one session: those of a new one at first."""
+    """The choices of one session. At first: the first mode, and the first value of each setting."""
 
     def __init__(self, session: Session, agent: AcpAgent) -> None:
         self._session, self._agent = session, agent
@@ -25,7 +25,7 @@ class Choices:
         session.settings = {each.id: next(iter(each.values)) for each in agent.settings.values()}
 
     def choose(self, option_id: object, value: object) -> bool:
-        """Sets one; False for an option or a value that the agent has not."""
+        """Sets one; False for an option or a value that the agent does not have."""
         if not isinstance(option_id, str) or not isinstance(value, str):
             return False
         if option_id == MODE_OPTION:
@@ -39,7 +39,7 @@ class Choices:
         return True
 
     def restore(self, metadata: Mapping[str, Any]) -> None:
-        """Sets those that a thread was run with last, as far as the agent still has them."""
+        """Sets the choices of a thread's last prompt, as far as the agent still has them. `metadata`: of the thread."""
         self.choose(MODE_OPTION, metadata.get(MODE))
         for option_id in self._agent.settings:
             self.choose(option_id, metadata.get(f"{SETTING}{option_id}"))
@@ -52,7 +52,7 @@ class Choices:
         return found if mode is None else {**found, MODE: mode.id}
 
     def described(self) -> dict[str, Any]:
-        """The modes and options, as the result has them that opens a session."""
+        """The modes and options, as the response to a session's opening has them."""
         found: dict[str, Any] = {}
         if (mode := self._session.mode) is not None:
             listed = [{"id": each.id, **_named(each)} for each in self._agent.modes.values()]
@@ -77,7 +77,7 @@ class Choices:
 
 
 def configurable(metadata: Mapping[str, str]) -> dict[str, str]:
-    """What a graph finds in `configurable`, of `Choices.metadata`."""
+    """`Choices.metadata` as a graph gets it in `configurable`."""
     return {name.removeprefix(SETTING): value for name, value in metadata.items()}
 
 

@@ -1,5 +1,5 @@
 """What an agent asks of its editor: `Editor`, the requests and notifications to one client. Only what the client has
-advertised is asked for. What it answers is read here: any answer that is none counts as no approval."""
+advertised is asked for. Its answers are read here; one that can't be read counts as no approval."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Editor:
             _log.warning("An update %s is left out: %s (session %s).", update["sessionUpdate"], error, session_id)
 
     async def permission(self, session_id: str, asked: Permission) -> str | None:
-        """The option that the user chose; None for none. Raises `CancelledByUser`."""
+        """Asks for permission. Returns the id of the chosen option; None: none was chosen. Raises `CancelledByUser`."""
         params = {"sessionId": session_id, "toolCall": asked.tool_call, "options": list(asked.options)}
         outcome = (await self._answer("session/request_permission", params)).get("outcome")
         if not isinstance(outcome, Mapping):
@@ -63,7 +63,7 @@ class Editor:
         return option if outcome.get("outcome") == "selected" and isinstance(option, str) else None
 
     async def form(self, session_id: str, asked: Form) -> Mapping[str, Any] | None:
-        """The fields that the user filled in; None where the form was declined."""
+        """Displays a form. Returns the fields that the user filled in; None: the form was declined."""
         params: dict[str, Any] = {"sessionId": session_id, "mode": "form", "message": asked.message}
         params["requestedSchema"] = asked.schema
         if asked.tool_call_id is not None:

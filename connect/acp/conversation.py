@@ -1,16 +1,16 @@
-"""One open session: `Conversation`, its thread, what the editor has of it, and what it waits for. What one prompt does
-is `turn`'s.
+"""One open session, `Conversation`: its thread, what the editor has of the thread, and what the thread waits for. What
+one prompt does is in `turn`.
 
 Rules:
 
 1. A session is a thread, and its id the thread's. All that a session shows is read from the thread: loading one emits
    its state, resuming one only notes what the editor has already.
 2. A run that is active when a session is loaded is followed to its end. A prompt waits for that.
-3. What the thread waits for is asked with the next prompt, not while it is loaded. A question of the chat is emitted at
-   the end of the load, and the next prompt is its answer.
-4. A session has the mode and the settings that its user has chosen, or that its thread's last prompt was run with. What
-   is done beside the graph follows a change at once; the graph itself has one choice for a prompt, since its steps may
-   rest on it.
+3. What the thread waits for is asked with the next prompt, not while the thread is loaded. Only a question in the chat
+   is emitted at the end of the load, and the next prompt is its answer.
+4. A session has the mode and the settings that its user has chosen, or those of its thread's last prompt. A change
+   applies at once to tools and approvals. The graph has the same mode and settings for a whole prompt, since its later
+   steps may depend on them.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ ORIGIN: Final = "agui_origin"
 CWD: Final = "agui_cwd"
 
 _CANCEL_WAIT: Final = 0.5
-"""Seconds for which a graph is waited for that is cancelled; the next prompt waits for the rest."""
+"""Seconds that a cancelled graph has to stop; if it takes longer, the next prompt waits for it."""
 _LARGEST_FILE: Final = 1024 * 1024
-"""Bytes of a file whose text from before a change is read."""
+"""Bytes of the largest file whose text is read before a tool changes it."""
 
 _log = logging.getLogger(__name__)
 
@@ -71,10 +71,10 @@ class Conversation:
         self.interrupts: list[dict[str, Any]] = []
         """What the last run waits for."""
         self.in_chat: Asking | None = None
-        """The questions of which one waits in the chat."""
+        """The questions, if one of them waits for its answer in the chat."""
         self.choices = choices
         self.graph_choices = choices.metadata
-        """What the graph has of them: those of the last prompt's beginning."""
+        """The choices that the graph has: those at the beginning of the last prompt."""
         self.is_new = True
         """Whether it has had no prompt yet."""
         self.refused: str | None = None
@@ -106,8 +106,8 @@ class Conversation:
         return replace(given, config=config, roles={"user"}, busy="queue", on_disconnect=leaves)
 
     async def take(self, choices: dict[str, str]) -> None:
-        """The graph has these choices from here on. A server notes the metadata of a thread when it is created, so that
-        later ones are written. What goes wrong is logged."""
+        """Gives the graph these choices. A LangGraph server has a thread's metadata from its creation, so later choices
+        are written to it. Errors are logged."""
         if choices == self.graph_choices:
             return
         self.graph_choices = choices
@@ -123,7 +123,7 @@ class Conversation:
             await self.editor.update(self.session.id, update)
 
     async def read(self, batches: Batches) -> None:
-        """Emits what comes, to its end."""
+        """Emits a stream of events, to its end."""
         async with aclosing(batches):
             async for batch in batches:
                 for each in batch:
@@ -133,11 +133,11 @@ class Conversation:
                     for update in self.updates.of(event):
                         await self.editor.update(self.session.id, update)
 
-    # --- a thread that there is ---------------------------------------------------------------------------------------
+    # --- a thread that exists -----------------------------------------------------------------------------------------
 
     async def open(self, *, emits: bool) -> bool:
-        """Reads the thread, and emits it, or notes that the editor has it. Returns whether there is one. An active run
-        is followed from there on. Raises what `open_thread` raises, and `AguiError` for a platform's."""
+        """Reads the thread. `emits`: emits it; else only notes that the editor has it. Returns whether there is one.
+        An active run is followed to its end. Raises what `open_thread` raises, and `AguiError` for a platform's."""
         batches = await open_thread(self.backend, self.session.id, options=await self.options())
         first = await anext(batches, None)
         if first is None:
@@ -181,13 +181,13 @@ class Conversation:
                 await self.emit([question_update(first)])
 
     def asking(self) -> Asking:
-        """The questions for what the thread waits for."""
+        """Begins the questions about what the thread waits for."""
         mode = self.session.mode
         self.approvals.by_mode = frozenset() if mode is None else mode.approved_tools
         return asking(self.interrupts, self.updates, forms=self.editor.has_forms, approvals=self.approvals)
 
     async def followed(self) -> None:
-        """Returns when no run is followed any more."""
+        """Waits until no run is followed any more."""
         if self._following is not None:
             await asyncio.wait([self._following])
 
@@ -197,7 +197,7 @@ class Conversation:
         return self._following is not None and not self._following.done()
 
     async def stop_run(self) -> None:
-        """Stops the thread's active run. What goes wrong is logged."""
+        """Stops the thread's active run. Errors are logged."""
         try:
             await self.backend.cancel(self.session.id, None, wait=_CANCEL_WAIT)
         except RunNotFoundError:
@@ -206,7 +206,7 @@ class Conversation:
             log_failure(error, self.label)
 
     async def stop_following(self) -> None:
-        """Follows no run any more; the run continues."""
+        """Ends following a run; the run continues."""
         if self._following is not None:
             self._following.cancel()
             with suppress(asyncio.CancelledError):
@@ -214,7 +214,7 @@ class Conversation:
 
 
 def question_update(question: InChat) -> Update:
-    """A question of the chat, as a message of the agent."""
+    """A question in the chat, as a message of the agent."""
     return {
         "sessionUpdate": "agent_message_chunk",
         "messageId": question.message_id,

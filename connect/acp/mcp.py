@@ -2,8 +2,8 @@
 session, opened and closed by a task of its own, since a connection must be left where it was entered.
 
 A server that does not start, or not in time, costs itself and one log line: the session has the tools of the others.
-One that ends later costs the calls of its tools: they fail, also those that it was about to answer, and the run
-continues. Two tools of one name get the names of their servers in front.
+When a server ends later, all calls of its tools fail, those that have begun too, and the run continues. Tools of the
+same name get the name of their server as a prefix.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class McpServers:
                 async with asyncio.timeout(_START):
                     found.append((server.name, await asyncio.shield(server.tools)))
             except Exception as error:  # whatever a server, or its transport, raises
-                reason = "it did not start in time" if isinstance(error, TimeoutError) else _first(error)
+                reason = "it did not start in time" if isinstance(error, TimeoutError) else _class_name(error)
                 _log.warning("The MCP server %s has no tools: %s (%s).", server.name, reason, label)
                 server.task.cancel()
         return _distinct(found)
@@ -72,7 +72,7 @@ class McpServers:
 
 
 def kinds_of(tools: Sequence[BaseTool]) -> dict[str, Kind]:
-    """What tools do, as far as their servers say it: those that change nothing read."""
+    """What tools do, as far as their servers describe it: a tool that changes nothing reads."""
     return {tool.name: "read" for tool in tools if (tool.metadata or {}).get("readOnlyHint") is True}
 
 
@@ -100,12 +100,12 @@ async def _run(server: dict[str, Any], cwd: str, tools: asyncio.Future[list[Base
         if not tools.done():
             tools.set_exception(error)
         else:
-            _log.warning("The MCP server %s ended with an error: %s.", server["name"], _first(error))
+            _log.warning("The MCP server %s ended with an error: %s.", server["name"], _class_name(error))
 
 
 def _failing(name: str) -> Any:
-    """What makes calls of a server's tools fail that it does not answer: its connection raises, or its task, which is
-    the current one, has ended. The transport of a lost connection may never answer."""
+    """An interceptor: a call that the server does not answer fails, since the connection raised, or since the server's
+    task, which is the current one, has ended. The transport of a lost connection may never answer."""
     from mcp import McpError
     from mcp.types import CallToolResult, TextContent
 
@@ -122,7 +122,7 @@ def _failing(name: str) -> Any:
         except McpError as error:  # an answer that says what the model did wrong
             reason = str(error)
         except Exception as error:  # whatever a transport raises
-            reason = _first(error)
+            reason = _class_name(error)
         finally:
             calling.cancel()
         _log.warning("The MCP server %s did not answer a call of %s: %s.", name, request.name, reason)
@@ -156,8 +156,8 @@ def _distinct(found: Sequence[tuple[str, list[BaseTool]]]) -> list[BaseTool]:
     ]
 
 
-def _first(error: BaseException) -> str:
-    """The class of an error; of a group that of its first."""
+def _class_name(error: BaseException) -> str:
+    """The name of an error's class; for a group, of its first error's."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return type(error).__name__

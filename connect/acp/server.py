@@ -4,12 +4,12 @@ Rules:
 
 1. `initialize` is answered before anything of the agent is imported; the first session waits for the rest. An agent
    that can't be loaded is an error of the first session, which names why.
-2. What a handler begins before its first `await` has happened when the next message is handled: so a cancel finds its
+2. What a handler does before its first `await` is done before the next message is handled, so that a cancel finds its
    turn.
 3. `_meta` of a request is taken out: the SDK would let it replace parameters.
-4. An error reveals its class, and never the text of an exception, unless the options of the agent say otherwise.
-5. Updates of a new session follow the response that names it, after a moment: editors drop what they get before they
-   have made a place for it.
+4. Other errors have the class of an exception, and never its text, unless the options of the agent say otherwise.
+5. The first updates of a new session are sent a moment after the response that names it: editors drop updates of a
+   session that they do not know yet.
 6. When the editor leaves, runs are stopped so that their last checkpoint is written, and what was opened is closed.
 """
 
@@ -69,8 +69,8 @@ Load = Callable[[], Awaitable[AcpAgent]]
 
 async def serve(load: Load, name: str, pipes: tuple[int, int] | None = None) -> None:
     """Answers an editor until it leaves, or this task is cancelled. `load`: gives the agent; it is awaited once, after
-    the protocol has begun. `name`: of the agent, before that. `pipes`: the file descriptors to read from and to write
-    to; None takes standard input and output (`take_stdio`), where that was not done before."""
+    the protocol has begun. `name`: of the agent, until it is loaded. `pipes`: the file descriptors to read from and to
+    write to, as `take_stdio` returns them; None calls it."""
     stdio = Stdio(*(pipes or take_stdio()))
     handlers = Handlers(load, name)
     connection = Connection(handlers.answer, stdio, listening=False)
@@ -98,7 +98,7 @@ class Handlers:
         self._router = router
 
     def connect(self, connection: Connection) -> None:
-        """The connection that the handlers are called by."""
+        """Sets the connection that calls the handlers."""
         self._editor = Editor(connection)
 
     async def answer(self, method: str, params: Any, is_notification: bool) -> Any:
@@ -134,7 +134,7 @@ class Handlers:
     # --- the methods --------------------------------------------------------------------------------------------------
 
     async def initialize(self, protocol_version: int, client_capabilities: Any = None, **_: Any) -> Any:
-        """The version, and what this agent can do."""
+        """Answers the version and the capabilities, and begins to load the agent."""
         self._editor.capabilities = _json(client_capabilities) or {}
         if self._sessions is None:
             self._sessions = asyncio.create_task(self._loaded(), name="the agent is loaded")
@@ -143,7 +143,7 @@ class Handlers:
         return {"protocolVersion": PROTOCOL, "agentCapabilities": _CAPABILITIES, "agentInfo": info, "authMethods": []}
 
     async def new_session(self, cwd: str, mcp_servers: Any = None, additional_directories: Any = None, **_: Any) -> Any:
-        """A session, which is kept from its first prompt on."""
+        """Opens a new session. Its thread is saved with its first prompt."""
         sessions = await self._ready()
         conversation = await sessions.begin(
             str(uuid4()), _checked(cwd), _dirs(additional_directories), _all(mcp_servers)
@@ -153,17 +153,17 @@ class Handlers:
     async def load_session(
         self, session_id: str, cwd: str, mcp_servers: Any = None, additional_directories: Any = None, **_: Any
     ) -> Any:
-        """A session that there is, with all that is in it."""
+        """Opens a session that exists, and emits all that is in it."""
         return await self._opened(session_id, cwd, mcp_servers, additional_directories, emits=True)
 
     async def resume_session(
         self, session_id: str, cwd: str, mcp_servers: Any = None, additional_directories: Any = None, **_: Any
     ) -> Any:
-        """A session that there is, and that the editor has."""
+        """Opens a session that exists, and whose content the editor has."""
         return await self._opened(session_id, cwd, mcp_servers, additional_directories, emits=False)
 
     async def list_sessions(self, cwd: str | None = None, cursor: str | None = None, **_: Any) -> Any:
-        """The sessions that there are, the newest first."""
+        """A page of the sessions that exist, the newest first."""
         sessions = await self._ready()
         try:
             return await sessions.listed(cwd, cursor)
@@ -173,15 +173,14 @@ class Handlers:
     async def prompt(self, session_id: str, prompt: Any, **_: Any) -> Any:
         """Runs a prompt to its end."""
         conversation = self._conversation(session_id)
-        if session_id in self._turns:
-            raise RequestError(-32600, "The session has a prompt that is running: cancel it, or wait for its end.")
+        self._check_idle(session_id)
         turn = self._turns[session_id] = Turn(conversation, current_request())
         try:
             blocks = [_json(block) for block in prompt]
             if not blocks:
                 raise _invalid("prompt: expected at least one block")
             sessions = await self._ready()
-            answered = await sessions.commanded(conversation, blocks)
+            answered = await sessions.run_command(conversation, blocks)
             if not answered:
                 await sessions.prepare(conversation, blocks)
             return {"stopReason": "end_turn" if answered else await turn.run(blocks)}
@@ -190,14 +189,14 @@ class Handlers:
             turn.is_over.set()
 
     async def cancel(self, session_id: str, **_: Any) -> None:
-        """Cancels the prompt of a session, or the run that it follows; of an idle or unknown one nothing."""
+        """Cancels the prompt of a session, or the run that it follows. An idle or unknown session is ignored."""
         if session_id in self._turns:
             self._turns[session_id].cancel()
         elif (conversation := self._open().get(session_id)) is not None and conversation.is_followed:
             await conversation.stop_run()
 
     async def set_session_mode(self, session_id: str, mode_id: str, **_: Any) -> Any:
-        """The mode of a session."""
+        """Sets the mode of a session."""
         conversation = self._conversation(session_id)
         sessions = await self._ready()
         if not conversation.choices.choose(MODE_OPTION, mode_id):
@@ -206,7 +205,7 @@ class Handlers:
         return Answer({}, lambda: self._send_later(session_id, [update], 0))
 
     async def set_config_option(self, session_id: str, config_id: str, value: Any, **_: Any) -> Any:
-        """One option of a session; returns all of them."""
+        """Sets one option of a session, and returns all of them."""
         conversation = self._conversation(session_id)
         if not conversation.choices.choose(config_id, value):
             raise _invalid("configId, value: expected an option of the session, and one of its values")
@@ -221,14 +220,14 @@ class Handlers:
         return {}
 
     async def delete_session(self, session_id: str, **_: Any) -> Any:
-        """Deletes a session with its thread; also one that there is not."""
+        """Deletes a session with its thread. One that does not exist is no error."""
         sessions = await self._ready()
         await self._end(session_id)
         await sessions.delete(session_id)
         return {}
 
     def _cancel_request(self, params: Any) -> None:
-        """Cancels the prompt that is this request; any other is answered soon."""
+        """Cancels the prompt that came with this request. Other requests are not cancelled: they are answered soon."""
         request = params.get("requestId") if isinstance(params, dict) else None
         for turn in self._turns.values():
             if request is not None and type(request) is type(turn.request) and request == turn.request:
@@ -253,10 +252,11 @@ class Handlers:
         return Sessions(await self._load(), self._editor)
 
     def _open(self) -> dict[str, Conversation]:
-        done = self._sessions is not None and self._sessions.done() and not self._sessions.cancelled()
-        if not done or self._sessions is None or self._sessions.exception() is not None:
+        """The open sessions; none before the agent is loaded."""
+        loading = self._sessions
+        if loading is None or not loading.done() or loading.cancelled() or loading.exception() is not None:
             return {}
-        return self._sessions.result().open
+        return loading.result().open
 
     def _conversation(self, session_id: str) -> Conversation:
         conversation = self._open().get(session_id)
@@ -264,10 +264,14 @@ class Handlers:
             raise _unknown()
         return conversation
 
-    async def _opened(self, session_id: str, cwd: str, servers: Any, directories: Any, *, emits: bool) -> Any:
-        sessions = await self._ready()
+    def _check_idle(self, session_id: str) -> None:
         if session_id in self._turns:
             raise RequestError(-32600, "The session has a prompt that is running: cancel it, or wait for its end.")
+
+    async def _opened(self, session_id: str, cwd: str, servers: Any, directories: Any, *, emits: bool) -> Any:
+        """Opens a session that exists. Raises `RequestError` if it does not, or runs a prompt."""
+        sessions = await self._ready()
+        self._check_idle(session_id)
         folder, others = _checked(cwd), _dirs(directories)
         await sessions.close(session_id)
         conversation = await sessions.begin(session_id, folder, others, _all(servers))
@@ -303,6 +307,7 @@ class Handlers:
             task.add_done_callback(self._later.discard)
 
     async def _end(self, session_id: str) -> None:
+        """Cancels the prompt of a session, waits for its end, and closes the session."""
         if (turn := self._turns.get(session_id)) is not None:
             turn.cancel()
             await turn.is_over.wait()
@@ -310,7 +315,7 @@ class Handlers:
             await (await self._ready()).close(session_id)
 
     async def close(self) -> None:
-        """The editor is gone: ends all that was begun."""
+        """Ends all that was begun, once the editor is gone."""
         for task in self._later:
             task.cancel()
         if self._sessions is None:

@@ -1,5 +1,5 @@
-"""An agent on standard input and output: `serve`, for a program of your own; the command `langgraph-agui acp` does the
-same. The SDK of the protocol is imported when it is called."""
+"""An agent on standard input and output: `serve`, for a program of your own. The command `langgraph-agui acp` does the
+same. `serve` imports the SDK of the protocol when it is called, not before."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from .agent import AcpAgent
 
 
 async def serve(agent: AcpAgent) -> None:
-    """Speaks the protocol on standard input and output, until the editor leaves. What is printed from the call on goes
+    """Speaks the protocol on standard input and output, until the editor leaves. What is printed after the call goes
     to standard error. Raises `ModuleNotFoundError` without the extra `acp`."""
-    from .server import serve as answered
+    from .server import serve as serve_loaded
 
     async def loaded() -> AcpAgent:
         return agent
 
-    await answered(loaded, agent.name)
+    await serve_loaded(loaded, agent.name)

@@ -1,5 +1,5 @@
-"""The sessions of a connection: `Sessions` begins, lists, closes and deletes them. Which of them are open is a table;
-all others are threads."""
+"""The sessions of a connection: `Sessions` begins, lists, closes and deletes them. It has the open ones in a table;
+every other session is a thread, and nothing more."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _TITLE: Final = 60
 """Characters of a title."""
 
 _CLOSE_WAIT: Final = 3.0
-"""Seconds for which graphs are waited for that do not stop, when the editor has left."""
+"""Seconds that graphs have to stop, when the editor has left."""
 
 _log = logging.getLogger(__name__)
 
@@ -49,7 +49,7 @@ class Sessions:
     async def begin(
         self, session_id: str, cwd: str, directories: tuple[str, ...], servers: Sequence[dict[str, Any]]
     ) -> Conversation:
-        """Opens a session, of a thread that there may be. Raises what the agent's factory raises, and
+        """Opens a session; its thread may exist already. Raises what the agent's factory raises, and
         `NotSupportedError` for a graph that takes no messages."""
         session = Session(id=session_id, cwd=cwd, additional_directories=directories)
         choices = Choices(session, self.agent)
@@ -66,7 +66,8 @@ class Sessions:
         return conversation
 
     async def prepare(self, conversation: Conversation, blocks: Sequence[dict[str, Any]]) -> None:
-        """What precedes a prompt: the graph of a choice that was made, and the title of a new session."""
+        """Prepares for a prompt: makes the graph anew after a change of mode or settings, and emits a new session's
+        title."""
         choices = conversation.choices.metadata
         if choices != conversation.graph_choices and self.agent.is_per_session:
             conversation.backend = await self._backend_for(conversation.session)
@@ -74,8 +75,8 @@ class Sessions:
         if conversation.is_new and (title := " ".join(text_of(blocks).split())[:_TITLE]):
             await conversation.emit([{"sessionUpdate": "session_info_update", "title": title}])
 
-    async def commanded(self, conversation: Conversation, blocks: Sequence[dict[str, Any]]) -> bool:
-        """Whether the prompt was a command, which is answered."""
+    async def run_command(self, conversation: Conversation, blocks: Sequence[dict[str, Any]]) -> bool:
+        """Runs the command of a prompt, and emits its answer. Returns False for a prompt that is no command."""
         first = blocks[0].get("text", "") if blocks[0]["type"] == "text" else ""
         name, _, rest = first.removeprefix("/").partition(" ")
         command = self.agent.commands.get(name.strip()) if first.startswith("/") else None
@@ -90,7 +91,7 @@ class Sessions:
         return True
 
     async def listed(self, cwd: str | None, cursor: str | None) -> dict[str, Any]:
-        """A page of sessions, as the protocol has it. Raises `ValueError` for a cursor that is none."""
+        """A page of sessions, as the protocol has it. Raises `ValueError` for an invalid cursor."""
         wanted = {ORIGIN: "acp"} | ({} if cwd is None else {CWD: cwd})
         page = await (await self._backend()).threads.search(metadata=wanted, after=cursor)
         found = [
@@ -105,7 +106,7 @@ class Sessions:
         return {"sessions": found, **({} if page.next is None else {"nextCursor": page.next})}
 
     async def close(self, session_id: str) -> None:
-        """Frees a session; its runs of this process stop."""
+        """Closes a session. A run of it in this process is stopped; one on a platform continues."""
         conversation = self.open.pop(session_id, None)
         if conversation is None:
             return
@@ -143,7 +144,7 @@ class Sessions:
     # --- where threads are --------------------------------------------------------------------------------------------
 
     async def _backend(self) -> Backend:
-        """Where all sessions are: for an agent whose graph is made for each session, that of one of them."""
+        """The backend that has all threads. If each session has a graph of its own, any session's has them."""
         if self._all is None:
             for conversation in self.open.values():
                 return conversation.backend
@@ -151,7 +152,7 @@ class Sessions:
         return self._all
 
     def _example(self) -> Session:
-        """A session that no editor has, for what all have in common."""
+        """A session of no editor, to make a graph that reads the threads of all sessions."""
         session = Session(id="", cwd="/")
         Choices(session, self.agent)
         return session

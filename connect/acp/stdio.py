@@ -3,13 +3,13 @@
 Rules:
 
 1. Standard input and output belong to the protocol. `take_stdio` is called before anything of a user is imported: what
-   Python, C code and subprocesses print after that goes to standard error, and what they read is at its end.
+   Python, C code and subprocesses print after that goes to standard error, and they find standard input empty.
 2. A line that is no JSON, and JSON that is no message, is answered with -32700 or -32600, and the next line is read. So
    is a line of more than `LONGEST_LINE` bytes, of which no more is kept; where its beginning has the id of a request,
    that request is answered.
 3. A message of more than `LARGEST_SENT` bytes is not sent, since it would end the connection of many clients.
 4. Messages are written in the order in which they are sent, by a thread of their own: an editor that does not read
-   stops what sends, and not the event loop. `Answer` says what is done when a response is behind all before it.
+   stops the senders, and not the event loop. An `Answer` also has what is done right after its response is sent.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ _WAITING_BYTES: Final = 4 * 1024 * 1024
 _FLUSH: Final = 2.0
 """Seconds for which `close` waits until all is written."""
 _TOO_LONG: Final = b"\0"
-"""In front of the beginning of a line that is too long: no message begins with this byte."""
+"""Marks the beginning of a line that is too long: no message begins with this byte."""
 _BEGINNING: Final = 512
-"""Bytes of a line that is too long in which its id is looked for."""
+"""How many bytes of a line that is too long are searched for its id."""
 _ID: Final = re.compile(rb'\s*\{\s*(?:"(?:jsonrpc|method)"\s*:\s*"[^"\\]*"\s*,\s*)*"id"\s*:\s*(\d{1,18}|"[^"\\]*")\s*,')
 _PARSE, _INVALID = (-32700, "Parse error"), (-32600, "Invalid request")
 
@@ -65,7 +65,7 @@ _request: ContextVar[object] = ContextVar("agui_acp_request", default=None)
 
 
 def current_request() -> object:
-    """The id of the request that is being handled: a string or a number; None: that is no request."""
+    """The id of the request that is being handled: a string or a number; None outside of a request."""
     return _request.get()
 
 
@@ -103,8 +103,8 @@ class Stdio:
         threading.Thread(target=self._write, name="acp writes", daemon=True).start()
 
     async def send(self, message: Message) -> None:
-        """Sends a message behind those before it; waits while too much is not yet written. Raises `ConnectionError`
-        when the editor is gone, which misses no response, and `TooLargeError`."""
+        """Sends a message behind those before it; waits while too much is not yet written. Raises `TooLargeError`,
+        and `ConnectionError` when the editor is gone; a response to an editor that is gone is dropped."""
         if self._is_closed and "method" not in message:
             return
         if self._is_closed:
@@ -122,8 +122,8 @@ class Stdio:
             await self._has_room.wait()
 
     async def receive(self) -> Message | None:
-        """The next message; None when the editor is gone. What is begun before the next call handles this message, as
-        `current_request` says."""
+        """The next message; None when the editor is gone. Tasks that begin before the next call handle this message:
+        `current_request` is its id."""
         while (line := await self._lines.get()) is not None:
             if not line.strip():
                 continue
@@ -221,7 +221,7 @@ def _read_message(line: bytes) -> tuple[Message | None, tuple[int, str] | None]:
 
 
 def _id_of(line: bytes) -> Any:
-    """The id of a request that is too long, if it stands in front of its parameters; None: it is not known."""
+    """The id of a request that is too long, if it comes before its parameters; None: it is not known."""
     found = _ID.match(line, len(_TOO_LONG)) if line.startswith(_TOO_LONG) else None
     return None if found is None else orjson.loads(found[1])
 

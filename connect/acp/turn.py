@@ -9,11 +9,11 @@ continues with their answers, until one ends.
 
 Rules:
 
-1. A cancel counts from the moment in which the turn is made, also before its run has begun, and whatever the run does
-   because of it.
-2. When a turn is over no call of it is open, but those that wait for an answer in the chat.
-3. A turn that is cancelled at a question answers it: the interrupts are cancelled, and what runs then is stopped when
-   the node that asked has ended. So the thread is a conversation that a model takes.
+1. A cancel counts from the moment in which the turn is made, even before its run has begun. The stop reason is then
+   `cancelled`, however the run ends.
+2. When a turn is over, none of its calls is open, except those that wait for an answer in the chat.
+3. When a turn is cancelled at a question, its interrupts are answered as cancelled. The run that continues then is
+   stopped when the node that asked has ended. So the thread stays a conversation that a model accepts.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ _Made = TypeVar("_Made")
 _AT_LIMIT: Final = "GraphRecursionError"
 _REFUSALS: Final = ("content_filter", "refusal")
 _ANSWER_WAIT: Final = 1.0
-"""Seconds for which the answer to a question is waited for when the turn is cancelled."""
+"""Seconds that the editor has to answer a question when the turn is cancelled."""
 _END_WAIT: Final = 2.0
-"""Seconds for which the end of a run is waited for that is cancelled."""
+"""Seconds that a cancelled run has to end."""
 
 
 class RunFailedError(Exception):
@@ -66,14 +66,14 @@ class Turn:
     request."""
 
     def __init__(self, conversation: Conversation, request: object) -> None:
-        self._of, self.request = conversation, request
+        self._conversation, self.request = conversation, request
         self._is_cancelled = asyncio.Event()
         self._prompt_id: str | None = None
         self.is_over = asyncio.Event()
         """Set when its prompt is answered."""
 
     def cancel(self) -> None:
-        """The user cancels it."""
+        """Cancels the turn."""
         self._is_cancelled.set()
 
     async def run(self, blocks: Sequence[dict[str, Any]]) -> StopReason:
@@ -82,7 +82,8 @@ class Turn:
         waiting: set[str] = set()
         try:
             reason = await self._reason(blocks)
-            waiting = {card.id for card in self._of.updates.open_cards()} if self._of.in_chat is not None else set()
+            if self._conversation.in_chat is not None:
+                waiting = {card.id for card in self._conversation.updates.open_cards()}
         except _CancelledTurn:
             await self._drop()
             reason = "cancelled"
@@ -92,39 +93,39 @@ class Turn:
             reason = "cancelled"
         finally:
             with suppress(ConnectionError):
-                await self._of.emit(self._of.updates.given_up(waiting))
+                await self._conversation.emit(self._conversation.updates.given_up(waiting))
         return "cancelled" if self._is_cancelled.is_set() else reason
 
     async def _reason(self, blocks: Sequence[dict[str, Any]]) -> StopReason:
-        set_current_session(self._of.session)
-        if self._of.is_followed:
-            await self._unless_cancelled(self._of.followed(), stops=True)
+        set_current_session(self._conversation.session)
+        if self._conversation.is_followed:
+            await self._unless_cancelled(self._conversation.followed(), stops=True)
         message: list[dict[str, Any]] = []
         answers: list[dict[str, Any]] | None = None
-        if self._of.in_chat is not None:
-            answers = await self._asked(self._of.in_chat, text_of(blocks))
+        if self._conversation.in_chat is not None:
+            answers = await self._asked(self._conversation.in_chat, text_of(blocks))
             if answers is None:
                 return "end_turn"
         else:
             message = [self._message(blocks)]
-            if self._of.interrupts:
-                answers = await self._asked(self._of.asking())
+            if self._conversation.interrupts:
+                answers = await self._asked(self._conversation.asking())
                 if answers is None:
                     return "end_turn"
         while True:
             self._check()
             await self._read(await self._submitted(message, answers))
-            if not self._of.interrupts:
+            if not self._conversation.interrupts:
                 return self._ended()
-            answers = await self._asked(self._of.asking())
+            answers = await self._asked(self._conversation.asking())
             if answers is None:
                 return "end_turn"
 
     def _message(self, blocks: Sequence[dict[str, Any]]) -> dict[str, Any]:
-        """The prompt as a message: a new one, or in the place of one that was refused."""
-        message_id = self._of.refused or str(uuid4())
-        self._of.refused = None
-        self._of.updates.has_prompt(message_id)
+        """The prompt as a message: a new one, or one that replaces a refused one."""
+        message_id = self._conversation.refused or str(uuid4())
+        self._conversation.refused = None
+        self._conversation.updates.note_prompt(message_id)
         return {"id": message_id, "role": "user", "content": to_parts(blocks)}
 
     # --- the run ------------------------------------------------------------------------------------------------------
@@ -132,7 +133,7 @@ class Turn:
     async def _submitted(self, messages: list[dict[str, Any]], answers: list[dict[str, Any]] | None) -> Batches:
         given = RunAgentInput.model_validate(
             {
-                "threadId": self._of.session.id,
+                "threadId": self._conversation.session.id,
                 "runId": str(uuid4()),
                 "protocolVersion": PROTOCOL_VERSION,
                 "messages": messages,
@@ -143,40 +144,43 @@ class Turn:
                 "forwardedProps": {},
             }
         )
-        self._of.terminal, self._of.is_new = None, False
+        self._conversation.terminal, self._conversation.is_new = None, False
         self._prompt_id = messages[-1]["id"] if messages else None
-        batches = await self._of.backend.submit(given, options=await self._of.options(), intake=self._of.intake())
-        self._of.interrupts = []
+        batches = await self._conversation.backend.submit(
+            given, options=await self._conversation.options(), intake=self._conversation.intake()
+        )
+        self._conversation.interrupts = []
         return batches
 
     async def _read(self, batches: Batches) -> None:
         try:
-            await self._unless_cancelled(self._of.read(batches), stops=True)
+            await self._unless_cancelled(self._conversation.read(batches), stops=True)
         finally:
-            self._of.interrupts = interrupts_of(self._of.terminal)
+            self._conversation.interrupts = interrupts_of(self._conversation.terminal)
 
     def _ended(self) -> StopReason:
-        """How the run ended."""
-        terminal = self._of.terminal or {}
+        """Why the turn ends, by the last event of its run. Raises `RunFailedError`."""
+        terminal = self._conversation.terminal or {}
         if terminal.get("type") == "RUN_ERROR":
             if terminal.get("code") == _AT_LIMIT:
                 return "max_turn_requests"
-            detail = self._of.agent.options.error_detail if self._of.agent.options is not None else "code"
+            options = self._conversation.agent.options
+            detail = "code" if options is None else options.error_detail
             message = str(terminal["message"]) if detail in ("message", "full") else ""
             raise RunFailedError(str(terminal.get("code") or "error"), message)
         if (terminal.get("outcome") or {}).get("type") == "cancelled":
             return "cancelled"
-        reason = self._of.updates.finish_reason
+        reason = self._conversation.updates.finish_reason
         if reason in _REFUSALS:
-            self._of.refused = self._prompt_id
+            self._conversation.refused = self._prompt_id
             return "refusal"
         return "max_tokens" if reason == "length" else "end_turn"
 
     # --- the questions ------------------------------------------------------------------------------------------------
 
     async def _asked(self, asking: Asking, answer: Any = None) -> list[dict[str, Any]] | None:
-        """The answers to all questions; None if one is asked in the chat. `answer`: to that one."""
-        self._of.in_chat = None
+        """The answers to all questions; None when one is asked in the chat. `answer`: to the question in the chat."""
+        self._conversation.in_chat = None
         try:
             while True:
                 try:
@@ -185,8 +189,8 @@ class Turn:
                     found: list[dict[str, Any]] = end.value
                     return found
                 if isinstance(request, InChat):
-                    await self._of.emit([question_update(request)])
-                    self._of.in_chat = asking
+                    await self._conversation.emit([question_update(request)])
+                    self._conversation.in_chat = asking
                     return None
                 answer = await self._answer(request)
         except (_CancelledTurn, CancelledByUser):
@@ -195,9 +199,9 @@ class Turn:
             raise _CancelledTurn from None
 
     async def _answer(self, request: Permission | Form | Emit) -> Any:
-        editor, session = self._of.editor, self._of.session
+        editor, session = self._conversation.editor, self._conversation.session
         if isinstance(request, Emit):
-            await self._of.emit(list(request.updates))
+            await self._conversation.emit(list(request.updates))
             return None
         asked = (
             editor.form(session.id, request) if isinstance(request, Form) else editor.permission(session.id, request)
@@ -205,35 +209,39 @@ class Turn:
         return await self._unless_cancelled(asked, stops=False)
 
     async def _drop(self) -> None:
-        """Cancels what the thread waits for, and stops what runs then at the end of the node that asked. What can't be
-        cancelled is asked again with the next prompt."""
+        """Answers the thread's interrupts as cancelled, and stops the run that continues then when the node that asked
+        has ended. An interrupt that can't be cancelled is asked again with the next prompt."""
         try:
             interrupts = await self._left()
             if not interrupts:
                 return
-            self._of.interrupts = interrupts
+            self._conversation.interrupts = interrupts
             batches = await self._submitted([], cancelled(interrupts))
             with suppress(TimeoutError):
                 async with asyncio.timeout(_END_WAIT):
                     await self._read_node(batches)
-            await self._of.stop_run()
+            await self._conversation.stop_run()
         except AguiError as error:
-            log_failure(error, self._of.label)
+            log_failure(error, self._conversation.label)
 
     async def _left(self) -> list[dict[str, Any]]:
-        """What the thread waits for, after a run that was cancelled. What it has saved and not emitted is emitted."""
-        thread = await self._of.backend.thread(self._of.session.id, await self._of.options())
+        """The thread's interrupts after a cancelled run. Messages that it saved and did not emit are emitted."""
+        thread = await self._conversation.backend.thread(
+            self._conversation.session.id, await self._conversation.options()
+        )
         if thread is None:
             return []
-        await self._of.emit(self._of.updates.of({"type": "MESSAGES_SNAPSHOT", "messages": thread.view.messages}))
+        await self._conversation.emit(
+            self._conversation.updates.of({"type": "MESSAGES_SNAPSHOT", "messages": thread.view.messages})
+        )
         return interrupts_of(thread.view.terminal)
 
     async def _read_node(self, batches: Batches) -> None:
-        """Emits what comes until a node has ended."""
+        """Emits events until a node has ended."""
         async with aclosing(batches):
             async for batch in batches:
                 for each in batch:
-                    await self._of.emit(self._of.updates.of(each.event))
+                    await self._conversation.emit(self._conversation.updates.of(each.event))
                 if any(each.event["type"] == "STEP_FINISHED" for each in batch):
                     return
 
@@ -244,15 +252,15 @@ class Turn:
             raise _CancelledTurn
 
     async def _unless_cancelled(self, work: Coroutine[Any, Any, _Made], *, stops: bool) -> _Made:
-        """What the work gives. When the turn is cancelled, the run is stopped (`stops`), or the work has a second to
-        end by itself; then `_CancelledTurn` is raised."""
+        """Returns the result of the work. When the turn is cancelled, the run is stopped (`stops`), or the work has a
+        second to end by itself; then `_CancelledTurn` is raised."""
         doing = asyncio.ensure_future(work)
         waiting = asyncio.ensure_future(self._is_cancelled.wait())
         try:
             await asyncio.wait([doing, waiting], return_when=asyncio.FIRST_COMPLETED)
             if self._is_cancelled.is_set():
                 if stops and not doing.done():
-                    await self._of.stop_run()
+                    await self._conversation.stop_run()
                 await asyncio.wait([doing], timeout=_END_WAIT if stops else _ANSWER_WAIT)
                 raise _CancelledTurn
             return doing.result()

@@ -133,7 +133,7 @@ class Card:
         return found
 
     def begun(self) -> Update:
-        """The update that the tool runs."""
+        """The update that says that the tool runs."""
         self.status = "in_progress"
         return self._updated(status=self.status)
 
@@ -150,7 +150,7 @@ class Card:
         return {**update, "rawOutput": text} if text else update
 
     def given_up(self) -> Update:
-        """The update that it has failed without a result."""
+        """The update that says that the call failed without a result."""
         self.status = "failed"
         return self._updated(status=self.status)
 
@@ -162,14 +162,14 @@ class Card:
         return self._updated(content=[*self.change, {"type": "content", "content": text_block(self.speech)}])
 
     def says(self, report: Report) -> Update:
-        """The update with what its tool says while it runs."""
+        """The update with what the tool reports while it runs."""
         self.status = "in_progress"
         output = _fenced(report.output) if report.output and self.kind == "execute" else report.output
         blocks = [{"type": "content", "content": text_block(text)} for text in (output, report.progress) if text]
         return self._updated(status=self.status, content=[*self.change, *blocks])
 
     def asked(self, locate: Locate) -> Update:
-        """The call in a request for permission: all that is known of it. It runs no longer, if it did."""
+        """The call as a request for permission has it, with all that is known. A call in progress is pending again."""
         if self.is_open:
             self.status = "pending"
         found = {"toolCallId": self.id, "name": self.name, "kind": self.kind, "status": self.status}

@@ -42,7 +42,7 @@ def text_of(blocks: Iterable[Mapping[str, Any]]) -> str:
 
 
 def to_blocks(content: Any) -> list[Block]:
-    """The blocks of an AG-UI message's content: a text, or content parts. What has no block is left out."""
+    """The blocks of an AG-UI message's content: a text, or content parts. Parts without a block are left out."""
     if isinstance(content, str):
         return [_text_block(content)] if content else []
     parts = content if isinstance(content, list) else [content]

@@ -22,7 +22,7 @@ _KEPT: Final = ("title", "description", "minLength", "maxLength", "pattern", "mi
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """Is answered with the fields by name, or None: it was not filled in."""
+    """A form. Its answer is the fields by name; None: it was not filled in."""
 
     message: str
     properties: Mapping[str, Schema]

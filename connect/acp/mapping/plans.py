@@ -22,7 +22,7 @@ _PRIORITIES: Final = ("high", "medium", "low")
 
 
 def entries(state: Any, name: str) -> list[dict[str, Any]] | None:
-    """The entries of the plan in a channel; None if the channel has no plan. What is no step of one is left out."""
+    """The entries of the plan in a channel; None if the channel has no plan. Entries that are no steps are left out."""
     given = state.get(name) if isinstance(state, Mapping) else None
     if not isinstance(given, list):
         return None

@@ -1,4 +1,4 @@
-"""What a tool says while it runs, as an editor displays it in the card of its call: `ToolProgress`, fed with the
+"""What a tool reports while it runs, as an editor displays it in the card of its call: `ToolProgress`, fed with the
 translator's activities `tool_progress`.
 
 Rules:
@@ -47,7 +47,7 @@ class ToolProgress:
         self._emitted: dict[str, _Emitted] = {}
 
     def report(self, event: Mapping[str, Any]) -> Report | None:
-        """What is to be displayed after an event of an activity `tool_progress`; None: nothing else than before."""
+        """What is to be displayed after an event of an activity `tool_progress`; None: nothing has changed."""
         activity_id = event["messageId"]
         view = self._views.setdefault(activity_id, ClientView())
         view.apply_emitted(dict(event))

@@ -10,7 +10,7 @@ requests, is sent their answers, and returns the `resume` entries of all interru
 | breakpoint | permission: continue, or stop | the same |
 
 A permission that is not given is a rejection; a form that is not filled in cancels its interrupt. An answer in the chat
-is the user's next prompt: the generator waits that long.
+is the user's next prompt; the generator waits for it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Permission:
-    """Is answered with an option's id, or None: with none of them."""
+    """A request for permission. Its answer is the id of an option; None: the user chose none."""
 
     tool_call: Update
     """The call it is about."""
@@ -40,7 +40,7 @@ class Permission:
 
 @dataclass(frozen=True, slots=True)
 class InChat:
-    """A question in the chat; is answered with the text of the next prompt."""
+    """A question in the chat. Its answer is the text of the next prompt."""
 
     message_id: str
     text: str
@@ -48,19 +48,22 @@ class InChat:
 
 @dataclass(frozen=True, slots=True)
 class Emit:
-    """Updates that go with the questions; no answer."""
+    """Updates that belong to a question. It has no answer."""
 
     updates: Sequence[Update]
 
 
 Request = Permission | Form | InChat | Emit
 Asking = Generator[Request, Any, list[Json]]
+"""Asks about all interrupts of a run."""
+AskingOne = Generator[Request, Any, Json]
+"""Asks about one interrupt."""
 
 
 @dataclass(slots=True)
 class Approvals:
-    """What the user has approved: for the whole session (`given`), tools, and commands of those that execute one; and
-    by the mode that was chosen, tools (`by_mode`)."""
+    """What the user has approved. `given`: for the whole session, tools by name, and of tools that execute a command
+    the same command only. `by_mode`: the tools that the chosen mode approves."""
 
     given: set[tuple[str, str | None]] = field(default_factory=set)
     by_mode: frozenset[str] = frozenset()
@@ -111,11 +114,11 @@ class _Asked:
         self._updates, self._forms, self._approvals = updates, forms, approvals
         self._left = updates.open_cards()
 
-    def breakpoint(self, item: Json) -> Asking1:
+    def breakpoint(self, item: Json) -> AskingOne:
         answer = yield from self._choice(item["id"], "The run has stopped at a breakpoint", [_CONTINUE, _STOP])
         return _entry(item, None) if answer == "continue" else _cancelled(item)
 
-    def actions(self, item: Json, requests: Sequence[Any], schemas: Sequence[Json]) -> Asking1:
+    def actions(self, item: Json, requests: Sequence[Any], schemas: Sequence[Json]) -> AskingOne:
         decisions = []
         for number, (request, schema) in enumerate(zip(requests, schemas, strict=True)):
             action = request if isinstance(request, Mapping) else {}
@@ -126,12 +129,12 @@ class _Asked:
             decisions.append(decision)
         return _entry(item, {"decisions": decisions})
 
-    def call(self, item: Json, value: Mapping[str, Any]) -> Asking1:
+    def call(self, item: Json, value: Mapping[str, Any]) -> AskingOne:
         card = self._updates.card(str(value.get("tool_call_id"))) or self._card(item, value, 0)
         decision = yield from self._decision(item, value, card, _types(item.get("responseSchema")))
         return _cancelled(item) if decision is None else _entry(item, decision)
 
-    def question(self, item: Json, value: Any) -> Asking1:
+    def question(self, item: Json, value: Any) -> AskingOne:
         text, schema = _text_of(item, value), item.get("responseSchema")
         options = _options(value)
         form = form_of(text, schema, options, item.get("toolCallId"))
@@ -197,7 +200,7 @@ class _Asked:
         return {"type": "respond", "message": str(answer)}
 
     def _choice(self, own_id: str, text: str, options: Sequence[Json]) -> Generator[Request, Any, str | None]:
-        """Asks about no call of the thread: the question is a card of its own."""
+        """Asks a question that is about no call of the thread: it has a card of its own."""
         card = {"toolCallId": own_id, "title": text, "kind": "other", "status": "pending"}
         yield Emit([{"sessionUpdate": "tool_call", **card}])
         answer = yield Permission(card, options)
@@ -218,10 +221,6 @@ class _Asked:
         made = Card(f"{item['id']}-{number}", "", str(name), "other")
         made.input = dict(arguments) if isinstance(arguments, Mapping) else None
         return made
-
-
-Asking1 = Generator[Request, Any, Json]
-"""Asks about one interrupt."""
 
 
 def _entry(item: Json, payload: Any) -> Json:

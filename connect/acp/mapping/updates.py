@@ -1,14 +1,14 @@
-"""What an editor gets of a thread: `Updates`, fed with AG-UI events, gives session updates. One object lives as long as
-its session, whatever number of runs the events are of.
+"""What an editor gets of a thread, `Updates`: AG-UI events in, session updates out. One object lives as long as its
+session, over all runs of the thread.
 
 Rules:
 
-1. Ids of messages are the checkpoint's; so are those of calls. A model that numbers its calls anew in each message uses
-   an id again: the later calls of one id are numbered, by the order of their messages.
-2. Nothing is emitted twice. A snapshot repeats what the editor has: of a message that it has in part the rest is
-   emitted, of one that was rewritten the new text, as another message (the protocol can't replace one).
+1. Messages and calls have the ids of the checkpoint. A model may use the id of a call again in a later message: then a
+   number is added to the ids of the later calls, in the order of their messages.
+2. Nothing is emitted twice. Of a snapshot only what the editor is missing is emitted: the rest of a message that it has
+   in part, and a rewritten message as another one (the protocol can't replace a message).
 3. A call is announced when its name is known, gets its arguments when they are complete, and ends with its result.
-4. Users' messages are emitted where `emits_users` is true: the editor has the prompts that it has sent.
+4. Users' messages are emitted only while `emits_users` is true: an editor has the prompts that it has sent.
 5. What a subagent writes is the content of the call that it works for, repeated when it has doubled or has ended, so
    that its cost stays in proportion. The result replaces it.
 """
@@ -39,9 +39,9 @@ class Updates:
     """The updates of one session.
 
     - `locate`: the absolute path of a file that a tool names.
-    - `kinds`: what tools do, by their names; of others it is guessed.
-    - `before`: the text of a file that is about to be written; None: it is not read. It is not for a call in a
-      snapshot either, which may have run.
+    - `kinds`: what tools do, by tool name; for other tools it is guessed.
+    - `before`: the text of a file that is about to be written; None: no file is read. For a call in a snapshot none is
+      read either, since the call may have run.
     """
 
     def __init__(
@@ -90,8 +90,8 @@ class Updates:
         handler = _HANDLERS.get(kind)
         return [] if handler is None else handler(self, event)
 
-    def has_prompt(self, message_id: str) -> None:
-        """The editor has this message of its user."""
+    def note_prompt(self, message_id: str) -> None:
+        """Notes that the editor has this message of its user."""
         self._known.add(message_id)
 
     def open_cards(self) -> list[Card]:
