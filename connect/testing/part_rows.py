@@ -6,8 +6,8 @@
 `{"event", "data", "id"}`     a `StreamPart` of the SDK
 ============================  =================================================================================
 
-The metadata of a `messages` part, which all chunks of a model call share, have a row of their own before the first one,
-`{"metadata": {...}}`; parts have its number, from 0.
+All chunks of a model call share the metadata of their `messages` parts. So metadata are written once, in a row of their
+own before the first of these parts, `{"metadata": {...}}`; the parts have the number of that row, from 0, instead.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ def part_of(row: Mapping[str, Any]) -> Any:
 class SharedMetadata:
     """The metadata of the parts of one stream: moved to rows of their own, and back.
 
-    `are_live`: rows have the objects of the stream itself. All chunks of a call in this process have one object, so two
-    calls with equal metadata are still two.
+    `are_live`: the rows have the objects of the stream itself. In a stream of this process all chunks of a call share
+    one object, so metadata are compared by identity: two calls with equal metadata stay two.
     """
 
     def __init__(self, *, are_live: bool = False) -> None:
@@ -70,8 +70,8 @@ class SharedMetadata:
         yield row
 
     def restored(self, row: dict[str, Any]) -> dict[str, Any] | None:
-        """The next row that was read, with its metadata; None for that of metadata. Raises `LookupError` for a number
-        that there is not."""
+        """The next row that was read, with its metadata; None for a row of metadata. Raises `LookupError` for an
+        unknown number."""
         if "metadata" in row:
             self._known.append(row["metadata"])
             return None

@@ -105,7 +105,8 @@ class Recording:
         return cls(parts=tuple(parts), events=tuple(events), ending=ending, **about)
 
     def translate(self, options: Options | None = None, *, view: ClientView | None = None) -> list[dict[str, Any]]:
-        """The events that the parts become now, as wire dicts: `events`, as long as nothing has changed.
+        """Translates the parts with this version of the package. Returns the events as wire dicts: those of `events`,
+        as long as nothing has changed.
 
         `options`: None is those of the recording. `view`: what the client has; None is unknown, as it was when the run
         was recorded.
@@ -181,7 +182,7 @@ def _libraries() -> dict[str, str]:
 
 
 def _rows(file: Path) -> Iterator[tuple[dict[str, Any], str]]:
-    """The lines of a file, as objects, and where each is."""
+    """The lines of a file as objects, each with its place for error messages."""
     with file.open("rb") as lines:
         for number, line in enumerate(lines, 1):
             where = f"{file}, line {number}"

@@ -22,14 +22,14 @@ _NODE: Final = "replay"
 
 
 class Replay(Local):
-    """The recorded run, again and again: as the run of every input, whatever it says, on whatever thread; and on the
-    thread of the recording as soon as a reader comes there, with the run's own id.
+    """A source that repeats a recorded run: for every input, whatever it says, on any thread; and on the thread of the
+    recording, with the recorded run id, as soon as a reader connects there.
 
     `recording`: what is replayed. `speed`: how many times faster than it was recorded; None is at once. Raises
     `ValueError` for a speed that is not above 0.
 
-    Threads are in memory, and know nothing of earlier messages. A part is translated as it would be live,
-    so what is seen is what this version makes of the parts.
+    Threads are in memory, without the messages from before the recording. The parts are translated as those of a live
+    run, so readers get the events that this version makes of them.
 
     Example:
         app = agui_app({"fault": Replay(Recording.read("fault.jsonl"))})
@@ -68,11 +68,11 @@ class Replay(Local):
                 yield batch
 
     async def _begin(self, thread_id: str) -> None:
-        """Begins the run, if this is the recording's thread and none is known there."""
+        """Begins the run, if this is the recording's thread and it has had no run."""
         if thread_id != self.recording.thread_id or await self.readable_run(self.key(thread_id)) is not None:
             return
         config = {"configurable": {"thread_id": thread_id}}
-        with suppress(RunConflictError):  # for another reader, in this moment
+        with suppress(RunConflictError):  # it begins for another reader in this moment
             await self.runs.start(
                 self.graph, None, config, run_id=self.recording.run_id, agent=self.agent, stamp=self.stamp
             )
@@ -98,7 +98,7 @@ class _ReplayGraph(CompiledStateGraph[Any, Any, Any, Any]):
 
 
 def _graph(recording: Recording, speed: float | None) -> _ReplayGraph:
-    """A graph with the recording's channels, so that those are visible that were."""
+    """A graph with the recording's channels, so that the same channels are visible."""
     options = recording.options
     names = options.state_include
     if names is None:
@@ -113,11 +113,11 @@ def _graph(recording: Recording, speed: float | None) -> _ReplayGraph:
 
 
 def _unused(_: Any) -> None:
-    """What runs in the graph: nothing, since its stream is the recording's."""
+    """The node of the graph. It never runs, since the stream of the graph is the recording's."""
 
 
 def _end(ending: Ending) -> Iterator[Any]:
-    """The parts that bring what only the ending knew. Raises what a graph raises that ends so."""
+    """The parts for the ending of the run. Raises what a graph with this ending raises."""
     match ending:
         case Finished(interrupts, state, _):
             if state is not None:

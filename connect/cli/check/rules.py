@@ -1,8 +1,8 @@
 """The rules, in the order in which they are tried: `RULES`. Each makes runs and connections of its own.
 
 A rule returns if the server keeps it, and else raises `Broken`, `NotOffered` or `NotChecked`. `docs/connect.md` has
-the same names. The end of a reader is its messages and its state; ends are compared within one thread only, since a
-model may answer otherwise the next time.
+the same names. The end of a reader is its messages and its state. Ends are compared within one thread only, since a
+model may answer differently the next time.
 """
 
 from __future__ import annotations
@@ -260,9 +260,9 @@ RULES: Final = (
     Rule("dropped", "a run does not end with its connection, and connect has the rest", _dropped),
     Rule("late-joiner", "connect in the middle of a run: the same end as the first reader has", _late_joiner),
     Rule("offsets", "connect with Last-Event-ID: exactly the events after it", _offsets),
-    Rule("gap", "connect with an unknown Last-Event-ID: as without", _gap),
+    Rule("gap", "connect with an unknown Last-Event-ID: the same as without one", _gap),
     Rule("stop", "stop ends the run for its readers, and the thread takes the next message", _stop),
-    Rule("stop-idle", "stop where nothing runs: that it stopped nothing", _stop_idle),
+    Rule("stop-idle", "stop where nothing runs: the answer is that nothing was stopped", _stop_idle),
     Rule("busy", "a second run on a busy thread is refused with 409, or waits", _busy),
     Rule("next", "a second message on a thread continues it", _next),
     Rule("watch", "watch: the thread, and each run that starts later", _watch),
@@ -312,8 +312,8 @@ def _check_has(view: ClientView, client: ClientView) -> None:
 
 
 def _check_same(one: ClientView, other: ClientView, who: str, *, may_have_more: bool = False) -> None:
-    """That another client has what this one has. `may_have_more`: one that has read the run may have what is not
-    stored: reasoning, activities, what subagents have emitted."""
+    """That another client has what this one has. `may_have_more`: this one has read the run, so it may have what is not
+    stored too: reasoning, activities, messages of subagents."""
     for sentence in differences(one, other, may_have_more=may_have_more):
         raise Broken(f"{who}: the same end", brief(sentence))
 

@@ -26,7 +26,7 @@ from ..project import project_of, read_project
 from ..targets import is_url
 
 _MODES: Final = cast("list[StreamMode]", [*STREAM_MODES, "tasks", "tools"])
-"""Those of a served run."""
+"""The stream modes of a served run."""
 _FROM_THE_START: Final = "0-0"
 """The id of the event before the first one of a run."""
 _Ended = tuple[Ending, dict[str, Any]]
@@ -55,8 +55,8 @@ class RecordSettings:
         return self.target is not None and is_url(self.target)
 
     def given(self) -> dict[str, Any]:
-        """What a run is started with, as `runs.create` takes it: an `input` or a `command`. Empty: no run is. Raises
-        `Misuse` for more than one, and for what is no JSON."""
+        """What the command starts a run with, as `runs.create` takes it: an `input` or a `command`. Empty: it starts
+        none. Raises `Misuse` for more than one, and for invalid JSON."""
         texts = {"--message": self.message, "--input": self.input, "--resume": self.resume}
         match [(option, text) for option, text in texts.items() if text is not None]:
             case []:
@@ -73,17 +73,17 @@ class RecordSettings:
 
 
 async def record_run(settings: RecordSettings) -> str:
-    """Writes the recording, and returns a line that says how the run ended. Raises `Misuse` for what can't be meant,
-    and `Failure` for a file that is there already or can't be written."""
+    """Writes the recording, and returns a line that says how the run ended. Raises `Misuse` for arguments
+    that contradict each other and a file that exists, and `Failure` for a file that can't be written."""
     given = settings.given()
     _check(settings, starts=bool(given))
     async with AsyncExitStack() as lifetime:
-        record = _of_platform if settings.is_platform else _of_graph
+        record = _record_platform if settings.is_platform else _record_graph
         ending, last = await record(settings, given, lifetime)
     return f"{settings.output}: the run {_in_words(ending, last)}"
 
 
-async def _of_graph(settings: RecordSettings, given: dict[str, Any], lifetime: AsyncExitStack) -> _Ended:
+async def _record_graph(settings: RecordSettings, given: dict[str, Any], lifetime: AsyncExitStack) -> _Ended:
     project = read_project(settings.config) if settings.target is None else project_of([settings.target])
     target = project.only(settings.assistant)
     project.enter()
@@ -101,7 +101,7 @@ async def _of_graph(settings: RecordSettings, given: dict[str, Any], lifetime: A
         return await record_stream(parts, write, thread_id=thread_id, run_id=run_id, options=options_for(graph))
 
 
-async def _of_platform(settings: RecordSettings, given: dict[str, Any], lifetime: AsyncExitStack) -> _Ended:
+async def _record_platform(settings: RecordSettings, given: dict[str, Any], lifetime: AsyncExitStack) -> _Ended:
     client = await lifetime.enter_async_context(reached(str(settings.target), settings.api_key))
     thread_id = settings.thread or str((await client.threads.create())["thread_id"])
     if given:
@@ -145,7 +145,7 @@ def _check(settings: RecordSettings, *, starts: bool) -> None:
     if settings.output.exists():
         raise Misuse(f"--output {settings.output}: the file is there already")
     if starts and settings.run is not None:
-        raise Misuse("--run is a run that there is; --message, --input and --resume start one")
+        raise Misuse("--run names a run that exists; --message, --input and --resume start one")
     if settings.resume is not None and settings.thread is None:
         raise Misuse("--resume is the answer to a thread: name it with --thread")
     if not settings.is_platform:
@@ -163,7 +163,7 @@ def _check(settings: RecordSettings, *, starts: bool) -> None:
 
 @contextmanager
 def _created(path: Path) -> Iterator[Write]:
-    """Writes to a new file; a line is in it at once, whatever becomes of the command."""
+    """Opens a new file, and gives its `write`. Each line is in the file at once, even if the command is killed."""
     try:
         file = path.open("xb", buffering=0)
     except OSError as error:

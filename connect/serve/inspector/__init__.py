@@ -1,9 +1,9 @@
 """The inspector: a page that shows the threads of the served agents. Here: the routes of its files, and their headers.
 
 The files in `built/` are made from `clients/inspector` by `npm run build` there. They contain no data, so every client
-may load them. All data of the page come from the routes that every client uses, which know its user.
-Nothing in a message becomes markup, and the policy of the page lets the browser run its own script alone, load images
-out of messages themselves only, and send requests to this server only.
+may load them. The page gets its data from the routes that every client uses, which authenticate its user.
+Nothing in a message becomes markup. The policy of the page allows no script but its own, no image but those that are in
+a message itself, and no request to another server.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ def test_what_cannot_be_recorded_or_replayed_is_one_line(tmp_path: Path) -> None
         ((graph, "--resume", "1"), "name it with --thread"),
         ((platform, "--message", "a"), "with --assistant"),
         ((platform,), "expected --thread"),
-        ((platform, "--run", "a", "--message", "b"), "--run is a run that there is"),
+        ((platform, "--run", "a", "--message", "b"), "--run names a run that exists"),
         ((platform, "--thread", "a", "--sqlite", "b"), "--sqlite is for a graph of your own"),
     ):
         ran = command("record", "--output", str(tmp_path / "new"), *arguments)

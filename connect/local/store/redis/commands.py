@@ -27,6 +27,8 @@ _TRIES: Final = 2
 _CONNECTIONS: Final = 17
 """Connections of a process at most: one for Pub/Sub, the rest for commands."""
 
+PAUSES: Final = (0.05, 0.1, 0.2, 0.5, 1.0)
+"""Seconds before each further try of what has to succeed; the last one is that of all others."""
 FAILURES: Final = (RedisError, OSError, TimeoutError)
 """What is raised when Redis does not answer, or refuses because it is full, is loading, or has become a replica."""
 

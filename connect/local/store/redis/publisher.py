@@ -40,6 +40,7 @@ from ....events.encoded import Batch, EncodedEvent
 from ....events.readers import Reader
 from ....run_outcome import UNFINISHED
 from ..active_run import LastRun, OwnedRun
+from .commands import PAUSES
 from .database import Database, Own
 from .keys import MORE, OUTCOMES, SNAPSHOT, Entry, last_to_json
 from .stalls import Stalls
@@ -50,8 +51,6 @@ _LOG_BYTES: Final = 64_000
 """Bytes of a log, or twice its snapshot, after which a new snapshot takes their place."""
 _FULL: Final = 256
 """Events of a batch after which the next one does not wait."""
-_PAUSES: Final = (0.05, 0.1, 0.2, 0.5, 1.0)
-"""Seconds before each new try; the last one is that of all others."""
 _ENDS: Final = frozenset({"RUN_FINISHED", "RUN_ERROR"})
 _OPTIONS: Final = Options(protocol_version=PROTOCOL_VERSION, first_state="delta")
 
@@ -310,7 +309,7 @@ class Publisher:
 
     async def _answer(self, ask: Callable[[], Awaitable[_Answer]]) -> _Answer:
         """Repeats a command until Redis answers, and returns the answer."""
-        for pause in chain(_PAUSES, repeat(_PAUSES[-1])):
+        for pause in chain(PAUSES, repeat(PAUSES[-1])):
             try:
                 return await ask()
             except StoreUnavailableError:

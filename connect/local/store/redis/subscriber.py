@@ -14,17 +14,14 @@ import asyncio
 import logging
 from collections.abc import Callable
 from contextlib import aclosing, suppress
-from typing import Any, Final
+from typing import Any
 
 from redis.asyncio.client import PubSub
 
-from .commands import FAILURES, Commands
+from .commands import FAILURES, PAUSES, Commands
 
 Take = Callable[[bytes | None], None]
 """Takes a message; None: some may have been lost."""
-
-_PAUSES: Final = (0.05, 0.1, 0.2, 0.5, 1.0)
-"""Seconds before each try to connect again; the last one is that of all others."""
 
 _log = logging.getLogger(__name__)
 
@@ -104,7 +101,7 @@ class Subscriber:
                 self._pubsub = None
                 for channel in self._channels.values():
                     channel.is_subscribed.clear()
-            await asyncio.sleep(_PAUSES[min(tries, len(_PAUSES) - 1)])
+            await asyncio.sleep(PAUSES[min(tries, len(PAUSES) - 1)])
             tries += 1
 
     async def _receive(self, pubsub: PubSub) -> None:
