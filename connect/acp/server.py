@@ -146,7 +146,7 @@ class Handlers:
         """Opens a new session. Its thread is saved with its first prompt."""
         sessions = await self._ready()
         conversation = await sessions.begin(
-            str(uuid4()), _checked(cwd), _dirs(additional_directories), _all(mcp_servers)
+            str(uuid4()), _absolute(cwd), _absolute_paths(additional_directories), _json_list(mcp_servers)
         )
         return self._described(conversation, {"sessionId": conversation.session.id})
 
@@ -272,9 +272,9 @@ class Handlers:
         """Opens a session that exists. Raises `RequestError` if it does not, or runs a prompt."""
         sessions = await self._ready()
         self._check_idle(session_id)
-        folder, others = _checked(cwd), _dirs(directories)
+        folder, others = _absolute(cwd), _absolute_paths(directories)
         await sessions.close(session_id)
-        conversation = await sessions.begin(session_id, folder, others, _all(servers))
+        conversation = await sessions.begin(session_id, folder, others, _json_list(servers))
         found = False
         try:
             found = await conversation.open(emits=emits)
@@ -362,15 +362,15 @@ def _json(model: Any) -> Any:
     return model.model_dump(mode="json", by_alias=True, exclude_none=True) if isinstance(model, BaseModel) else model
 
 
-def _all(models: Any) -> list[Any]:
+def _json_list(models: Any) -> list[Any]:
     return [_json(model) for model in models or ()]
 
 
-def _checked(cwd: str) -> str:
+def _absolute(cwd: str) -> str:
     if not os.path.isabs(cwd):
         raise _invalid("cwd: expected an absolute path")
     return cwd
 
 
-def _dirs(given: Any) -> tuple[str, ...]:
-    return tuple(_checked(each) for each in given or ())
+def _absolute_paths(given: Any) -> tuple[str, ...]:
+    return tuple(_absolute(each) for each in given or ())

@@ -1,4 +1,4 @@
-// The inspector: what people otherwise need a page of their own, a debugger or a terminal for.
+// The inspector: the page begins here.
 
 import "./model/no_eval.ts";
 import "./style.css";

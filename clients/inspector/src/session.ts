@@ -93,7 +93,7 @@ export function openThread(agent: string, threadId: string): void {
   session.value = { kind: "thread", name: threadId, agent, log, stream: new ThreadStream(agent, threadId, handlers) };
 }
 
-/** Shows a recording; throws for a text that is none. */
+/** Shows a recording; throws for a text that is no recording. */
 export function openRecording(name: string, text: string): void {
   const log = new EventLog();
   const verifier = new Verifier();

@@ -30,7 +30,7 @@ export function endOf(interrupts: readonly { readonly id: string }[] | undefined
     .join(" ");
 }
 
-/** The position after an event of the thread's stream; undefined for an event that is none. */
+/** The position after an event of the thread's stream; undefined for an event that changes none. */
 export function positionAfter(event: unknown, before: Position | undefined): Position | undefined {
   const { type, runId, outcome } = event as { type?: string; runId?: string; outcome?: { interrupts?: { id: string }[] } };
   if (type === "RUN_STARTED" && runId !== undefined) return { runId };

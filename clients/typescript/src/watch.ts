@@ -1,16 +1,16 @@
 // An agent that stays on its thread: `watch`. Runs that others start (another tab, a background run, a cron) appear in
 // its messages and state while they run.
 //
-// A connection to the server is kept open that reports the starts and ends of the thread's runs, and nothing else. Rules:
+// An open connection to the server reports the starts and ends of the thread's runs, and nothing else. Rules:
 //
-// 1. When a run is reported that the agent has not seen, or not to its end, and it reads nothing, it connects: the
-//    server sends what it is missing, and the rest of the run as it comes. So nothing is missed or doubled, whatever it
-//    had before. What it has seen is known from its own events; a run that it started itself is one of those.
-// 2. While the agent reads (`isRunning`), nothing is done; what was reported meanwhile is looked at afterwards.
+// 1. When a run is reported that the agent has not seen to its end, and the agent reads nothing, it connects: the server
+//    sends what the agent is missing, and the rest of the run as it comes. So nothing is missed or doubled. The agent's
+//    own events show which runs it has seen, those that it started itself among them.
+// 2. While the agent reads (`isRunning`), reports are kept, and are looked at when it has ended.
 // 3. Interrupts that the agent knows are put away before it connects: the client refuses to connect with them. Those that
 //    still wait come back with the end of the run; if the connection fails before it begins, they are put back.
-// 4. A stream that ended before its run did is made up for after a delay, while the server can be reached. Until then the
-//    page is `lost` too.
+// 4. When a stream ends before its run, the agent connects again after a delay, while the server can be reached. Until
+//    then the page is `lost` too.
 // 5. An agent that still reads a run `STUCK` milliseconds after its end was reported reads a dead connection: it is
 //    detached, and connects.
 

@@ -48,7 +48,7 @@ class ActiveRun(Protocol):
 
     @property
     def metadata(self) -> Metadata:
-        """The metadata of its thread by which it is decided who may use it; see `access`."""
+        """The metadata of its thread that decide which users may use it; see `access`."""
 
     @property
     def label(self) -> str:

@@ -123,7 +123,7 @@ export function Link({ url, text }: { url: string; text: ComponentChild }) {
 
 const IMAGE = /^data:image\/(png|jpeg|gif|webp|avif);base64,[A-Za-z0-9+/=\s]+$/;
 
-/** An image that is in the message itself; one of another place is a link, since loading it would say who looks. */
+/** An image that is in the message itself; one on another server is a link, since loading it would reveal the reader. */
 export function Picture({ url, alt }: { url: string; alt: string }) {
   if (IMAGE.test(url)) return <img src={url} alt={alt} />;
   return <Link url={url} text={alt ? `${alt} (image)` : "image"} />;

@@ -1,4 +1,4 @@
-// JSON Patch (RFC 6902) on values that nobody changes: the new value shares with the old one all that the patch leaves
+// JSON Patch (RFC 6902) on values that are never changed in place: the new value shares with the old one all that the patch leaves
 // alone. So a comparison by reference finds what has changed.
 
 import type { Json } from "./json.ts";

@@ -1,4 +1,4 @@
-// The requests of the page, to the server that it came from. Every answer that is none is a `Refused`.
+// The requests of the page, to the server that it came from. An error response becomes a `Refused`.
 
 import type { JsonObject } from "../model/json.ts";
 

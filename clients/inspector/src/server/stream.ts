@@ -1,5 +1,5 @@
-// A thread's stream: its messages and state, and every run of it to come. A lost connection is made again, from the last
-// event that came: where the server still has what follows, it goes on with that, and else begins with snapshots.
+// A thread's stream: its messages and state, and every run of it to come. After a lost connection it connects again from
+// the last event that came. If the server still has the next events, it continues with them; else it begins with snapshots.
 
 import { EventSourceParserStream } from "eventsource-parser/stream";
 

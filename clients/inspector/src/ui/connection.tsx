@@ -1,4 +1,4 @@
-// Whether the page hears the server; a button loses the connection, and another makes it again.
+// Whether the page is connected to the server; a button drops the connection, and another connects again.
 
 import { useEffect, useState } from "preact/hooks";
 
