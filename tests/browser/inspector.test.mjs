@@ -152,7 +152,7 @@ scenario("the state lights up where it changed, and the slider shows each moment
   await inspector.shows("It is in the plan.");
   await inspector.is("Idle");
   const state = page.getByRole("group", { name: "State" });
-  await state.getByText("Belém Tower").waitFor();
+  await state.getByText("Belém Tower", { exact: true }).waitFor();
   const count = await inspector.events();
   await inspector.slider.focus();
   await page.keyboard.press("Home");
