@@ -130,23 +130,34 @@ class _Socket:
             expected = f'Expected {{"do": ...}}, with one of {", ".join(self._routers)}.'
             await self._reply(None, HTTPStatus.UNPROCESSABLE_ENTITY, {"error": "invalid_input", "message": expected})
             return
+        try:
+            body = self._body_of(verb, command)
+        except orjson.JSONEncodeError:
+            message = "The input is nested too deeply."
+            await self._reply(verb, HTTPStatus.UNPROCESSABLE_ENTITY, {"error": "invalid_input", "message": message})
+            return
         answer = _Answer(self._send)
         if verb != "stop":
             if self._stream is not None:
                 self._stream.has_left.set()
                 await self._stream.is_over.wait()
             self._stream = answer
-        answers.create_task(self._carry_out(verb, command, router, answer))
+        answers.create_task(self._carry_out(verb, body, router, answer))
 
-    async def _carry_out(self, verb: str, command: dict[str, Any], router: MethodRouter, answer: _Answer) -> None:
-        """Answers a command as the request that it stands for."""
+    def _body_of(self, verb: str, command: dict[str, Any]) -> bytes:
+        """The body of the request that a command stands for. Raises `JSONEncodeError` for an object that is nested so
+        deeply that orjson reads it but does not write it."""
         given = command.get("input")
         body = {**(given if isinstance(given, dict) else {}), "threadId": self._thread_id}
         if verb == "stop":
             body["runId"] = command.get("runId")
         elif verb == "connect" and given is None:
             body = {**_NOTHING, **body}
-        request = _request(self._websocket, router.methods[0], self._thread_id, orjson.dumps(body), answer.receive)
+        return orjson.dumps(body)
+
+    async def _carry_out(self, verb: str, body: bytes, router: MethodRouter, answer: _Answer) -> None:
+        """Answers a command as the request that it stands for."""
+        request = _request(self._websocket, router.methods[0], self._thread_id, body, answer.receive)
         try:
             response = await router.answer(request)
             await response(request.scope, request.receive, answer.send)

@@ -158,6 +158,25 @@ def own(user: str, action: Action, agent: str, thread_id: str | None) -> Mapping
     return {"owner": user}
 
 
+@pytest.mark.parametrize("depth", [150, 500])
+@pytest.mark.parametrize(("verb", "field"), [("run", "input"), ("connect", "input"), ("stop", "runId")])
+async def test_an_object_that_is_nested_too_deeply_is_refused_and_the_socket_stays(
+    verb: str, field: str, depth: int
+) -> None:
+    nested = "[" * depth + "]" * depth
+    value = nested if verb == "stop" else f'{{"state": {nested}}}'
+    point = Pause()
+    async with serving(app_of(speaking(point, InMemorySaver()))) as server, opened(server) as socket:
+        await socket.send("run", input=said("hello"))
+        await socket.until("TEXT_MESSAGE_CONTENT")
+        reply = await socket.raw(f'{{"do": "{verb}", "{field}": {value}}}')
+        assert (reply["do"], reply["status"], reply["error"]) == (verb, 422, "invalid_input")
+        assert "nested" in reply["message"]
+        point.open.set()
+        await socket.send("connect")
+        assert await socket.reply() == {"do": "connect", "status": 200}
+
+
 async def test_a_socket_is_its_users() -> None:
     app = app_of(quick(InMemorySaver()), authenticate=by_header, authorize=own)
     async with serving(app) as server:
