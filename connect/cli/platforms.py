@@ -30,7 +30,7 @@ async def reached(url: str, api_key: str | None) -> AsyncIterator[LangGraphClien
     try:
         async with httpx.AsyncClient(timeout=10) as once:  # the SDK's client tries a refused connection for long
             info = await once.get(f"{url.rstrip('/')}/info")
-    except (httpx.TransportError, httpx.InvalidURL) as error:
+    except (httpx.RequestError, httpx.InvalidURL) as error:
         raise Failure(f"{url} can't be reached: {brief(error)}") from error
     if b'"agents"' in info.content:
         raise Misuse(f"{url} serves AG-UI itself: name the server, or the graph, that is behind it")

@@ -34,6 +34,7 @@ from .part_rows import SharedMetadata, part_of, row_of
 FORMAT: Final = 1
 """The number of this format. Files of another one are refused."""
 _NO_RECORDING: Final = 'expected a recording of `langgraph-agui record`, which begins with a line {"recording": ...}'
+_NO_CHANNELS: Final = "expected names of channels as the options"
 _NO_ROW: Final = "expected a part, an event or an ending, with its timestamp"
 _LIBRARIES: Final = ("langgraph-agui", "langgraph", "langgraph-sdk", "langchain-core", "langchain", "deepagents")
 
@@ -217,9 +218,12 @@ def _about(row: Mapping[str, Any], where: str) -> dict[str, Any]:
             "options": {"state_include": list() | None as channels, "messages_key": str(messages_key)},
             "libraries": dict(libraries),
         }:
-            options = Options(
-                state_include=None if channels is None else frozenset(channels), messages_key=messages_key
-            )
+            try:
+                options = Options(
+                    state_include=None if channels is None else frozenset(channels), messages_key=messages_key
+                )
+            except (TypeError, ValueError) as error:
+                raise ValueError(f"{where}: {_NO_CHANNELS}") from error
             return {"thread_id": thread_id, "run_id": run_id, "options": options, "libraries": libraries}
     raise ValueError(f"{where}: {_NO_RECORDING}")
 

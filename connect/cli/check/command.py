@@ -83,7 +83,7 @@ async def _tried(rule: Rule, trial: Trial, timeout: float) -> Result:  # noqa: A
         try:
             async with asyncio.timeout(timeout):
                 await rule.check(trial)
-        except* (Broken, NotOffered, NotChecked, TimeoutError, httpx.TransportError) as group:
+        except* (Broken, NotOffered, NotChecked, TimeoutError, httpx.RequestError) as group:
             raise _first(group) from None
     except Broken as broken:
         return result(Verdict.failed, expected=broken.expected, got=broken.got)
@@ -93,7 +93,7 @@ async def _tried(rule: Rule, trial: Trial, timeout: float) -> Result:  # noqa: A
         return result(Verdict.not_checked, reason=str(unknown))
     except TimeoutError:
         return result(Verdict.failed, expected="an end", got=f"none within {timeout:g} seconds")
-    except httpx.TransportError as error:
+    except httpx.RequestError as error:
         return result(Verdict.failed, expected="a whole response", got=brief_error(error))
     return result(Verdict.passed)
 

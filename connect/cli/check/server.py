@@ -204,7 +204,7 @@ async def found(http: httpx.AsyncClient, url: str, agent: str | None) -> Place:
     try:
         response = await http.get(f"{url}/info")
         agents = list(response.json()["agents"])
-    except (httpx.TransportError, httpx.InvalidURL) as error:
+    except (httpx.RequestError, httpx.InvalidURL) as error:
         raise Failure(f"{url} can't be reached: {brief_error(error)}") from error
     except (ValueError, LookupError, TypeError):
         base, name = url.rsplit("/", 1) if urlsplit(url).path else (url, "")

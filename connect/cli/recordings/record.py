@@ -163,13 +163,20 @@ def _check(settings: RecordSettings, *, starts: bool) -> None:
 
 @contextmanager
 def _created(path: Path) -> Iterator[Write]:
-    """Opens a new file, and gives its `write`. Each line is in the file at once, even if the command is killed."""
+    """Opens a new file, and gives what writes to it. A line is in the file at once, even if the command is killed."""
+
+    def write(line: bytes) -> None:
+        try:
+            file.write(line)
+        except OSError as error:
+            raise Failure(f"--output {path}: {error.strerror}") from error
+
     try:
         file = path.open("xb", buffering=0)
     except OSError as error:
         raise Failure(f"--output {path}: {error.strerror}") from error
     with file:
-        yield file.write
+        yield write
 
 
 def _in_words(ending: Ending, last: dict[str, Any]) -> str:

@@ -13,8 +13,13 @@ from langgraph_agui.connect.cli.check.command import checked
 from langgraph_agui.connect.cli.check.results import Result
 from langgraph_agui.connect.cli.check.rules import RULES, Trial
 from langgraph_agui.connect.cli.check.server import Server, found
+from langgraph_agui.connect.cli.errors import Failure
+from langgraph_agui.connect.cli.platforms import reached
 from langgraph_agui.connect.serve import agui_app
+from starlette.applications import Starlette
 from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
 
 from examples.agent import day_planner
 from tests.support.servers.checked_server import Fault, bare, kept
@@ -135,6 +140,23 @@ async def test_a_fault_is_noticed(fault: str) -> None:
     broken, what = FAULTS[fault]
     results = await results_of(kept(what), rules=broken)
     assert by_verdict(results, "fail").keys() == broken, results
+
+
+async def garbled(_: Request) -> Response:
+    """A stream that is not compressed as its header says."""
+    return Response(b"data: {}\n\n", headers={"Content-Encoding": "gzip"}, media_type="text/event-stream")
+
+
+async def test_a_response_that_can_not_be_decoded_is_noticed() -> None:
+    app = Starlette(routes=[Route("/{path:path}", garbled, methods=["GET", "POST"])])
+    results = await results_of(app)
+    assert by_verdict(results, "fail")["run"].startswith("a whole response / DecodingError: "), results
+    async with served(app) as server, httpx.AsyncClient(trust_env=False) as http:
+        with pytest.raises(Failure, match="can't be reached: DecodingError"):
+            await found(http, server.url, None)
+        with pytest.raises(Failure, match="can't be reached: DecodingError"):
+            async with reached(server.url, None):
+                pass
 
 
 async def test_a_server_that_stops_a_run_with_its_reader_is_noticed() -> None:

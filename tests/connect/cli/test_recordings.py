@@ -80,6 +80,14 @@ def test_what_cannot_be_recorded_or_replayed_is_one_line(tmp_path: Path) -> None
         assert ran.returncode in (1, 2)
 
 
+def test_a_file_that_cannot_be_written_any_more_is_named(tmp_path: Path) -> None:
+    limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))"
+    file = tmp_path / "run.jsonl"
+    ran = command("record", "fixtures.served:plain_text", "--message", "hi", "--output", str(file), before=limit)
+    assert one_line(ran).endswith(f"--output {file}: File too large")
+    assert ran.returncode == 1
+
+
 async def test_a_run_of_a_server_is_recorded_while_it_runs_and_after_it(dev_server: str, tmp_path: Path) -> None:
     def record(name: str, *arguments: str) -> Recording:
         ran = command("record", dev_server, *arguments, "--output", str(tmp_path / name))

@@ -153,6 +153,10 @@ def test_what_is_no_recording_is_refused_by_its_line(tmp_path: Path) -> None:
         ('{"type": "RUN_STARTED"}\n', "expected a recording of"),
         ('{"recording": {"format": 2}}\n', "expected a recording of format 1, got 2"),
         ('{"recording": {"format": 1}}\n', "line 1: expected a recording of"),
+        *(
+            (json.dumps({"recording": {**about, "options": {**shown, **wrong}}}), "line 1: expected names of channels")
+            for wrong in ({"state_include": [{}]}, {"state_include": [1]}, {"messages_key": ""})
+        ),
         (f"{first}[]\n", "line 2: expected a part"),
         (f'{first}{{"mode": "values", "data": 1}}\n', "line 2: expected a part"),
         (f'{first}{{"mode": "messages", "data": [{{}}, 3], "timestamp": 1}}\n', "line 2: expected a part"),
