@@ -98,6 +98,23 @@ def recording_end(recording: Recording) -> str:
     return str((view.messages or [])[-1]["content"])
 
 
+async def test_an_answer_to_a_recorded_interrupt_ends_at_once(tmp_path: Path) -> None:
+    recording = await recorded(tmp_path / "run.jsonl", Conversation(FIXTURES["review_approved"]))
+    app = agui_app({"fault": Replay(recording, speed=None)})
+    async with app.router.lifespan_context(app):
+        transport = httpx.ASGITransport(app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            waiting = events_of((await client.post("/fault", json=asking("Go.", "mine", "one"))).text)[-1]
+            resume = [
+                {"interruptId": each["id"], "status": "resolved", "payload": {"decisions": [{"type": "approve"}]}}
+                for each in waiting["outcome"]["interrupts"]
+            ]
+            assert resume
+            given = {**asking("Go.", "mine", "two"), "messages": [], "resume": resume}
+            ended = events_of((await client.post("/fault", json=given)).text)
+            assert [event["type"] for event in ended] == ["RUN_STARTED", "RUN_FINISHED"]
+
+
 async def test_a_replay_takes_the_time_that_the_run_took(tmp_path: Path) -> None:
     fixture = Conversation(FIXTURES["plain_text"])
     recording = await recorded(tmp_path / "run.jsonl", fixture)
@@ -147,6 +164,7 @@ def test_what_is_no_recording_is_refused_by_its_line(tmp_path: Path) -> None:
     shown = {"state_include": None, "messages_key": "messages"}
     about = {"format": 1, "thread_id": "t", "run_id": "r", "options": shown, "libraries": {}}
     first = json.dumps({"recording": about}) + "\n"
+    odd: list[dict[str, Any]] = [{"state_include": [{}]}, {"state_include": [1]}, {"messages_key": ""}]
     for content, said in (
         ("", "expected a recording of"),
         ("hello\n", "line 1: expected a recording of"),
@@ -155,7 +173,7 @@ def test_what_is_no_recording_is_refused_by_its_line(tmp_path: Path) -> None:
         ('{"recording": {"format": 1}}\n', "line 1: expected a recording of"),
         *(
             (json.dumps({"recording": {**about, "options": {**shown, **wrong}}}), "line 1: expected names of channels")
-            for wrong in ({"state_include": [{}]}, {"state_include": [1]}, {"messages_key": ""})
+            for wrong in odd
         ),
         (f"{first}[]\n", "line 2: expected a part"),
         (f'{first}{{"mode": "values", "data": 1}}\n', "line 2: expected a part"),
