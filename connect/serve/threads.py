@@ -83,6 +83,8 @@ class ThreadRoutes:
         """Rename a thread, archive it, or take it out of the archive."""
         found = await self._body(request)
         title, archived = text_of(found, "name"), (found or {}).get("archived")
+        if "\0" in (title or ""):  # PostgreSQL takes none
+            raise _invalid("name: expected a text without null characters.")
         if archived is not None and not isinstance(archived, bool):
             raise _invalid("archived: expected true or false.")
         changes = {name: value for name, value in ((TITLE, title), (ARCHIVED, archived)) if value is not None}
