@@ -85,6 +85,11 @@ class Submission(ABC, Generic[_Read]):
     async def _start(self, wanted: Started, now: _Read, point: ForkPoint | None) -> Batches:
         """Starts the run, at an earlier checkpoint where one is given; its batches."""
 
+    def _keep_messages(self, thread: ThreadState) -> None:
+        """Keeps what the thread has when the input comes, for its plan when it has waited."""
+        if self._request.before is None:
+            self._request = replace(self._request, before=thread.messages)
+
     async def _begin(self, now: _Read) -> Batches:
         """Plans the input for its thread, and carries the plan out."""
         wanted, point = await planned(self._request, now.thread, self._history, self._no_edits)

@@ -6,6 +6,8 @@
     else                --an edit--------> Fork       from the checkpoint before it, if it is one: see `forking`
                         --something new--> Begin      or Fork, where what is left out counts as taken back
                         --nothing new----> Again      a shortened list that ends in a question: the answer is made anew
+                                         > Nothing    the same, but the question came into the thread while the input
+                                                      waited: the same request was carried out
                                          > GoOn       the last run left work undone: it is tried again
                                          > Nothing    all is done: an answer without a question, a request that came
                                                       again, a client that is missing the end of what was emitted,
@@ -120,11 +122,13 @@ def plan(
     *,
     unedited: Collection[str] = (),
     follows: bool = False,
+    before: Sequence[Any] | None = None,
 ) -> Plan:
     """What kind of run the input asks for.
 
     `unedited`: ids of messages whose content differs, but is one that the thread had once. `follows`: its answers were
-    run already; what is left are new messages, if any. Raises `InvalidInputError` where an answer does not say to
+    run already; what is left are new messages, if any. `before`: the thread's messages when the input came, if it has
+    waited since. Raises `InvalidInputError` where an answer does not say to
     which of several questions it belongs.
     """
     sent = _Sent(given.messages, state, intake.roles)
@@ -140,14 +144,14 @@ def plan(
         return Begin(sent.new) if parted is None else Fork(parted, sent.new)
     if follows:
         return Nothing()
-    return _nothing_new(given, sent, state)
+    return _nothing_new(given, sent, state, is_done=before is not None and sent.has_come_since(before))
 
 
-def _nothing_new(given: RunAgentInput, sent: _Sent, state: ThreadState) -> Plan:
+def _nothing_new(given: RunAgentInput, sent: _Sent, state: ThreadState, *, is_done: bool) -> Plan:
     answering = is_answering(given)
     again = None if answering else sent.shortened()
     if again is not None:
-        return Nothing() if given.run_id == state.run_id else Again(again)
+        return Nothing() if is_done or given.run_id == state.run_id else Again(again)
     if state.is_unfinished and (state.has_failed or not answering):
         return GoOn()
     if answering or sent.is_behind() or sent.waits_for_results:
@@ -193,10 +197,17 @@ class _Sent:
 
     def shortened(self) -> str | None:
         """The id of the question that the client's list ends with, if the thread has messages after it."""
-        last = next((message for message in reversed(self._sent) if message.role not in ("system", "developer")), None)
-        if last is None or last.role not in _ASKS or last.id not in self._stored:
-            return None
-        return None if self._after(last.id) is None else last.id
+        last = self._question()
+        return None if last is None or self._after(last.id) is None else last.id
+
+    def has_come_since(self, before: Sequence[Any]) -> bool:
+        """Whether the question that the client's list ends with is in the thread, and was not, or had other content,
+        when the thread had these messages."""
+        last = self._question()
+        if last is None:
+            return False
+        had = dict(zip(message_ids(before), before, strict=True)).get(last.id)
+        return had is None or (same_content(self._stored[last.id], last) and not same_content(had, last))
 
     def is_behind(self) -> bool:
         """Whether the client is missing the end of the thread, or of its last message."""
@@ -219,6 +230,11 @@ class _Sent:
         """The id of the first message that the thread has and the client has not, after all that both have."""
         known = [message.id for message in self._sent if message.id in self._stored]
         return self._after(known[-1]) if known else next(iter(self._stored), None)
+
+    def _question(self) -> Message | None:
+        """The message that the client's list ends with, if it asks for an answer and the thread has it."""
+        last = next((message for message in reversed(self._sent) if message.role not in ("system", "developer")), None)
+        return None if last is None or last.role not in _ASKS or last.id not in self._stored else last
 
     def _new(self) -> list[Message]:
         if not self._stored:

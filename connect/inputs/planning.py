@@ -63,7 +63,14 @@ async def planned(
         if number == _ROUNDS or left <= 0:
             unedited = {message.id for message in given.messages}
         wanted = await off_loop(
-            plan, len(given.messages), given, now, request.intake, unedited=unedited, follows=request.follows
+            plan,
+            len(given.messages),
+            given,
+            now,
+            request.intake,
+            unedited=unedited,
+            follows=request.follows,
+            before=request.before,
         )
         if not isinstance(wanted, Fork | Again):
             return wanted, None

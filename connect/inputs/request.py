@@ -3,7 +3,9 @@ platform; never which run that is (`plan`)."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from ag_ui.core import RunAgentInput
 
@@ -30,6 +32,8 @@ class RunRequest:
     """What the client is known to have."""
     follows: bool = False
     """Whether it comes after a run of the same input."""
+    before: Sequence[Any] | None = None
+    """The thread's messages when it came, where it has waited since; else None."""
 
     @classmethod
     async def of(cls, given: RunAgentInput, options: Options, intake: Intake, past_errors: PastErrors) -> RunRequest:

@@ -4,9 +4,11 @@ How a plan is carried out is `submission`'s. Here is the order:
 
 1. An active run is looked for first, and again when it is the input's turn (`turns`). One with the input's own id is
    this very request, sent again: its client gets that run from where it is. For any other the intake decides (`busy`).
-2. What waits for another run's end (a queued input, the messages that came with an answer) belongs to `Runs`, not to
+2. An input that may have to wait keeps what the thread had when it came. By its turn the same request may have been
+   carried out: sent twice, or again to another process while this one was frozen. It runs nothing then (`plan`).
+3. What waits for another run's end (a queued input, the messages that came with an answer) belongs to `Runs`, not to
    the request: it is run also without readers, unless the intake stops runs that have none.
-3. LangGraph takes an input under the run id of the thread's last checkpoint for a continuation of that run, and ignores
+4. LangGraph takes an input under the run id of the thread's last checkpoint for a continuation of that run, and ignores
    its content. So an id that comes again with something new gets a number.
 """
 
@@ -30,6 +32,7 @@ from ..errors import (
     QueueFullError,
     RunConflictError,
     ThreadNotFoundError,
+    UnreadableError,
     checked_run_id,
     checked_thread_id,
     failed,
@@ -92,22 +95,32 @@ class _Submission(Submission[Read]):
 
     async def begun(self, queue: int | None = None) -> Batches:
         """The client's batches; the run has started, or waits for another's end. `queue`: how many may wait."""
+        if self._store.is_shared:
+            await self._look()  # first: the store may take its time
         await self._check_owner()
         active = await self._store.active(self._thread)
         if active is not None and self._is_refused(active):
             return self._joined(active)
         turn = self._store.turn(self._thread)
-        if self._intake.busy == "queue" and (active is not None or await turn.is_taken()):
+        waits = active is not None or await turn.is_taken()
+        if self._intake.busy == "queue" and waits:
             if queue is not None and self._runs.queued(self._thread) >= queue:
                 raise QueueFullError("Too many inputs are queued on this thread. Retry later.")
-            return self._queued_batches(self._owned(self._in_turn(turn)))
-        return await self._in_turn(turn)
+            return self._queued_batches(self._owned(self._in_turn(turn, waits=True)))
+        return await self._in_turn(turn, waits=waits)
 
-    async def _in_turn(self, turn: Turn) -> Batches:
-        async with turn.taken() as has_waited:
-            if has_waited:
-                await self._check_owner()
-            return await self.when_free()
+    async def _in_turn(self, turn: Turn, *, waits: bool) -> Batches:
+        looking = asyncio.ensure_future(self._look()) if waits else None  # it has its place in the line meanwhile
+        try:
+            async with turn.taken() as has_waited:
+                if looking is not None:
+                    await looking
+                if has_waited:
+                    await self._check_owner()
+                return await self.when_free()
+        finally:
+            if looking is not None:
+                looking.cancel()
 
     async def when_free(self) -> Batches:
         """See `Submission`. The input has its turn."""
@@ -145,6 +158,13 @@ class _Submission(Submission[Read]):
             is_ours = await self._source.may_use(self._given.thread_id)
         if not is_ours:
             raise ThreadNotFoundError
+
+    async def _look(self) -> None:
+        """Keeps what the thread has when the input comes. Where it can't be read, its plan raises that."""
+        if self._request.before is None:
+            with suppress(UnreadableError), reading(self._label):
+                found = await read(self._graph, self._config, None, self._options.messages_key)
+                self._keep_messages(found.thread)
 
     async def _read(self) -> Read:
         last = await self._store.last(self._thread)

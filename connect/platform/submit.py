@@ -104,10 +104,12 @@ class _Submission(Submission[_Read]):
             look = await self._thread.look()
             if self._thread.is_hidden:
                 raise ThreadNotFoundError
+            found = self._found(look)
+            self._keep_messages(found.thread)
             if look is None or look.active is None:
                 attempts += 1
                 try:
-                    return await self._begin(self._found(look))
+                    return await self._begin(found)
                 except RunConflictError:  # another one was faster
                     if attempts == _ATTEMPTS:
                         raise
@@ -121,7 +123,7 @@ class _Submission(Submission[_Read]):
                     "to be called when it has ended"
                 )
             if self._intake.busy == "queue":
-                return await self._begin(self._found(look)) if has_kwargs(look.active) else self._after(look.active)
+                return await self._begin(found) if has_kwargs(look.active) else self._after(look.active)
             try:
                 is_stopped = await self._thread.cancel(None)
             except RunNotFoundError:  # it has ended by itself

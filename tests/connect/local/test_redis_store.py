@@ -8,11 +8,12 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from subprocess import DEVNULL
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from ag_ui.core import RunErrorEvent, RunStartedEvent
 from langchain_core.messages import AIMessage
+from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.config import get_stream_writer
 from langgraph.graph import START, MessagesState, StateGraph
@@ -280,6 +281,60 @@ async def test_a_connection_follows_the_inputs_that_are_queued_in_another_proces
         one.way.close()  # a process that is gone is waited for as long as its ticket counts
         await connection
         one.way.open()
+
+
+async def test_what_another_process_carried_out_while_its_input_waited_is_not_run_again(
+    one: Process, other: Process
+) -> None:
+    """What came after it stays."""
+    saver, point = InMemorySaver(), Pause()
+    first, again = (Local(speaking(point, saver), agent="chat", runs=process.runs) for process in (one, other))
+
+    async def posts(source: Local, run_id: str, *said: str) -> list[Any]:
+        given = posted("t", "hello", *said, run_id=run_id)
+        return [event async for event in run(source, given, intake=Intake(busy="queue"))]
+
+    async with asyncio.TaskGroup() as group:
+        group.create_task(posts(first, "first"))
+        await point.reached.wait()
+        for count, sent in enumerate((("second", "a"), ("third", "a", "b")), 1):
+            group.create_task(posts(first, *sent))
+            await awaited(partial(_are_waiting, other, count))
+        late = group.create_task(posts(again, "late", "a"))
+        await awaited(partial(_are_waiting, other, 3))
+        point.open.set()
+    assert await _said(saver) == ["hello", WORDS, "a", WORDS, "b", WORDS]
+    assert (late.result()[0].run_id, late.result()[-1].type.value) == ("late", "RUN_FINISHED")
+
+
+@pytest.mark.parametrize("busy", ["reject", "cancel"])
+async def test_what_another_process_carried_out_while_redis_did_not_answer_is_not_run_again(
+    redis_server: RedisServer, busy: Any
+) -> None:
+    saver, config = InMemorySaver(), cast(RunnableConfig, on("t"))
+    graph = quick(saver)
+    async with process(redis_server.url, within=60.0) as one:
+        source = Local(graph, agent="chat", runs=one.runs)
+        await one.store.ping()
+        redis_server.pause()
+
+        async def posts() -> list[Any]:
+            given = posted("t", "hello", run_id="late")
+            return [event async for event in run(source, given, intake=Intake(busy=busy))]
+
+        late = asyncio.create_task(posts())
+        await turns(100)
+        for said in posted("t", "hello", "more")["messages"]:
+            await graph.ainvoke({"messages": [said]}, config)
+        redis_server.resume()
+        assert (await late)[-1].type.value == "RUN_FINISHED"
+    assert await _said(saver) == ["hello", "At once.", "more", "At once."]
+
+
+async def _said(saver: InMemorySaver) -> list[str]:
+    newest = await saver.aget_tuple(cast(RunnableConfig, on("t")))
+    assert newest is not None
+    return [str(message.content) for message in newest.checkpoint["channel_values"]["messages"]]
 
 
 async def _are_waiting(process: Process, count: int) -> bool:

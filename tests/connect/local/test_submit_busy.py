@@ -14,7 +14,7 @@ from langgraph_agui.connect.errors import code_of
 from langgraph_agui.connect.inputs.planning import planned
 from langgraph_agui.connect.inputs.request import RunRequest
 from langgraph_agui.connect.testing import Pause
-from langgraph_agui.translator import Options
+from langgraph_agui.translator import ClientView, Options
 
 from tests.support.clients.listening import turns, until
 from tests.support.streams.chats import said
@@ -71,6 +71,42 @@ async def test_queued_runs_come_one_after_the_other() -> None:
         point.open.set()
         await asyncio.gather(*(each.task for each in queued))
         assert sorted((await said(source.graph))[::2]) == ["hello", "second", "third"]
+
+
+@pytest.mark.parametrize("text", ["again", "edited"])
+async def test_what_was_carried_out_while_its_input_waited_is_not_run_again(text: str) -> None:
+    """The same message, or edit, is sent twice; what is sent between the two stays."""
+    async with held_up() as (source, point, _):
+        given = asked(text, "first" if text == "edited" else "second").model_copy(update={"run_id": "second"})
+        later = asked("more", "third", given.messages[0].model_dump(by_alias=True))
+        queued = []
+        for each in (given, later, given.model_copy(update={"run_id": "fourth"})):
+            queued.append(Asker(source, each, Intake(busy="queue")))
+            await until(lambda: source.runs.queued(source.key("t")) == len(queued))
+        point.open.set()
+        await asyncio.gather(*(each.task for each in queued))
+        before = [] if text == "edited" else ["hello", WORDS]
+        assert await said(source.graph) == [*before, text, WORDS, "more", WORDS]
+        view = ClientView(given.messages, {})
+        for event in queued[-1].events:
+            view.apply(event)
+        assert [each["content"] for each in view.messages] == await said(source.graph)
+        assert (view.run_id, view.terminal["outcome"]["type"] if view.terminal else None) == ("fourth", "success")
+
+
+async def test_an_answer_is_made_anew_though_its_input_waited() -> None:
+    async with held_up() as (source, point, first):
+        point.open.set()
+        await first.task
+        point.open.clear()
+        point.reached.clear()
+        second = Asker(source, asked("more", "second"))
+        await point.reached.wait()
+        again = Asker(source, asked("hello", "first").model_copy(update={"run_id": "third"}), Intake(busy="queue"))
+        await until(lambda: source.runs.queued(source.key("t")) == 1)
+        point.open.set()
+        await asyncio.gather(second.task, again.task)
+        assert await said(source.graph) == ["hello", WORDS]
 
 
 async def test_a_queued_run_happens_though_nobody_reads_any_more() -> None:
