@@ -23,7 +23,6 @@ import re
 import sys
 import threading
 from collections.abc import Callable
-from concurrent.futures import CancelledError
 from contextlib import suppress
 from contextvars import ContextVar
 from typing import Any, Final
@@ -92,7 +91,8 @@ class Stdio:
     def __init__(self, reads: int, writes: int) -> None:
         self._reads, self._writes = reads, writes
         self._loop = asyncio.get_running_loop()
-        self._lines: asyncio.Queue[bytes | None] = asyncio.Queue(_WAITING_LINES)
+        self._lines: asyncio.Queue[bytes | None] = asyncio.Queue()
+        self._free_lines = threading.Semaphore(_WAITING_LINES)
         self._output: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._waiting = 0
         self._has_room = asyncio.Event()
@@ -125,6 +125,7 @@ class Stdio:
         """The next message; None when the editor is gone. Tasks that begin before the next call handle this message:
         `current_request` is its id."""
         while (line := await self._lines.get()) is not None:
+            self._free_lines.release()
             if not line.strip():
                 continue
             message, error = _read_message(line)
@@ -149,7 +150,7 @@ class Stdio:
 
     def _read(self) -> None:
         line, beginning = bytearray(), b""  # of a line that is too long: its beginning
-        with suppress(RuntimeError, CancelledError):  # the event loop is closed, since the process ends
+        with suppress(RuntimeError):  # the event loop is closed, since the process ends
             try:
                 while chunk := os.read(self._reads, _CHUNK):
                     *ended, rest = chunk.split(b"\n")
@@ -167,7 +168,8 @@ class Stdio:
             self._put(None)
 
     def _put(self, line: bytes | None) -> None:
-        asyncio.run_coroutine_threadsafe(self._lines.put(line), self._loop).result()
+        self._free_lines.acquire()
+        self._loop.call_soon_threadsafe(self._lines.put_nowait, line)
 
     def _write(self) -> None:
         with suppress(RuntimeError):  # as above
