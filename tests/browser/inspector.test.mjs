@@ -297,9 +297,10 @@ scenario("a saved recording is opened without a server, and played", async (insp
   await page.getByRole("heading", { name: "fault.jsonl" }).waitFor();
   assert.equal(await inspector.events(), count);
   assert.equal(await page.getByRole("textbox", { name: "Message" }).count(), 0);
-  await page.getByLabel("Speed").selectOption("20");
+  await page.getByLabel("Speed").selectOption("0.5");
   await inspector.press("Play");
   await page.getByText(/As it was after event/).waitFor();
+  await page.getByLabel("Speed").selectOption("20");
   await page.getByText(/As it was after event/).waitFor({ state: "detached" });
   await inspector.shows("It is in the plan.");
   await page.locator("input[type=file]").setInputFiles({ name: "wrong.jsonl", mimeType: "text/plain", buffer: Buffer.from("hello") });
