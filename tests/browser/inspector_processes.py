@@ -4,6 +4,7 @@ Both serve the browser tests' planner, on the same SQLite file: one with the ins
 """
 
 import asyncio
+import signal
 import subprocess
 import sys
 import tempfile
@@ -29,6 +30,7 @@ async def serve(port: int, gate: int, redis: str, threads: str) -> None:
 
 def main(port: int, gate: int, other: int) -> None:
     """Serves both until a signal comes."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit())  # uvicorn raises it again at its end, and all this ends too
     with running_redis() as redis, tempfile.TemporaryDirectory() as folder:
         threads = str(Path(folder) / "threads.db")
         given = [str(gate), redis.url, threads]
