@@ -1,6 +1,7 @@
 """Serves assistants of a real `langgraph dev` with the inspector: `python -m tests.browser.inspector_platform PORT`."""
 
 import asyncio
+import signal
 import sys
 
 import uvicorn
@@ -21,5 +22,6 @@ async def serve(port: int, url: str) -> None:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit())  # uvicorn raises it again at its end, and all this ends too
     with running_dev_server(NAMES) as found:
         asyncio.run(serve(int(sys.argv[1]), found))
