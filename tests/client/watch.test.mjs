@@ -173,3 +173,53 @@ test("a page whose runs can't be read is lost, and says why, until they can", as
   const seen = states.map(({ connection }) => connection).filter((each, place, all) => each !== all[place - 1]);
   assert.deepEqual(seen, ["connecting", "live", "lost", "live"]);
 });
+
+test("a server without the watch route is connected to once, again after a broken stream, and when the user wants", async (t) => {
+  t.mock.timers.enable({ apis: ["setInterval", "setTimeout", "Date"] });
+  const said = (text) => ({ type: "MESSAGES_SNAPSHOT", messages: [{ id: "a", role: "assistant", content: text }] });
+  const streams = [
+    [started("r"), said("some"), finished("r")],
+    [started("r2"), said("some of it")], // breaks
+    [started("r2"), said("all of it"), finished("r2")],
+  ];
+  const requests = [];
+  const url = await serving(t, (request, response) => {
+    requests.push(request.method === "GET" ? "watch" : request.url.endsWith("/connect") ? "connect" : "run");
+    if (request.method === "GET") return response.writeHead(404).end('{"error":"Not found"}');
+    const stream = streams[Math.min(requests.filter((each) => each !== "watch").length, 3) - 1];
+    response.writeHead(200, { "Content-Type": "text/event-stream" }).end(frames(...stream));
+  });
+  const agent = new ThreadAgent({ url: `${url}/chat`, threadId: "t" });
+  const watch = agent.watch();
+  t.after(() => watch.close());
+  const states = [];
+  watch.subscribe(() => states.push(watch.state.connection));
+  const passes = (milliseconds) => t.mock.timers.tick(milliseconds);
+  await until(() => (passes(1), watch.state.connection === "unwatched"));
+  assert.equal(agent.messages[0].content, "some");
+  assert.match(watch.state.error.message, /HTTP 404/);
+  passes(1_000_000);
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.deepEqual(requests.toSorted(), ["connect", "watch"]);
+
+  await agent.runAgent({ runId: "r2" }).catch(() => {});
+  await until(() => (passes(100), agent.messages[0].content === "all of it"));
+  assert.deepEqual(requests.slice(2), ["run", "connect"]);
+
+  await until(() => !agent.isRunning);
+  watch.retry();
+  await until(() => (passes(100), requests.length === 6 && watch.state.connection === "unwatched"));
+  assert.deepEqual(requests.slice(4), ["watch", "connect"]);
+  assert.ok(!states.includes("live") && !states.includes("refused"));
+});
+
+test("a server that has neither the watch route nor the agent has refused the page", async (t) => {
+  t.mock.timers.enable({ apis: ["setInterval", "setTimeout", "Date"] });
+  const url = await serving(t, (_, response) => response.writeHead(404).end("no such agent"));
+  t.mock.method(console, "error", () => {}); // the client's own
+  const agent = new ThreadAgent({ url: `${url}/chat`, threadId: "t" });
+  const watch = agent.watch();
+  t.after(() => watch.close());
+  await until(() => (t.mock.timers.tick(100), watch.state.connection === "refused"));
+  assert.match(watch.state.error.message, /404/);
+});

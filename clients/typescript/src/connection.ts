@@ -1,23 +1,24 @@
 // One request that stays open: an event stream that is opened again whenever it is lost. `Connection`.
 //
 // The moves of its state are `MOVES`. In `lost` it tries again by itself: after a delay that doubles, at once when the
-// browser is online again or the page becomes visible. In `refused` (a 4xx that will not change by itself) it waits for
-// `retry()`. A stream on which not even a comment comes for `SILENCE` is lost: a laptop that slept, or a network that was
+// browser is online again or the page becomes visible. In `refused` (a 4xx that will not change by itself) and `unwatched`
+// (404: the server has no such route) it waits for `retry()`. A stream on which not even a comment comes for `SILENCE` is lost: a laptop that slept, or a network that was
 // changed, leaves connections that end only after many minutes.
 //
 // Never here: what the events mean.
 
 /** How far an open page is connected to its thread. */
-export type ConnectionState = "connecting" | "live" | "lost" | "refused" | "closed";
+export type ConnectionState = "connecting" | "live" | "lost" | "refused" | "unwatched" | "closed";
 
-type Happening = "opened" | "failed" | "refused" | "retried" | "closed";
+type Happening = "opened" | "failed" | "refused" | "missing" | "retried" | "closed";
 
 /** What becomes of each state; what is not in it can't happen, or changes nothing. */
 const MOVES: Readonly<Record<ConnectionState, Partial<Record<Happening, ConnectionState>>>> = {
-  connecting: { opened: "live", failed: "lost", refused: "refused", closed: "closed" },
+  connecting: { opened: "live", failed: "lost", refused: "refused", missing: "unwatched", closed: "closed" },
   live: { failed: "lost", closed: "closed" },
-  lost: { opened: "live", failed: "lost", refused: "refused", closed: "closed" },
+  lost: { opened: "live", failed: "lost", refused: "refused", missing: "unwatched", closed: "closed" },
   refused: { retried: "lost", closed: "closed" },
+  unwatched: { refused: "refused", retried: "lost", closed: "closed" },
   closed: {},
 };
 
@@ -36,7 +37,7 @@ export function delayAfter(failures: number): number {
 class HttpError extends Error {
   constructor(
     message: string,
-    readonly isFinal: boolean,
+    readonly happening: "failed" | "refused" | "missing",
     readonly after: number,
   ) {
     super(message);
@@ -48,7 +49,7 @@ export class Connection {
   state: ConnectionState = "connecting";
   /** When the next attempt is, as `Date.now()` counts. */
   retryAt: number | undefined;
-  /** Why the connection is lost or refused. */
+  /** Why the connection is lost, refused or unwatched. */
   error: Error | undefined;
 
   private failures = 0;
@@ -80,6 +81,12 @@ export class Connection {
     this.wake();
   }
 
+  /** What needs the connection was refused itself: it waits for `retry()`. */
+  refuse(error: Error): void {
+    this.error = error;
+    this.move("refused");
+  }
+
   close(): void {
     this.unlisten();
     this.move("closed");
@@ -93,12 +100,12 @@ export class Connection {
         () => new Error("The server has ended the stream."),
         (raised: unknown) => (raised instanceof Error ? raised : new Error(String(raised))),
       );
-      const refused = error instanceof HttpError && error.isFinal;
-      const delay = Math.max(delayAfter(++this.failures), error instanceof HttpError ? error.after : 0);
+      const { happening, after } = error instanceof HttpError ? error : ({ happening: "failed", after: 0 } as const);
+      const delay = happening === "failed" ? Math.max(delayAfter(++this.failures), after) : undefined;
       this.error = error;
-      this.retryAt = refused ? undefined : Date.now() + delay;
-      this.move(refused ? "refused" : "failed");
-      await this.woken(refused ? undefined : delay);
+      this.retryAt = delay === undefined ? undefined : Date.now() + delay;
+      this.move(happening);
+      await this.woken(delay);
     }
   }
 
@@ -151,7 +158,7 @@ export class Connection {
     return new Promise((resolve) => {
       const timer = milliseconds === undefined ? undefined : setTimeout(resolve, milliseconds);
       this.wake = () => {
-        if (this.state === "refused") return;
+        if (this.state === "refused" || this.state === "unwatched") return;
         clearTimeout(timer);
         resolve();
       };
@@ -163,7 +170,8 @@ async function httpError(response: Response): Promise<HttpError> {
   const text = await response.text().catch(() => "");
   const { status, headers } = response;
   const isFinal = status >= 400 && status < 500 && !RETRIED.has(status);
-  return new HttpError(`HTTP ${status}: ${text.slice(0, 500)}`, isFinal, 1000 * (Number(headers.get("Retry-After")) || 0));
+  const happening = status === 404 ? "missing" : isFinal ? "refused" : "failed";
+  return new HttpError(`HTTP ${status}: ${text.slice(0, 500)}`, happening, 1000 * (Number(headers.get("Retry-After")) || 0));
 }
 
 /** Listens to what a browser says of itself; elsewhere to nothing. */

@@ -13,6 +13,8 @@
 //    then the page is `lost` too.
 // 5. An agent that still reads a run `STUCK` milliseconds after its end was reported reads a dead connection: it is
 //    detached, and connects.
+// 6. A server without the watch route (404; CopilotKit's Node runtime is one) reports nothing: the agent connects once, and
+//    again after a stream that ended before its run. If it can't connect either, the page is `refused`.
 
 import { Connection, delayAfter, type ConnectionState } from "./connection.js";
 import { endOf, next, positionAfter, type Position } from "./position.js";
@@ -26,7 +28,7 @@ const LATE = 500;
 const STUCK = 10_000;
 
 /** States of the connection in which the agent may connect. */
-const CONNECTS: ReadonlySet<ConnectionState> = new Set(["connecting", "live"]);
+const CONNECTS: ReadonlySet<ConnectionState> = new Set(["connecting", "live", "unwatched"]);
 
 /** How an open page is connected. Each change is a new object. */
 export interface WatchState {
@@ -35,12 +37,14 @@ export interface WatchState {
    * - `live`: the page has what the thread has, and gets what comes.
    * - `lost`: it does not; the next attempt is at `retryAt`.
    * - `refused`: the server answered with a 4xx; nothing is tried until `retry()`.
+   * - `unwatched`: the page has the thread and its own runs. The server has no watch route: runs that others start appear
+   *   when the page is loaded again, or after `retry()`.
    * - `closed`: nobody watches any more.
    */
   readonly connection: ConnectionState;
   /** When the next attempt is, as `Date.now()` counts; only while `lost`. */
   readonly retryAt?: number;
-  /** Why the connection is lost or refused. */
+  /** Why the connection is lost, refused or unwatched. */
   readonly error?: Error;
   /** After a connection was lost and is live again: how many messages are new or other than before. */
   readonly caughtUp?: number;
@@ -208,6 +212,7 @@ export class Watch {
       this.isPaused = false;
       this.later(LATE, () => this.sync()); // a thread that is unknown is not reported
     }
+    if (state === "unwatched") this.sync();
     this.changed();
   }
 
@@ -217,13 +222,18 @@ export class Watch {
     const { thread, agent } = this;
     if (!this.mayConnect()) return;
     if (thread === undefined) {
-      if (!this.hasLoaded) void this.connect();
+      if (!this.hasLoaded || (this.connection.state === "unwatched" && this.isBehind())) void this.connect();
       return;
     }
     const step = thread === this.settled ? "nothing" : next(thread, this.seen, endOf(agent.pendingInterrupts));
     if (step === "connect") void this.connect();
     else if (step === "nothing") this.loaded();
     else this.later(LATE, () => this.thread === thread && this.mayConnect() && void this.connect());
+  }
+
+  /** Whether the agent lacks something, as far as it can know without reports. */
+  private isBehind(): boolean {
+    return this.before !== undefined || (this.stream !== undefined && this.stream.end === undefined);
   }
 
   private mayConnect(): boolean {
@@ -250,6 +260,8 @@ export class Watch {
       this.settled = thread;
       this.loaded();
       this.later(0, () => this.sync());
+    } else if (this.connection.state === "unwatched" && !this.hasLoaded && error instanceof Error) {
+      this.connection.refuse(error);
     } else {
       this.pause(error instanceof Error ? error : undefined);
     }
@@ -282,7 +294,7 @@ export class Watch {
     if (this.hasLoaded && this.before === undefined) return;
     this.hasLoaded = true;
     this.broken = undefined;
-    if (this.before !== undefined && this.connection.state === "live") {
+    if (this.before !== undefined && this.isOpen()) {
       const { before } = this;
       this.caughtUp = this.agent.messages.filter((each) => before.get(each.id) !== JSON.stringify(each)).length;
       this.before = undefined;
@@ -296,11 +308,17 @@ export class Watch {
       void detach(this.agent);
   }
 
+  /** Whether the server can be reached. */
+  private isOpen(): boolean {
+    return this.connection.state === "live" || this.connection.state === "unwatched";
+  }
+
   private changed(): void {
-    const state = this.connection.state === "live" && this.broken ? "lost" : this.connection.state;
-    const { retryAt, error } = this.connection.state === "live" && this.broken ? this.broken : this.connection;
+    const broken = this.isOpen() ? this.broken : undefined;
+    const state = broken ? "lost" : this.isOpen() && !this.hasLoaded ? "connecting" : this.connection.state;
+    const { retryAt, error } = broken ?? this.connection;
     this.state = {
-      connection: state === "live" && !this.hasLoaded ? "connecting" : state,
+      connection: state,
       ...(state === "lost" && retryAt !== undefined && { retryAt }),
       ...(error !== undefined && state !== "closed" && { error }),
       ...(this.caughtUp !== undefined && { caughtUp: this.caughtUp }),

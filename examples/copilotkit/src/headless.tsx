@@ -24,7 +24,8 @@ function DayPlanner() {
     threadId: THREAD,
     connect: () => copilotkit.connectAgent({ agent }),
   });
-  const status = agent.isRunning ? "running" : connection === "live" ? "idle" : connection;
+  const isLoaded = connection === "live" || connection === "unwatched";
+  const status = agent.isRunning ? "running" : isLoaded ? "idle" : connection;
 
   const send = (content: string) => {
     agent.addMessage({ id: crypto.randomUUID(), role: "user", content });

@@ -10,6 +10,7 @@ export const CONNECTIONS: Record<Watching["connection"], string> = {
   live: "Live",
   lost: "Connection lost",
   refused: "Not connected",
+  unwatched: "Connected, without live updates",
   closed: "Not connected",
 };
 
