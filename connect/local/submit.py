@@ -104,7 +104,7 @@ class _Submission(Submission[Read]):
         turn = self._store.turn(self._thread)
         waits = active is not None or await turn.is_taken()
         if self._intake.busy == "queue" and waits:
-            if queue is not None and self._runs.queued(self._thread) >= queue:
+            if queue is not None and self._runs.queue.on(self._thread) >= queue:
                 raise QueueFullError("Too many inputs are queued on this thread. Retry later.")
             return self._queued_batches(self._owned(self._in_turn(turn, waits=True)))
         return await self._in_turn(turn, waits=waits)
@@ -230,7 +230,7 @@ class _Submission(Submission[Read]):
         return _Submission(self._source, self._request.without_answers(view))
 
     def _owned(self, work: Coroutine[Any, Any, _Made]) -> asyncio.Task[_Made]:
-        return self._runs.own(
+        return self._runs.queue.own(
             work,
             agent=self._agent,
             thread=self._thread,
@@ -249,12 +249,12 @@ class _Submission(Submission[Read]):
 
     async def _queued_batches(self, begun: asyncio.Task[Any]) -> Batches:
         """What a queued input's client gets from its turn on. If the input does not run, because of an error or the
-        server's end, that is `RUN_ERROR`; `Runs` logs it."""
+        server's end, that is `RUN_ERROR`; `QueuedInputs` logs it."""
         try:
             queued: Batches | None = await asyncio.shield(begun)
         except asyncio.CancelledError:
             if not begun.cancelled() or _is_cancelled():
-                self._runs.reader_left(begun)
+                self._runs.queue.reader_left(begun)
                 raise
             queued = one_batch([agui.run_error(_NOT_RUN, SHUTDOWN)])
         except Exception as error:

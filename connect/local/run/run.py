@@ -5,7 +5,7 @@
             --cancel(), or its task is-----> cancelled
 
 Here: the task that drains the graph's stream through a translator to the readers, and its end. Which runs there are is
-`runs`' and the run store's; how readers are served, `event_log`'s.
+`runs`' and the run store's; how readers are served, `event_log`'s; what is reported of the run, `report`'s.
 
 Rules:
 - `RUN_STARTED` is emitted when the run is made: a reader that comes before the task had a turn finds the run started.
@@ -45,15 +45,15 @@ from ....translator import (
     error_event,
 )
 from ...access import Metadata
-from ...errors import INTERNAL, TIMEOUT, log_context
+from ...errors import INTERNAL, TIMEOUT
 from ...events.encoded import Batch
 from ...events.event_log import EventLog
 from ...events.readers import Reader
 from ...events.streams import models
 from ...run_outcome import Subgraph
-from ...tracing import Span
 from ..store.active_run import CANCEL_WAIT, LastRun, RunStatus, ThreadKey
 from .functions import context_for, running_functions
+from .report import RunReport
 from .summary import Outcome, RunSummary
 
 _PARTS_PER_TURN: Final = 64
@@ -120,19 +120,16 @@ class Run:
         self._release = release
         self._confirmation = confirmation
         self._is_over = asyncio.Event()
-        self._span = Span("run", agent)
-        self._events = len(translator.start(self._span.trace_id))
-        self._span.identify(self.thread_id, self.run_id)
-        self.label = log_context(agent, self.thread_id, self.run_id)
+        self._report = RunReport(agent)
+        self._report.events = len(translator.start(self._report.trace_id))
+        self._report.identify(self.thread_id, self.run_id)
+        self.label = self._report.label
         """Its agent, thread and id, for a log line."""
         for subgraph in waiting:
-            self._events += len(translator.apply_checkpoint(subgraph.values, subgraph.ns))
+            self._report.events += len(translator.apply_checkpoint(subgraph.values, subgraph.ns))
         self._event_log = EventLog(
             translator.view, None if on_last_reader_left is None else partial(on_last_reader_left, self)
         )
-        self._now = asyncio.get_running_loop().time
-        self._started = self._now()
-        self._seconds: float | None = None
         self._mark = object()
         self._returning: asyncio.Task[None] | None = None
         self._save: Save | None = None
@@ -147,10 +144,10 @@ class Run:
         loop = asyncio.get_running_loop()
         if timeout is not None:
             self._timer = loop.call_later(timeout, self._exceed, timeout)
-        context = self._span.within(context_for(self._mark))
+        context = self._report.within(context_for(self._mark))
         self._task = loop.create_task(self._drain(stream), name=f"run {self.run_id}", context=context)
         self._task.add_done_callback(self._stopped)
-        _log.info("Run started (%s).", self.label)
+        self._report.begin()
 
     @property
     def number(self) -> int:
@@ -208,17 +205,7 @@ class Run:
         """The run in numbers; raises `RuntimeError` while it runs."""
         if self.outcome is None:
             raise RuntimeError(f"the run has not ended ({self.label})")
-        terminal = self.view.terminal or {}
-        return RunSummary(
-            agent=str(getattr(self.agent, "name", self.agent)),
-            thread_id=self.thread_id,
-            run_id=self.run_id,
-            outcome=self.outcome,
-            seconds=self._now() - self._started if self._seconds is None else self._seconds,
-            events=self._events,
-            usage=tuple(terminal.get("usage") or ()),
-            code=terminal.get("code"),
-        )
+        return self._report.summary(self.outcome, self.view.terminal or {})
 
     def as_last(self) -> LastRun | None:
         """How it ended, to be kept when it is gone; None where only its checkpoint says that."""
@@ -312,7 +299,7 @@ class Run:
         return True
 
     def _emit(self, events: list[dict[str, Any]]) -> None:
-        self._events += len(events)
+        self._report.events += len(events)
         self._event_log.publish(events)
 
     def _emit_end(self, error: Exception | None = None) -> None:
@@ -366,7 +353,7 @@ class Run:
 
     def _end(self) -> None:
         """The graph has stopped, and its functions have returned."""
-        self._seconds = self._now() - self._started
+        self._report.stop()
         if self._timer is not None:
             self._timer.cancel()
         try:
@@ -379,21 +366,7 @@ class Run:
         with ExitStack() as over:  # whatever raises in here: nothing else would ever end the run
             over.callback(self._is_over.set)
             self._emit_end()
-            self._report_end()
-
-    def _report_end(self) -> None:
-        """The end in the log, and in the run's span."""
-        found = self.summary
-        tokens = {"input_tokens": found.tokens("inputTokens"), "output_tokens": found.tokens("outputTokens")}
-        self._span.end(found.outcome, events=found.events, code=found.code, tokens=tokens)
-        _log.info(
-            "Run %s after %.3f s: %d events, %d input tokens, %d output tokens (%s).",
-            found.outcome,
-            found.seconds,
-            found.events,
-            *tokens.values(),
-            self.label,
-        )
+            self._report.end(self.summary)
 
 
 def _brief(ending: Ending) -> Ending:

@@ -8,14 +8,12 @@ releases it.
 from __future__ import annotations
 
 import asyncio
-import inspect
 import logging
 import weakref
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Hashable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterable, Mapping
 from functools import partial
 from types import TracebackType
-from typing import Any, Final, TypeVar, cast, get_args
+from typing import Any, Final, cast, get_args
 
 from langgraph.pregel import Pregel
 from langgraph.types import StreamMode
@@ -23,7 +21,7 @@ from langgraph.types import StreamMode
 from ....translator import PROTOCOL_VERSION, STREAM_MODES, ClientView, Options, Translator
 from ...access import USER, Access, identity_of
 from ...default_options import options_for
-from ...errors import RequestError, log_context
+from ...errors import log_context
 from ...events.readers import for_version
 from ...inputs.intake import OnCancel, OnDisconnect
 from ...inputs.planning import NoEdits
@@ -39,11 +37,9 @@ from ..store.run_store import RunStore
 from .configs import run_config
 from .dispatched import with_dispatched, with_handler
 from .partial_messages import save_partial_messages
+from .queued_inputs import QueuedInputs
 from .run import Run
-from .summary import OnRunEnd
-
-_Made = TypeVar("_Made")
-_Task = TypeVar("_Task", bound=asyncio.Future[Any])
+from .run_end import OnRunEnd, RunEnd
 
 _STREAM_MODES: Final = cast("list[StreamMode]", [*STREAM_MODES, "tasks", "tools"])
 """With `tasks`, a step begins when its node does. With `tools`, which LangGraph has since 1.2 and does not name in its
@@ -52,16 +48,6 @@ types, a tool can emit its output part by part. In this process these parts are 
 _MOST_UNFINISHED: Final = 1_000
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(slots=True)
-class _Queued:
-    """A queued input: its agent and thread, itself for a log line, whether it is given up when its reader leaves."""
-
-    agent: Hashable
-    thread: ThreadKey
-    label: str
-    needs_reader: bool
 
 
 class Runs:
@@ -86,12 +72,10 @@ class Runs:
         """Which runs are active on which threads."""
         self._owns_store = store is None
         self._close_wait = close_wait
-        self._on_run_end = on_run_end
-        self._hooks: dict[asyncio.Future[None], str] = {}
-        """Asynchronous hooks that have not returned, with the run as log lines name it."""
+        self._run_end = RunEnd(on_run_end)
         self._live: dict[ThreadKey, Run] = {}
         self._feeds = Feeds()
-        self._queued: dict[asyncio.Task[Any], _Queued] = {}
+        self.queue = QueuedInputs(self._feeds)
         """Inputs that are to run when another run has ended."""
         self.pollers = Pollers()
         """What reads the threads that are watched."""
@@ -190,15 +174,11 @@ class Runs:
     @property
     def busy(self) -> int:
         """How many threads have a run, or inputs that are queued for one."""
-        return len(self._live) + len({each.thread for each in self._queued.values() if each.thread not in self._live})
-
-    def queued(self, thread: ThreadKey) -> int:
-        """How many inputs of a thread wait for another run's end."""
-        return sum(queued.thread == thread for queued in self._queued.values())
+        return len(self._live.keys() | self.queue.threads)
 
     async def is_queued(self, thread: ThreadKey) -> bool:
         """Whether inputs of a thread are queued, in any process. If not, its feeds have every run that has started."""
-        return self.queued(thread) > 0 or await self.store.has_inputs(thread)
+        return self.queue.on(thread) > 0 or await self.store.has_inputs(thread)
 
     def note_outcome(self, thread: ThreadKey, outcome: RunOutcome | None, agent: object) -> None:
         """Warns of a run that has no end, in the thread or here; once. `agent`: its name, or its graph."""
@@ -241,74 +221,28 @@ class Runs:
 
     def stop_queued(self, agent: Hashable, namespace: str) -> list[asyncio.Task[Any]]:
         """Cancels the queued inputs of one agent: they do not run, and their readers get a terminal event."""
-        return self._given_up(self._queued_of(agent, namespace))
+        return self.queue.give_up(self.queue.of(agent, namespace))
 
     def keep(self, agent: Hashable, namespace: str) -> None:
         """From now on the runs of one agent, and its queued inputs, need no readers."""
         for run in self.runs_of(agent, namespace):
             run.outlive_readers()
-        for task in self._queued_of(agent, namespace):
-            self._queued[task].needs_reader = False
+        self.queue.outlive_readers(agent, namespace)
 
     async def ended(self, agent: Hashable, namespace: str) -> None:
         """Waits until one agent has no runs in this process, and no queued inputs."""
-        while (queued := self._queued_of(agent, namespace)) + (active := self.runs_of(agent, namespace)):
+        while (queued := self.queue.of(agent, namespace)) + (active := self.runs_of(agent, namespace)):
             if queued:
                 await asyncio.wait(queued)  # each has started its run then, if it could
             await asyncio.gather(*(run.wait() for run in active))
 
-    def own(
-        self,
-        work: Coroutine[Any, Any, _Made],
-        *,
-        agent: Hashable,
-        thread: ThreadKey,
-        run_id: str,
-        needs_reader: bool = False,
-    ) -> asyncio.Task[_Made]:
-        """Makes a task of work that belongs to no request (an input that waits for another run's end). It is cancelled
-        when the scope closes. What it raises is logged, also without a reader. `needs_reader`: whether it is cancelled
-        when its client leaves (`reader_left`), too."""
-        task = asyncio.get_running_loop().create_task(work)
-        self._queued[task] = _Queued(agent, thread, log_context(agent, thread.thread_id, run_id), needs_reader)
-        task.add_done_callback(self._disown)
-        return task
-
-    def reader_left(self, work: asyncio.Task[Any]) -> None:
-        """The client of what `own` gave has left."""
-        queued = self._queued.get(work)
-        if queued is not None and queued.needs_reader:
-            work.cancel()
-
     async def aclose(self) -> None:
         """Cancels its runs and waits for their end; ends all feeds."""
         self._feeds.close()
-        await self._stop(lambda: self._given_up(list(self._queued)), lambda: self.active)
-        if self._hooks:
-            await asyncio.wait(self._hooks, timeout=self._close_wait)
-            _cancelled(list(self._hooks))
+        await self._stop(lambda: self.queue.give_up(self.queue.tasks), lambda: self.active)
+        await self._run_end.aclose(self._close_wait)
         if self._owns_store:
             await self.store.aclose()
-
-    def _queued_of(self, agent: Hashable, namespace: str) -> list[asyncio.Task[Any]]:
-        return [task for task, of in self._queued.items() if (of.agent, of.thread.namespace) == (agent, namespace)]
-
-    def _given_up(self, tasks: list[asyncio.Task[Any]]) -> list[asyncio.Task[Any]]:
-        """These queued inputs, which are cancelled."""
-        for task in _cancelled(tasks):
-            _log.warning("A queued input does not run: its server has ended (%s).", self._queued[task].label)
-        return tasks
-
-    def _disown(self, task: asyncio.Task[Any]) -> None:
-        queued = self._queued.pop(task)
-        label = queued.label
-        for feed in self._feeds.of(queued.thread):
-            feed.wake()
-        error = None if task.cancelled() else task.exception()
-        if isinstance(error, RequestError):
-            _log.warning("A queued input was refused (%s): %s", label, error)
-        elif error is not None:
-            _log.error("A queued input could not be run (%s).", label, exc_info=error)
 
     def _release(self, run: Run, done: Callable[[], None]) -> None:
         last = None
@@ -327,25 +261,7 @@ class Runs:
         if self._live.get(run.thread) is run:
             del self._live[run.thread]
         done()
-        if self._on_run_end is not None:
-            self._call(self._on_run_end, run)
-
-    def _call(self, hook: OnRunEnd, run: Run) -> None:
-        try:
-            result = hook(run.summary)
-            if inspect.isawaitable(result):
-                task = asyncio.ensure_future(result)
-                self._hooks[task] = run.label
-                task.add_done_callback(self._hook_returned)
-        except Exception:
-            _log.exception("on_run_end raised (%s).", run.label)
-
-    def _hook_returned(self, task: asyncio.Future[None]) -> None:
-        label = self._hooks.pop(task)
-        if task.cancelled():
-            _log.error("on_run_end was cancelled: the runs were closed (%s).", label)
-        elif (error := task.exception()) is not None:
-            _log.error("on_run_end raised (%s).", label, exc_info=error)
+        self._run_end.call(run)
 
 
 _defaults: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Runs] = weakref.WeakKeyDictionary()
@@ -425,9 +341,3 @@ def _seed(graph: Graph, options: Options, view: ClientView | None) -> ClientView
     if view is not None:
         return view.copy()
     return ClientView(messages=None if options.messages_key in graph.channels else [])
-
-
-def _cancelled(tasks: list[_Task]) -> list[_Task]:
-    for task in tasks:
-        task.cancel()
-    return tasks

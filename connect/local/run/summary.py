@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -35,6 +35,3 @@ class RunSummary:
     def tokens(self, kind: Literal["inputTokens", "outputTokens"]) -> int:
         """The sum over all providers and models."""
         return sum(int(item.get(kind) or 0) for item in self.usage)
-
-
-OnRunEnd = Callable[[RunSummary], Awaitable[None] | None]

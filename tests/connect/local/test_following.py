@@ -25,7 +25,7 @@ async def test_a_connection_follows_the_runs_that_are_queued_behind_the_active_o
 ) -> None:
     async with held_up() as (source, point, _):
         queued = [Asker(source, asked(name, name), Intake(busy="queue")) for name in ("second", "third")]
-        await until(lambda: source.runs.queued(source.key("t")) == 2)
+        await until(lambda: source.runs.queue.on(source.key("t")) == 2)
         connection = asyncio.create_task(connected(source, run_id=run_id))
         await turns()
         point.open.set()
@@ -39,7 +39,7 @@ async def test_a_connection_follows_the_runs_that_are_queued_behind_the_active_o
 async def test_a_connection_ends_when_a_queued_input_does_not_run() -> None:
     async with held_up() as (source, point, first):
         second = Asker(source, asked("again", "second"), Intake(busy="queue", on_disconnect="cancel"))
-        await until(lambda: source.runs.queued(source.key("t")) == 1)
+        await until(lambda: source.runs.queue.on(source.key("t")) == 1)
         connection = asyncio.create_task(connected(source))
         await turns()
         leaving = asyncio.create_task(second.leave())

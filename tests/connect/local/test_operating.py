@@ -20,7 +20,7 @@ from tests.support.clients.listening import Listener, turns, until
 from tests.support.clients.locally import connected
 from tests.support.streams.paced import HELLO, Graph, asking, on, quick, speaking
 
-LOGGER = "langgraph_agui.connect.local.run.run"
+LOGGER = "langgraph_agui.connect.local.run"
 
 
 class Blocking:
@@ -45,7 +45,7 @@ class Blocking:
 
 
 def lines(caplog: pytest.LogCaptureFixture) -> list[str]:
-    return [record.getMessage() for record in caplog.records if record.name == LOGGER]
+    return [record.getMessage() for record in caplog.records if record.name.startswith(LOGGER)]
 
 
 async def test_a_runs_start_readers_and_end_are_in_the_log_and_its_end_in_the_hook(

@@ -370,7 +370,7 @@ async def test_stopping_an_agent_waits_for_its_queued_inputs_also_where_none_of_
             ended.append("queued")
 
     async with Runs() as runs:
-        runs.own(queued(), agent="agent", thread=ThreadKey("place", "t"), run_id="r")
+        runs.queue.own(queued(), agent="agent", thread=ThreadKey("place", "t"), run_id="r")
         await asyncio.sleep(0)
         await runs.stop("agent", "elsewhere")
         assert (ended, runs.busy) == ([], 1)

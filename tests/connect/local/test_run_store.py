@@ -387,7 +387,7 @@ async def test_inputs_of_all_processes_take_turns_in_the_order_in_which_they_cam
 
 def _are_queued(processes: Processes, graph: Graph, count: int) -> bool:
     thread = processes.thread(graph)
-    return processes.one.queued(thread) + processes.other.queued(thread) == count
+    return processes.one.queue.on(thread) + processes.other.queue.on(thread) == count
 
 
 async def test_a_turn_that_is_given_up_holds_nobody_up(processes: Processes) -> None:

@@ -82,7 +82,7 @@ async def test_what_was_carried_out_while_its_input_waited_is_not_run_again(text
         queued = []
         for each in (given, later, given.model_copy(update={"run_id": "fourth"})):
             queued.append(Asker(source, each, Intake(busy="queue")))
-            await until(lambda: source.runs.queued(source.key("t")) == len(queued))
+            await until(lambda: source.runs.queue.on(source.key("t")) == len(queued))
         point.open.set()
         await asyncio.gather(*(each.task for each in queued))
         before = [] if text == "edited" else ["hello", WORDS]
@@ -103,7 +103,7 @@ async def test_an_answer_is_made_anew_though_its_input_waited() -> None:
         second = Asker(source, asked("more", "second"))
         await point.reached.wait()
         again = Asker(source, asked("hello", "first").model_copy(update={"run_id": "third"}), Intake(busy="queue"))
-        await until(lambda: source.runs.queued(source.key("t")) == 1)
+        await until(lambda: source.runs.queue.on(source.key("t")) == 1)
         point.open.set()
         await asyncio.gather(second.task, again.task)
         assert await said(source.graph) == ["hello", WORDS]
@@ -156,9 +156,9 @@ async def test_an_agents_queued_runs_end_with_its_runs() -> None:
             Asker(each, asked("again", f"{each.agent}-2", thread=f"{each.agent}"), Intake(busy="queue"))
             for each in (source, other)
         ]
-        await until(lambda: len(runs._queued) == 2)
+        await until(lambda: len(runs.queue.tasks) == 2)
         await runs.stop("a", source.key("t").namespace)
-        assert (runs.running, len(runs._queued)) == (1, 1)
+        assert (runs.running, len(runs.queue.tasks)) == (1, 1)
         point.open.set()
         await asyncio.gather(*(each.task for each in (*running, *queued)))
         assert [each.events[-1].get("code") for each in queued] == ["shutdown", None]
@@ -171,13 +171,13 @@ async def test_what_a_queued_input_fails_in_is_logged_and_its_readers_are_told(
 ) -> None:
     async with held_up() as (source, point, first):
         second = Asker(source, asked("again", "second"), Intake(busy="queue"))
-        await until(lambda: len(source.runs._queued) == 1)
+        await until(lambda: len(source.runs.queue.tasks) == 1)
         if not reads:
             await second.leave()
         monkeypatch.setattr(submission, "planned", AsyncMock(side_effect=error))
         point.open.set()
         await first.task
-        await until(lambda: not source.runs._queued)
+        await until(lambda: not source.runs.queue.tasks)
         await turns()
         codes = [event.get("code") for event in second.events]
         assert codes == ([code_of(error)] if reads else [])

@@ -216,7 +216,7 @@ async def test_a_queued_input_whose_client_left_gives_its_place_back_where_runs_
             given = posted("t", "hi", "and on", run_id=f"queued-{number}")
             async with client.stream("POST", "/", json=given) as response:
                 assert response.status_code == 200
-            await until(lambda: not runs.queued(source.key("t")))
+            await until(lambda: not runs.queue.on(source.key("t")))
 
 
 async def test_a_run_that_is_over_leaves_its_place() -> None:

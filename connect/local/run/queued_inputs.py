@@ -1,0 +1,104 @@
+"""The queued inputs of this process: `QueuedInputs`, which owns the task of each until its run has started.
+
+An input is queued while another run is active on its thread; its task belongs to no request. Rules:
+- Nothing is lost silently: an input that is refused, fails or is given up is logged, also without a reader.
+- An input that does not need its reader is run after the reader has left.
+- The feeds of its thread wake when it is no longer queued: they may have waited for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Coroutine, Hashable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from ...errors import RequestError, log_context
+from ..store.active_run import ThreadKey
+from ..store.feed import Feeds
+
+_Made = TypeVar("_Made")
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class _Queued:
+    """A queued input: its agent and thread, itself for a log line, whether it is given up when its reader leaves."""
+
+    agent: Hashable
+    thread: ThreadKey
+    label: str
+    needs_reader: bool
+
+
+class QueuedInputs:
+    """The inputs of one event loop that are to run when another run has ended; see the module. `feeds`: those of the
+    threads."""
+
+    def __init__(self, feeds: Feeds) -> None:
+        self._feeds = feeds
+        self._queued: dict[asyncio.Task[Any], _Queued] = {}
+
+    def own(
+        self,
+        work: Coroutine[Any, Any, _Made],
+        *,
+        agent: Hashable,
+        thread: ThreadKey,
+        run_id: str,
+        needs_reader: bool = False,
+    ) -> asyncio.Task[_Made]:
+        """Makes a task of the work that waits for another run's end and starts the input's run. `needs_reader`: whether
+        it is cancelled when its client leaves (`reader_left`), too."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._queued[task] = _Queued(agent, thread, log_context(agent, thread.thread_id, run_id), needs_reader)
+        task.add_done_callback(self._disown)
+        return task
+
+    @property
+    def tasks(self) -> list[asyncio.Task[Any]]:
+        """The tasks of all queued inputs."""
+        return list(self._queued)
+
+    @property
+    def threads(self) -> set[ThreadKey]:
+        """The threads that have any."""
+        return {queued.thread for queued in self._queued.values()}
+
+    def on(self, thread: ThreadKey) -> int:
+        """How many inputs of a thread wait for another run's end."""
+        return sum(queued.thread == thread for queued in self._queued.values())
+
+    def of(self, agent: Hashable, namespace: str) -> list[asyncio.Task[Any]]:
+        """The tasks of one agent's inputs. `namespace`: that of its threads."""
+        return [task for task, of in self._queued.items() if (of.agent, of.thread.namespace) == (agent, namespace)]
+
+    def reader_left(self, task: asyncio.Task[Any]) -> None:
+        """The client of an input has left."""
+        queued = self._queued.get(task)
+        if queued is not None and queued.needs_reader:
+            task.cancel()
+
+    def outlive_readers(self, agent: Hashable, namespace: str) -> None:
+        """From now on the clients of one agent's inputs may leave."""
+        for task in self.of(agent, namespace):
+            self._queued[task].needs_reader = False
+
+    def give_up(self, tasks: list[asyncio.Task[Any]]) -> list[asyncio.Task[Any]]:
+        """Cancels these inputs: they do not run, and their readers get a terminal event. Returns their tasks."""
+        for task in tasks:
+            task.cancel()
+            _log.warning("A queued input does not run: its server has ended (%s).", self._queued[task].label)
+        return tasks
+
+    def _disown(self, task: asyncio.Task[Any]) -> None:
+        queued = self._queued.pop(task)
+        for feed in self._feeds.of(queued.thread):
+            feed.wake()
+        error = None if task.cancelled() else task.exception()
+        if isinstance(error, RequestError):
+            _log.warning("A queued input was refused (%s): %s", queued.label, error)
+        elif error is not None:
+            _log.error("A queued input could not be run (%s).", queued.label, exc_info=error)

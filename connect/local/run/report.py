@@ -1,0 +1,82 @@
+"""What is reported of one run of this process: `RunReport` keeps its span, counts its events and seconds, and writes
+the log lines of its start and its end. It decides nothing about the run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Hashable, Mapping
+from contextvars import Context
+from typing import Any
+
+from ...errors import log_context
+from ...tracing import Span
+from .summary import Outcome, RunSummary
+
+_log = logging.getLogger(__name__)
+
+
+class RunReport:
+    """The report of a run of `agent`, from now on, in a running event loop. `label` is set by `identify`."""
+
+    label: str
+    """The run's agent, thread and id, for a log line."""
+
+    def __init__(self, agent: Hashable) -> None:
+        self.events = 0
+        """How many events the run has emitted."""
+        self._agent = agent
+        self._span = Span("run", agent)
+        self._now = asyncio.get_running_loop().time
+        self._started = self._now()
+        self._seconds: float | None = None
+
+    @property
+    def trace_id(self) -> str | None:
+        """The id of the run's trace; None if there is none."""
+        return self._span.trace_id
+
+    def identify(self, thread_id: str, run_id: str) -> None:
+        """Names the run."""
+        self._thread_id, self._run_id = thread_id, run_id
+        self._span.identify(thread_id, run_id)
+        self.label = log_context(self._agent, thread_id, run_id)
+
+    def within(self, context: Context) -> Context:
+        """The same context, in which the run's span is active."""
+        return self._span.within(context)
+
+    def begin(self) -> None:
+        """The run's task exists."""
+        _log.info("Run started (%s).", self.label)
+
+    def stop(self) -> None:
+        """The run's graph has stopped, and its functions have returned."""
+        self._seconds = self._now() - self._started
+
+    def summary(self, outcome: Outcome, terminal: Mapping[str, Any]) -> RunSummary:
+        """The run in numbers. `terminal`: its terminal event."""
+        return RunSummary(
+            agent=str(getattr(self._agent, "name", self._agent)),
+            thread_id=self._thread_id,
+            run_id=self._run_id,
+            outcome=outcome,
+            seconds=self._now() - self._started if self._seconds is None else self._seconds,
+            events=self.events,
+            usage=tuple(terminal.get("usage") or ()),
+            code=terminal.get("code"),
+        )
+
+    def end(self, summary: RunSummary) -> None:
+        """The end in the log, and in the run's span."""
+        tokens = {"input_tokens": summary.tokens("inputTokens"), "output_tokens": summary.tokens("outputTokens")}
+        self._span.end(summary.outcome, events=summary.events, code=summary.code, tokens=tokens)
+        _log.info(
+            "Run %s after %.3f s: %d events, %d input tokens, %d output tokens (%s).",
+            summary.outcome,
+            summary.seconds,
+            summary.events,
+            *tokens.values(),
+            self.label,
+        )

@@ -1,0 +1,55 @@
+"""What is called when a run has ended: the user's `on_run_end`, with the run's summary.
+
+It is called when the thread is free, and changes nothing: what it raises is logged. It may be asynchronous; then its
+tasks are owned here until they return, or until the runs are closed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+from collections.abc import Awaitable, Callable
+
+from .run import Run
+from .summary import RunSummary
+
+OnRunEnd = Callable[[RunSummary], Awaitable[None] | None]
+
+_log = logging.getLogger(__name__)
+
+
+class RunEnd:
+    """Calls the hook of one `Runs`. `hook`: None calls nothing."""
+
+    def __init__(self, hook: OnRunEnd | None) -> None:
+        self._hook = hook
+        self._calls: dict[asyncio.Future[None], str] = {}
+        """Asynchronous calls that have not returned, with the run as log lines name it."""
+
+    def call(self, run: Run) -> None:
+        """Calls the hook for a run that has ended; does not wait for it, and raises nothing."""
+        if self._hook is None:
+            return
+        try:
+            result = self._hook(run.summary)
+            if inspect.isawaitable(result):
+                task = asyncio.ensure_future(result)
+                self._calls[task] = run.label
+                task.add_done_callback(self._returned)
+        except Exception:
+            _log.exception("on_run_end raised (%s).", run.label)
+
+    async def aclose(self, wait: float) -> None:
+        """Waits up to `wait` seconds for asynchronous calls, then cancels them."""
+        if self._calls:
+            await asyncio.wait(self._calls, timeout=wait)
+            for call in list(self._calls):
+                call.cancel()
+
+    def _returned(self, task: asyncio.Future[None]) -> None:
+        label = self._calls.pop(task)
+        if task.cancelled():
+            _log.error("on_run_end was cancelled: the runs were closed (%s).", label)
+        elif (error := task.exception()) is not None:
+            _log.error("on_run_end raised (%s).", label, exc_info=error)
