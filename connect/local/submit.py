@@ -8,7 +8,9 @@ How a plan is carried out is `submission`'s. Here is the order:
    carried out: sent twice, or again to another process while this one was frozen. It runs nothing then (`plan`).
 3. What waits for another run's end (a queued input, the messages that came with an answer) belongs to `Runs`, not to
    the request: it is run also without readers, unless the intake stops runs that have none.
-4. LangGraph takes an input under the run id of the thread's last checkpoint for a continuation of that run, and ignores
+4. A plan is carried out only if no run of the thread has started or ended since it was read. Else it is made again:
+   this process may have been frozen, or its turn over.
+5. LangGraph takes an input under the run id of the thread's last checkpoint for a continuation of that run, and ignores
    its content. So an id that comes again with something new gets a number.
 """
 
@@ -89,6 +91,8 @@ class _Submission(Submission[Read]):
         label = log_context(self._agent, request.given.thread_id, request.given.run_id)
         super().__init__(request, no_edits=source.runs.no_edits, unused=source.unused, label=label)
         self._thread = source.key(request.given.thread_id)
+        self._revision = 0
+        """That of the thread when it was read last."""
         thread = {"configurable": {"thread_id": request.given.thread_id}}
         configs = (request.intake.config, request.added.config, user_config(source.user), thread)
         self._config = graph_config(source.graph, *configs)
@@ -127,7 +131,7 @@ class _Submission(Submission[Read]):
         while True:
             active = await self._store.active(self._thread)
             if active is None:
-                with suppress(RunConflictError):  # one was started without taking a turn
+                with suppress(RunConflictError):  # one was started without a turn, or while this process was frozen
                     return await self._begin(await self._read())
             elif self._is_refused(active):
                 return self._joined(active)
@@ -167,6 +171,7 @@ class _Submission(Submission[Read]):
                 self._keep_messages(found.thread)
 
     async def _read(self) -> Read:
+        self._revision = await self._store.revision(self._thread)  # first: what changes from now on is seen
         last = await self._store.last(self._thread)
         with reading(self._label):
             found = await read(self._graph, self._config, last, self._options.messages_key)
@@ -215,6 +220,7 @@ class _Submission(Submission[Read]):
             parent_run_id=self._given.parent_run_id,
             waiting=at.ended.waiting if at.ended is not None and continues else (),
             stamp=self._source.stamp,
+            revision=self._revision,
         )
         if isinstance(wanted, Resume | GoOn) and wanted.more:
             return self._both_batches(run, self._owned(self._when_ended(run)))

@@ -110,10 +110,11 @@ class Runs:
         stamp: Mapping[str, Any] | None = None,
         dispatched_events: bool = False,
         on_cancel: OnCancel = "discard",
+        revision: int | None = None,
     ) -> Run:
         """Starts a run that does not depend on its readers; see `start`. `parent_run_id`: as in `RUN_STARTED`.
         `waiting`: the subgraphs in which it continues. `stamp`: the metadata of a thread that it creates; None: the
-        agent's. `dispatched_events`, `on_cancel`: see `Intake`."""
+        agent's. `dispatched_events`, `on_cancel`: see `Intake`. `revision`: see `RunStore.claim`."""
         if not isinstance(graph, Pregel):
             raise TypeError(f"start: expected a compiled graph, got {type(graph).__name__}")
         check_saver(graph)
@@ -137,7 +138,7 @@ class Runs:
         )
         known = self.owners.known(thread) or {}
         run.metadata = {name: known.get(name, value) for name, value in (stamp or Access(agent).stamp).items()}
-        number = await self.store.claim(thread, run)
+        number = await self.store.claim(thread, run, revision)
         self._live[thread] = run
         if run.metadata:
             configured["metadata"] = {**(configured.get("metadata") or {}), **self.owners.note(thread, run.metadata)}

@@ -19,6 +19,7 @@ import time
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable
+from itertools import count
 from typing import Any
 
 from langgraph.pregel import Pregel
@@ -37,7 +38,7 @@ class MemoryRunStore:
 
     - `linger`: seconds for which an ended run of a graph without a checkpointer can still be read.
     - `lingering`: how many such runs at most.
-    - `remembered`: for how many threads the end of their last run is kept.
+    - `remembered`: for how many threads the end of their last run is kept, and their revision.
     """
 
     is_shared = False
@@ -46,6 +47,8 @@ class MemoryRunStore:
         self._linger = linger
         self._most_lingering = lingering
         self._number = 0
+        self._changes = count(1)
+        self._revisions: Recent[ThreadKey, int] = Recent(remembered)
         self._namespaces = _Namespaces()
         self._active: dict[ThreadKey, ActiveRun] = {}
         self._lingering: OrderedDict[ThreadKey, tuple[LastRun, asyncio.TimerHandle]] = OrderedDict()
@@ -60,18 +63,25 @@ class MemoryRunStore:
             return ThreadKey(self._namespaces.of(graph.checkpointer), thread_id)
         return ThreadKey(self._namespaces.of(graph) if agent is None else f"agent {agent}", thread_id)
 
-    async def claim(self, thread: ThreadKey, run: OwnedRun) -> int:
+    async def claim(self, thread: ThreadKey, run: OwnedRun, revision: int | None = None) -> int:
         """Makes a run the active one of its thread; see `RunStore.claim`."""
         await self._turns.of(thread).opened()
         if thread in self._active:
             active = self._active[thread]
             raise RunConflictError(f"thread {thread.thread_id!r} has a run that is {active.status}, {active.run_id!r}")
+        if revision not in (None, await self.revision(thread)):
+            raise RunConflictError(f"thread {thread.thread_id!r} has had another run meanwhile")
         self._forget(thread)
         self._active[thread] = run
+        self._revisions[thread] = next(self._changes)
         for feed in self._feeds.of(thread):
             feed.start(run)
         self._number = max(time.time_ns() // 1_000_000, self._number + 1)  # rises also across restarts
         return self._number
+
+    async def revision(self, thread: ThreadKey) -> int:
+        """See `RunStore.revision`."""
+        return self._revisions.get(thread, 0)
 
     def confirmation(self, thread: ThreadKey, run: OwnedRun) -> None:
         """There is no other process."""
@@ -80,6 +90,7 @@ class MemoryRunStore:
         """The thread is free at once; see `RunStore.release`."""
         if self._active.get(thread) is run:
             del self._active[thread]
+            self._revisions[thread] = next(self._changes)
         if last is not None:
             self._keep(thread, last)
         done()

@@ -6,7 +6,8 @@ one process.
 
 Rules for every store:
 
-1. Of all that claim a thread at the same moment, one gets it; the others get `RunConflictError`.
+1. Of all that claim a thread at the same moment, one gets it; the others get `RunConflictError`. So does a claim for
+   which the thread was read (`revision`) before another run of it: its process may have been frozen since.
 2. A run is active from its claim until its owner releases it, which is when its graph has stopped. A client that got
    the terminal event of a run that was not stopped finds the thread free, in every process.
 3. A run of any process is read, cancelled and waited for through its `ActiveRun`.
@@ -34,9 +35,13 @@ class RunStore(Protocol):
     def key(self, graph: Pregel[Any, Any, Any, Any], agent: str | None, thread_id: str) -> ThreadKey:
         """The key of a graph's thread."""
 
-    async def claim(self, thread: ThreadKey, run: OwnedRun) -> int:
+    async def claim(self, thread: ThreadKey, run: OwnedRun, revision: int | None = None) -> int:
         """Makes a run, which has not begun, the active one of its thread; its number. Waits while the thread is closed.
-        Raises `RunConflictError`, with the id of the active run, where there is one."""
+        Raises `RunConflictError`, with the id of the active run, where there is one; and where the thread has another
+        `revision` than this."""
+
+    async def revision(self, thread: ThreadKey) -> int:
+        """A number that changes when a run of the thread starts, and when it ends."""
 
     def confirmation(self, thread: ThreadKey, run: OwnedRun) -> Awaitable[None] | None:
         """What an active run of this process waits for before it continues, where another run may have its thread by

@@ -234,7 +234,7 @@ def _stall(url: str) -> None:
     with SyncRedis.from_url(url) as client:
         while client.exists(keys.lease):
             pass
-        given = ("another", 60_000, 60_000, Claim("second", "chat", "p", {}).to_json(), keys.channel)
+        given = ("another", 60_000, 60_000, Claim("second", "chat", "p", {}).to_json(), keys.channel, "")
         assert client.eval(CLAIM, 3, keys.lease, keys.thread, keys.closed, *given)[0] == b"claimed"
 
 

@@ -154,6 +154,29 @@ async def test_the_same_request_that_comes_again_elsewhere_gets_the_active_run(
     assert (kinds[0], kinds[-1], processes.other.running) == ("RUN_STARTED", "RUN_FINISHED", 0)
 
 
+async def test_an_input_is_planned_again_when_its_thread_has_had_a_run_since(
+    processes: Processes, saver: InMemorySaver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its process was frozen before its claim. The thread has a question by now, which a new message would discard."""
+    graph, frozen, claim = asking(Pause(), saver), Pause(), processes.store.claim
+
+    async def claim_late(*given: Any, **more: Any) -> int:
+        monkeypatch.undo()
+        await frozen()
+        return await claim(*given, **more)
+
+    monkeypatch.setattr(processes.store, "claim", claim_late)
+    events = run(processes.local(processes.other, graph), posted("t", "hello", run_id="late"))
+    coming = asyncio.create_task(anext(events))
+    await frozen.reached.wait()
+    assert await (await processes.start(graph, run_id="first")).wait() == "interrupted"
+    state = await graph.aget_state(on("t"))  # type: ignore[arg-type]
+    frozen.open.set()
+    await coming
+    assert [event.type.value async for event in events][-1] == "RUN_FINISHED"
+    assert await graph.aget_state(on("t")) == state  # type: ignore[arg-type]
+
+
 # --- who may use a thread ---------------------------------------------------------------------------------------------
 
 

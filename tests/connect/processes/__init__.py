@@ -9,6 +9,7 @@ Each promise, and the tests that fail without it: here, in `local/test_redis_sto
 | a client that says what it has gets only what it lacks | `test_readers_of_all_processes_have_the_whole_run_wherever_they_come`, `test_a_reader_that_comes_back_with_its_offset_gets_every_event_once`, `test_offsets_are_the_same_everywhere_after_a_publisher_was_far_behind` |
 | all readers of a run in a process cost one subscription | `test_a_reader_elsewhere_gets_every_event_of_a_burst_once` |
 | one run a thread; the others get what `busy` says | `test_of_many_that_ask_at_once_one_starts`, `test_inputs_of_all_processes_have_their_turns_in_the_order_in_which_they_came`, `test_a_run_is_stopped_by_any_process` |
+| what an input does is decided for the thread as it is when its run starts | `test_an_input_is_planned_again_when_its_thread_has_had_a_run_since` |
 | an input whose process is gone holds up nobody for long | `test_inputs_of_all_processes_have_their_turns_in_the_order_in_which_they_came`, `test_a_waiting_input_whose_process_is_gone_delays_the_next_for_a_lease` |
 | any process stops a run | `test_a_run_is_stopped_by_any_process` |
 | how a run ended is the same everywhere | `test_how_a_run_ended_is_the_same_in_all_processes`, `test_how_the_last_run_ended_is_the_same_for_all_processes` |

@@ -63,14 +63,25 @@ class Database:
         self.lease_ms = round(lease * 1_000)
         self._commands = commands
 
-    async def claim(self, thread: ThreadKey, token: str, claim: bytes) -> Claimed | Claim | None:
-        """Claims a thread. Gives `Claimed`; or the claim of the active run; or None: the thread is closed."""
+    async def claim(
+        self, thread: ThreadKey, token: str, claim: bytes, revision: int | None = None
+    ) -> Claimed | Claim | Literal["closed", "changed"]:
+        """Claims a thread. Gives `Claimed`; or the claim of the active run; or `changed`: it does not have the fence
+        `revision`."""
         keys = Keys(thread)
-        names, given = (keys.lease, keys.thread, keys.closed), (token, self.lease_ms, _DAY, claim, keys.channel)
+        names, wanted = (keys.lease, keys.thread, keys.closed), "" if revision is None else revision
+        given = (token, self.lease_ms, _DAY, claim, keys.channel, wanted)
         answer, value, last = await self._commands.run(scripts.CLAIM, names, given)
         if answer == b"claimed":
             return Claimed(int(value), last)
-        return Claim.from_json(value) if answer == b"busy" else None
+        if answer == b"busy":
+            return Claim.from_json(value)
+        return "changed" if answer == b"changed" else "closed"
+
+    async def fence(self, thread: ThreadKey) -> int:
+        """The highest fence of a thread; 0 if none is known."""
+        (fence,) = await self._hash(Keys(thread).thread, "fence")
+        return int(fence or 0)
 
     async def append(self, own: Own, status: str, entry: Entry | None, number: int) -> Appended:
         """Appends an entry, and renews the lease; None only renews it. `status`: the run's, or `free` after its end.

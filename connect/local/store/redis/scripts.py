@@ -22,13 +22,14 @@ CLAIM: Final = (
     _WRITES_AFTER_TIME
     + """
 local lease, thread, closed = KEYS[1], KEYS[2], KEYS[3]
-local token, lease_ms, keep_ms, claim, channel = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+local token, lease_ms, keep_ms, claim, channel, revision = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 if redis.call('EXISTS', closed) == 1 then return {'closed', '', ''} end
 local active = redis.call('HMGET', lease, 'token', 'fence', 'claim')
 local known = redis.call('HMGET', thread, 'token', 'fence', 'last')
 if active[1] == token then return {'claimed', active[2], known[3] or ''} end
 if active[1] then return {'busy', active[3], ''} end
 if known[1] == token then return {'over', '', ''} end
+if revision ~= '' and revision ~= (known[2] or '0') then return {'changed', '', ''} end
 local now = redis.call('TIME')
 local fence = math.max(now[1] * 1000 + math.floor(now[2] / 1000), (tonumber(known[2]) or 0) + 1)
 fence = string.format('%.0f', fence)
@@ -40,9 +41,10 @@ redis.call('PUBLISH', channel, 'started ' .. fence .. '-0 0\\n' .. claim)
 return {'claimed', fence, known[3] or ''}
 """
 )
-"""Keys: lease, thread, closed. Arguments: token, lease and keep in ms, claim, channel.
-Gives `claimed` with the fence and the last run; `busy` with the claim of the active run; `closed`; `over` for a claim
-that was delayed until its run had ended: no caller waits for this answer."""
+"""Keys: lease, thread, closed. Arguments: token, lease and keep in ms, claim, channel, the fence that the thread is to
+have ("": any). Gives `claimed` with the fence and the last run; `busy` with the claim of the active run; `closed`;
+`changed`: it has another fence; `over` for a claim that was delayed until its run had ended: no caller waits for this
+answer."""
 
 _OWNED: Final = """
 local lease, thread = KEYS[1], KEYS[2]

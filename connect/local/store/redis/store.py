@@ -97,7 +97,7 @@ class RedisRunStore:
             return ThreadKey(self._namespace, thread_id)
         return ThreadKey(f"{self._namespace}:{quoted(agent)}", thread_id)
 
-    async def claim(self, thread: ThreadKey, run: OwnedRun) -> int:
+    async def claim(self, thread: ThreadKey, run: OwnedRun, revision: int | None = None) -> int:
         """See `RunStore.claim`. Raises `StoreUnavailableError` where Redis does not answer."""
         self._subscriber.start()
         if (before := self._owned.get(thread)) is not None and before.is_free:
@@ -106,14 +106,20 @@ class RedisRunStore:
         token, stored, now = uuid4().hex, claim.to_json(), asyncio.get_running_loop().time
         while True:
             asked = now()
-            claimed = await self._database.claim(thread, token, stored)
-            if claimed is None:
+            claimed = await self._database.claim(thread, token, stored, revision)
+            if claimed == "closed":
                 await self.turn(thread).news()
+            elif claimed == "changed":
+                raise RunConflictError(f"thread {thread.thread_id!r} has had another run meanwhile")
             elif isinstance(claimed, Claim):
                 raise RunConflictError(f"thread {thread.thread_id!r} has a run that is active, {claimed.run_id!r}")
             else:
                 is_late = now() > asked + self._database.lease / 3
                 return self._begin(Own(thread, claimed.fence, token, stored), run, claimed, is_late=is_late)
+
+    async def revision(self, thread: ThreadKey) -> int:
+        """See `RunStore.revision`. Raises `StoreUnavailableError` where Redis does not answer."""
+        return await self._database.fence(thread)
 
     def _begin(self, own: Own, run: OwnedRun, claimed: Claimed, *, is_late: bool) -> int:
         """Publishes a run. `is_late`: the claim was granted a while ago."""
