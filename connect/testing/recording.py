@@ -16,6 +16,7 @@ alone skips lines without a `type`.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterable, Awaitable, Callable, Iterator, Mapping
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
@@ -28,7 +29,19 @@ import orjson
 from langchain_core.messages import AIMessageChunk
 from pydantic import ValidationError
 
-from ...translator import Cancelled, ClientView, Ending, Failed, Finished, Lost, Options, Translator, to_json
+from ...translator import (
+    Cancelled,
+    ClientView,
+    Ending,
+    Failed,
+    Finished,
+    Lost,
+    Options,
+    Translator,
+    UnreadablePartError,
+    to_json,
+)
+from ..errors import log_context
 from .part_rows import SharedMetadata, part_of, row_of
 
 FORMAT: Final = 1
@@ -37,6 +50,8 @@ _NO_RECORDING: Final = 'expected a recording of `langgraph-agui record`, which b
 _NO_CHANNELS: Final = "expected names of channels as the options"
 _NO_ROW: Final = "expected a part, an event or an ending, with its timestamp"
 _LIBRARIES: Final = ("langgraph-agui", "langgraph", "langgraph-sdk", "langchain-core", "langchain", "deepagents")
+
+_log = logging.getLogger(__name__)
 
 Write = Callable[[bytes], object]
 """Takes one line, with its end."""
@@ -78,8 +93,9 @@ class Recording:
 
     @classmethod
     def read(cls, file: str | Path) -> Recording:
-        """The recording in a file. Raises `OSError` for a file that can't be read, and `ValueError`, which names the
-        file and the line, for one that is no recording, or one of another format."""
+        """The recording in a file. An incomplete last line is left out, and logged: the recorder was killed, or the
+        disk was full. Raises `OSError` for a file that can't be read, and `ValueError`, which names the file and the
+        line, for one that is no recording, or one of another format."""
         rows = _rows(Path(file))
         about = _about(*next(rows, ({}, str(file))))
         parts: list[RecordedPart] = []
@@ -107,16 +123,21 @@ class Recording:
 
     def translate(self, options: Options | None = None, *, view: ClientView | None = None) -> list[dict[str, Any]]:
         """Translates the parts with this version of the package. Returns the events as wire dicts: those of `events`,
-        as long as nothing has changed.
+        as long as nothing has changed. A part that can't be read ends them with `RUN_ERROR`, as it ends a run.
 
         `options`: None is those of the recording. `view`: what the client has; None is unknown, as it was when the run
         was recorded.
         """
         translator = Translator(self.thread_id, self.run_id, options or self.options, view)
-        events = [*translator.start()]
-        for part in self.parts:
-            events += translator.feed(part.data)
-        return [*events, *translator.finish(self.ending)]
+        events, ending = [*translator.start()], self.ending
+        try:
+            for part in self.parts:
+                events += translator.feed(part.data)
+        except UnreadablePartError as error:
+            label = log_context(None, self.thread_id, self.run_id)
+            _log.error("A part of the recording can't be read (%s): %s", label, error)
+            ending = Failed(to_json(error))
+        return [*events, *translator.finish(ending)]
 
 
 async def record_stream(
@@ -183,13 +204,16 @@ def _libraries() -> dict[str, str]:
 
 
 def _rows(file: Path) -> Iterator[tuple[dict[str, Any], str]]:
-    """The lines of a file as objects, each with its place for error messages."""
+    """The lines of a file as objects, each with its place for error messages; without an incomplete last one."""
     with file.open("rb") as lines:
         for number, line in enumerate(lines, 1):
             where = f"{file}, line {number}"
             try:
                 row = orjson.loads(line)
             except orjson.JSONDecodeError as error:
+                if number > 1 and not line.endswith(b"\n"):
+                    _log.warning("%s: The recording's last line is incomplete, and left out.", where)
+                    return
                 raise ValueError(f"{where}: {_NO_RECORDING if number == 1 else error}") from error
             if not isinstance(row, dict):
                 raise ValueError(f"{where}: {_NO_RECORDING if number == 1 else _NO_ROW}")

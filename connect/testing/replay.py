@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, TypedDict, cast
 from langgraph.graph import START, StateGraph, add_messages
 from langgraph.graph.state import CompiledStateGraph
 
-from ...translator import Cancelled, Ending, Failed, Finished, Lost, Options, read_part
+from ...translator import Cancelled, Ending, Failed, Finished, Lost, Options, UnreadablePartError, read_part
 from ..errors import ConnectionLost, RunConflictError
 from ..events.encoded import Batches
 from ..events.readers import Reader
@@ -102,14 +102,21 @@ def _graph(recording: Recording, speed: float | None) -> _ReplayGraph:
     options = recording.options
     names = options.state_include
     if names is None:
-        roots = [read_part(part.data) for part in recording.parts]
-        values = [part.data for part in roots if part is not None and part.mode == "values" and not part.ns]
-        names = frozenset(name for each in values if isinstance(each, dict) for name in each)
+        names = frozenset(name for each in _values(recording) for name in each)
     channels: dict[str, Any] = dict.fromkeys(sorted(filter(options.shows_channel, names)), Any)
     channels[options.messages_key] = Annotated[list[Any], add_messages]
     builder: StateGraph[Any, Any, Any, Any] = StateGraph(TypedDict("State", channels))  # type: ignore[operator]
     builder.add_node(_NODE, cast(Any, _unused)).add_edge(START, _NODE)
     return _ReplayGraph(recording=recording, speed=speed, **vars(builder.compile(name=_NODE)))
+
+
+def _values(recording: Recording) -> Iterator[dict[str, Any]]:
+    """The values of the graph. A part that can't be read has none; it fails the run when its turn comes."""
+    for _, data in recording.parts:
+        with suppress(UnreadablePartError):
+            part = read_part(data)
+            if part is not None and part.mode == "values" and not part.ns and isinstance(part.data, dict):
+                yield part.data
 
 
 def _unused(_: Any) -> None:

@@ -48,4 +48,11 @@ test("the file of a recorded run shows its events, and none of its other lines",
     await page.locator("input[type=file]").setInputFiles({ name: "day.jsonl", mimeType: "application/jsonl", buffer: content });
     await inspector.shows("custard tarts");
     assert.equal(await inspector.events(), events.length);
+
+    const part = content.subarray(0, -20);
+    const lines = part.toString().split("\n").length;
+    await page.locator("input[type=file]").setInputFiles({ name: "part.jsonl", mimeType: "application/jsonl", buffer: part });
+    await page.getByRole("alert").getByText(`part.jsonl: line ${lines}, the last one, is incomplete, and left out.`).waitFor();
+    await inspector.shows("custard tarts");
+    assert.equal(await inspector.events(), events.length - 1);
   }));

@@ -27,7 +27,7 @@ export const connection = signal<Connection>({ status: "connecting" });
 export const position = signal<number | null>(null);
 /** Counts the frames in which events came. */
 export const tick = signal(0);
-/** Why the last thing that the user did has failed. */
+/** Why the last thing that the user did has failed, or was done in part only. */
 export const failure = signal<string | null>(null);
 
 export const length = computed(() => (tick.value, session.value?.log.length ?? 0));
@@ -93,12 +93,14 @@ export function openThread(agent: string, threadId: string): void {
   session.value = { kind: "thread", name: threadId, agent, log, stream: new ThreadStream(agent, threadId, handlers) };
 }
 
-/** Shows a recording; throws for a text that is no recording. */
+/** Shows a recording, without an incomplete last line; throws for a text that is no recording. */
 export function openRecording(name: string, text: string): void {
   const log = new EventLog();
   const verifier = new Verifier();
-  for (const { event, at } of fromJsonl(text)) log.append(event, at, { refused: verifier.refusal(event) });
+  const { events, incomplete } = fromJsonl(text);
+  for (const { event, at } of events) log.append(event, at, { refused: verifier.refusal(event) });
   show({ kind: "recording", name, agent: "", log });
+  if (incomplete !== undefined) failure.value = `${name}: line ${incomplete}, the last one, is incomplete, and left out.`;
 }
 
 export const close = (): void => show(null);

@@ -66,9 +66,21 @@ test("what runs at once has lanes of its own", () => {
 
 test("a recording is read as it was written, with its times", () => {
   const log = logOf(EVENTS);
-  const read = fromJsonl(toJsonl(log.entries));
+  const { events: read, incomplete } = fromJsonl(toJsonl(log.entries));
+  assert.equal(incomplete, undefined);
   assert.deepEqual(read.map(({ at }) => at), log.entries.map(({ at }) => at));
   assert.deepEqual(read.map(({ event }) => event.type), EVENTS.map(({ type }) => type));
+});
+
+test("an incomplete last line is left out, with its number; any other is an error", () => {
+  const whole = '{"type": "RUN_STARTED"}\n';
+  for (const part of ['{"type": "STEP_', '{"type": "STEP_STARTED", "stepName": "\u0000', "\u0000\u0000"]) {
+    const { events, incomplete } = fromJsonl(whole + part);
+    assert.deepEqual([events.map(({ event }) => event.type), incomplete], [["RUN_STARTED"], 2]);
+    assert.throws(() => fromJsonl(`${whole}${part}\n`), /Line 2: /);
+  }
+  assert.equal(fromJsonl(whole.trim()).incomplete, undefined);
+  assert.throws(() => fromJsonl('{"type": "RUN'), /Line 1: /);
 });
 
 test("a file that is no recording is refused with its line", () => {
@@ -76,5 +88,5 @@ test("a file that is no recording is refused with its line", () => {
   assert.throws(() => fromJsonl('{"kind": 1}\n'), /Line 1: expected an AG-UI event with a "type"/);
   assert.throws(() => fromJsonl("\n"), /no events/);
   const recorded = '{"recording": {}}\n{"type": "RUN_STARTED", "timestamp": 7}\n{"metadata": {}}\n{"mode": "values", "data": {}, "timestamp": 8}\n{"ending": {}, "timestamp": 9}\n';
-  assert.deepEqual(fromJsonl(recorded).map(({ event, at }) => [event.type, at]), [["RUN_STARTED", 7]]);
+  assert.deepEqual(fromJsonl(recorded).events.map(({ event, at }) => [event.type, at]), [["RUN_STARTED", 7]]);
 });

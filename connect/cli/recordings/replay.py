@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlencode
@@ -29,13 +30,14 @@ class ReplaySettings:
 async def replay_until_stopped(settings: ReplaySettings) -> None:
     """Serves a recording until a signal comes. Raises `Misuse` for a file that is no recording, `Failure` for one that
     can't be read."""
+    set_logging(settings.serve)
+    logging.getLogger(Recording.__module__).setLevel(logging.WARNING)  # an incomplete last line
     try:
         recording = Recording.read(settings.file)
     except OSError as error:
         raise Failure(f"{settings.file} can't be read: {error.strerror}") from error
     except ValueError as error:
         raise Misuse(str(error)) from error
-    set_logging(settings.serve)
     options = replace(recording.options, error_detail="message")
     agent = Agent(Replay(recording, speed=settings.speed), options=options)
     threads = f"Threads are in memory. The recording is of thread {recording.thread_id}."

@@ -86,6 +86,11 @@ def test_a_file_that_cannot_be_written_any_more_is_named(tmp_path: Path) -> None
     ran = command("record", "fixtures.served:plain_text", "--message", "hi", "--output", str(file), before=limit)
     assert one_line(ran).endswith(f"--output {file}: File too large")
     assert ran.returncode == 1
+    lines = file.read_bytes().splitlines(keepends=True)
+    assert sum(map(len, lines)) == 4096
+    with serving(str(file), "--instant", by="replay") as replaying:
+        said = f"{file}, line {len(lines)}: The recording's last line is incomplete, and left out."
+        assert any(line.endswith(said) for line in replaying.said)
 
 
 async def test_a_run_of_a_server_is_recorded_while_it_runs_and_after_it(dev_server: str, tmp_path: Path) -> None:

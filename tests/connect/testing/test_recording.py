@@ -159,6 +159,43 @@ async def test_each_ending_is_kept(tmp_path: Path) -> None:
         assert isinstance(Recording.read(path).ending, Lost)
 
 
+async def test_a_last_line_that_is_incomplete_is_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = tmp_path / "run.jsonl"
+    whole = await recorded(path, Conversation(FIXTURES["plain_text"]))
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(lines).removesuffix(b"\n"))
+    assert Recording.read(path) == whole
+    for kept in range(1, len(lines)):
+        path.write_bytes(b"".join(lines[:kept]))
+        assert not caplog.messages
+        expected = Recording.read(path)
+        for end in (lines[kept][:1], lines[kept][:-2], b"\0" * 9):
+            path.write_bytes(b"".join([*lines[:kept], end]))
+            assert Recording.read(path) == expected
+            assert caplog.messages == [
+                f"{path}, line {kept + 1}: The recording's last line is incomplete, and left out."
+            ]
+            caplog.clear()
+    check_stream(expected.translate())
+
+
+async def test_a_part_that_cannot_be_read_ends_a_translation_as_it_ended_the_run(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def stream() -> AsyncIterator[Any]:
+        yield ("values", {"messages": []})
+        yield ("messages", 5)
+
+    path = tmp_path / "run.jsonl"
+    with path.open("wb") as out:
+        await record_stream(stream(), out.write, thread_id="t", run_id="r", options=Options())
+    recording = Recording.read(path)
+    assert recording.translate() == list(recording.events)
+    assert recording.translate()[-1]["code"] == "UnreadablePartError"
+    assert "A part of the recording can't be read (thread 't', run 'r'): expected (message" in caplog.text
+    assert (await replayed(Replay(recording, speed=None)))[-1]["code"] == "UnreadablePartError"
+
+
 def test_what_is_no_recording_is_refused_by_its_line(tmp_path: Path) -> None:
     path = tmp_path / "no.jsonl"
     shown = {"state_include": None, "messages_key": "messages"}
@@ -178,7 +215,9 @@ def test_what_is_no_recording_is_refused_by_its_line(tmp_path: Path) -> None:
         (f"{first}[]\n", "line 2: expected a part"),
         (f'{first}{{"mode": "values", "data": 1}}\n', "line 2: expected a part"),
         (f'{first}{{"mode": "messages", "data": [{{}}, 3], "timestamp": 1}}\n', "line 2: expected a part"),
-        (f'{first}{{"par', "line 2: "),
+        (f'{first}{{"par\n', "line 2: "),
+        (f'{first}{{"par\n{{}}', "line 2: "),
+        (first[:-2], "line 1: expected a recording of"),
     ):
         path.write_text(content)
         with pytest.raises(ValueError, match=re.escape(str(path))) as refused:

@@ -12,14 +12,22 @@ export function toJsonl(entries: readonly Entry[]): string {
   return entries.map(({ event, at }) => `${JSON.stringify({ ...event, timestamp: event.timestamp ?? Math.round(at) })}\n`).join("");
 }
 
+export interface Recorded {
+  readonly events: { event: WireEvent; at: number }[];
+  /** The number of the last line, if that is incomplete: it is left out. */
+  readonly incomplete?: number;
+}
+
 /** The events of a file; throws, with the number of the line, for what is none. Events without a time come one after
  *  the other, 50 ms apart. */
-export function fromJsonl(text: string): { event: WireEvent; at: number }[] {
+export function fromJsonl(text: string): Recorded {
   const found: { event: WireEvent; at: number }[] = [];
   let last = 0;
-  for (const [number, line] of text.split("\n").entries()) {
+  const lines = text.split("\n");
+  for (const [number, line] of lines.entries()) {
     if (!line.trim()) continue;
     const value = parsed(line);
+    if (value === undefined && found.length && number === lines.length - 1) return { events: found, incomplete: number + 1 };
     if (!isObject(value)) throw new Error(`Line ${number + 1}: expected an AG-UI event, an object of JSON.`);
     if (!("type" in value) && OTHERS.some((name) => Object.hasOwn(value, name))) continue;
     if (typeof value.type !== "string") throw new Error(`Line ${number + 1}: expected an AG-UI event with a "type".`);
@@ -27,5 +35,5 @@ export function fromJsonl(text: string): { event: WireEvent; at: number }[] {
     found.push({ event: value as WireEvent, at: last });
   }
   if (!found.length) throw new Error("The file has no events.");
-  return found;
+  return { events: found };
 }
