@@ -4,10 +4,11 @@ a factory gets. How sessions are run is in `conversation` and `turn`, the method
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any, Final, cast, get_args
+from typing import Any, Final, TypeVar, cast, get_args
 
 from langchain_core.tools import BaseTool
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -115,13 +116,15 @@ def set_current_session(session: Session) -> None:
 
 Made = Source | Awaitable[Source]
 Factory = Callable[[Session], Made]
+_Named = TypeVar("_Named")
 
 
 class AcpAgent:
     """A graph as an agent for editors.
 
     - `source`: as for `run`; or a function of one parameter, `session`, that makes one, which may be async. It is
-      called for each session, and again when the user has chosen another mode or setting.
+      called for each session, and again when the user has chosen another mode or setting. To list or delete sessions
+      while none is open, it is called with a session that has no id and the folder `/`.
     - `name`: its name in the editor, which also owns its threads; None: the graph's name.
     - `modes`: the first is that of a new session. `settings`: the other choices. `commands`: its slash commands.
     - `options`: how runs become events; None shows the plan, and only the class of an error.
@@ -150,39 +153,31 @@ class AcpAgent:
         checkpointer: BaseCheckpointSaver[Any] | None = None,
         store: BaseStore | None = None,
     ) -> None:
-        self.modes = _distinct("modes", {mode.id: mode for mode in modes}, modes)
-        self.settings = _distinct("settings", {each.id: each for each in settings}, settings)
+        self.modes = _distinct("modes", [(mode.id, mode) for mode in modes])
+        self.settings = _distinct("settings", [(each.id, each) for each in settings])
         for each in self.settings.values():
             if not each.values or each.id in _TAKEN:
                 raise ValueError(f"settings: expected values, and another id than {', '.join(_TAKEN)}; got {each}")
-        self.commands = _distinct("commands", {command.name: command for command in commands}, commands)
+        self.commands = _distinct("commands", [(command.name, command) for command in commands])
         self.options, self.intake = options, intake or Intake()
         self.checkpointer, self.store = checkpointer, store
         self.kinds, self.locate = dict(kinds or {}), locate
         for tool, kind in self.kinds.items():
             if kind not in get_args(Kind):
                 raise ValueError(f"kinds: expected one of {', '.join(get_args(Kind))} for {tool!r}, got {kind!r}")
-        self._factory: Factory | None = None
-        self._source: Source | None = None
-        if is_factory(source):
-            self._factory = cast(Factory, source)
-        else:
-            self._source = cast(Source, source)
-            backend_of(self._source)
+        self.is_per_session = is_factory(source)
+        """Whether its graph is made for each session."""
+        if not self.is_per_session:
+            backend_of(cast(Source, source))
+        self._source = source
         self.name = name or _name_of(source)
 
     async def source_for(self, session: Session) -> Source:
         """The source of a session's graph. Raises what the factory raises."""
-        if self._factory is None:
-            assert self._source is not None
-            return self._source
-        made = self._factory(session)
+        if not self.is_per_session:
+            return cast(Source, self._source)
+        made = cast(Factory, self._source)(session)
         return await made if inspect.isawaitable(made) else made
-
-    @property
-    def is_per_session(self) -> bool:
-        """Whether its graph is made for each session."""
-        return self._factory is not None
 
 
 def is_factory(source: Any) -> bool:
@@ -202,7 +197,9 @@ def _name_of(source: Any) -> str:
     return str(getattr(source, "name", None) or getattr(source, "__name__", None) or "agent")
 
 
-def _distinct(what: str, by_name: Mapping[str, Any], given: Iterable[Any]) -> Mapping[str, Any]:
-    if len(by_name) < len(list(given)):
-        raise ValueError(f"{what}: expected distinct names, got {', '.join(by_name)} more than once")
-    return by_name
+def _distinct(what: str, given: Sequence[tuple[str, _Named]]) -> Mapping[str, _Named]:
+    """What is given, by name; raises `ValueError` for a name that comes again."""
+    again = [name for name, times in Counter(name for name, _ in given).items() if times > 1]
+    if again:
+        raise ValueError(f"{what}: expected distinct names, got {', '.join(again)} more than once")
+    return dict(given)

@@ -70,8 +70,8 @@ class Choices:
             found.append({**option, "currentValue": mode.id, "options": values})
         for each in self._agent.settings.values():
             values = [{"value": value, "name": name} for value, name in each.values.items()]
-            option = {"id": each.id, "name": each.name, "type": "select", **_fields(description=each.description)}
-            option |= _fields(category=each.category)
+            option = {"id": each.id, "name": each.name, "type": "select"}
+            option |= _fields(description=each.description, category=each.category)
             found.append({**option, "currentValue": self._session.settings[each.id], "options": values})
         return found
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -36,7 +36,7 @@ from .mapping.calls import Update, absolute_in
 from .mapping.content import text_block
 from .mapping.plans import PLANS
 from .mapping.questions import Approvals, Asking, InChat, asking
-from .mapping.updates import Updates
+from .mapping.updates import Event, Updates
 from .mcp import McpServers, kinds_of
 
 ORIGIN: Final = "agui_origin"
@@ -127,11 +127,13 @@ class Conversation:
         async with aclosing(batches):
             async for batch in batches:
                 for each in batch:
-                    event = each.event
-                    if event["type"] in ("RUN_FINISHED", "RUN_ERROR"):
-                        self.terminal = event
-                    for update in self.updates.of(event):
-                        await self.editor.update(self.session.id, update)
+                    await self.emit(self._updates_of(each.event))
+
+    def _updates_of(self, event: Event) -> list[Update]:
+        """The updates of the next event, which is noted if it is the end of a run."""
+        if event["type"] in ("RUN_FINISHED", "RUN_ERROR"):
+            self.terminal = event
+        return self.updates.of(event)
 
     # --- a thread that exists -----------------------------------------------------------------------------------------
 
@@ -146,9 +148,7 @@ class Conversation:
         if self.graph_choices and (thread := await self.backend.threads.get(self.session.id)) is not None:
             self.choices.restore(thread.metadata)
         for each in first:
-            if each.event["type"] in ("RUN_FINISHED", "RUN_ERROR"):
-                self.terminal = each.event
-            updates = self.updates.of(each.event)
+            updates = self._updates_of(each.event)
             if emits:
                 await self.emit(updates)
         if self.terminal is None:
@@ -164,7 +164,7 @@ class Conversation:
             await self._end_load(emits=True)
         except ConnectionError:
             pass
-        except AguiError as error:
+        except Exception as error:  # of the owner's functions too; no caller waits for this task
             log_failure(error, self.label)
 
     async def _end_load(self, *, emits: bool) -> None:
@@ -209,8 +209,7 @@ class Conversation:
         """Ends following a run; the run continues."""
         if self._following is not None:
             self._following.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._following
+            await self.followed()
 
 
 def question_update(question: InChat) -> Update:

@@ -45,7 +45,7 @@ from .choices import MODE_OPTION
 from .client import Editor
 from .conversation import Conversation
 from .mapping.calls import Update
-from .sessions import Sessions
+from .sessions import Sessions, commands_of
 from .stdio import Answer, Stdio, current_request, take_stdio
 from .turn import RunFailedError, Turn
 
@@ -164,11 +164,7 @@ class Handlers:
 
     async def list_sessions(self, cwd: str | None = None, cursor: str | None = None, **_: Any) -> Any:
         """A page of the sessions that exist, the newest first."""
-        sessions = await self._ready()
-        try:
-            return await sessions.listed(cwd, cursor)
-        except ValueError as error:
-            raise _invalid("cursor: expected the nextCursor of a list") from error
+        return await (await self._ready()).listed(cwd, cursor)
 
     async def prompt(self, session_id: str, prompt: Any, **_: Any) -> Any:
         """Runs a prompt to its end."""
@@ -198,9 +194,8 @@ class Handlers:
     async def set_session_mode(self, session_id: str, mode_id: str, **_: Any) -> Any:
         """Sets the mode of a session."""
         conversation = self._conversation(session_id)
-        sessions = await self._ready()
         if not conversation.choices.choose(MODE_OPTION, mode_id):
-            raise _invalid(f"modeId: expected one of {', '.join(sessions.agent.modes) or 'no mode'}")
+            raise _invalid(f"modeId: expected one of {', '.join(conversation.agent.modes) or 'no mode'}")
         update = {"sessionUpdate": "config_option_update", "configOptions": conversation.choices.options()}
         return Answer({}, lambda: self._send_later(session_id, [update], 0))
 
@@ -287,9 +282,8 @@ class Handlers:
 
     def _described(self, conversation: Conversation, result: dict[str, Any]) -> Answer:
         """The result that names a session, with its modes; its commands follow."""
-        sessions = cast("asyncio.Task[Sessions]", self._sessions).result()
         result |= conversation.choices.described()
-        commands = sessions.commands()
+        commands = commands_of(conversation.agent)
         return Answer(result, lambda: self._send_later(conversation.session.id, commands, _AFTER_RESPONSE))
 
     def _send_later(self, session_id: str, updates: list[Update], seconds: float) -> None:
@@ -311,8 +305,7 @@ class Handlers:
         if (turn := self._turns.get(session_id)) is not None:
             turn.cancel()
             await turn.is_over.wait()
-        if self._sessions is not None:
-            await (await self._ready()).close(session_id)
+        await (await self._ready()).close(session_id)
 
     async def close(self) -> None:
         """Ends all that was begun, once the editor is gone."""

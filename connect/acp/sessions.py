@@ -14,7 +14,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from ...translator import Options
 from ..backend import Backend, backend_of
-from ..errors import InvalidIdError, NotSupportedError, ThreadNotFoundError, log_context
+from ..errors import InvalidIdError, InvalidInputError, NotSupportedError, ThreadNotFoundError, log_context
 from ..local.backend import Local
 from ..local.channels import input_channels_of
 from ..local.checkpointers import with_threads
@@ -91,9 +91,13 @@ class Sessions:
         return True
 
     async def listed(self, cwd: str | None, cursor: str | None) -> dict[str, Any]:
-        """A page of sessions, as the protocol has it. Raises `ValueError` for an invalid cursor."""
+        """A page of sessions, as the protocol has it. Raises `InvalidInputError` for an invalid cursor."""
         wanted = {ORIGIN: "acp"} | ({} if cwd is None else {CWD: cwd})
-        page = await (await self._backend()).threads.search(metadata=wanted, after=cursor)
+        threads = (await self._backend()).threads
+        try:
+            page = await threads.search(metadata=wanted, after=cursor)
+        except ValueError as error:
+            raise InvalidInputError("cursor: expected the nextCursor of a list") from error
         found = [
             {
                 "sessionId": thread.thread_id,
@@ -127,20 +131,6 @@ class Sessions:
         await asyncio.gather(*(self.close(session_id) for session_id in list(self.open)))
         await self._runs.aclose()
 
-    # --- commands -------------------------------------------------------------------------------------------
-
-    def commands(self) -> list[Update]:
-        """The update with the agent's commands; none for an agent without any."""
-        listed = [
-            {
-                "name": each.name,
-                "description": each.description,
-                **({} if each.hint is None else {"input": {"hint": each.hint}}),
-            }
-            for each in self.agent.commands.values()
-        ]
-        return [{"sessionUpdate": "available_commands_update", "availableCommands": listed}] if listed else []
-
     # --- where threads are --------------------------------------------------------------------------------------------
 
     async def _backend(self) -> Backend:
@@ -167,3 +157,16 @@ class Sessions:
             if backend.agent is None or graph is not backend.graph:
                 return Local(graph, agent=backend.agent or self.agent.name, runs=self._runs, timeout=backend.timeout)
         return backend
+
+
+def commands_of(agent: AcpAgent) -> list[Update]:
+    """The update with the agent's commands; none for an agent without any."""
+    listed = [
+        {
+            "name": each.name,
+            "description": each.description,
+            **({} if each.hint is None else {"input": {"hint": each.hint}}),
+        }
+        for each in agent.commands.values()
+    ]
+    return [{"sessionUpdate": "available_commands_update", "availableCommands": listed}] if listed else []

@@ -49,12 +49,11 @@ _END_WAIT: Final = 2.0
 
 class RunFailedError(Exception):
     """The run of a prompt failed. `code`: the class of the error, or one of ours. `message`: its text, if it is to be
-    displayed."""
+    displayed, else empty."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(f"{code}: {message}" if message else code)
         self.code = code
-        self.message = message
 
 
 class _CancelledTurn(Exception):  # noqa: N818 - not an error

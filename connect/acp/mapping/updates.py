@@ -78,16 +78,7 @@ class Updates:
 
     def of(self, event: Event) -> list[Update]:
         """The updates of the next event."""
-        kind = event["type"]
-        if kind == "TEXT_MESSAGE_CONTENT" and "subagentRunId" not in event:
-            message_id, delta = event["messageId"], event["delta"]
-            if message_id in self._other_roles:
-                return []
-            if message_id in self._repeated:
-                return self._repeating(_MESSAGE, message_id, delta)
-            self._texts.setdefault(message_id, []).append(delta)
-            return [_chunk(_MESSAGE, self._revisions.get(message_id) or message_id, text_block(delta))]
-        handler = _HANDLERS.get(kind)
+        handler = _HANDLERS.get(event["type"])
         return [] if handler is None else handler(self, event)
 
     def note_prompt(self, message_id: str) -> None:
@@ -142,7 +133,22 @@ class Updates:
         self._comes_again(event["messageId"])
         return []
 
-    def _text_of_subagent(self, event: Event) -> list[Update]:
+    def _speech(self, event: Event) -> list[Update]:
+        if "subagentRunId" in event:
+            return self._speech_of_subagent(event)
+        return [] if event["messageId"] in self._other_roles else self._delta(_MESSAGE, event)
+
+    def _thought(self, event: Event) -> list[Update]:
+        return [] if "subagentRunId" in event else self._delta(_THOUGHT, event)
+
+    def _delta(self, kind: str, event: Event) -> list[Update]:
+        message_id, delta = event["messageId"], event["delta"]
+        if message_id in self._repeated:
+            return self._repeating(kind, message_id, delta)
+        self._texts.setdefault(message_id, []).append(delta)
+        return [_chunk(kind, self._revisions.get(message_id) or message_id, text_block(delta))]
+
+    def _speech_of_subagent(self, event: Event) -> list[Update]:
         card = self._subagents.get(event["subagentRunId"])
         if card is None or not card.is_open:
             return []
@@ -164,15 +170,6 @@ class Updates:
         self._repeated.pop(event["messageId"], None)
         self.finish_reason = (event.get("metadata") or {}).get("finishReason")
         return []
-
-    def _thought(self, event: Event) -> list[Update]:
-        if "subagentRunId" in event:
-            return []
-        message_id, delta = event["messageId"], event["delta"]
-        if message_id in self._repeated:
-            return self._repeating(_THOUGHT, message_id, delta)
-        self._texts.setdefault(message_id, []).append(delta)
-        return [_chunk(_THOUGHT, self._revisions.get(message_id) or message_id, text_block(delta))]
 
     def _call_started(self, event: Event) -> list[Update]:
         if "subagentRunId" in event:
@@ -325,7 +322,7 @@ def _some(*updates: Update | None) -> list[Update]:
 _HANDLERS: Final[Mapping[str, Callable[[Updates, Event], list[Update]]]] = {
     "RUN_STARTED": Updates._run_started,
     "TEXT_MESSAGE_START": Updates._text_started,
-    "TEXT_MESSAGE_CONTENT": Updates._text_of_subagent,
+    "TEXT_MESSAGE_CONTENT": Updates._speech,
     "TEXT_MESSAGE_END": Updates._text_ended,
     "REASONING_MESSAGE_START": Updates._thought_started,
     "REASONING_MESSAGE_CONTENT": Updates._thought,

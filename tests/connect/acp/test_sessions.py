@@ -7,18 +7,25 @@ import pytest
 from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langchain_core.messages import AIMessage
+from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.graph import StateGraph, add_messages
-from langgraph_agui.connect import Local
+from langgraph_agui.connect import Local, Runs
 from langgraph_agui.connect.acp import AcpAgent, Command, Mode, Session
-from langgraph_agui.connect.testing import Pause, ScriptedChatModel
+from langgraph_agui.connect.testing import Pause, ScriptedChatModel, tool_call
 from langgraph_agui.translator import Options
 
 from fixtures import FIXTURES
 from tests.connect.acp.test_turns import CALL, add, agent
 from tests.support.clients.editor import AnsweredError, chosen, editor_of
 from tests.support.clients.editor_view import differences
+
+
+@tool
+async def read_file(path: str) -> str:
+    """Reads a file."""
+    return "text"
 
 
 async def test_a_loaded_session_displays_what_the_live_one_did() -> None:
@@ -151,6 +158,32 @@ async def test_sessions_in_a_file_are_there_for_the_next_process(tmp_path: Path)
     await one(await one(None))
 
 
+async def test_a_followed_run_whose_display_raises_is_logged_and_its_session_can_be_closed(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """A function of the agent's owner raises while no prompt waits for the run."""
+
+    def locate(path: str) -> str | None:
+        raise LookupError(path)
+
+    pause = Pause()
+    model = ScriptedChatModel(turns=[["I read. ", pause, tool_call("read_file", {"path": "a"}, "call_1")], "Read."])
+    graph = create_agent(model, [read_file], checkpointer=InMemorySaver())
+    async with Runs() as runs:
+        given: Any = {"messages": [{"role": "user", "content": "go"}]}
+        await runs.start(graph, given, {"configurable": {"thread_id": "t"}}, agent="agent")
+        await pause.reached.wait()
+        served = AcpAgent(Local(graph, agent="agent", runs=runs), locate=locate)
+        async with editor_of(served) as editor:
+            await editor.load("t")
+            pause.open.set()
+            await editor.until(lambda: "call_1" in editor.view("t").calls)
+            assert await editor.prompt("t", "And?") == {"stopReason": "end_turn"}
+            assert await editor.request("session/close", sessionId="t") == {}
+    (logged,) = [each for each in caplog.records if each.levelname == "ERROR"]
+    assert logged.getMessage() == "Unexpected exception (agent 'agent', thread 't')."
+
+
 async def test_commands_follow_the_session_and_are_answered_or_reach_the_graph() -> None:
     commands = [
         Command(name="help", description="Says what it can do", run=lambda session, rest: f"In {session.cwd}: {rest}"),
@@ -194,10 +227,11 @@ async def test_an_agent_that_can_not_be_made_is_an_error_of_its_session() -> Non
         raise ValueError("secret")
 
     async with editor_of(AcpAgent(broken, name="agent")) as editor:
-        with pytest.raises(AnsweredError) as failed:
-            await editor.new()
-        assert (failed.value.code, failed.value.data) == (-32603, {"error": "ValueError"})
-        assert "secret" not in str(failed.value)
+        for asked in (editor.new(), editor.request("session/list")):
+            with pytest.raises(AnsweredError) as failed:
+                await asked
+            assert (failed.value.code, failed.value.data) == (-32603, {"error": "ValueError"})
+            assert "secret" not in str(failed.value)
 
 
 async def test_a_graph_that_takes_no_messages_is_an_error_of_its_session() -> None:
@@ -226,8 +260,12 @@ async def test_a_graph_that_takes_no_messages_is_an_error_of_its_session() -> No
 def test_what_describes_no_agent_is_refused() -> None:
     graph = create_agent(ScriptedChatModel(turns=["Hello."]), [])
     ask = Mode(id="ask", name="Ask")
-    for given, error in (({"modes": [ask, ask]}, ValueError), ({"kinds": {"a": "nothing"}}, ValueError)):
-        with pytest.raises(error):
+    for given, expected in (
+        ({"modes": [ask, ask]}, "modes: expected distinct names, got ask more than once"),
+        ({"modes": iter([ask, ask])}, "modes: expected distinct names, got ask more than once"),
+        ({"kinds": {"a": "nothing"}}, "kinds: expected one of"),
+    ):
+        with pytest.raises(ValueError, match=expected):
             AcpAgent(graph, **given)
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match="expected a compiled graph"):
         AcpAgent("no graph")  # type: ignore[arg-type]
