@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from acp.exceptions import RequestError
 
+from ..errors import log_context
 from .mapping.calls import Update
 from .mapping.forms import Form
 from .mapping.questions import Permission
@@ -32,10 +33,11 @@ class Sender(Protocol):
 
 
 class Editor:
-    """The client of a connection. `capabilities`: what it advertised, as its JSON."""
+    """The client of a connection. `agent`: the agent's name, for log lines. `capabilities`: what the client advertised,
+    as its JSON."""
 
-    def __init__(self, connection: Sender) -> None:
-        self._connection = connection
+    def __init__(self, connection: Sender, agent: str) -> None:
+        self._connection, self._agent = connection, agent
         self.capabilities: Mapping[str, Any] = {}
 
     @property
@@ -49,7 +51,8 @@ class Editor:
         try:
             await self._connection.send_notification("session/update", {"sessionId": session_id, "update": update})
         except TooLargeError as error:
-            _log.warning("An update %s is left out: %s (session %s).", update["sessionUpdate"], error, session_id)
+            label = log_context(self._agent, session_id)
+            _log.warning("An update %s is left out: %s (%s).", update["sessionUpdate"], error, label)
 
     async def permission(self, session_id: str, asked: Permission) -> str | None:
         """Asks for permission. Returns the id of the chosen option; None: none was chosen. Raises `CancelledByUser`."""
@@ -73,14 +76,13 @@ class Editor:
         return content if answer.get("action") == "accept" and isinstance(content, Mapping) else None
 
     async def _answer(self, method: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
+        label = log_context(self._agent, params["sessionId"])
         try:
             answer = await self._connection.send_request(method, params)
         except RequestError as error:
-            _log.warning(
-                "The editor answered %s with the error %s (session %s).", method, error.code, params["sessionId"]
-            )
+            _log.warning("The editor answered %s with the error %s (%s).", method, error.code, label)
             return {}
         except TooLargeError as error:
-            _log.warning("The editor is not asked %s: %s (session %s).", method, error, params["sessionId"])
+            _log.warning("The editor is not asked %s: %s (%s).", method, error, label)
             return {}
         return answer if isinstance(answer, Mapping) else {}

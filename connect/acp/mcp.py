@@ -46,7 +46,7 @@ class McpServers:
     async def open(self, servers: Sequence[dict[str, Any]], cwd: str, label: str) -> list[BaseTool]:
         """Starts the servers, and returns their tools. `servers`: as `session/new` has them. `cwd`: where they run.
         `label`: as `errors.log_context`."""
-        self._servers = [_started(each, cwd) for each in servers]
+        self._servers = [_started(each, cwd, label) for each in servers]
         found = []
         for server in self._servers:
             try:
@@ -76,14 +76,16 @@ def kinds_of(tools: Sequence[BaseTool]) -> dict[str, Kind]:
     return {tool.name: "read" for tool in tools if (tool.metadata or {}).get("readOnlyHint") is True}
 
 
-def _started(server: dict[str, Any], cwd: str) -> _Server:
+def _started(server: dict[str, Any], cwd: str, label: str) -> _Server:
     tools: asyncio.Future[list[BaseTool]] = asyncio.get_running_loop().create_future()
     leaves = asyncio.Event()
-    task = asyncio.create_task(_run(server, cwd, tools, leaves), name=f"MCP server {server['name']}")
+    task = asyncio.create_task(_run(server, cwd, label, tools, leaves), name=f"MCP server {server['name']}")
     return _Server(str(server["name"]), tools, leaves, task)
 
 
-async def _run(server: dict[str, Any], cwd: str, tools: asyncio.Future[list[BaseTool]], leaves: asyncio.Event) -> None:
+async def _run(
+    server: dict[str, Any], cwd: str, label: str, tools: asyncio.Future[list[BaseTool]], leaves: asyncio.Event
+) -> None:
     """One server, from its start to its end."""
     try:
         from langchain_mcp_adapters.sessions import create_session
@@ -91,7 +93,7 @@ async def _run(server: dict[str, Any], cwd: str, tools: asyncio.Future[list[Base
 
         async with create_session(_connection(server, cwd)) as session:
             await session.initialize()
-            tools.set_result(await load_mcp_tools(session, tool_interceptors=[_failing(server["name"])]))
+            tools.set_result(await load_mcp_tools(session, tool_interceptors=[_failing(server["name"], label)]))
             await leaves.wait()
     except asyncio.CancelledError:
         tools.cancel()
@@ -100,10 +102,10 @@ async def _run(server: dict[str, Any], cwd: str, tools: asyncio.Future[list[Base
         if not tools.done():
             tools.set_exception(error)
         else:
-            _log.warning("The MCP server %s ended with an error: %s.", server["name"], _class_name(error))
+            _log.warning("The MCP server %s ended with an error: %s (%s).", server["name"], _class_name(error), label)
 
 
-def _failing(name: str) -> Any:
+def _failing(name: str, label: str) -> Any:
     """An interceptor: a call that the server does not answer fails, since the connection raised, or since the server's
     task, which is the current one, has ended. The transport of a lost connection may never answer."""
     from mcp import McpError
@@ -125,7 +127,7 @@ def _failing(name: str) -> Any:
             reason = _class_name(error)
         finally:
             calling.cancel()
-        _log.warning("The MCP server %s did not answer a call of %s: %s.", name, request.name, reason)
+        _log.warning("The MCP server %s did not answer a call of %s: %s (%s).", name, request.name, reason, label)
         text = f"The MCP server {name} did not answer: {reason}."
         return CallToolResult(content=[TextContent(type="text", text=text)], isError=True)
 

@@ -99,7 +99,7 @@ class Handlers:
 
     def connect(self, connection: Connection) -> None:
         """Sets the connection that calls the handlers."""
-        self._editor = Editor(connection)
+        self._editor = Editor(connection, self._name)
 
     async def answer(self, method: str, params: Any, is_notification: bool) -> Any:
         """Answers one request, or takes one notification. Raises `RequestError`."""

@@ -53,15 +53,15 @@ class Sessions:
         `NotSupportedError` for a graph that takes no messages."""
         session = Session(id=session_id, cwd=cwd, additional_directories=directories)
         choices = Choices(session, self.agent)
-        mcp = McpServers()
+        mcp, label = McpServers(), log_context(self.agent.name, session_id)
         try:
-            session.tools = await mcp.open(servers, cwd, log_context(self.agent.name, session_id))
+            session.tools = await mcp.open(servers, cwd, label)
             backend = await self._backend_for(session)
         except BaseException:
             await mcp.aclose()
             raise
         if servers and backend.graph is None:
-            _log.warning("The editor's MCP servers are not reached from the graph's server (session %s).", session_id)
+            _log.warning("The editor's MCP servers are not reached from the graph's server (%s).", label)
         self.open[session_id] = conversation = Conversation(session, choices, self.agent, backend, self._editor, mcp)
         return conversation
 
