@@ -1,6 +1,6 @@
 """What servers say of threads and runs: the facts that connecting stands on. A newer server that differs fails here.
 
-What their streams hold is in `test_platform_stream_facts.py`.
+What their streams hold is in `join/test_stream_facts.py`.
 """
 
 from typing import Any

@@ -1,7 +1,7 @@
 """Several server processes that share Redis and PostgreSQL: what is promised of them, with real signals.
 
-Each promise, and the tests that fail without it: here, in `local/test_redis_store.py`, and for all stores in
-`local/test_run_store.py`.
+Each promise, and the tests that fail without it: here, in `local/store/redis`, and for all stores in
+`local/store/test_run_store.py`.
 
 | promise | tests |
 |---|---|

@@ -6,7 +6,7 @@ from pathlib import Path
 from tests.connect import processes
 
 HERE = Path(__file__).parent
-BESIDE = [HERE.parent / "local" / name for name in ("test_redis_store.py", "test_run_store.py")]
+STORES = HERE.parent / "local" / "store"
 
 
 def _tests_of(paths: list[Path]) -> set[str]:
@@ -15,4 +15,4 @@ def _tests_of(paths: list[Path]) -> set[str]:
 
 def test_the_table_names_tests_that_exist() -> None:
     named = set(re.findall(r"`(test_\w+)`", str(processes.__doc__)))
-    assert named <= _tests_of([*HERE.glob("test_*.py"), *BESIDE])
+    assert named <= _tests_of([*HERE.glob("test_*.py"), *STORES.rglob("test_*.py")])

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from langgraph_agui.connect.platform.http import Received
 from langgraph_agui.connect.platform.join.replayed import ReplayFilter
 
-from tests.connect.platform.test_replayed import START, event, taken
+from tests.connect.platform.join.test_replayed import START, event, taken
 
 
 @dataclass

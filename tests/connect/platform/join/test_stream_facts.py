@@ -1,6 +1,6 @@
 """What the streams of servers hold: the facts that joining a run stands on. A newer server that differs fails here.
 
-What servers say of threads and runs is in `test_platform_facts.py`.
+What servers say of threads and runs is in `tests/connect/platform/test_facts.py`.
 """
 
 import re
