@@ -1,7 +1,7 @@
 """Golden events: what every recorded stream becomes, under every set of options that matters, kept as text.
 
 Run `python -m tests.golden` after a change of behaviour: it writes the files of `fixtures/golden` anew, and the diff of
-that folder is the change, event by event. `translator/test_golden.py` compares.
+that folder is the change, event by event. `translator/conformance/test_golden.py` compares.
 
 A file holds the streams of one fixture. A section begins with one `== ` line for each recording and set of options that
 gives these events; then one line per event: the number of the part that brought it (0 is the start, the last the end),

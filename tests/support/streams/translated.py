@@ -26,7 +26,7 @@ BOUNDED = {
     if turns[0].source == "platform" or not FIXTURES[turns[0].fixture].composed
 }
 """The same for tests that cost much: of composed fixtures only what a platform streams. What is local is run live by
-`translator/test_conformance.py`."""
+`translator/conformance/test_conformance.py`."""
 SOURCES: dict[str, list[str]] = {}
 """The sources of each fixture's recordings, of those that are `BOUNDED`."""
 for _source, _fixture in (name.split("/") for name in BOUNDED):

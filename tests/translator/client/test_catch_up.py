@@ -23,7 +23,7 @@ from tests.translator.client.test_catch_up_of_a_fresh_client import (
     seen,
     types,
 )
-from tests.translator.test_cost import lines
+from tests.translator.guarantees.test_cost import lines
 
 Event = dict[str, Any]
 

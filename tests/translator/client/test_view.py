@@ -13,7 +13,7 @@ from langgraph_agui.translator import ClientView
 from tests.support.random.event_streams import streams
 from tests.support.random.event_values import json_values
 from tests.translator.client.test_view_equals_client import canonical
-from tests.translator.test_cost import called, conversation, replay, token, values
+from tests.translator.guarantees.test_cost import called, conversation, replay, token, values
 
 Event = dict[str, Any]
 

@@ -11,7 +11,7 @@ from fixtures import FIXTURES, Turn
 from tests.support.clients.agui_client import AguiClient
 from tests.support.clients.readers import STALE, Verdicts
 from tests.support.sweeps import one_each
-from tests.translator.test_conformance import FORMS, follow
+from tests.translator.conformance.test_conformance import FORMS, follow
 
 ASKED_AGAIN = [
     name

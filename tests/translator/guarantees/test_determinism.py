@@ -13,7 +13,7 @@ from fixtures.recordings import SOURCES, Recording, Source, recordings
 from tests.support.streams.translated import ending
 from tests.support.streams.translator_runs import options_for, run_parts
 
-ROOT = Path(__file__).parent.parent.parent
+ROOT = Path(__file__).parents[3]
 ANOTHER_PROCESS = f"from {__name__} import digest; import sys; print(*map(digest, sys.argv[1:]), sep='\\n')"
 
 

@@ -6,7 +6,7 @@ from langgraph_agui.translator import ClientView
 from fixtures.recordings import Recording
 from tests.support.clients.readers import Reader
 from tests.support.streams.translated import BOUNDED, THREADS
-from tests.translator.test_recordings_conform import tell
+from tests.translator.conformance.test_recordings import tell
 
 RENAMED = "the message is stored under another id than it was said"
 CHANGED = "the message is stored with another content than it was said"

@@ -1,6 +1,6 @@
 """What a validator of other hands, `ag-ui-validate`, says of all golden streams: nothing, but for what is listed here.
 
-The real client decides what is right, and it takes all of these streams: see `test_recordings_conform.py`.
+The real client decides what is right, and it takes all of these streams: see `test_recordings.py`.
 """
 
 from collections import Counter

@@ -1,0 +1,1 @@
+"""What the translator guarantees for any stream, beside conformance: a module for each guarantee."""
