@@ -19,7 +19,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterable, Awaitable, Callable, Iterator, Mapping
 from contextlib import aclosing, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from time import time
@@ -159,7 +159,7 @@ async def record_stream(
     visible = {"state_include": options.state_include, "messages_key": options.messages_key}
     about = {"format": FORMAT, "thread_id": thread_id, "run_id": run_id, "options": visible, "libraries": _libraries()}
     write(_line({"recording": to_json(about)}))
-    translator = Translator(thread_id, run_id, replace(Options(), **cast(Any, visible)))
+    translator = Translator(thread_id, run_id, Options(**cast(Any, visible)))
     _write_events(write, translator.start())
     ending: Ending = Finished()
     metadata = SharedMetadata(are_live=True)

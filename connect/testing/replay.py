@@ -11,7 +11,7 @@ from langgraph.graph import START, StateGraph, add_messages
 from langgraph.graph.state import CompiledStateGraph
 
 from ...translator import Cancelled, Ending, Failed, Finished, Lost, Options, UnreadablePartError, read_part
-from ..errors import ConnectionLost, RunConflictError
+from ..errors import RunConflictError
 from ..events.encoded import Batches
 from ..events.readers import Reader
 from ..local.backend import Local
@@ -134,8 +134,14 @@ def _end(ending: Ending) -> Iterator[Any]:
         case Cancelled():
             raise asyncio.CancelledError
         case Failed({"error": str(name), "message": message}):
-            raise type(name, (Exception,), {})(message)
+            raise _error(name, message)
         case Failed(error):
             raise RuntimeError(str(error))
         case Lost(reason):
-            raise ConnectionLost(str(reason))
+            raise _error(Lost.code, str(reason))
+
+
+def _error(name: str, message: object) -> Exception:
+    """An exception whose class has this name, which is its code in `RUN_ERROR`."""
+    made: type[Exception] = type(name, (Exception,), {})
+    return made(message)
