@@ -127,9 +127,9 @@ def plan(
     """What kind of run the input asks for.
 
     `unedited`: ids of messages whose content differs, but is one that the thread had once. `follows`: its answers were
-    run already; what is left are new messages, if any. `before`: the thread's messages when the input came, if it has
-    waited since. Raises `InvalidInputError` where an answer does not say to
-    which of several questions it belongs.
+    run already; what is left are new messages, if any. `before`: the thread's messages when the input came; None: they
+    are those of `state`. Raises `InvalidInputError` where an answer does not say to which of several questions it
+    belongs.
     """
     sent = _Sent(given.messages, state, intake.roles)
     edited = sent.edited(unedited)
@@ -144,14 +144,15 @@ def plan(
         return Begin(sent.new) if parted is None else Fork(parted, sent.new)
     if follows:
         return Nothing()
-    return _nothing_new(given, sent, state, is_done=before is not None and sent.has_come_since(before))
+    return _nothing_new(given, sent, state, before)
 
 
-def _nothing_new(given: RunAgentInput, sent: _Sent, state: ThreadState, *, is_done: bool) -> Plan:
+def _nothing_new(given: RunAgentInput, sent: _Sent, state: ThreadState, before: Sequence[Any] | None) -> Plan:
     answering = is_answering(given)
     again = None if answering else sent.shortened()
     if again is not None:
-        return Nothing() if is_done or given.run_id == state.run_id else Again(again)
+        is_done = given.run_id == state.run_id or (before is not None and sent.has_come_since(before))
+        return Nothing() if is_done else Again(again)
     if state.is_unfinished and (state.has_failed or not answering):
         return GoOn()
     if answering or sent.is_behind() or sent.waits_for_results:
