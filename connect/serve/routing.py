@@ -9,12 +9,16 @@ What a request passes before its body is read, in this order; each step may refu
 5. what its headers say of the body: type and length (`body`); a place among the bodies that are read (`bodies`)
 
 A path is taken with and without a slash at its end: a redirect would lose the body, or the credentials.
+
+Frameworks match paths that are decoded, and the id of a thread may have slashes in it. So what a path is about is read
+from the path as it was written: `/threads/a/messages` are the messages of `a`, `/threads/a%2Fmessages` is a thread.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection
 from http import HTTPStatus
+from urllib.parse import unquote_to_bytes
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
@@ -28,9 +32,25 @@ from .streams.shutdown import StreamInterrupted
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 
-def routes(service: Service, path: str, *, is_open: Collection[str] = (), **by_method: Endpoint) -> list[Route]:
-    """The routes of one path; `by_method`: what answers a method. `is_open`: the methods without authentication."""
-    endpoint = MethodRouter(service, by_method, is_open=is_open)
+def routes(
+    service: Service,
+    path: str,
+    *,
+    is_open: Collection[str] = (),
+    thread: MethodRouter | None = None,
+    **by_method: Endpoint,
+) -> list[Route]:
+    """The routes of one path; `by_method`: what answers a method. `is_open`: the methods without authentication.
+    `thread`: of a path below a thread, what answers the thread's own path."""
+    if thread is None:
+        endpoint = MethodRouter(service, by_method, is_open=is_open)
+    else:
+        endpoint = _BelowThread(service, by_method, path.rpartition("/")[2], thread)
+    return routes_to(endpoint, path)
+
+
+def routes_to(endpoint: MethodRouter, path: str) -> list[Route]:
+    """The routes of one path that this answers."""
     paths = [path] if path.endswith(":path}") else sorted({path.rstrip("/") or "/", path.rstrip("/") + "/"})
     return [Route(each, endpoint) for each in paths]
 
@@ -38,8 +58,13 @@ def routes(service: Service, path: str, *, is_open: Collection[str] = (), **by_m
 def thread_of(request: Request) -> str:
     """The thread's id, which may have slashes in it; one that ends the path as it was written is none of it."""
     thread = str(request.path_params["thread"])
+    return thread.removesuffix("/") if _written(request).endswith(b"/") else thread
+
+
+def _written(request: Request) -> bytes:
+    """The path as it was written; empty where the server does not give it."""
     raw: bytes = request.scope.get("raw_path") or b""
-    return thread.removesuffix("/") if raw.partition(b"?")[0].endswith(b"/") else thread
+    return raw.partition(b"?")[0]
 
 
 class MethodRouter:
@@ -83,3 +108,23 @@ class MethodRouter:
             return Response(None, HTTPStatus.BAD_REQUEST)  # no client is left to read it
         except Exception as error:
             return refused(error, request)
+
+
+class _BelowThread(MethodRouter):
+    """Answers the requests for a path below a thread, which ends in `name`; where the slash before it is a part of the
+    thread's id, `thread` answers."""
+
+    def __init__(self, service: Service, by_method: dict[str, Endpoint], name: str, thread: MethodRouter) -> None:
+        super().__init__(service, by_method)
+        self._name = name
+        self._thread = thread
+
+    async def answer(self, request: Request) -> Response:
+        """The response to a request, also to one that raises."""
+        written = _written(request).removesuffix(b"/").rpartition(b"/")[2]
+        if not written or unquote_to_bytes(written) == self._name.encode():
+            return await super().answer(request)
+        end = f"/{self._name}/" if request.scope["path"].endswith("/") else f"/{self._name}"
+        params = request.path_params
+        request.scope["path_params"] = {**params, "thread": params["thread"] + end}
+        return await self._thread.answer(request)

@@ -9,9 +9,9 @@
     GET    /threads/{id}/messages   {"messages": [...]}, as a client has them that connects
     GET    /threads/{id}/state      {"state": ...}, likewise
 
-The agent is `agent` (or CopilotKit's `agentId`), in the query or in the body; it may be left out where there is
-one agent. Names and
-archived threads are metadata (`agui_title`, `agui_archived`): in the graph's store, or on the platform.
+An id is quoted (`a%2Fb`). The agent is `agent` (or CopilotKit's `agentId`), in the query or in the body; it may be left
+out where there is one agent. Names and archived threads are metadata (`agui_title`, `agui_archived`): in the graph's
+store, or on the platform.
 
 Here: how requests are read, and how a thread looks as JSON. Never here: who may do it (`service`).
 """
@@ -32,7 +32,7 @@ from ..inputs.thread_state import ThreadState
 from ..thread_info import ARCHIVED, LIMIT, MOST, TITLE, ThreadInfo, ThreadPage, Threads, ThreadStatus
 from .errors import Refusal, json_response
 from .requests.body import read, text_of
-from .routing import routes, thread_of
+from .routing import MethodRouter, routes, routes_to, thread_of
 from .service import Service
 
 _PAGES: Final = 8
@@ -47,12 +47,13 @@ class ThreadRoutes:
 
     def routes(self) -> list[Route]:
         """All of them; those with a longer path first, for an id may have slashes in it."""
-        service = self._service
+        service, path = self._service, "/threads/{thread:path}"
+        thread = MethodRouter(service, {"GET": self._get, "PATCH": self._patch, "DELETE": self._delete})
         found = routes(service, "/threads", GET=self._list)
-        found += routes(service, "/threads/{thread:path}/archive", POST=self._archive)
-        found += routes(service, "/threads/{thread:path}/messages", GET=self._messages)
-        found += routes(service, "/threads/{thread:path}/state", GET=self._state)
-        found += routes(service, "/threads/{thread:path}", GET=self._get, PATCH=self._patch, DELETE=self._delete)
+        found += routes(service, f"{path}/archive", thread=thread, POST=self._archive)
+        found += routes(service, f"{path}/messages", thread=thread, GET=self._messages)
+        found += routes(service, f"{path}/state", thread=thread, GET=self._state)
+        found += routes_to(thread, path)
         return found
 
     async def _list(self, request: Request) -> Response:

@@ -59,6 +59,9 @@ async def test_every_route_is_there_behind_the_dependencies_and_so_is_the_apps_o
         for path in ("chat", "chat/", "agent/chat/run"):
             answer = await client.post(f"/agents/{path}", json=posted(path, "hi"))
             assert (answer.status_code, kinds_of(answer.text)[-1]) == (200, "RUN_FINISHED")
+        assert kinds_of((await client.post("/agents/chat", json=posted("a/state", "hi"))).text)[-1] == "RUN_FINISHED"
+        for path, name in (("a%2Fstate", "id"), ("a%2Fstate/state", "state")):
+            assert name in (await client.get(f"/agents/threads/{path}?agent=chat")).json(), path
         assert kinds_of((await client.post("/agents/chat/connect", json=posted("chat"))).text)[-1] == "RUN_FINISHED"
         assert (await client.post("/agents/chat/stop", json={"threadId": "chat"})).json() == {"stopped": False}
         for path in ("/agents", "/agents/"):

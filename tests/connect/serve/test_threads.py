@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 import pytest
@@ -66,23 +67,24 @@ async def test_threads_are_listed_page_by_page_the_newest_first() -> None:
         }
 
 
-async def test_a_thread_is_read_renamed_archived_and_deleted() -> None:
-    """Also one whose id has slashes."""
+@pytest.mark.parametrize("thread", ["a", "a/b", "a/messages", "a/messages/", "/state", "a/archive"])
+async def test_a_thread_is_read_renamed_archived_and_deleted(thread: str) -> None:
+    """Also one whose id has slashes, and looks like a path below a thread."""
     async with serving({"chat": answering()}) as client:
-        await ran(client, "a/b", "c")
-        path = "/threads/a%2Fb"
+        await ran(client, thread, "c")
+        path = f"/threads/{quote(thread, safe='')}"
         renamed = await client.patch(path, json={"agentId": "chat", "name": "Lunch"})
         assert (renamed.status_code, renamed.json()["name"]) == (200, "Lunch")
-        assert (await client.get(path)).json() == renamed.json()
+        assert (await client.get(path)).json() == (await client.get(f"{path}/")).json() == renamed.json()
         assert (await client.get(f"{path}/state")).json() == {"state": {}}
         messages = (await client.get(f"{path}/messages")).json()["messages"]
-        assert [each["content"] for each in messages] == ["a/b", "I heard a/b."]
+        assert [each["content"] for each in messages] == [thread, f"I heard {thread}."]
         assert (await client.post(f"{path}/archive", json={"agentId": "chat"})).json()["archived"] is True
         assert await ids(client) == ["c"]
-        assert await ids(client, "includeArchived=true") == ["c", "a/b"]
+        assert await ids(client, "includeArchived=true") == ["c", thread]
         assert (await client.patch(path, json={"archived": False})).json()["archived"] is False
         assert await ids(client, "limit=1&status=idle") == ["c"]
-        assert await ids(client) == ["c", "a/b"]
+        assert await ids(client) == ["c", thread]
         gone = await client.request("DELETE", path, json={"agentId": "chat"})
         assert (gone.status_code, gone.content) == (204, b"")
         assert await ids(client, "includeArchived=true") == ["c"]
