@@ -142,8 +142,15 @@ async def serve_agents(
 def set_logging(settings: ServeSettings) -> None:
     """Sends the log to stderr, at the level of the settings."""
     logging.basicConfig(level=settings.log_level.upper(), format="%(levelname)s %(name)s: %(message)s")
+    logging.getLogger("uvicorn.error").addFilter(_is_no_refused_socket)
     if settings.debug:
         logging.getLogger(__name__.partition(".")[0]).setLevel(logging.DEBUG)
+
+
+def _is_no_refused_socket(record: logging.LogRecord) -> bool:
+    """False for the error that uvicorn 0.54 logs of each WebSocket that is refused with an HTTP response
+    (https://github.com/Kludex/uvicorn/pull/3138). The app logs the refusal itself, as that of any request."""
+    return record.msg != "ASGI callable returned without completing handshake."
 
 
 def project(settings: ServeSettings) -> Project:
