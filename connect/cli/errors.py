@@ -35,9 +35,10 @@ def brief(error: BaseException) -> str:
 
 
 def place(error: BaseException, below: Path) -> str:
-    """Where an error comes from, as the deepest line of a file below this folder; empty if it is from elsewhere."""
+    """Where an error comes from, as the deepest line of a file below this folder; empty if it is from elsewhere, and
+    for a `SyntaxError`, whose text has its place."""
     if isinstance(error, SyntaxError) and error.filename:
-        return f" ({Path(error.filename).name}, line {error.lineno})"
+        return ""
     inside = [each for each in traceback.extract_tb(error.__traceback__) if _is_below(Path(each.filename), below)]
     return f" ({Path(inside[-1].filename).name}, line {inside[-1].lineno})" if inside else ""
 

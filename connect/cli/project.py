@@ -23,6 +23,8 @@ from .errors import Misuse, brief
 from .targets import Target, distinct, target
 
 DEFAULT = Path("langgraph.json")
+_ENCODING = "utf-8-sig"
+"""UTF-8, also with the mark at its beginning that editors on Windows write."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +38,17 @@ class Project:
     last: Sequence[Path] = ()
     """Folders that go behind it."""
     environment: Mapping[str, str] | Path | None = None
+    file: Path = DEFAULT
+    """What describes it, for the errors of its environment."""
 
     def enter(self) -> None:
-        """Sets the environment and where modules are found. Raises `Misuse` for an env file that can't be read."""
+        """Sets the environment and where modules are found. Raises `Misuse` for an env file that can't be read, and a
+        variable that can't be set."""
         for name, value in _variables(self.environment).items():
-            os.environ.setdefault(name, value)
+            try:
+                os.environ.setdefault(name, value)
+            except (OSError, ValueError) as error:
+                raise Misuse(f'{self.file}: "env": {name!r} can\'t be set: {brief(error)}') from error
         sys.path[:0] = [str(folder) for folder in self.first]
         sys.path.extend(str(folder) for folder in self.last)
 
@@ -65,26 +73,26 @@ def project_of(written: Sequence[str]) -> Project:
 def read_project(path: Path | None) -> Project:
     """The project a file describes; None is `./langgraph.json`. Raises `Misuse` for one that is not usable."""
     file = DEFAULT if path is None else path
-    config = _read(file, "name a graph (my_app:graph), a URL, or another file with --config" if path is None else "")
+    try:
+        return _project(file)
+    except FileNotFoundError:
+        advice = "; name a graph (my_app:graph), a URL, or another file with --config" if path is None else ""
+        raise Misuse(f"{file}: there is no such file{advice}") from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise Misuse(f"{file}: {brief(error)}") from error
+
+
+def _project(file: Path) -> Project:
+    config = json.loads(file.read_text(encoding=_ENCODING))
+    if not isinstance(config, dict):
+        raise Misuse(f"{file}: expected a JSON object")
     folder = file.resolve().parent
     graphs = config.get("graphs")
     if not (isinstance(graphs, dict) and graphs):
         raise Misuse(f'{file}: expected "graphs": {{"name": "./agent.py:graph"}}')
     targets = distinct(_target(file, name, graph) for name, graph in graphs.items())
     behind = [folder, *_folders(file, folder, config.get("dependencies", []))]
-    return Project(folder, targets, last=behind, environment=_environment(file, folder, config.get("env")))
-
-
-def _read(path: Path, advice: str) -> dict[str, Any]:
-    try:
-        config = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise Misuse(f"{path}: there is no such file" + (f"; {advice}" if advice else "")) from None
-    except (OSError, ValueError) as error:
-        raise Misuse(f"{path}: {brief(error)}") from error
-    if not isinstance(config, dict):
-        raise Misuse(f"{path}: expected a JSON object")
-    return config
+    return Project(folder, targets, last=behind, environment=_environment(file, folder, config.get("env")), file=file)
 
 
 def _target(path: Path, name: str, graph: Any) -> Target:
@@ -119,7 +127,7 @@ def _variables(environment: Mapping[str, str] | Path | None) -> Mapping[str, str
     from dotenv import dotenv_values
 
     try:
-        with environment.open(encoding="utf-8") as lines:
+        with environment.open(encoding=_ENCODING) as lines:
             return {name: value for name, value in dotenv_values(stream=lines).items() if value is not None}
     except (OSError, ValueError) as error:
         raise Misuse(f"the env file {environment}: {brief(error)}") from error

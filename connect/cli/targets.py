@@ -56,7 +56,7 @@ def target(written: str, name: str | None = None, description: str = "") -> Targ
     if PurePath(home).suffix in _SCRIPTS:
         raise Misuse(f"{written}: a JavaScript graph runs on LangGraph's own server; serve that server's URL")
     is_file = "/" in home or "\\" in home or home.endswith(".py")
-    chosen = name or (PurePath(home).stem if is_file else home.rpartition(".")[2])
+    chosen = name if name is not None else PurePath(home).stem if is_file else home.rpartition(".")[2]
     if not _AGENT.fullmatch(chosen):
         raise Misuse(f"{written}: {chosen!r} can be no agent's name: letters, digits and any of . _ ~ - can be in one")
     return Target(chosen, home, attribute, is_file, written, description)

@@ -17,6 +17,7 @@ alone skips lines without a `type`.
 from __future__ import annotations
 
 import logging
+from codecs import BOM_UTF8
 from collections.abc import AsyncIterable, Awaitable, Callable, Iterator, Mapping
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
@@ -209,7 +210,7 @@ def _rows(file: Path) -> Iterator[tuple[dict[str, Any], str]]:
         for number, line in enumerate(lines, 1):
             where = f"{file}, line {number}"
             try:
-                row = orjson.loads(line)
+                row = orjson.loads(line.removeprefix(BOM_UTF8))  # of an editor on Windows
             except orjson.JSONDecodeError as error:
                 if number > 1 and not line.endswith(b"\n"):
                     _log.warning("%s: The recording's last line is incomplete, and left out.", where)

@@ -13,6 +13,8 @@ from typing import Any
 
 import httpx
 import pytest
+from websockets.asyncio.client import connect
+from websockets.exceptions import InvalidStatus
 
 from fixtures.gated import FIRST, SECOND
 from tests.support.servers.command import Serving, asking, command, one_line, serving
@@ -145,6 +147,18 @@ def test_a_host_that_others_reach_is_warned_of(folder: Path) -> None:
         assert server.said[0].startswith("0.0.0.0: every client that reaches this port can run these agents")
 
 
+async def test_a_socket_that_is_refused_is_no_error_in_the_log(folder: Path) -> None:
+    with serving("planner:graph", "--log-level", "info", cwd=folder) as server:
+        with pytest.raises(InvalidStatus) as refused:
+            await connect(f"{server.url}/none/ws?thread=t".replace("http:", "ws:"))
+        assert refused.value.response.status_code == 404
+        server.process.send_signal(signal.SIGINT)
+        assert server.process.stderr is not None
+        lines = list(server.process.stderr)
+        assert any("Refused with HTTP 404: There is no such agent." in line for line in lines)
+        assert not [line for line in lines if line.startswith(("ERROR", "WARNING"))]
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_stops_it_and_that_is_no_failure(folder: Path, number: signal.Signals) -> None:
     context = "from contextlib import asynccontextmanager\n@asynccontextmanager\nasync def made():\n    from planner"
@@ -248,6 +262,9 @@ FILES: dict[str, Any] = {
     "torn.json": "{",
     "empty.json": '{"dependencies": ["."]}',
     "graph.json": '{"graphs": {"a": 1}}',
+    "deep.json": "[" * 100_000,
+    "unnamed.json": '{"graphs": {"": "./planner.py:graph"}}',
+    "key.json": '{"graphs": {"a": "./planner.py:graph"}, "env": {"A=B": "x"}}',
 }
 
 REFUSED: dict[str, tuple[list[str], int, str]] = {
@@ -256,6 +273,9 @@ REFUSED: dict[str, tuple[list[str], int, str]] = {
     "no json": (["--config", "torn.json"], 2, "torn.json: JSONDecodeError: Expecting property name"),
     "no graphs": (["--config", "empty.json"], 2, 'empty.json: expected "graphs": {"name": "./agent.py:graph"}'),
     "no path": (["--config", "graph.json"], 2, "graph.json: the graph 'a': expected "),
+    "too deep": (["--config", "deep.json"], 2, "deep.json: RecursionError: "),
+    "an empty name": (["--config", "unnamed.json"], 2, "./planner.py:graph: '' can be no agent's name"),
+    "no key": (["--config", "key.json"], 2, "key.json: \"env\": 'A=B' can't be set: ValueError: illegal environment"),
     "no env file": ([], 2, "the env file "),
     "both": (["planner:graph", "--config", "langgraph.json"], 2, "serve: expected graphs, or --config, not both"),
     "no attribute": (["planner:grpah"], 2, "planner:grpah: planner has no 'grpah'; it has builder, graph, other"),
@@ -317,12 +337,21 @@ def test_a_mistake_is_one_clear_line(refused: dict[str, Ran], mistake: str) -> N
 
 def test_the_line_says_where_an_import_failed(refused: dict[str, Ran]) -> None:
     assert one_line(refused["no import"]).endswith("(broken.py, line 3)")
+    assert one_line(refused["no syntax"]).count("(crooked.py, line 1)") == 1
 
 
 def test_a_traceback_is_shown_to_who_asks_for_it(mistakes: Path) -> None:
     ran = command("serve", "broken:graph", "--port", "0", "--debug", cwd=mistakes)
     assert "Traceback" in ran.stderr
     assert ran.stderr.splitlines()[-1].startswith("langgraph-agui: broken:graph can't be imported")
+
+
+def test_files_of_editors_on_windows_are_read(folder: Path) -> None:
+    (folder / "town.py").write_text("import os\nfrom planner import builder\nprint(os.environ['TOWN'], flush=True)\n")
+    (folder / "langgraph.json").write_text('{"graphs": {"a": "town:builder"}, "env": ".env"}', encoding="utf-8-sig")
+    (folder / ".env").write_text("TOWN=Lisbon\r\n", encoding="utf-8-sig")
+    ran = command("serve", "--sqlite", "planner.py", cwd=folder)
+    assert ran.stdout == "Lisbon\n", ran.stderr
 
 
 def test_what_the_environment_has_stays(folder: Path) -> None:

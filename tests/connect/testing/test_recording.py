@@ -3,6 +3,7 @@
 import asyncio
 import json
 import re
+from codecs import BOM_UTF8
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -163,8 +164,9 @@ async def test_a_last_line_that_is_incomplete_is_left_out(tmp_path: Path, caplog
     path = tmp_path / "run.jsonl"
     whole = await recorded(path, Conversation(FIXTURES["plain_text"]))
     lines = path.read_bytes().splitlines(keepends=True)
-    path.write_bytes(b"".join(lines).removesuffix(b"\n"))
-    assert Recording.read(path) == whole
+    for edited in (b"".join(lines).removesuffix(b"\n"), BOM_UTF8 + b"".join(lines).replace(b"\n", b"\r\n")):
+        path.write_bytes(edited)
+        assert Recording.read(path) == whole
     for kept in range(1, len(lines)):
         path.write_bytes(b"".join(lines[:kept]))
         assert not caplog.messages
