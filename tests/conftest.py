@@ -10,14 +10,14 @@ from hypothesis import HealthCheck, settings
 
 from tests.support.clients.agui_client import AguiClient
 from tests.support.clients.live_client import LiveClients
-from tests.support.clients.recorded_run import Recorded, recorded
-from tests.support.servers.aegra_server import running_aegra_server
-from tests.support.servers.backend import BACKENDS, Backend, is_left_out, needs_services
-from tests.support.servers.dev_server import GRAPHS, MortalServer, mortal_dev_server, running_dev_server
+from tests.support.clients.platform.recorded_run import Recorded, recorded
+from tests.support.servers.databases.postgres import new_database, running_postgres
+from tests.support.servers.databases.redis_server import RedisServer, running_redis
 from tests.support.servers.gates import Gates, gates
-from tests.support.servers.postgres import new_database, running_postgres
-from tests.support.servers.processes import Processes, processes
-from tests.support.servers.redis_server import RedisServer, running_redis
+from tests.support.servers.platforms.aegra_server import running_aegra_server
+from tests.support.servers.platforms.backend import BACKENDS, Backend, is_left_out, needs_services
+from tests.support.servers.platforms.dev_server import GRAPHS, MortalServer, mortal_dev_server, running_dev_server
+from tests.support.servers.processes.several import Processes, processes
 
 settings.register_profile("long", max_examples=1000, deadline=None, derandomize=False)
 """Chosen by `make fuzz`: property tests draw many examples (see `examples`), others each time."""

@@ -9,7 +9,7 @@ from langgraph_agui.connect import Platform
 from langgraph_agui.connect.serve import agui_app
 from langgraph_sdk import get_client
 
-from tests.support.servers.dev_server import running_dev_server
+from tests.support.servers.platforms.dev_server import running_dev_server
 
 NAMES = ("agent_parallel_tools", "review_approved")
 

@@ -15,7 +15,7 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph_agui.connect import Intake, RedisRunStore
 from langgraph_agui.connect.serve import Agent, agui_app
 
-from tests.support.servers.redis_server import running_redis
+from tests.support.servers.databases.redis_server import running_redis
 
 from .planner import planner
 

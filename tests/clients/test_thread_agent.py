@@ -13,7 +13,7 @@ from fixtures.gated import FIRST, GATED, SECOND
 from tests.support.clients.agui_client import CLIENT, VERSIONS, WITHOUT_SUBAGENTS
 from tests.support.clients.live_client import LiveClients
 from tests.support.servers.gates import Gates
-from tests.support.servers.server_process import ROOT
+from tests.support.servers.processes.server_process import ROOT
 from tests.support.servers.serving import served
 from tests.support.streams.chats import asking
 

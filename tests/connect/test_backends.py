@@ -40,8 +40,8 @@ from langgraph_sdk import get_client
 from fixtures.gated import FIRST, GATED, SECOND
 from tests.support.clients.agui_client import VERSIONS, AguiClient, protocol
 from tests.support.clients.guests import Guest, Guests, played
-from tests.support.servers.backend import BACKENDS, not_on
 from tests.support.servers.gates import Gates
+from tests.support.servers.platforms.backend import BACKENDS, not_on
 
 ASKED = "Go on."
 

@@ -21,7 +21,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from fixtures.graphs.speech import speaker
 from fixtures.scripts import end
-from tests.support.servers.backend import Backend
+from tests.support.servers.platforms.backend import Backend
 from tests.support.servers.serving import dropping, events_of, posted, served
 from tests.support.streams.paced import HELLO, on, quick, speaking
 

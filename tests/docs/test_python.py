@@ -33,8 +33,8 @@ from fixtures.run import Conversation
 from tests.support.clients.agui_client import AguiClient
 from tests.support.clients.listening import until
 from tests.support.documents import block, blocks
+from tests.support.servers.databases.redis_server import RedisServer
 from tests.support.servers.gates import asked, gates
-from tests.support.servers.redis_server import RedisServer
 from tests.support.servers.serving import events_of, kinds_of, served
 from tests.support.streams.paced import HELLO, speaking
 

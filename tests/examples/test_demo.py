@@ -13,7 +13,7 @@ from langgraph_agui.translator import ClientView
 
 from examples.reading import is_equal
 from tests.support.clients.agui_client import AguiClient
-from tests.support.servers.forks import environment, forked
+from tests.support.servers.processes.forks import environment, forked
 from tests.support.servers.serving import WITHIN
 
 ROOT = Path(__file__).parent.parent.parent
@@ -35,7 +35,7 @@ def run(command: Sequence[str], *arguments: str) -> subprocess.CompletedProcess[
 def changed(change: str) -> list[str]:
     """The demo after a change of its modules."""
     source = f"import sys; from examples import demo, serving; {change}; demo.main()"
-    return [*forked("tests.support.servers.run_source"), source]
+    return [*forked("tests.support.servers.processes.run_source"), source]
 
 
 def demo(*arguments: str) -> str:

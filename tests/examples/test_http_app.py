@@ -18,9 +18,9 @@ from langgraph_sdk import get_client
 from fixtures.gated import FIRST, GATED, SECOND
 from tests.support.clients.agui_client import VERSIONS
 from tests.support.clients.live_client import LiveClients
-from tests.support.servers.dev_server import GRAPHS, running_project
 from tests.support.servers.gates import Gates, asked
-from tests.support.servers.server_process import ROOT
+from tests.support.servers.platforms.dev_server import GRAPHS, running_project
+from tests.support.servers.processes.server_process import ROOT
 
 pytestmark = pytest.mark.newest  # what is said in-process comes as it is said since langgraph-api 0.10
 BOTH = pytest.mark.parametrize("version", VERSIONS)

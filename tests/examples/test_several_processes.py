@@ -12,7 +12,7 @@ import pytest
 
 from examples import databases
 from examples.several_processes import main
-from tests.support.servers.server_process import ServerProcess, free_port
+from tests.support.servers.processes.server_process import ServerProcess, free_port
 from tests.support.servers.serving import WITHIN, events_of, posted, told, until
 
 READERS = 8

@@ -17,7 +17,7 @@ from acp.stdio import spawn_agent_process
 
 from tests.support.clients.editor_view import differences, view_of
 from tests.support.documents import BLOCKS
-from tests.support.servers.server_process import ROOT, python_path
+from tests.support.servers.processes.server_process import ROOT, python_path
 
 pytestmark = pytest.mark.services
 

@@ -17,7 +17,7 @@ from langgraph_agui.connect.testing import ScriptedChatModel, tool_call
 from tests.connect.acp.test_turns import CALL, add
 from tests.support.clients.editor import editor_of
 from tests.support.servers.mcp_server import HEADER, REFUSED
-from tests.support.servers.server_process import ServerProcess, free_port, python_path
+from tests.support.servers.processes.server_process import ServerProcess, free_port, python_path
 
 ENVIRONMENT = [{"name": "NOTES", "value": "none"}, {"name": "PYTHONPATH", "value": python_path()}]
 MODULE = [sys.executable, "-m", "tests.support.servers.mcp_server"]

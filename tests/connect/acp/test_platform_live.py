@@ -12,7 +12,7 @@ from langgraph_sdk.client import LangGraphClient
 from fixtures.gated import FIRST
 from tests.support.clients.editor import chosen, editor_of
 from tests.support.clients.editor_view import differences
-from tests.support.clients.platform_runs import started
+from tests.support.clients.platform.runs import started
 from tests.support.servers.gates import Gates
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.clients.editor import AnsweredError, TestEditor
-from tests.support.servers.server_process import python_path
+from tests.support.servers.processes.server_process import python_path
 
 COMMAND = [sys.executable, "-m", "langgraph_agui.connect.cli", "acp"]
 TOOLS = '''

@@ -23,7 +23,7 @@ from starlette.routing import Route
 
 from examples.agent import day_planner
 from tests.support.servers.checked_server import Fault, bare, kept
-from tests.support.servers.command import command, one_line
+from tests.support.servers.processes.command import command, one_line
 from tests.support.servers.serving import WITHIN, served
 
 Event = dict[str, Any]

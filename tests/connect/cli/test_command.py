@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.servers.command import command, one_line
+from tests.support.servers.processes.command import command, one_line
 
 BLOCKED = "import sys; sys.modules[{name!r}] = None"
 

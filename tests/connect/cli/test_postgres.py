@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 
-from tests.support.servers.command import command, one_line, serving
+from tests.support.servers.processes.command import command, one_line, serving
 
 AGENT = """
 from langgraph.config import get_store

@@ -17,8 +17,8 @@ from langgraph_agui.connect.cli.project import project_of
 from langgraph_agui.connect.cli.targets import Target
 from langgraph_sdk import get_client
 
-from tests.support.servers.command import Serving, serving
-from tests.support.servers.dev_server import running_project
+from tests.support.servers.platforms.dev_server import running_project
+from tests.support.servers.processes.command import Serving, serving
 
 AGENTS = """
 import os

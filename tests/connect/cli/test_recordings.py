@@ -12,7 +12,7 @@ from langgraph_agui.translator import ClientView, Failed, Finished, same_json
 from langgraph_sdk import get_client
 
 from fixtures.recordings import REPORTED
-from tests.support.servers.command import asking, command, one_line, serving
+from tests.support.servers.processes.command import asking, command, one_line, serving
 from tests.support.servers.serving import events_of
 
 NONE = "00000000-0000-4000-8000-000000000000"

@@ -8,9 +8,9 @@ from pathlib import Path
 import httpx
 
 from fixtures.gated import FIRST, SECOND
-from tests.support.servers.command import Serving, asking, command, one_line, serving
+from tests.support.servers.databases.redis_server import RedisServer
 from tests.support.servers.gates import Gates
-from tests.support.servers.redis_server import RedisServer
+from tests.support.servers.processes.command import Serving, asking, command, one_line, serving
 from tests.support.servers.serving import WITHIN, events_of, posted, told, until
 
 GATED = """

@@ -5,7 +5,7 @@ from typing import IO
 
 import httpx
 
-from tests.support.servers.command import asking, command, one_line, serving
+from tests.support.servers.processes.command import asking, command, one_line, serving
 from tests.support.servers.serving import events_of
 
 AGENT = """

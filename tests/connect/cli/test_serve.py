@@ -17,8 +17,8 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
 from fixtures.gated import FIRST, SECOND
-from tests.support.servers.command import Serving, asking, command, one_line, serving
 from tests.support.servers.gates import Gates
+from tests.support.servers.processes.command import Serving, asking, command, one_line, serving
 from tests.support.servers.serving import WITHIN, told
 
 AGENT = """

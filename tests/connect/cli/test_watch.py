@@ -17,12 +17,12 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph_sdk import get_client
 
 from fixtures.gated import ARGS, FIRST, FOUND, GATED, SECOND
-from tests.support.clients.platform_runs import FULL
-from tests.support.servers.command import command, command_line, one_line, serving
-from tests.support.servers.dev_server import MortalServer
-from tests.support.servers.forks import environment
+from tests.support.clients.platform.runs import FULL
 from tests.support.servers.gates import Gates, asked
-from tests.support.servers.server_process import ROOT
+from tests.support.servers.platforms.dev_server import MortalServer
+from tests.support.servers.processes.command import command, command_line, one_line, serving
+from tests.support.servers.processes.forks import environment
+from tests.support.servers.processes.server_process import ROOT
 
 _WITHIN = 60.0
 

@@ -19,9 +19,9 @@ from langgraph_sdk import get_client
 
 from tests.support.clients.agui_client import AguiClient
 from tests.support.clients.guests import ending, values_of
-from tests.support.clients.platform_runs import FULL, Started, started
-from tests.support.servers.backend import Backend, cases
+from tests.support.clients.platform.runs import FULL, Started, started
 from tests.support.servers.gates import Gates, gates
+from tests.support.servers.platforms.backend import Backend, cases
 
 URL = "http://platform.test"
 AT_ONCE = RetryPolicy(initial_delay=0, max_attempts=3)

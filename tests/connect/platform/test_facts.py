@@ -9,10 +9,10 @@ import httpx
 import pytest
 from langgraph_sdk.errors import ConflictError, InternalServerError, NotFoundError, UnprocessableEntityError
 
-from tests.support.clients.platform_runs import FULL, Started, started
-from tests.support.servers.backend import Backend
-from tests.support.servers.dev_server import MortalServer
+from tests.support.clients.platform.runs import FULL, Started, started
 from tests.support.servers.gates import Gates, asked, gates
+from tests.support.servers.platforms.backend import Backend
+from tests.support.servers.platforms.dev_server import MortalServer
 from tests.support.servers.serving import WITHIN
 
 UNKNOWN = "00000000-0000-4000-8000-000000000001"

@@ -14,7 +14,7 @@ from langgraph_agui.connect.platform.http import Received, event_stream
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 
-from tests.support.servers.fault_server import (
+from tests.support.servers.platforms.fault_server import (
     HEARTBEAT,
     WITHIN,
     Answer,

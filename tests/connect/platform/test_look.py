@@ -4,10 +4,10 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.support.clients.recorded_run import Recorded
-from tests.support.clients.scripted_connects import Desk, desk
-from tests.support.servers.fault_server import Answer, answered, refused
-from tests.support.servers.scripted_platform import ScriptedPlatform
+from tests.support.clients.platform.recorded_run import Recorded
+from tests.support.clients.platform.scripted_connects import Desk, desk
+from tests.support.servers.platforms.fault_server import Answer, answered, refused
+from tests.support.servers.platforms.scripted_platform import ScriptedPlatform
 
 
 @pytest.fixture

@@ -15,8 +15,8 @@ from langgraph_agui.connect.serve import Action, Agent, agui_app
 from langgraph_sdk.client import LangGraphClient
 
 from fixtures.gated import FIRST
-from tests.support.servers.backend import Backend
 from tests.support.servers.gates import Gates
+from tests.support.servers.platforms.backend import Backend
 from tests.support.servers.serving import WITHIN, kinds_of, posted, served, told, until
 
 

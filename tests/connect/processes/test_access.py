@@ -9,7 +9,7 @@ from langgraph_agui.connect.serve import agui_app
 from redis.asyncio import Redis
 
 from fixtures.gated import GATED
-from tests.support.servers.redis_server import RedisServer
+from tests.support.servers.databases.redis_server import RedisServer
 from tests.support.servers.serving import posted, served
 
 

@@ -8,7 +8,7 @@ from fixtures.gated import FIRST, SECOND
 from tests.support.clients.agui_client import AguiClient
 from tests.support.clients.guests import assert_holds, played
 from tests.support.servers.gates import Gates
-from tests.support.servers.processes import SHORT, Processes
+from tests.support.servers.processes.several import SHORT, Processes
 
 
 async def test_the_owner_of_a_run_is_killed(servers: Processes, gate: Gates, agui_client: AguiClient) -> None:

@@ -5,8 +5,8 @@ import asyncio
 from redis.asyncio import Redis
 
 from fixtures.gated import FIRST, SECOND
-from tests.support.servers.processes import Processes
-from tests.support.servers.redis_server import RedisServer
+from tests.support.servers.databases.redis_server import RedisServer
+from tests.support.servers.processes.several import Processes
 
 RUNS = 200
 CONNECTIONS = 18

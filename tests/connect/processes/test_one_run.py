@@ -1,7 +1,7 @@
 """On one thread one run runs, whichever process is asked."""
 
 from tests.support.servers.gates import Gates
-from tests.support.servers.processes import SHORT, Processes
+from tests.support.servers.processes.several import SHORT, Processes
 
 
 async def test_of_many_that_ask_at_once_one_starts(servers: Processes, gate: Gates) -> None:

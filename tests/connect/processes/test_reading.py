@@ -4,7 +4,7 @@ from fixtures.gated import FIRST, SECOND
 from tests.support.clients.agui_client import AguiClient
 from tests.support.clients.guests import assert_holds
 from tests.support.servers.gates import Gates
-from tests.support.servers.processes import Processes
+from tests.support.servers.processes.several import Processes
 
 
 async def test_readers_of_all_processes_have_the_whole_run_wherever_they_come(

@@ -4,9 +4,9 @@ import pytest
 
 from tests.support.clients.agui_client import AguiClient
 from tests.support.clients.guests import assert_holds
+from tests.support.servers.databases.redis_server import RedisServer
 from tests.support.servers.gates import Gates
-from tests.support.servers.processes import SHORT, Processes
-from tests.support.servers.redis_server import RedisServer
+from tests.support.servers.processes.several import SHORT, Processes
 
 
 @pytest.mark.parametrize("is_killed", [False, True], ids=["silent", "killed, and back without its data"])

@@ -12,7 +12,7 @@ from langgraph_sdk import get_client
 
 from fixtures.gated import GATED
 from tests.support.clients.locally import SharedStore
-from tests.support.servers.fault_server import End, answered, dropped, faulty, refused
+from tests.support.servers.platforms.fault_server import End, answered, dropped, faulty, refused
 from tests.support.servers.serving import served
 
 

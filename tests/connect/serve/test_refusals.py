@@ -15,8 +15,8 @@ from langgraph_agui.translator import Options
 
 from fixtures.gated import GATED
 from tests.support.clients.listening import until
-from tests.support.servers.fault_server import Answer, Asked, answered, dropped, faulty, refused
 from tests.support.servers.gates import Gates
+from tests.support.servers.platforms.fault_server import Answer, Asked, answered, dropped, faulty, refused
 from tests.support.servers.serving import WITHIN, Served, posted, served
 from tests.support.streams.paced import quick
 

@@ -19,7 +19,7 @@ from langgraph_agui.translator import Cancelled, ClientView, Ending, Failed, Fin
 from fixtures import FIXTURES
 from fixtures.record import SAMPLE
 from fixtures.run import Conversation
-from tests.support.servers.command import asking
+from tests.support.servers.processes.command import asking
 from tests.support.servers.serving import events_of
 
 MORE = ("ids_one_for_two_calls", "self_reporting_model", "citations_standard", "review_rejected", "finish_length")

@@ -30,7 +30,7 @@ from starlette.routing import Route
 from fixtures.fixture import Checkpointer, Graph
 from fixtures.gated import GATED
 from fixtures.gates import passing
-from tests.support.servers.server_process import ServerProcess, free_port
+from tests.support.servers.processes.server_process import ServerProcess, free_port
 
 PIECE = 100_000
 PIECES = 400

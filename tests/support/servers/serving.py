@@ -18,8 +18,8 @@ import httpx
 import uvicorn
 
 from tests.support.servers.accepting import stop_accepting
-from tests.support.servers.forks import forked
-from tests.support.servers.server_process import ServerProcess, free_port
+from tests.support.servers.processes.forks import forked
+from tests.support.servers.processes.server_process import ServerProcess, free_port
 
 WITHIN = 30.0
 """Seconds in which an answer has to come."""

@@ -1,10 +1,10 @@
 """The gated graphs on the servers that live tests run on: all of them run, and a test sets their pace."""
 
 from fixtures.gated import FIRST
-from tests.support.clients.platform_runs import started
-from tests.support.servers.backend import Backend
-from tests.support.servers.dev_server import MortalServer
+from tests.support.clients.platform.runs import started
 from tests.support.servers.gates import CHATS, asked, gates
+from tests.support.servers.platforms.backend import Backend
+from tests.support.servers.platforms.dev_server import MortalServer
 
 
 async def test_a_server_runs_every_gated_graph(backend: Backend) -> None:

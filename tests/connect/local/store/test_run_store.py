@@ -23,7 +23,7 @@ from langgraph_agui.translator import Cancelled, Failed, Finished
 
 from fixtures import FIXTURES
 from tests.support.clients.listening import Listener, held, turns, until
-from tests.support.servers.redis_server import RedisServer, running_redis
+from tests.support.servers.databases.redis_server import RedisServer, running_redis
 from tests.support.servers.serving import posted
 from tests.support.streams.paced import HELLO, Graph, asking, on, quick, speaking, waiting
 

@@ -9,9 +9,9 @@ from langgraph_agui.connect.testing.expected import comparable
 
 from tests.support.clients.agui_client import AguiClient
 from tests.support.clients.guests import assert_holds
-from tests.support.clients.platform_runs import FULL
-from tests.support.clients.visits import STOPS, all_visited, made
-from tests.support.servers.backend import Backend, cases, on
+from tests.support.clients.platform.runs import FULL
+from tests.support.clients.platform.visits import STOPS, all_visited, made
+from tests.support.servers.platforms.backend import Backend, cases, on
 
 KEPT = {**FULL, "partial": True}
 NOT_KEPT = {**FULL, "stream_resumable": False, "partial": False}

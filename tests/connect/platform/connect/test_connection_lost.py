@@ -7,10 +7,10 @@ import pytest
 from langgraph_agui.connect import RetryPolicy
 
 from tests.support.clients.agui_client import VERSIONS, AguiClient
-from tests.support.clients.recorded_run import Recorded
-from tests.support.clients.scripted_connects import AT_ONCE, Desk, assert_whole, desk
-from tests.support.servers.fault_server import Answer, End, dropped, redirected, refused, sse
-from tests.support.servers.scripted_platform import Broken, ScriptedPlatform
+from tests.support.clients.platform.recorded_run import Recorded
+from tests.support.clients.platform.scripted_connects import AT_ONCE, Desk, assert_whole, desk
+from tests.support.servers.platforms.fault_server import Answer, End, dropped, redirected, refused, sse
+from tests.support.servers.platforms.scripted_platform import Broken, ScriptedPlatform
 from tests.support.sweeps import CHOSEN, SWEEP, Choice
 
 COUNT = 26

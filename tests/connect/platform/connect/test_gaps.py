@@ -10,10 +10,10 @@ from langgraph_agui.connect import RetryPolicy, connect
 from langgraph_agui.connect.platform.join import attach
 
 from tests.support.clients.agui_client import VERSIONS, AguiClient
-from tests.support.clients.recorded_run import Recorded
-from tests.support.clients.scripted_connects import Desk, assert_whole, desk
-from tests.support.servers.fault_server import WITHIN, End, refused
-from tests.support.servers.scripted_platform import Broken, ScriptedPlatform
+from tests.support.clients.platform.recorded_run import Recorded
+from tests.support.clients.platform.scripted_connects import Desk, assert_whole, desk
+from tests.support.servers.platforms.fault_server import WITHIN, End, refused
+from tests.support.servers.platforms.scripted_platform import Broken, ScriptedPlatform
 from tests.support.sweeps import CHOSEN, Choice
 
 COUNT = 26

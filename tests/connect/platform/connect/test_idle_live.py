@@ -11,9 +11,9 @@ from langgraph_sdk.client import LangGraphClient
 
 from tests.support.clients.agui_client import VERSIONS, AguiClient
 from tests.support.clients.guests import Guest, Guests, assert_holds, played, values_of
-from tests.support.clients.platform_runs import FULL, Started, started
-from tests.support.servers.backend import Backend, cases, not_on, on
+from tests.support.clients.platform.runs import FULL, Started, started
 from tests.support.servers.gates import Gates, asked, gates
+from tests.support.servers.platforms.backend import Backend, cases, not_on, on
 
 UNKNOWN = "00000000-0000-4000-8000-000000000001"
 SNAPSHOTS = ["RUN_STARTED", "STATE_SNAPSHOT", "MESSAGES_SNAPSHOT"]

@@ -12,9 +12,9 @@ from fixtures.fixture import user
 from fixtures.gated import FIRST, SECOND
 from tests.support.clients.agui_client import AguiClient
 from tests.support.clients.guests import played
-from tests.support.clients.platform_runs import FULL
-from tests.support.clients.visits import all_visited, made
-from tests.support.servers.backend import Backend, cases, on
+from tests.support.clients.platform.runs import FULL
+from tests.support.clients.platform.visits import all_visited, made
+from tests.support.servers.platforms.backend import Backend, cases, on
 
 STOPS = [("first 3",), ("first over",), ("second 2",), ("second over",)]
 INPUTS: dict[str, Any] = {

@@ -12,8 +12,8 @@ from langgraph_sdk import get_client
 from fixtures.gated import FIRST, SECOND
 from tests.support.clients.agui_client import VERSIONS, AguiClient
 from tests.support.clients.guests import Guest, Guests, assert_holds
-from tests.support.clients.platform_runs import FULL, Started, started
-from tests.support.clients.scripted_connects import shrunk
+from tests.support.clients.platform.runs import FULL, Started, started
+from tests.support.clients.platform.scripted_connects import shrunk
 from tests.support.servers.gates import Gates, gates
 from tests.support.servers.proxy import Way, proxied
 from tests.support.streams.translator_runs import left_open

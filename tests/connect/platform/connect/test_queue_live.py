@@ -13,9 +13,9 @@ from langgraph_sdk.errors import ConflictError
 
 from tests.support.clients.agui_client import VERSIONS, AguiClient
 from tests.support.clients.guests import Guest, Guests, assert_holds
-from tests.support.clients.platform_runs import FULL, Started, started
-from tests.support.servers.backend import Backend, cases, on
+from tests.support.clients.platform.runs import FULL, Started, started
 from tests.support.servers.gates import Gates, gates
+from tests.support.servers.platforms.backend import Backend, cases, on
 
 
 class Stage(NamedTuple):

@@ -14,9 +14,9 @@ from langgraph_sdk.client import LangGraphClient
 from fixtures.gated import FIRST
 from tests.support.clients.agui_client import VERSIONS, AguiClient
 from tests.support.clients.guests import Guests, assert_holds
-from tests.support.clients.platform_runs import FULL, Started, started
-from tests.support.servers.backend import Backend, not_on
+from tests.support.clients.platform.runs import FULL, Started, started
 from tests.support.servers.gates import Gates, gates
+from tests.support.servers.platforms.backend import Backend, not_on
 
 KEPT: dict[str, Any] = FULL
 NOT_KEPT: dict[str, Any] = {**FULL, "stream_resumable": False}

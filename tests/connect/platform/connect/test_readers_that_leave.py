@@ -10,10 +10,10 @@ import pytest
 from langgraph_agui.connect import RetryPolicy, connect, connect_sse, watch, watch_sse
 
 from tests.support.clients.listening import turns, until
-from tests.support.clients.recorded_run import Recorded
-from tests.support.clients.scripted_connects import AT_ONCE, Desk, desk
-from tests.support.servers.fault_server import WITHIN, Answer, End, answered, dropped, refused
-from tests.support.servers.scripted_platform import Broken, ScriptedPlatform
+from tests.support.clients.platform.recorded_run import Recorded
+from tests.support.clients.platform.scripted_connects import AT_ONCE, Desk, desk
+from tests.support.servers.platforms.fault_server import WITHIN, Answer, End, answered, dropped, refused
+from tests.support.servers.platforms.scripted_platform import Broken, ScriptedPlatform
 
 Prepare = Callable[[ScriptedPlatform], None]
 HELD = Broken(at=4000, end=End.HELD)

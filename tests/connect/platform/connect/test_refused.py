@@ -9,10 +9,10 @@ from langgraph_agui.connect import RetryPolicy, connect, connect_sse, watch
 
 from tests.support.clients.agui_client import VERSIONS, AguiClient
 from tests.support.clients.guests import Guest, played
-from tests.support.clients.recorded_run import Recorded
-from tests.support.clients.scripted_connects import AT_ONCE, Desk, assert_refused, assert_whole, desk
-from tests.support.servers.fault_server import Answer, End, answered, dropped, event, refused, sse
-from tests.support.servers.scripted_platform import Broken, ScriptedPlatform
+from tests.support.clients.platform.recorded_run import Recorded
+from tests.support.clients.platform.scripted_connects import AT_ONCE, Desk, assert_refused, assert_whole, desk
+from tests.support.servers.platforms.fault_server import Answer, End, answered, dropped, event, refused, sse
+from tests.support.servers.platforms.scripted_platform import Broken, ScriptedPlatform
 from tests.support.streams.translator_runs import left_open
 
 SOON = RetryPolicy(initial_delay=0, max_attempts=3, read_timeout=0.1)

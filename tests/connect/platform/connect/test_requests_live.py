@@ -11,9 +11,9 @@ from langgraph_agui.translator import ClientView
 from langgraph_sdk.client import LangGraphClient
 
 from fixtures.fixture import user
-from tests.support.clients.platform_runs import FULL, Started
-from tests.support.servers.backend import Backend
+from tests.support.clients.platform.runs import FULL, Started
 from tests.support.servers.gates import gates
+from tests.support.servers.platforms.backend import Backend
 from tests.support.servers.serving import WITHIN
 
 STATES = {"dev": 2.1, "aegra": 3.1}

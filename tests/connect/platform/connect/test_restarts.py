@@ -13,10 +13,10 @@ from langgraph_sdk import get_client
 from fixtures.gated import FIRST, SECOND
 from tests.support.clients.agui_client import AguiClient, protocol
 from tests.support.clients.guests import Guest, assert_holds
-from tests.support.clients.platform_runs import FULL, Started, started
-from tests.support.clients.scripted_connects import assert_refused
-from tests.support.servers.dev_server import MortalServer
+from tests.support.clients.platform.runs import FULL, Started, started
+from tests.support.clients.platform.scripted_connects import assert_refused
 from tests.support.servers.gates import gates
+from tests.support.servers.platforms.dev_server import MortalServer
 
 PATIENT = RetryPolicy(initial_delay=0.1, max_delay=0.3, max_attempts=200)
 ONCE_ONLY = RetryPolicy(max_attempts=1)

@@ -10,10 +10,10 @@ from langgraph_sdk.client import LangGraphClient
 
 from tests.support.clients.agui_client import VERSIONS, AguiClient
 from tests.support.clients.guests import Guests, assert_holds
-from tests.support.clients.platform_runs import started
-from tests.support.clients.visits import all_visited, made
-from tests.support.servers.backend import Backend, cases, on
+from tests.support.clients.platform.runs import started
+from tests.support.clients.platform.visits import all_visited, made
 from tests.support.servers.gates import asked, gates
+from tests.support.servers.platforms.backend import Backend, cases, on
 
 MODES = ["values", "messages-tuple", "messages", "updates", "custom", "events", "tasks", "checkpoints", "debug"]
 ENDS = {"gated_chat": "success", "gated_asking": "interrupt", "gated_raising": "ValueError"}

@@ -14,7 +14,7 @@ from langgraph_agui.connect.platform.join.replayed import ReplayFilter
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 
-from tests.support.clients.platform_runs import FULL, Started, started
+from tests.support.clients.platform.runs import FULL, Started, started
 from tests.support.servers.gates import asked, gates
 
 

@@ -14,10 +14,10 @@ from langgraph_sdk.errors import NotFoundError
 from langgraph_sdk.schema import StreamPart
 
 from fixtures.gated import FIRST, SECOND
-from tests.support.clients.platform_runs import FULL, Started, started
-from tests.support.servers.backend import Backend
-from tests.support.servers.dev_server import MortalServer
+from tests.support.clients.platform.runs import FULL, Started, started
 from tests.support.servers.gates import gates
+from tests.support.servers.platforms.backend import Backend
+from tests.support.servers.platforms.dev_server import MortalServer
 
 UNKNOWN = "00000000-0000-4000-8000-000000000001"
 TAIL: dict[str, list[str]] = {"dev": [], "aegra": ["end"]}

@@ -7,7 +7,7 @@ from langgraph_agui.connect.errors import RunNotFoundError
 from langgraph_agui.connect.platform.calls import RetryPolicy
 from langgraph_agui.connect.platform.thread import PlatformThread
 
-from tests.support.servers.fault_server import WITHIN, End, answered, dropped, faulty, refused
+from tests.support.servers.platforms.fault_server import WITHIN, End, answered, dropped, faulty, refused
 
 RUNS, CANCEL = "/threads/t/runs", "/threads/t/runs/r/cancel"
 

@@ -8,8 +8,8 @@ from langgraph_agui.connect import run
 from langgraph_agui.connect.inputs import Intake
 from langgraph_agui.connect.platform.backend import Platform
 
-from tests.support.servers.backend import Backend
 from tests.support.servers.gates import gates
+from tests.support.servers.platforms.backend import Backend
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ import pytest
 from fixtures.gated import FIRST, SECOND
 from tests.support.clients.agui_client import AguiClient
 from tests.support.clients.chatting import Chat
-from tests.support.clients.platform_chats import Room, room
-from tests.support.servers.backend import Backend
+from tests.support.clients.platform.chats import Room, room
+from tests.support.servers.platforms.backend import Backend
 
 SAID = [FIRST, SECOND]
 

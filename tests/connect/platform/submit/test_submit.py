@@ -10,8 +10,8 @@ from langgraph_agui.translator import Options
 from fixtures.gated import FIRST, SECOND
 from tests.support.clients.agui_client import VERSIONS, AguiClient
 from tests.support.clients.chatting import types_of
-from tests.support.clients.platform_chats import Room, room
-from tests.support.servers.backend import Backend, not_on
+from tests.support.clients.platform.chats import Room, room
+from tests.support.servers.platforms.backend import Backend, not_on
 
 PAINT: Any = [{"name": "paint", "description": "Paints.", "parameters": {"type": "object", "properties": {}}}]
 TWO: Any = [*PAINT, {"name": "draw", "description": "Draws.", "parameters": {"type": "object", "properties": {}}}]

@@ -14,8 +14,8 @@ from langgraph_agui.connect import run as run_input
 from fixtures.gated import FIRST, SECOND
 from tests.support.clients.agui_client import AguiClient
 from tests.support.clients.guests import Guest, assert_holds
-from tests.support.clients.platform_chats import Asker, Room, asking, room
-from tests.support.servers.backend import Backend, not_on
+from tests.support.clients.platform.chats import Asker, Room, asking, room
+from tests.support.servers.platforms.backend import Backend, not_on
 
 BOTH = [FIRST, SECOND]
 

@@ -9,7 +9,7 @@ from langgraph_sdk.client import LangGraphClient
 
 from fixtures.gated import FIRST, SECOND
 from tests.support.clients.agui_client import AguiClient
-from tests.support.clients.platform_runs import FULL, started
+from tests.support.clients.platform.runs import FULL, started
 from tests.support.clients.watching import ending, streamed, watching
 from tests.support.servers.gates import Gates
 

@@ -11,11 +11,11 @@ from langgraph_sdk.client import LangGraphClient
 
 from fixtures.gated import FIRST, SECOND
 from tests.support.clients.agui_client import AguiClient
-from tests.support.clients.platform_runs import FULL, Started, started
+from tests.support.clients.platform.runs import FULL, Started, started
 from tests.support.clients.watching import ending, streamed, watching
-from tests.support.servers.backend import Backend
-from tests.support.servers.dev_server import MortalServer
 from tests.support.servers.gates import Gates
+from tests.support.servers.platforms.backend import Backend
+from tests.support.servers.platforms.dev_server import MortalServer
 from tests.support.servers.proxy import Way, proxied
 from tests.support.servers.serving import WITHIN
 

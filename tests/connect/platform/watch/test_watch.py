@@ -14,7 +14,7 @@ from langgraph_sdk.errors import NotFoundError
 
 from fixtures.gated import FIRST, SECOND
 from tests.support.clients.agui_client import AguiClient
-from tests.support.clients.platform_runs import FULL, Started, started
+from tests.support.clients.platform.runs import FULL, Started, started
 from tests.support.clients.watching import ending, streamed, watching
 from tests.support.servers.gates import Gates, asked
 

@@ -18,7 +18,7 @@ from tests.support.clients.agui_client import VERSIONS, AguiClient, protocol
 from tests.support.clients.guests import Guest, played
 from tests.support.servers.gated_server import gated_server
 from tests.support.servers.gates import Gates, gates
-from tests.support.servers.server_process import ServerProcess
+from tests.support.servers.processes.server_process import ServerProcess
 from tests.support.servers.serving import WITHIN, events_of, posted, told
 
 pytestmark = pytest.mark.services

@@ -12,8 +12,8 @@ from langgraph_sdk import get_client
 from fixtures.gated import FIRST, SECOND
 from tests.support.clients.agui_client import AguiClient
 from tests.support.clients.guests import Guest, played
-from tests.support.servers.dev_server import MortalServer
 from tests.support.servers.gates import Gates
+from tests.support.servers.platforms.dev_server import MortalServer
 from tests.support.servers.serving import Served, posted, served, told
 
 PATIENT = RetryPolicy(initial_delay=0.1, max_delay=0.3, max_attempts=200)

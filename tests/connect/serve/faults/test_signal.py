@@ -10,8 +10,8 @@ from typing import Any
 import httpx
 
 from tests.support.clients.agui_client import AguiClient
-from tests.support.servers.command import Serving, asking, serving
 from tests.support.servers.gates import Gates
+from tests.support.servers.processes.command import Serving, asking, serving
 from tests.support.servers.serving import WITHIN, events_of
 
 GRACE = 1

@@ -37,7 +37,7 @@ from langgraph_agui.connect.local.store.redis.subscriber import Subscriber
 from langgraph_agui.translator import ClientView, Finished, Options, encode, events
 
 from tests.support.random.examples import examples
-from tests.support.servers.redis_server import RedisServer, running_redis
+from tests.support.servers.databases.redis_server import RedisServer, running_redis
 
 pytestmark = pytest.mark.services
 

@@ -32,9 +32,9 @@ from redis import Redis as SyncRedis
 from redis.asyncio import Redis
 
 from tests.support.clients.listening import Listener, held, turns, until
+from tests.support.servers.databases.redis_server import RedisServer, running_redis
+from tests.support.servers.processes.server_process import free_port
 from tests.support.servers.proxy import Way, proxied
-from tests.support.servers.redis_server import RedisServer, running_redis
-from tests.support.servers.server_process import free_port
 from tests.support.servers.serving import posted
 from tests.support.streams.paced import HELLO, Graph, on, quick, speaking
 

@@ -1,7 +1,7 @@
 """One of several server processes that share a run store in Redis and a checkpointer in PostgreSQL.
 
-`python -m tests.support.servers.shared_server SETTINGS` is the command; `SETTINGS` is the JSON of `Settings`. The
-points of a run have the ids of its thread and its own before them (`t run-1 first 3`): each is held by itself.
+`python -m tests.support.servers.processes.shared_server SETTINGS` is the command; `SETTINGS` is the JSON of `Settings`.
+The points of a run have the ids of its thread and its own before them (`t run-1 first 3`): each is held by itself.
 """
 
 import asyncio

@@ -7,7 +7,7 @@ from uuid import uuid4
 import psycopg
 
 from examples.databases import own_postgres
-from tests.support.servers.server_process import free_port
+from tests.support.servers.processes.server_process import free_port
 
 
 @contextmanager

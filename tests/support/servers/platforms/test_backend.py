@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.servers.backend import Backend, cases, not_on, on
+from tests.support.servers.platforms.backend import Backend, cases, not_on, on
 
 TABLE = {"both have": 1, "one has": 2}
 AEGRA = {"one has": "does not have it"}

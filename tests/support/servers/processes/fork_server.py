@@ -1,8 +1,8 @@
 """Runs Python modules, each in a process forked from one that has imported the packages: imports take longer than most
 commands do.
 
-`python -m tests.support.servers.fork_server ADDRESS` listens on a Unix socket, until its stdin ends. Each connection
-is one run: see `fork_client.py`. A run whose client goes away is killed.
+`python -m tests.support.servers.processes.fork_server ADDRESS` listens on a Unix socket, until its stdin ends. Each
+connection is one run: see `fork_client.py`. A run whose client goes away is killed.
 """
 
 import gc

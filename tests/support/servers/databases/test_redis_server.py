@@ -9,7 +9,7 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import ConnectionError as NotConnected
 
-from tests.support.servers.redis_server import RedisServer
+from tests.support.servers.databases.redis_server import RedisServer
 
 
 async def test_a_redis_server_can_be_paused_killed_and_started_empty(redis_server: RedisServer) -> None:

@@ -1,6 +1,7 @@
 """A server in a process group of its own: started, waited for, stopped, killed, started again on the same port.
 
-Only processes live here; which server is started, and with what, is in `dev_server.py` and `aegra_server.py`.
+Only processes live here; which server is started, and with what, is in `platforms/dev_server.py` and
+`platforms/aegra_server.py`.
 """
 
 import os
@@ -14,7 +15,7 @@ from pathlib import Path
 
 import httpx
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[4]
 _START_WITHIN = 60.0
 _STOP_WITHIN = 10.0
 _LOOK_EVERY = 0.1

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import httpx
 from langgraph_sdk import get_client
 
-from tests.support.clients.platform_runs import FULL, started
+from tests.support.clients.platform.runs import FULL, started
 from tests.support.servers.gates import gates
 from tests.support.servers.serving import WITHIN
 

@@ -17,7 +17,7 @@ import httpx
 
 from fixtures import SERVED
 from fixtures.gated import GATED
-from tests.support.servers.server_process import ServerProcess, ServerStartError, free_port
+from tests.support.servers.processes.server_process import ServerProcess, ServerStartError, free_port
 from tests.support.servers.serving import WITHIN
 
 __all__ = ["GRAPHS", "MortalServer", "ServerStartError", "mortal_dev_server", "running_dev_server", "running_project"]
@@ -65,7 +65,9 @@ class MortalServer:
 def mortal_dev_server() -> Iterator[MortalServer]:
     """A server with the gated graphs, started; whether it lives at the end of the block does not matter."""
     with tempfile.TemporaryDirectory() as folder:
-        process = _dev_server(GATED, Path(folder), {}, {"http": {"app": "tests.support.servers.flushing:app"}})
+        process = _dev_server(
+            GATED, Path(folder), {}, {"http": {"app": "tests.support.servers.platforms.flushing:app"}}
+        )
         process.start()
         try:
             yield MortalServer(process)
@@ -97,7 +99,7 @@ def _dev_server(
 
 def _project_server(folder: Path, environment: Mapping[str, str], *, may_block: bool = True) -> ServerProcess:
     port, config = free_port(), folder / "langgraph.json"
-    langgraph = [sys.executable, "-m", "tests.support.servers.dev_command"]
+    langgraph = [sys.executable, "-m", "tests.support.servers.platforms.dev_command"]
     command = [*langgraph, "dev", "--config", str(config), "--port", str(port)]
     options = ["--no-browser", "--no-reload", "--n-jobs-per-worker", "20", *(["--allow-blocking"] if may_block else [])]
     quiet = {"LANGSMITH_TRACING": "false", "LANGGRAPH_CLI_NO_ANALYTICS": "1", "CRON_SCHEDULER_SLEEP_TIME": "1"}

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from examples.databases import postgres_binaries
 from fixtures.gated import GATED
-from tests.support.servers.postgres import running_postgres
-from tests.support.servers.server_process import ROOT, ServerProcess, free_port
+from tests.support.servers.databases.postgres import running_postgres
+from tests.support.servers.processes.server_process import ROOT, ServerProcess, free_port
 
 _AEGRA = Path(os.environ.get("AEGRA_VENV", ROOT / ".venv-aegra")) / "bin" / "aegra"
 

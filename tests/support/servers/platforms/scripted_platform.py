@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
-from tests.support.clients.recorded_run import Recorded
-from tests.support.servers.fault_server import (
+from tests.support.clients.platform.recorded_run import Recorded
+from tests.support.servers.platforms.fault_server import (
     HEARTBEAT,
     Answer,
     Asked,

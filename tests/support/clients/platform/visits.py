@@ -15,9 +15,9 @@ from langgraph_agui.translator import ClientView
 from fixtures.gated import ARGS, CALL_ID, FIRST, INSIDE, LEFT, RIGHT, SECOND
 from tests.support.clients.agui_client import VERSIONS
 from tests.support.clients.guests import Guest, Guests, values_of
-from tests.support.clients.platform_runs import started
-from tests.support.servers.backend import Backend
+from tests.support.clients.platform.runs import started
 from tests.support.servers.gates import gates
+from tests.support.servers.platforms.backend import Backend
 
 SAYS = {"first": FIRST, "second": SECOND, "inside": INSIDE, "left": LEFT, "right": RIGHT, "answer": SECOND}
 Stops = Sequence[tuple[str, ...]]

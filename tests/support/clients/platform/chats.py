@@ -18,8 +18,8 @@ from langgraph_sdk.client import LangGraphClient
 from tests.support.clients.agui_client import VERSIONS, AguiClient, protocol
 from tests.support.clients.chatting import Chat
 from tests.support.clients.guests import Guest
-from tests.support.servers.backend import Backend
 from tests.support.servers.gates import Gates, gates
+from tests.support.servers.platforms.backend import Backend
 
 
 class Room:

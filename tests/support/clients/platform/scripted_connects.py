@@ -12,8 +12,8 @@ from langgraph_agui.translator import ClientView, Options
 
 from tests.support.clients.agui_client import AguiClient, protocol
 from tests.support.clients.guests import Guest, assert_holds, played
-from tests.support.servers.fault_server import FaultServer, faulty
-from tests.support.servers.scripted_platform import ScriptedPlatform
+from tests.support.servers.platforms.fault_server import FaultServer, faulty
+from tests.support.servers.platforms.scripted_platform import ScriptedPlatform
 from tests.support.streams.translator_runs import left_open
 
 AT_ONCE = RetryPolicy(initial_delay=0)

@@ -20,12 +20,12 @@ from redis.asyncio import Redis
 
 from fixtures.gated import GATED
 from tests.support.clients.guests import Guest
-from tests.support.servers.forks import forked
+from tests.support.servers.databases.redis_server import RedisServer
 from tests.support.servers.gates import Gates
-from tests.support.servers.redis_server import RedisServer
-from tests.support.servers.server_process import ServerProcess, free_port
+from tests.support.servers.processes.forks import forked
+from tests.support.servers.processes.server_process import ServerProcess, free_port
+from tests.support.servers.processes.shared_server import AGENTS, Settings
 from tests.support.servers.serving import WITHIN, posted, told
-from tests.support.servers.shared_server import AGENTS, Settings
 
 _LOOK_EVERY = 0.01
 SHORT = 2.0
@@ -176,7 +176,7 @@ class Processes:
         port, folder = free_port(), self._folder / str(len(self._all))
         folder.mkdir()
         settings = Settings(port, self._redis.url, self._postgres, self._gate.port, lease, grace, drain)
-        command = [*forked("tests.support.servers.shared_server"), settings.argument]
+        command = [*forked("tests.support.servers.processes.shared_server"), settings.argument]
         process = Process(ServerProcess(command, folder, {}, port, "/health"), self._clients)
         self._all.append(process)
         return process

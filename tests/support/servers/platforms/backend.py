@@ -13,7 +13,7 @@ import pytest
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 
-from tests.support.servers.aegra_server import has_aegra
+from tests.support.servers.platforms.aegra_server import has_aegra
 
 _Row = TypeVar("_Row")
 

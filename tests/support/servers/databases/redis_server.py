@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from examples.databases import redis_binary
-from tests.support.servers.server_process import ServerStartError, free_port
+from tests.support.servers.processes.server_process import ServerStartError, free_port
 
 _START_WITHIN = 30.0
 _LOOK_EVERY = 0.01

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tests.support.servers.server_process import ROOT, python_path
+from tests.support.servers.processes.server_process import ROOT, python_path
 
 _CLIENT = Path(__file__).with_name("fork_client.py")
 _ENVIRONMENT = {"PYTHONWARNINGS": "error", "PYTHONPATH": python_path()}
@@ -33,7 +33,7 @@ def _fork_server() -> str:
         address = str(Path(lifetime.enter_context(TemporaryDirectory())) / "forks")
         server = lifetime.enter_context(
             subprocess.Popen(
-                [sys.executable, "-m", "tests.support.servers.fork_server", address],
+                [sys.executable, "-m", "tests.support.servers.processes.fork_server", address],
                 cwd=ROOT,
                 env=environment({}),
                 stdin=subprocess.PIPE,

@@ -1,6 +1,6 @@
 """The command `langgraph`, with a queue that begins runs after 0.1 s.
 
-`python -m tests.support.servers.dev_command dev ...` is that of `langgraph dev ...`.
+`python -m tests.support.servers.platforms.dev_command dev ...` is that of `langgraph dev ...`.
 
 The in-memory server has no setting for it: its queue looks twice a second, and passes over a run that is younger than
 the last look, so that each run begins 0.5 to 1 s late. Nothing else of the server is changed. It cannot be less than

@@ -15,8 +15,8 @@ from typing import IO, Any
 import httpx
 from langgraph_agui.translator import ClientView
 
-from tests.support.servers.forks import environment, forked
-from tests.support.servers.server_process import ROOT
+from tests.support.servers.processes.forks import environment, forked
+from tests.support.servers.processes.server_process import ROOT
 from tests.support.servers.serving import events_of
 
 

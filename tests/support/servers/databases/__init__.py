@@ -1,0 +1,1 @@
+"""Redis and PostgreSQL servers of a test session's own."""
