@@ -47,15 +47,17 @@ class McpServers:
         """Starts the servers, and returns their tools. `servers`: as `session/new` has them. `cwd`: where they run.
         `label`: as `errors.log_context`."""
         self._servers = [_started(each, cwd, label) for each in servers]
+        if self._servers:
+            await asyncio.wait([server.tools for server in self._servers], timeout=_START)
         found = []
         for server in self._servers:
-            try:
-                async with asyncio.timeout(_START):
-                    found.append((server.name, await asyncio.shield(server.tools)))
-            except Exception as error:  # whatever a server, or its transport, raises
-                reason = "it did not start in time" if isinstance(error, TimeoutError) else _class_name(error)
-                _log.warning("The MCP server %s has no tools: %s (%s).", server.name, reason, label)
-                server.task.cancel()
+            error = server.tools.exception() if server.tools.done() else TimeoutError()
+            if error is None:
+                found.append((server.name, server.tools.result()))
+                continue
+            reason = "it did not start in time" if isinstance(error, TimeoutError) else _class_name(error)
+            _log.warning("The MCP server %s has no tools: %s (%s).", server.name, reason, label)
+            server.task.cancel()
         return _distinct(found)
 
     async def aclose(self) -> None:

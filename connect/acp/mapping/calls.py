@@ -205,7 +205,7 @@ def _first(given: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
 def _line(given: Mapping[str, Any]) -> dict[str, int]:
     for name, added in _LINES:
         line = given.get(name)
-        if isinstance(line, int) and not isinstance(line, bool) and 0 < line + added < 2**31 and line > 0:
+        if isinstance(line, int) and not isinstance(line, bool) and 0 < line < 2**31 - added:
             return {"line": line + added}
     return {}
 

@@ -46,11 +46,11 @@ class ToolProgress:
         """By the id of its activity, each that is not final."""
         self._emitted: dict[str, _Emitted] = {}
 
-    def report(self, event: Mapping[str, Any]) -> Report | None:
+    def report(self, event: dict[str, Any]) -> Report | None:
         """What is to be displayed after an event of an activity `tool_progress`; None: nothing has changed."""
         activity_id = event["messageId"]
         view = self._views.setdefault(activity_id, ClientView())
-        view.apply_emitted(dict(event))
+        view.apply_emitted(event)
         content = (view.message(activity_id) or {}).get("content")
         if not isinstance(content, Mapping) or not isinstance(content.get("toolCallId"), str):
             return None

@@ -25,7 +25,7 @@ from .plans import PLANS, entries
 from .progress import ACTIVITY as TOOL_PROGRESS
 from .progress import ToolProgress
 
-Event = Mapping[str, Any]
+Event = dict[str, Any]
 
 _TOOL_STEPS: Final = ("tools",)
 """The last part of the names of steps in which tools run."""
@@ -56,10 +56,10 @@ class Updates:
         """The texts that the editor has, in fragments, by message id."""
         self._removed: set[str] = set()
         """The ids of texts that the last snapshot of the run did not have: they begin anew if they come again."""
-        self._repeated: dict[str, str] = {}
-        """The texts that were removed and come again, as far as they have come."""
-        self._revisions: dict[str, str] = {}
-        """The id under which a rewritten message is emitted, by its own."""
+        self._repeated: dict[str, int] = {}
+        """The texts that were removed and come again: how many of their characters have come."""
+        self._revisions: dict[str, int] = {}
+        """How often a message was rewritten."""
         self._known: set[str] = set()
         """The ids of messages that come whole, and were emitted: users', media, results."""
         self._cards: dict[tuple[str, str], Card] = {}
@@ -118,16 +118,17 @@ class Updates:
     def _comes_again(self, message_id: str) -> None:
         if message_id in self._removed:
             self._removed.discard(message_id)
-            self._repeated[message_id] = ""
+            self._texts[message_id] = ["".join(self._texts[message_id])]
+            self._repeated[message_id] = 0
 
     def _repeating(self, kind: str, message_id: str, delta: str) -> list[Update]:
         """The updates of a text that the editor has from before it was removed: what is new in it."""
-        text = self._repeated[message_id] + delta
-        if "".join(self._texts[message_id]).startswith(text):
-            self._repeated[message_id] = text
+        [emitted], come = self._texts[message_id], self._repeated[message_id]
+        if emitted.startswith(delta, come):
+            self._repeated[message_id] += len(delta)
             return []
         del self._repeated[message_id]
-        return self._text(kind, {"id": message_id, "content": text})
+        return self._text(kind, {"id": message_id, "content": emitted[:come] + delta})
 
     def _thought_started(self, event: Event) -> list[Update]:
         self._comes_again(event["messageId"])
@@ -146,7 +147,7 @@ class Updates:
         if message_id in self._repeated:
             return self._repeating(kind, message_id, delta)
         self._texts.setdefault(message_id, []).append(delta)
-        return [_chunk(kind, self._revisions.get(message_id) or message_id, text_block(delta))]
+        return [self._text_chunk(kind, message_id, delta)]
 
     def _speech_of_subagent(self, event: Event) -> list[Update]:
         card = self._subagents.get(event["subagentRunId"])
@@ -218,7 +219,7 @@ class Updates:
         return [] if report is None or card is None or not card.is_open else [card.says(report)]
 
     def _state_changed(self, event: Event) -> list[Update]:
-        self._state.apply_emitted(dict(event))
+        self._state.apply_emitted(event)
         state = self._state.base
         found = next((found for name in PLANS if (found := entries(state, name)) is not None), [])
         if found == self._plan:
@@ -257,12 +258,16 @@ class Updates:
         if not isinstance(content, str) or emitted.startswith(content):
             return []
         if not content.startswith(emitted):
-            number = int(self._revisions.get(message_id, "").rpartition("-")[2] or 0) + 1
-            self._revisions[message_id] = f"{message_id}-revised-{number}"
+            self._revisions[message_id] = self._revisions.get(message_id, 0) + 1
             emitted = ""
         self._texts[message_id] = [content]
-        block = text_block(content[len(emitted) :])
-        return [_chunk(kind, self._revisions.get(message_id) or message_id, block)]
+        return [self._text_chunk(kind, message_id, content[len(emitted) :])]
+
+    def _text_chunk(self, kind: str, message_id: str, text: str) -> Update:
+        """A text of a message; a rewritten one has an id of its own."""
+        number = self._revisions.get(message_id)
+        own_id = message_id if number is None else f"{message_id}-revised-{number}"
+        return _chunk(kind, own_id, text_block(text))
 
     def _user(self, message: Event) -> list[Update]:
         if message["id"] in self._known:
