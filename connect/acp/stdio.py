@@ -109,7 +109,7 @@ class Stdio:
             return
         if self._is_closed:
             raise ConnectionError("the editor has closed the connection")
-        line = _encoded(message) + b"\n"
+        line = _encoded(message)
         if len(line) > LARGEST_SENT:
             raise TooLargeError(f"a message has {len(line)} bytes, and at most {LARGEST_SENT} are sent")
         self._waiting += len(line)
@@ -155,7 +155,7 @@ class Stdio:
                 while chunk := os.read(self._reads, _CHUNK):
                     *ended, rest = chunk.split(b"\n")
                     for part in ended:
-                        self._put(beginning or bytes(line + part))
+                        self._put(beginning or b"".join((line, part)))
                         line, beginning = bytearray(), b""
                     if not beginning:
                         line += rest
@@ -194,10 +194,11 @@ class Stdio:
 
 
 def _encoded(message: Message) -> bytes:
+    """The line of a message, with its end."""
     try:
-        return orjson.dumps(message)
+        return orjson.dumps(message, option=orjson.OPT_APPEND_NEWLINE)
     except TypeError:  # a lone surrogate in a text
-        return json.dumps(message, default=str).encode()
+        return json.dumps(message, default=str).encode() + b"\n"
 
 
 def _read_message(line: bytes) -> tuple[Message | None, tuple[int, str] | None]:
