@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 from ag_ui.core import BaseEvent, TextMessageContentEvent
 from langgraph_agui.connect import start
-from langgraph_agui.connect.cli.screen import Screen, console
+from langgraph_agui.connect.cli.terminal.screen import Screen, console
 from langgraph_agui.translator import STREAM_MODES, ClientView, encode, translate_sse
 
 from .agent import QUESTION, day_planner

@@ -42,7 +42,10 @@ EXTRA = {
     "connect/serve/requests": {"starlette"},
     "connect/serve/streams": {"starlette"},
     "connect/acp": {"acp", "langchain", "langchain_mcp_adapters", "mcp"},
-    "connect/cli": {"typer", "rich", "uvicorn", "dotenv", "psycopg", "psycopg_pool"},
+    "connect/cli": {"typer"},
+    "connect/cli/serving": {"uvicorn"},
+    "connect/cli/sources": {"dotenv", "psycopg", "psycopg_pool"},
+    "connect/cli/terminal": {"rich"},
 }
 """What may be imported in one folder alone: the extras `serve`, `otel`, `redis` and `postgres` bring it, but FastAPI,
 which is imported for types alone: the app is given."""

@@ -16,12 +16,12 @@ from typing import Any, Final
 from ..acp.agent import AcpAgent, is_factory
 from ..acp.stdio import take_stdio
 from ..platform.backend import Platform
-from .checkpointers import Threads, kept_threads
 from .errors import Failure, Misuse
-from .graphs import built, imported
-from .platforms import platform_agents, reached
-from .project import Project, project_of, read_project
-from .targets import Target, is_url
+from .sources.checkpointers import Threads, kept_threads
+from .sources.graphs import built, imported
+from .sources.platforms import platform_agents, reached
+from .sources.project import Project, project_of, read_project
+from .sources.targets import Target, is_url
 
 _LAST_MOMENT: Final = 2.0
 """Seconds that tools in threads have to end after everything else."""

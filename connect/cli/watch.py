@@ -19,13 +19,13 @@ from ..errors import PlatformError
 from ..local.backend import Local
 from ..platform.backend import Platform
 from ..platform.calls import RetryPolicy
-from .checkpointers import kept_threads
 from .errors import Failure, Misuse
-from .graphs import built, imported
-from .platforms import reached
-from .project import project_of
-from .screen import Screen, console
-from .targets import is_url
+from .sources.checkpointers import kept_threads
+from .sources.graphs import built, imported
+from .sources.platforms import reached
+from .sources.project import project_of
+from .sources.targets import is_url
+from .terminal.screen import Screen, console
 
 _RETRY: Final = RetryPolicy(initial_delay=1.0, max_attempts=3)
 """A person is watching: a server that is gone is given up sooner than by a program."""

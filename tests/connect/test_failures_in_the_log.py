@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph_agui.connect import Intake, Local, Platform, RetryPolicy, Runs, connect, run, watch
-from langgraph_agui.connect.cli.platforms import input_channels
+from langgraph_agui.connect.cli.sources.platforms import input_channels
 from langgraph_agui.connect.platform.thread import PlatformThread
 from langgraph_agui.connect.serve import Agent, agui_app
 from langgraph_agui.connect.testing import Pause

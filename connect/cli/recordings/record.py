@@ -18,12 +18,12 @@ from ....translator import PLATFORM_STREAM_MODES, STREAM_MODES, Cancelled, Endin
 from ...default_options import options_for
 from ...platform.backend import Platform, outcome
 from ...testing.recording import Write, record_stream
-from ..checkpointers import kept_threads
 from ..errors import Failure, Misuse
-from ..graphs import built, imported
-from ..platforms import reached
-from ..project import project_of, read_project
-from ..targets import is_url
+from ..sources.checkpointers import kept_threads
+from ..sources.graphs import built, imported
+from ..sources.platforms import reached
+from ..sources.project import project_of, read_project
+from ..sources.targets import is_url
 
 _MODES: Final = cast("list[StreamMode]", [*STREAM_MODES, "tasks", "tools"])
 """The stream modes of a served run."""

@@ -11,7 +11,7 @@ from ...serve import Agent
 from ...testing.recording import Recording
 from ...testing.replay import Replay
 from ..errors import Failure, Misuse
-from ..serve import ServeSettings, listening, serve_agents, set_logging
+from ..serving.serve import ServeSettings, listening, serve_agents, set_logging
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ from langgraph_agui.connect.cli.check.results import Result
 from langgraph_agui.connect.cli.check.rules import RULES, Trial
 from langgraph_agui.connect.cli.check.server import Server, found
 from langgraph_agui.connect.cli.errors import Failure
-from langgraph_agui.connect.cli.platforms import reached
+from langgraph_agui.connect.cli.sources.platforms import reached
 from langgraph_agui.connect.serve import agui_app
 from starlette.applications import Starlette
 from starlette.requests import Request

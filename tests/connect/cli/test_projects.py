@@ -11,10 +11,10 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.store.memory import InMemoryStore
-from langgraph_agui.connect.cli.checkpointers import Threads
-from langgraph_agui.connect.cli.graphs import built
-from langgraph_agui.connect.cli.project import project_of
-from langgraph_agui.connect.cli.targets import Target
+from langgraph_agui.connect.cli.sources.checkpointers import Threads
+from langgraph_agui.connect.cli.sources.graphs import built
+from langgraph_agui.connect.cli.sources.project import project_of
+from langgraph_agui.connect.cli.sources.targets import Target
 from langgraph_sdk import get_client
 
 from tests.support.servers.platforms.dev_server import running_project

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from ag_ui.core import BaseEvent
-from langgraph_agui.connect.cli.screen import Screen
-from langgraph_agui.connect.cli.wording import LONGEST
+from langgraph_agui.connect.cli.terminal.screen import Screen
+from langgraph_agui.connect.cli.terminal.wording import LONGEST
 from langgraph_agui.translator import to_model
 from rich.console import Console
 

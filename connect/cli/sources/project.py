@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .errors import Misuse, brief
+from ..errors import Misuse, brief
 from .targets import Target, distinct, target
 
 DEFAULT = Path("langgraph.json")

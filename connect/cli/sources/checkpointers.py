@@ -15,7 +15,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 
-from .errors import Failure, brief
+from ..errors import Failure, brief
 
 _SETUP: Final = 0x61677569
 """The advisory lock of a database whose tables are being made."""

@@ -10,10 +10,10 @@ import httpx
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 
-from ..errors import ConnectionLost, PlatformError, log_context, log_failure
-from ..platform.backend import Platform
-from ..platform.calls import RetryPolicy, retried
-from .errors import Failure, Misuse, brief
+from ...errors import ConnectionLost, PlatformError, log_context, log_failure
+from ...platform.backend import Platform
+from ...platform.calls import RetryPolicy, retried
+from ..errors import Failure, Misuse, brief
 
 _SEARCHED = 100
 """How many assistants are requested at a time."""

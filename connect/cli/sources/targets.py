@@ -18,7 +18,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from .errors import Misuse
+from ..errors import Misuse
 
 _NAMED = re.compile(r"([^=:/\\]+)=(.+)")
 _AGENT = re.compile(r"[\w.~-]+")

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from ...translator import decision_schemas
+from ....translator import decision_schemas
 
 LONGEST: Final = 2_000
 """Characters of a value that are printed."""

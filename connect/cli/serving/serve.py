@@ -20,21 +20,21 @@ from uuid import uuid4
 
 import uvicorn
 
-from ...translator import Options
-from ..backend import Source, backend_of
-from ..errors import StoreUnavailableError
-from ..inputs import Intake
-from ..local.backend import Local
-from ..local.channels import input_channels_of
-from ..local.store.run_store import RunStore
-from ..serve import Agent, agui_app
-from .checkpointers import kept_threads, not_installed
-from .errors import Failure, Misuse, brief
-from .graphs import built, imported
-from .platforms import input_channels, platform_agents, reached
-from .project import Project, project_of, read_project
-from .screen import console
-from .targets import is_url
+from ....translator import Options
+from ...backend import Source, backend_of
+from ...errors import StoreUnavailableError
+from ...inputs import Intake
+from ...local.backend import Local
+from ...local.channels import input_channels_of
+from ...local.store.run_store import RunStore
+from ...serve import Agent, agui_app
+from ..errors import Failure, Misuse, brief
+from ..sources.checkpointers import kept_threads, not_installed
+from ..sources.graphs import built, imported
+from ..sources.platforms import input_channels, platform_agents, reached
+from ..sources.project import Project, project_of, read_project
+from ..sources.targets import is_url
+from ..terminal.screen import console
 from .welcome import address, host_warning, is_own, welcome
 
 MESSAGES: Final = Options().messages_key
@@ -202,7 +202,7 @@ async def _run_store(settings: ServeSettings) -> RunStore | None:
     if settings.redis is None:
         return None
     try:
-        from ..local.store.redis import RedisRunStore
+        from ...local.store.redis import RedisRunStore
     except ModuleNotFoundError as missing:
         raise not_installed("--redis", missing, "'langgraph-agui[redis]'") from missing
     try:

@@ -12,7 +12,7 @@ from socket import socket
 import uvicorn
 from uvicorn.supervisors import ChangeReload
 
-from .errors import Misuse
+from ..errors import Misuse
 from .serve import ServeSettings, listening, platform_url, project, set_logging
 
 Serve = Callable[[list[socket] | None], None]

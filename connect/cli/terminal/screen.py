@@ -41,7 +41,7 @@ from rich.control import Control
 from rich.segment import ControlType
 from rich.text import Text
 
-from ...translator import ClientView
+from ....translator import ClientView
 from .wording import activity_line, as_json, changes, message_line, patch_lines, question, text
 
 _STYLES: Final = {

@@ -27,9 +27,9 @@ from langchain_core.runnables.config import ensure_config
 from langgraph.graph import StateGraph
 from langgraph.pregel import Pregel
 
-from ..local.checkpointers import with_threads
+from ...local.checkpointers import with_threads
+from ..errors import Failure, Misuse, brief, place
 from .checkpointers import Threads
-from .errors import Failure, Misuse, brief, place
 from .project import Project
 from .targets import Target
 
