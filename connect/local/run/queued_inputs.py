@@ -25,7 +25,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class _Queued:
-    """A queued input: its agent and thread, itself for a log line, whether it is given up when its reader leaves."""
+    """A queued input. `label`: as log lines name it. `needs_reader`: whether it is given up when its reader leaves."""
 
     agent: Hashable
     thread: ThreadKey

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import weakref
-from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Hashable, Iterable, Mapping
 from functools import partial
 from types import TracebackType
 from typing import Any, Final, cast, get_args
@@ -132,8 +132,8 @@ class Runs:
             user=identity_of(configured["configurable"].get(USER)),
             has_checkpointer=has_checkpointer(graph),
             release=self._release,
-            confirmation=self._confirmation,
-            on_last_reader_left=self._last_reader_left if on_disconnect == "cancel" else None,
+            confirmation=partial(self.store.confirmation, thread),
+            on_last_reader_left=partial(self.store.last_reader_left, thread) if on_disconnect == "cancel" else None,
             waiting=waiting,
         )
         known = self.owners.known(thread) or {}
@@ -251,12 +251,6 @@ class Runs:
             last = run.as_last()
         finally:  # nothing else would ever free the thread
             self.store.release(run.thread, run, last, partial(self._released, run, done))
-
-    def _confirmation(self, run: Run) -> Awaitable[None] | None:
-        return self.store.confirmation(run.thread, run)
-
-    def _last_reader_left(self, run: Run) -> None:
-        self.store.last_reader_left(run.thread, run)
 
     def _released(self, run: Run, done: Callable[[], None]) -> None:
         if self._live.get(run.thread) is run:
