@@ -5,18 +5,22 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import aclosing, suppress
+from datetime import UTC, datetime
 from typing import Annotated, Any, Final, TypedDict, cast
 
 from langgraph.graph import START, StateGraph, add_messages
 from langgraph.graph.state import CompiledStateGraph
 
-from ...translator import Cancelled, Ending, Failed, Finished, Lost, Options, UnreadablePartError, read_part
+from ...translator import Cancelled, ClientView, Ending, Failed, Finished, Lost, Options, UnreadablePartError, read_part
 from ..errors import RunConflictError
 from ..events.encoded import Batches
 from ..events.readers import Reader
+from ..inputs.thread_state import ThreadState
 from ..local.backend import Local
 from ..run_outcome import PastErrors
+from ..thread_info import ThreadStatus
 from .recording import Recording
+from .replay_threads import ReplayThreads
 
 _NODE: Final = "replay"
 
@@ -29,7 +33,8 @@ class Replay(Local):
     `ValueError` for a speed that is not above 0.
 
     Threads are in memory, without the messages from before the recording. The parts are translated as those of a live
-    run, so readers get the events that this version makes of them.
+    run, so readers get the events that this version makes of them. Lists have the thread of the recording alone; where
+    no run of it is kept, it is as the recording ends.
 
     Example:
         app = agui_app({"fault": Replay(Recording.read("fault.jsonl"))})
@@ -41,6 +46,20 @@ class Replay(Local):
         super().__init__(_graph(recording, speed))
         self.recording = recording
         self._options = recording.options
+        self._recorded = _at_the_end(recording)
+        self._served_at = datetime.now(UTC)
+
+    @property
+    def threads(self) -> ReplayThreads:
+        """See `Backend`."""
+        return ReplayThreads(self, self.recording.thread_id, self._served_at)
+
+    async def thread(self, thread_id: str, options: Options | None = None) -> ThreadState | None:
+        """See `Backend`."""
+        found = await super().thread(thread_id, options)
+        if found is None and thread_id == self.recording.thread_id and await self.may_use(thread_id):
+            return self._recorded
+        return found
 
     async def attach(
         self,
@@ -95,6 +114,16 @@ class _ReplayGraph(CompiledStateGraph[Any, Any, Any, Any]):
             yield part.data
         for data in _end(self.recording.ending):
             yield data
+
+
+def _at_the_end(recording: Recording) -> ThreadState:
+    """The thread of a recording at its end."""
+    view = ClientView([], {})
+    last = recording.translate(view=view)[-1]
+    status: ThreadStatus = "failed" if last["type"] == "RUN_ERROR" else "idle"
+    if last.get("outcome", {}).get("type") == "interrupt":
+        status = "waiting"
+    return ThreadState(view=view, run_id=recording.run_id, status=status)
 
 
 def _graph(recording: Recording, speed: float | None) -> _ReplayGraph:

@@ -24,6 +24,7 @@ after(async () => {
 
 test("a replay is live for a page that opens its thread, and for one that sends a message", (t) =>
   stage.visit(t, {}, async (inspector, page) => {
+    await page.locator(".thread-link").getByText("Plan me a day.").waitFor();
     await page.goto(`${stage.url}?agent=planner&thread=recorded`);
     await inspector.is("Running");
     await inspector.shows("custard tarts");

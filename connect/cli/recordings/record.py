@@ -15,12 +15,11 @@ from langgraph.types import Command, StreamMode
 from langgraph_sdk.client import LangGraphClient
 
 from ....translator import PLATFORM_STREAM_MODES, STREAM_MODES, Cancelled, Ending, Failed, Lost
-from ...default_options import options_for
 from ...platform.backend import Platform, outcome
 from ...testing.recording import Write, record_stream
 from ..errors import Failure, Misuse
 from ..sources.checkpointers import kept_threads
-from ..sources.graphs import built, imported
+from ..sources.graphs import built, imported, source_of
 from ..sources.platforms import reached
 from ..sources.project import project_of, read_project
 from ..sources.targets import is_url
@@ -91,14 +90,17 @@ async def _record_graph(settings: RecordSettings, given: dict[str, Any], lifetim
     threads = await lifetime.enter_async_context(kept_threads(settings.sqlite))
     graph = await built(target, found, threads, lifetime)
     thread_id, run_id = settings.thread or str(uuid4()), str(uuid4())
+    source = source_of(target, graph)
+    if not await source.may_use(thread_id):
+        raise Failure(f"thread {thread_id!r} is another agent's")
     parts = graph.astream(
         Command(**given["command"]) if "command" in given else given["input"],
-        {"configurable": {"thread_id": thread_id, "run_id": run_id}},
+        {"configurable": {"thread_id": thread_id, "run_id": run_id}, "metadata": source.stamp},
         stream_mode=_MODES,
         subgraphs=True,
     )
     with _created(settings.output) as write:
-        return await record_stream(parts, write, thread_id=thread_id, run_id=run_id, options=options_for(graph))
+        return await record_stream(parts, write, thread_id=thread_id, run_id=run_id, options=await source.options())
 
 
 async def _record_platform(settings: RecordSettings, given: dict[str, Any], lifetime: AsyncExitStack) -> _Ended:

@@ -24,13 +24,12 @@ from ....translator import Options
 from ...backend import Source, backend_of
 from ...errors import StoreUnavailableError
 from ...inputs import Intake
-from ...local.backend import Local
 from ...local.channels import input_channels_of
 from ...local.store.run_store import RunStore
 from ...serve import Agent, agui_app
 from ..errors import Failure, Misuse, brief
 from ..sources.checkpointers import kept_threads, not_installed
-from ..sources.graphs import built, imported
+from ..sources.graphs import built, imported, source_of
 from ..sources.platforms import input_channels, platform_agents, reached
 from ..sources.project import Project, project_of, read_project
 from ..sources.targets import is_url
@@ -186,13 +185,9 @@ async def _own_agents(settings: ServeSettings, lifetime: AsyncExitStack) -> list
     for target, variable in variables:
         graph = await built(target, variable, threads, lifetime)
         channels = input_channels_of(graph, MESSAGES).names
-        try:
-            source = Local(graph, agent=target.name)
-        except TypeError as error:
-            raise Failure(f"{target.written}: {error}") from error
         if settings.redis is not None and graph.checkpointer is threads.checkpointer and not threads.are_shared:
             raise Misuse("--redis is for several processes, which need the same threads: add --postgres URL")
-        found.append(_Found(target.name, source, target.description, channels))
+        found.append(_Found(target.name, source_of(target, graph), target.description, channels))
     return found
 
 

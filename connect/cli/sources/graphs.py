@@ -27,6 +27,7 @@ from langchain_core.runnables.config import ensure_config
 from langgraph.graph import StateGraph
 from langgraph.pregel import Pregel
 
+from ...local.backend import Local
 from ...local.checkpointers import with_threads
 from ..errors import Failure, Misuse, brief, place
 from .checkpointers import Threads
@@ -75,6 +76,14 @@ async def built(target: Target, found: Any, threads: Threads, lifetime: AsyncExi
     if not isinstance(graph, Pregel):
         raise _no_graph(target, graph)
     return _kept(graph, target.name, threads)
+
+
+def source_of(target: Target, graph: Graph) -> Local:
+    """A graph as the agent of its target. Raises `Failure` for one that can be none."""
+    try:
+        return Local(graph, agent=target.name)
+    except TypeError as error:
+        raise Failure(f"{target.written}: {error}") from error
 
 
 def _no_graph(target: Target, found: Any) -> Failure:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import re
+import sqlite3
 from pathlib import Path
 
 import httpx
@@ -35,6 +36,16 @@ def test_a_run_of_a_graph_is_recorded_however_it_ends(tmp_path: Path) -> None:
     assert recording.translate() == list(recording.events)
     interrupts = (view_of(recording).terminal or {})["outcome"]["interrupts"]
     assert len(interrupts) == 1
+
+    with serving("--sqlite", "threads.db", cwd=tmp_path) as server:
+        [listed] = httpx.get(f"{server.url}/threads").json()["threads"]
+    assert (listed["id"], listed["status"]) == ("one", "waiting")
+    with sqlite3.connect(tmp_path / "threads.db") as kept:
+        owners = kept.execute("SELECT DISTINCT json_extract(metadata, '$.agui_agent') FROM checkpoints").fetchall()
+    assert owners == [("team",)]
+    other = "other=fixtures.served:review_approved"
+    ran = command("record", other, "--message", "go", *threads, "other.jsonl", cwd=tmp_path)
+    assert one_line(ran) == "thread 'one' is another agent's"
 
     decided = json.dumps({"decisions": [{"type": "approve"}] * 2})
     ran = command("record", "--resume", decided, *threads, "answered.jsonl", cwd=tmp_path)

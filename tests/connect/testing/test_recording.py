@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx
 import pytest
-from langgraph_agui.connect import connect_sse, options_for
+from langgraph_agui.connect import connect_sse, options_for, threads
 from langgraph_agui.connect.serve import agui_app
 from langgraph_agui.connect.testing import Recording, Replay, check_stream
 from langgraph_agui.connect.testing.recording import record_stream
@@ -89,6 +89,38 @@ async def test_every_input_is_answered_with_the_run_on_its_own_thread(tmp_path: 
                 view = check_stream(events_of(answer.text), before=before, may_remove=True)
                 assert (view.thread_id, view.run_id) == ("mine", run_id)
                 assert (view.messages or [])[-1]["content"] == recording_end(recording)
+
+
+@pytest.mark.parametrize(
+    ("name", "status"),
+    [("agent_parallel_tools", "idle"), ("review_approved", "waiting"), ("model_raises_mid_text", "failed")],
+)
+async def test_the_thread_of_a_recording_is_listed_before_and_after_its_run(
+    tmp_path: Path, name: str, status: str
+) -> None:
+    recording = await recorded(tmp_path / "run.jsonl", Conversation(FIXTURES[name]))
+    view = check_stream(recording.translate(), may_remove=True)
+    path = f"/threads/{recording.thread_id}"
+    app = agui_app({"fault": Replay(recording, speed=None)})
+    async with app.router.lifespan_context(app):
+        transport = httpx.ASGITransport(app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            for _ in range(2):
+                listed = (await client.get("/threads")).json()
+                [thread] = listed["threads"]
+                opening = str((view.messages or [])[0]["content"])
+                assert (thread["id"], thread["name"], thread["status"]) == (recording.thread_id, opening, status)
+                assert (await client.get(path)).json() == thread
+                assert (await client.get("/threads?status=running")).json()["threads"] == []
+                messages, state = [(await client.get(f"{path}/{each}")).json()[each] for each in ("messages", "state")]
+                assert same_json(messages, view.messages)
+                assert same_json(state, view.state)
+                await client.post("/fault/connect", json={**asking("", recording.thread_id), "messages": []})
+            assert (await client.get("/threads/none")).status_code == 404
+            assert (await client.get("/threads?cursor=1")).status_code == 422
+            assert (await client.delete(path)).status_code == 501
+            assert (await client.patch(path, json={"name": "Lunch"})).status_code == 501
+    assert await threads(Replay(recording)).history(recording.thread_id) == []
 
 
 def recording_end(recording: Recording) -> str:

@@ -1,0 +1,75 @@
+"""The threads of a replay, for lists: `ReplayThreads`. Never how a recording is replayed: that is `replay`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from ..access import owner_of
+from ..errors import NotSupportedError
+from ..local.backend import Local
+from ..local.threads import LocalThreads
+from ..thread_info import (
+    LIMIT,
+    Checkpoint,
+    ThreadInfo,
+    ThreadPage,
+    ThreadStatus,
+    checked_limit,
+    known,
+    opening_of,
+)
+
+
+class ReplayThreads(LocalThreads):
+    """The thread of a recording, also before its run has begun. Threads that pages begin are not listed.
+
+    `replay`: what has the thread. `thread_id`: its id. `served_at`: since when it is served.
+    """
+
+    def __init__(self, replay: Local, thread_id: str, served_at: datetime) -> None:
+        super().__init__(replay)
+        self._replay, self._thread_id, self._served_at = replay, thread_id, served_at
+
+    async def search(
+        self,
+        *,
+        metadata: Mapping[str, Any] | None = None,
+        status: ThreadStatus | None = None,
+        limit: int = LIMIT,
+        after: str | None = None,
+    ) -> ThreadPage:
+        """See `thread_info.Threads`. There is one page."""
+        checked_limit(limit)
+        if after is not None:
+            raise ValueError("after: expected none, for there is one page")
+        info = await self._info(self._thread_id, wanted=metadata)
+        return ThreadPage([] if info is None or status not in (None, info.status) else [info])
+
+    async def delete(self, thread_id: str) -> None:
+        """See `thread_info.Threads`. Raises `NotSupportedError`."""
+        await known(self, thread_id)
+        raise NotSupportedError("The thread of a recording can't be deleted.")
+
+    async def history(self, thread_id: str, *, limit: int = LIMIT, before: str | None = None) -> Sequence[Checkpoint]:
+        """See `thread_info.Threads`. A recording has no checkpoints."""
+        checked_limit(limit)
+        return []
+
+    async def _info(
+        self, thread_id: str, after: str | None = None, wanted: Mapping[str, Any] | None = None
+    ) -> ThreadInfo | None:
+        state = await self._replay.thread(thread_id) if thread_id == self._thread_id else None
+        metadata = self._replay.stamp
+        if state is None or (wanted is not None and not wanted.items() <= metadata.items()):
+            return None
+        return ThreadInfo(
+            thread_id=thread_id,
+            updated_at=self._served_at,
+            created_at=self._served_at,
+            status=state.status,
+            metadata=metadata,
+            agent=owner_of(metadata),
+            opening=opening_of([each for each in state.view.messages or () if each["role"] == "user"]),
+        )
