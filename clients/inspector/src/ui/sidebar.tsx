@@ -71,6 +71,7 @@ export function Sidebar() {
             ))}
           </ul>
         )}
+        {hasMore.value && wanted && <p class="quiet only-loaded">{`Only the newest ${threads.value?.length} threads are searched.`}</p>}
         {hasMore.value && (
           <button type="button" class="wide" onClick={more}>
             Older threads
