@@ -51,6 +51,8 @@ INSTALL = install() { PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip insta
 INSTALL_FLAGS ?=
 # With CI=true in the environment, what would be skipped fails: see tests/support/no_skips.py.
 PYTEST := $(RUN) -m pytest -p tests.support.no_skips
+# The workers of xdist: see tests/support/schedule.py.
+SEVERAL := -p tests.support.schedule --numprocesses $(WORKERS)
 NODE_MODULES := tests/client/node_modules/.package-lock.json clients/inspector/node_modules/.package-lock.json
 TYPESCRIPT := clients/typescript/dist/index.js
 REACT_PAGE := clients/typescript/examples/dist/index.html
@@ -67,7 +69,7 @@ AEGRA_PYTHON := $(shell for name in python3.12 python3.13 python3.14 python3 \
 POSTGRES := $(or $(shell command -v initdb),$(wildcard /usr/lib/postgresql/*/bin/initdb))
 AEGRA := $(if $(and $(AEGRA_PYTHON),$(POSTGRES)),.venv-aegra/.ready)
 
-.PHONY: demo example example-processes pictures test test-services test-all lint types unit services client test-browser chromium redis postgres aegra bench \
+.PHONY: demo example example-processes pictures test test-services test-all lint types unit services test-browser chromium redis postgres aegra bench \
 	sweep fuzz mutants golden test-versions test-oldest test-middle test-newest run-bench docs run-docs node clean FORCE
 .NOTPARALLEL:
 .DEFAULT_GOAL := test
@@ -82,10 +84,10 @@ example-processes: redis postgres $(VENV)/.dev
 	@$(BIN)/python -m examples.several_processes
 
 # In an environment without a cache mypy takes a minute, on one core: the tests run meanwhile, and then it is printed
-# what mypy has found.
-test: lint
+# what mypy has found. The tests in Node are run by tests/translator/client/test_client_facts.py.
+test: lint $(NODE_MODULES) $(TYPESCRIPT)
 	@$(MAKE) --no-print-directory types >$(TYPES_LOG) 2>&1 & \
-	$(MAKE) --no-print-directory unit && $(MAKE) --no-print-directory client; tests=$$?; \
+	$(MAKE) --no-print-directory unit; tests=$$?; \
 	wait $$!; types=$$?; cat $(TYPES_LOG); exit $$((tests + types))
 
 # PostgreSQL first: whether Aegra can be started is known when make begins.
@@ -104,20 +106,17 @@ types: $(VENV)/.dev
 
 # test-versions replaces the choice of tests by its own.
 unit: $(VENV)/.dev $(NODE_MODULES)
-	$(PYTEST) --numprocesses $(WORKERS) --dist loadfile -m 'not services and not sweep' $(PYTEST_ARGS)
+	$(PYTEST) $(SEVERAL) -m 'not services and not sweep' $(PYTEST_ARGS)
 
 services: $(VENV)/.dev $(NODE_MODULES) tests/editor/node_modules/.package-lock.json $(AEGRA)
 	$(if $(AEGRA),,@echo 'no Python >= 3.12 or no PostgreSQL here: the live tests leave Aegra out')
-	$(PYTEST) --numprocesses $(WORKERS) --dist loadfile -m services $(PYTEST_ARGS)
+	$(PYTEST) $(SEVERAL) -m services $(PYTEST_ARGS)
 
 sweep: $(VENV)/.dev $(NODE_MODULES)
-	$(PYTEST) --numprocesses $(WORKERS) --dist loadfile -m sweep --timeout 600 $(PYTEST_ARGS)
+	$(PYTEST) $(SEVERAL) -m sweep --timeout 600 $(PYTEST_ARGS)
 
 fuzz: $(VENV)/.dev $(NODE_MODULES)
 	$(PYTEST) --hypothesis-profile long --timeout 7200 -m 'not sweep' $(PYTEST_ARGS) $(shell grep -rl --include='test_*.py' hypothesis tests)
-
-client: $(NODE_MODULES) $(TYPESCRIPT)
-	cd tests/client && PATH="$(BIN):$$PATH" node --test
 
 # One after the other: they share a server and a browser.
 test-browser: $(VENV)/.dev $(PAGES) $(GUIDE) $(REACT_PAGE) $(NODE_MODULES) tests/browser/node_modules/.package-lock.json \

@@ -18,6 +18,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.early
+
 ROOT = Path(__file__).parent.parent
 HOUSES = ("translator", "connect")
 RUNTIME = {

@@ -28,6 +28,8 @@ from tests.support.clients.listening import Listener, held, turns
 from tests.support.streams.paced import HELLO, Graph, on
 from tests.support.sweeps import SWEEP, one_each
 
+pytestmark = pytest.mark.early
+
 # --- at every event ---------------------------------------------------------------------------------------------------
 
 

@@ -22,7 +22,10 @@ from tests.support.servers.gates import Gates, asked
 from tests.support.servers.platforms.dev_server import GRAPHS, running_project
 from tests.support.servers.processes.server_process import ROOT
 
-pytestmark = pytest.mark.newest  # what is said in-process comes as it is said since langgraph-api 0.10
+pytestmark = [
+    pytest.mark.early,
+    pytest.mark.newest,
+]  # what is said in-process comes as it is said since langgraph-api 0.10
 BOTH = pytest.mark.parametrize("version", VERSIONS)
 WAYS = pytest.mark.parametrize("way", ["agui", "agui-url"])
 HALF = "One two three four five "

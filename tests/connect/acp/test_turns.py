@@ -17,6 +17,8 @@ from langgraph_agui.translator import Options
 from fixtures import FIXTURES
 from tests.support.clients.editor import FORMS, AnsweredError, chosen, editor_of, in_turn
 
+pytestmark = pytest.mark.early
+
 
 @tool
 async def add(a: int, b: int) -> int:

@@ -10,7 +10,13 @@ import pytest
 
 from tests.support.servers.processes.command import command, one_line
 
-BLOCKED = "import sys; sys.modules[{name!r}] = None"
+pytestmark = pytest.mark.early
+
+BLOCKED = """
+import sys
+sys.modules[{name!r}] = None
+sys.modules.update({{each: None for each in sys.modules if each.startswith({name!r} + ".")}})
+"""
 
 
 @pytest.mark.parametrize("name", ["serve", "watch", "acp", "check", "record", "replay"])

@@ -21,6 +21,8 @@ from tests.support.servers.gates import Gates
 from tests.support.servers.processes.command import Serving, asking, command, one_line, serving
 from tests.support.servers.serving import WITHIN, told
 
+pytestmark = pytest.mark.early
+
 AGENT = """
 from langgraph.graph import START, MessagesState, StateGraph
 

@@ -22,6 +22,8 @@ from tests.translator.client.test_catch_up_of_a_fresh_client_at_every_cut import
 from tests.translator.client.test_joining import EVERY, Run, anew, earlier, runs, view_after
 from tests.translator.client.test_view_equals_client import canonical
 
+pytestmark = pytest.mark.early
+
 Event = dict[str, Any]
 SETTINGS = settings(max_examples=examples(60), deadline=None, suppress_health_check=list(HealthCheck))
 STATES = st.dictionaries(st.sampled_from(["a", "b"]), st.integers(0, 2))

@@ -12,6 +12,8 @@ from tests.support.random.event_streams import streams
 from tests.support.random.examples import examples
 from tests.translator.client.test_view_equals_client import canonical
 
+pytestmark = pytest.mark.early
+
 Event = dict[str, Any]
 SETTINGS = settings(max_examples=examples(60), deadline=None, suppress_health_check=list(HealthCheck))
 

@@ -17,6 +17,8 @@ from tests.support.streams.translated import BOUNDED, translated
 from tests.support.streams.translator_runs import Event, TranslatorRun, view_for
 from tests.support.sweeps import CHOSEN, Choice, one_each
 
+pytestmark = pytest.mark.early
+
 TURNS = {name: turns for name, turns in BOUNDED.items() if turns[0].source in ("local", "platform")}
 
 

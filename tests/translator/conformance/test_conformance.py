@@ -16,6 +16,8 @@ from tests.support.clients.agui_client import AguiClient
 from tests.support.clients.readers import KNOWN, Reader, Verdicts, judge, readers_of
 from tests.support.sweeps import CHOSEN, Choice, every, one_each
 
+pytestmark = pytest.mark.early
+
 
 class Form(NamedTuple):
     """How the stream is asked for."""

@@ -29,6 +29,8 @@ from tests.support.streams.translator_runs import (
 )
 from tests.translator.client.test_joining import anew, contents, view_after
 
+pytestmark = pytest.mark.early
+
 SETTINGS = settings(max_examples=examples(200), deadline=None, suppress_health_check=list(HealthCheck))
 ENDINGS: list[Ending | None] = [None, Failed(ValueError("no")), Cancelled(), Lost("gone")]
 EACH = pytest.mark.parametrize("version", VERSIONS)

@@ -16,6 +16,8 @@ from langgraph_agui.translator.wire.sse import encode
 
 from tests.support.clients.agui_client import AguiClient
 
+pytestmark = pytest.mark.early
+
 Event = dict[str, Any]
 STARTED: Event = {"type": "RUN_STARTED", "threadId": "t", "runId": "r"}
 FINISHED: Event = {"type": "RUN_FINISHED", "threadId": "t", "runId": "r"}

@@ -5,7 +5,6 @@ Its process is forked from one that has imported what it needs: see `forks.py`.
 
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -28,8 +27,9 @@ def command_line() -> list[str]:
 def command(
     *arguments: str, cwd: Path = ROOT, before: str | None = None, **variables: str
 ) -> subprocess.CompletedProcess[str]:
-    """The command, run to its end. `before`: Python that is run first, in a process that has imported nothing."""
-    start = command_line() if before is None else [sys.executable, "-c", f"{before}\n{_MAIN}"]
+    """The command, run to its end. `before`: Python that is run first, in a process that has imported
+    nothing that needs an extra."""
+    start = command_line() if before is None else [*forked(_RUN_SOURCE, "connect"), f"{before}\n{_MAIN}"]
     return subprocess.run(
         [*start, *arguments],
         cwd=cwd,
@@ -102,6 +102,7 @@ def one_line(ran: "subprocess.CompletedProcess[str]") -> str:
     return line.removeprefix("langgraph-agui: ")
 
 
+_RUN_SOURCE = "tests.support.servers.processes.run_source"
 _MAIN = "from langgraph_agui.connect.cli import main; main()"
 
 

@@ -1,8 +1,8 @@
 """Runs Python modules, each in a process forked from one that has imported the packages: imports take longer than most
 commands do.
 
-`python -m tests.support.servers.processes.fork_server ADDRESS` listens on a Unix socket, until its stdin ends. Each
-connection is one run: see `fork_client.py`. A run whose client goes away is killed.
+`python -m tests.support.servers.processes.fork_server ADDRESS IMPORTED` listens on a Unix socket, until its stdin ends.
+Each connection is one run: see `fork_client.py`. A run whose client goes away is killed.
 """
 
 import gc
@@ -19,22 +19,26 @@ from importlib import import_module
 from types import FrameType
 from typing import Any
 
-IMPORTED = (
-    "fixtures.gated",
-    "langgraph.checkpoint.postgres.aio",
-    "langgraph.checkpoint.sqlite.aio",
-    "langgraph_agui.connect.cli.serving.reload",
-    "langgraph_agui.connect.cli.serving.serve",
-    "langgraph_agui.connect.cli.watch",
-    "langgraph_agui.connect.serve",
-    "psycopg_pool",
-    "redis.asyncio",
-    "uvicorn.lifespan.on",
-    "uvicorn.loops.auto",
-    "uvicorn.protocols.http.auto",
-    "uvicorn.protocols.websockets.auto",
-)
-"""What runs find imported. What a run does at import in its own process alone must not be here."""
+IMPORTED = {
+    "all": (
+        "fixtures.gated",
+        "langgraph.checkpoint.postgres.aio",
+        "langgraph.checkpoint.sqlite.aio",
+        "langgraph_agui.connect.cli.serving.reload",
+        "langgraph_agui.connect.cli.serving.serve",
+        "langgraph_agui.connect.cli.watch",
+        "langgraph_agui.connect.serve",
+        "psycopg_pool",
+        "redis.asyncio",
+        "uvicorn.lifespan.on",
+        "uvicorn.loops.auto",
+        "uvicorn.protocols.http.auto",
+        "uvicorn.protocols.websockets.auto",
+    ),
+    "connect": ("langgraph_agui.connect",),
+}
+"""What runs find imported: nearly all, or only what needs no extra, for runs in which something is missing. What a run
+does at import in its own process alone must not be here."""
 
 
 @dataclass(frozen=True)
@@ -146,7 +150,7 @@ def run(request: Request) -> None:
 
 def main() -> None:
     """Serves, and runs in each forked process what was asked for: that process ends as the module does."""
-    for name in IMPORTED:
+    for name in IMPORTED[sys.argv[2]]:
         import_module(name)
     gc.freeze()  # a collection in a forked process copies the pages of all that it looks at
     with socket.socket(socket.AF_UNIX) as listener:

@@ -9,16 +9,21 @@ from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Literal
 
 from tests.support.servers.processes.server_process import ROOT, python_path
+
+Imported = Literal["all", "connect"]
+"""See `IMPORTED` in `fork_server.py`."""
 
 _CLIENT = Path(__file__).with_name("fork_client.py")
 _ENVIRONMENT = {"PYTHONWARNINGS": "error", "PYTHONPATH": python_path()}
 
 
-def forked(module: str) -> list[str]:
-    """The command that does what `python -m` does with this module and the arguments that follow."""
-    return [sys.executable, "-IS", str(_CLIENT), _fork_server(), module]
+def forked(module: str, imported: Imported = "all") -> list[str]:
+    """The command that does what `python -m` does with this module and the arguments that follow. `imported`: what its
+    process has imported before."""
+    return [sys.executable, "-IS", str(_CLIENT), _fork_server(imported), module]
 
 
 def environment(more: Mapping[str, str]) -> dict[str, str]:
@@ -27,13 +32,13 @@ def environment(more: Mapping[str, str]) -> dict[str, str]:
 
 
 @cache
-def _fork_server() -> str:
+def _fork_server(imported: Imported) -> str:
     """The address of this session's fork server, which ends with it."""
     with ExitStack() as lifetime:
         address = str(Path(lifetime.enter_context(TemporaryDirectory())) / "forks")
         server = lifetime.enter_context(
             subprocess.Popen(
-                [sys.executable, "-m", "tests.support.servers.processes.fork_server", address],
+                [sys.executable, "-m", "tests.support.servers.processes.fork_server", address, imported],
                 cwd=ROOT,
                 env=environment({}),
                 stdin=subprocess.PIPE,
