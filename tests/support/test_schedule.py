@@ -23,11 +23,12 @@ def test_files_stay_whole_and_what_takes_long_begins(
     options = ["-p", "xdist", "-p", "tests.support.schedule", "--numprocesses", "2", "-v"]
     result = pytester.runpytest(*options)
     result.assert_outcomes(passed=9)
-    by = {
-        worker: [line.split()[-1] for line in result.outlines if line.startswith(f"[{worker}]")]
-        for worker in ("gw0", "gw1")
-    }
-    assert by["gw0"][:2] == ["test_b.py::test_one", "test_d.py::test_one"]
-    assert by["gw1"][0] == "test_e.py::test_one"
+    ran: dict[str, list[str]] = {"[gw0]": [], "[gw1]": []}
+    for line in result.outlines:
+        if line.startswith(tuple(ran)):
+            ran[line.split()[0]].append(line.split()[-1])
+    one, other = sorted(ran.values())
+    assert one[:2] == ["test_b.py::test_one", "test_d.py::test_one"]
+    assert other[0] == "test_e.py::test_one"
     for file in ("test_a.py", "test_c.py"):
-        assert [sum(each.startswith(file) for each in ran) for ran in by.values()] in ([3, 0], [0, 3])
+        assert sorted(sum(name.startswith(file) for name in names) for names in (one, other)) == [0, 3]
