@@ -29,6 +29,7 @@ def test_seeded_mutants_are_the_same_each_time_and_leave_source_that_can_be_read
             ast.parse(text, file)
             assert text != (ROOT / file).read_text(encoding="utf-8")
         assert mutant.tests
+        assert [test for test in mutant.tests if not (ROOT / test).exists()] == []
 
 
 def test_what_is_listed_as_equivalent_is_a_mutation_of_todays_source() -> None:

@@ -7,12 +7,15 @@ TRANSLATOR = TESTS / "translator"
 CONNECT = TESTS / "connect"
 
 _COSTLY = (
-    "composed_graphs*",
-    "apply_checkpoint*",
-    "conformance*",
-    "joining*",
-    "catch_up*_at_every_cut*",
-    "recordings*",
+    "conformance/test_composed_graphs.py",
+    "checkpoint/test_apply_checkpoint.py",
+    "conformance/test_conformance.py",
+    "conformance/test_adapters.py",
+    "conformance/test_stale_clients.py",
+    "conformance/test_thrift.py",
+    "client/test_joining*.py",
+    "client/test_catch_up*_at_every_cut.py",
+    "conformance/test_recordings.py",
 )
 """Files of the translator's tests that take long, in the order of the list behind all others."""
 
@@ -33,10 +36,10 @@ def tests_of(file: str) -> tuple[str, ...]:
 
 
 def _connect(module: Path, texts: dict[Path, str]) -> list[Path]:
-    """Tests of the module, then of its room, then of the rooms that stand on it."""
+    """Tests of the module, then of its folder and its room, then of the rooms that stand on it."""
     room = "" if len(module.parts) == 2 else module.parts[1]
-    rooms = [CONNECT / name for name in (room, *_BEHIND.get(room, ()))]
-    return [*_own(module, texts), *(path for folder in rooms for path in texts if path.parent == folder)]
+    folders = [TESTS / module.parent, *(CONNECT / name for name in (room, *_BEHIND.get(room, ())))]
+    return [*_own(module, texts), *(path for folder in folders for path in _of(folder, texts))]
 
 
 def _translator(module: Path, texts: dict[Path, str]) -> list[Path]:
@@ -45,8 +48,15 @@ def _translator(module: Path, texts: dict[Path, str]) -> list[Path]:
     costly = [path for pattern in _COSTLY for path in of_translator if path.match(f"test_{pattern}.py")]
     cheap = [path for path in of_translator if path not in costly]
     own = [path for path in _own(module, texts) if path in cheap]
-    room = [path for path in cheap if path.parent.name == module.parent.name]
-    return [*own, TRANSLATOR / "test_golden.py", *room, *cheap, *costly]
+    room = [path for path in _of(TESTS / module.parent, texts) if path in cheap]
+    return [*own, TRANSLATOR / "conformance" / "test_golden.py", *room, *cheap, *costly]
+
+
+def _of(folder: Path, texts: dict[Path, str]) -> list[Path]:
+    """Tests of a folder and of those below it; of a package itself, those of no room."""
+    if folder in (TRANSLATOR, CONNECT):
+        return [path for path in texts if path.parent == folder]
+    return [path for path in texts if path.is_relative_to(folder)]
 
 
 def _own(module: Path, texts: dict[Path, str]) -> list[Path]:

@@ -4,8 +4,15 @@ from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage, AIMessageChunk
-from langgraph_agui.translator import Cancelled, Failed, Finished, Lost, Options
+from langgraph_agui.translator import (
+    Cancelled,
+    Failed,
+    Finished,
+    Lost,
+    Options,
+)
 from langgraph_agui.translator.endings import Ending
+from langgraph_agui.translator.messages.usage import Usage
 
 from fixtures.recordings import recordings
 from tests.support.streams.event_lines import run_fixture
@@ -167,3 +174,30 @@ def test_a_platforms_accumulated_messages_are_counted_once(name: str) -> None:
     ]
     assert len(totals) == 2
     assert len(set(totals)) == 1
+
+
+COUNTED: list[tuple[tuple[Any, Any, Any], list[dict[str, Any]]]] = [
+    (
+        ({"input_tokens": 1}, {"ls_provider": "p", "ls_model_name": "m"}, None),
+        [{"provider": "p", "model": "m", "inputTokens": 1}],
+    ),
+    (
+        ({"input_tokens": 1}, {}, {"model_provider": "p", "model_name": "m"}),
+        [{"provider": "p", "model": "m", "inputTokens": 1}],
+    ),
+    (({"input_tokens": 1}, {}, {"model": "m"}), [{"model": "m", "inputTokens": 1}]),
+    (({"input_tokens": 1}, {"ls_provider": 7}, "model"), [{"inputTokens": 1}]),
+    (({"input_tokens": "1", "output_tokens": float("nan"), "total_tokens": 2.0**60}, {}, {}), []),
+    (
+        ({"input_tokens": -1, "output_token_details": {"reasoning": 2}, "input_token_details": 7}, {}, {}),
+        [{"inputTokens": 0, "reasoningTokens": 2}],
+    ),
+    ((7, {}, {}), []),
+]
+
+
+@pytest.mark.parametrize(("given", "totals"), COUNTED)
+def test_token_usage_is_counted_as_far_as_it_can_be(given: Any, totals: list[dict[str, Any]]) -> None:
+    usage = Usage()
+    usage.add(*given)
+    assert usage.totals() == totals

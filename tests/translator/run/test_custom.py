@@ -6,6 +6,7 @@ import pytest
 from langgraph.config import get_stream_writer
 from langgraph.graph import START, StateGraph
 from langgraph_agui.translator import STREAM_MODES, ClientView
+from langgraph_agui.translator.run.custom import custom_event
 
 from tests.support.clients.agui_client import AguiClient
 from tests.support.streams.event_lines import run_fixture
@@ -188,3 +189,39 @@ NO_STATE: list[Any] = [
 @pytest.mark.parametrize("payload", NO_STATE, ids=str)
 def test_what_is_no_state_is_a_custom_event(payload: Any) -> None:
     assert [event["type"] for event in _written(payload)] == ["CUSTOM"]
+
+
+ACTIVITY = {"id": "a", "role": "activity", "activityType": "T", "content": {"x": 1}}
+SNAPSHOT = {"type": "ACTIVITY_SNAPSHOT", "messageId": "new", "activityType": "T", "content": {}}
+DELTA = {
+    "type": "ACTIVITY_DELTA",
+    "messageId": "a",
+    "activityType": "T",
+    "patch": [{"op": "add", "path": "/y", "value": 1}],
+}
+CUSTOMS: list[tuple[Any, Any]] = [
+    ({"name": "n", "value": 1}, ("n", 1)),
+    ({"name": "n", "value": 1, "more": 2}, None),
+    ({"type": "CUSTOM", "name": "n", "value": 1, "more": 2}, ("n", 1)),
+    ({"type": "CUSTOM", "name": 7, "value": 1}, None),
+    ({"type": "CUSTOM", "name": "n"}, None),
+    ({"type": ["CUSTOM"], "name": "n", "value": 1}, None),
+    (SNAPSHOT, SNAPSHOT),
+    ({**SNAPSHOT, "own": 1, "replace": None}, SNAPSHOT),
+    ({**SNAPSHOT, "messageId": "a"}, {**SNAPSHOT, "messageId": "a"}),
+    ({**SNAPSHOT, "messageId": "u"}, None),
+    ({**SNAPSHOT, "content": 7}, None),
+    ({**SNAPSHOT, "messageId": 7}, None),
+    (DELTA, DELTA),
+    ({**DELTA, "messageId": "new"}, None),
+    ({**DELTA, "patch": [{"op": "replace", "path": "", "value": 1}]}, None),
+    ({**DELTA, "patch": [{"op": "remove", "path": "/z"}]}, None),
+    ({"type": "RUN_FINISHED", "threadId": "t", "runId": "r"}, None),
+]
+
+
+@pytest.mark.parametrize(("payload", "got"), CUSTOMS)
+def test_a_payload_of_a_node_is_itself_only_if_it_is_valid(payload: Any, got: Any) -> None:
+    event = custom_event(payload, ClientView([{"id": "u", "role": "user", "content": "hi"}, ACTIVITY], {}), None)
+    name, value = got if isinstance(got, tuple) else ("custom", payload)
+    assert event == (got if isinstance(got, dict) else {"type": "CUSTOM", "name": name, "value": value})
