@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
-from contextlib import AsyncExitStack, contextmanager
+from contextlib import AsyncExitStack, aclosing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, cast
 from uuid import uuid4
 
 import orjson
-from langgraph.types import Command, StreamMode
+from langgraph.types import Command
 from langgraph_sdk.client import LangGraphClient
 
-from ....translator import PLATFORM_STREAM_MODES, STREAM_MODES, Cancelled, Ending, Failed, Lost
+from ....translator import PLATFORM_STREAM_MODES, Cancelled, Ending, Failed, Lost
+from ...local.run.runs import RUN_MODES
 from ...platform.backend import Platform, outcome
 from ...testing.recording import Write, record_stream
 from ..errors import Failure, Misuse
@@ -24,8 +25,6 @@ from ..sources.platforms import reached
 from ..sources.project import project_of, read_project
 from ..sources.targets import is_url
 
-_MODES: Final = cast("list[StreamMode]", [*STREAM_MODES, "tasks", "tools"])
-"""The stream modes of a served run."""
 _FROM_THE_START: Final = "0-0"
 """The id of the event before the first one of a run."""
 _Ended = tuple[Ending, dict[str, Any]]
@@ -96,7 +95,7 @@ async def _record_graph(settings: RecordSettings, given: dict[str, Any], lifetim
     parts = graph.astream(
         Command(**given["command"]) if "command" in given else given["input"],
         {"configurable": {"thread_id": thread_id, "run_id": run_id}, "metadata": source.stamp},
-        stream_mode=_MODES,
+        stream_mode=RUN_MODES,
         subgraphs=True,
     )
     with _created(settings.output) as write:
@@ -127,9 +126,10 @@ async def _begun(parts: AsyncIterator[Any]) -> AsyncIterator[Any] | None:
     first = await anext(parts, None)
 
     async def all_of_them() -> AsyncIterator[Any]:
-        yield first
-        async for part in parts:
-            yield part
+        async with aclosing(cast(Any, parts)):
+            yield first
+            async for part in parts:
+                yield part
 
     return None if first is None else all_of_them()
 

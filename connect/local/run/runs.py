@@ -41,9 +41,10 @@ from .queued_inputs import QueuedInputs
 from .run import Run
 from .run_end import OnRunEnd, RunEnd
 
-_STREAM_MODES: Final = cast("list[StreamMode]", [*STREAM_MODES, "tasks", "tools"])
-"""With `tasks`, a step begins when its node does. With `tools`, which LangGraph has since 1.2 and does not name in its
-types, a tool can emit its output part by part. In this process these parts are references to values, not copies."""
+RUN_MODES: Final = cast("list[StreamMode]", [*STREAM_MODES, "tasks", "tools"])
+"""The stream modes of a run. With `tasks`, a step begins when its node does. With `tools`, which LangGraph has since
+1.2 and does not name in its types, a tool can emit its output part by part. In this process these parts are references
+to values, not copies."""
 
 _MOST_UNFINISHED: Final = 1_000
 
@@ -145,7 +146,7 @@ class Runs:
 
         def stream(emit: Callable[[Any], bool]) -> AsyncIterator[Any]:
             within = with_handler(configured, emit, run.label) if dispatched_events else configured
-            parts = graph.astream(input, within, context=context, stream_mode=_STREAM_MODES, subgraphs=True)
+            parts = graph.astream(input, within, context=context, stream_mode=RUN_MODES, subgraphs=True)
             return with_dispatched(parts) if dispatched_events else parts
 
         save = None
