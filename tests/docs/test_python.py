@@ -3,31 +3,26 @@
 import asyncio
 import json
 import re
-import sqlite3
 from collections.abc import AsyncIterator, Iterable
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager, closing
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from pathlib import Path
-from typing import Any, NotRequired, TypedDict
+from typing import Any
 from uuid import uuid4
 
 import httpx
 import pytest
 from ag_ui.core import EventType
-from langchain.agents import AgentState, create_agent
-from langchain.agents.middleware import TodoListMiddleware
+from langchain.agents import create_agent
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from langgraph.graph import START, MessagesState, StateGraph
-from langgraph_agui.connect import Intake, start, watch
-from langgraph_agui.connect.serve import Agent, agui_app
-from langgraph_agui.connect.testing import Pause, ScriptedChatModel, tool_call
+from langgraph_agui.connect import start
 from langgraph_agui.translator import PLATFORM_STREAM_MODES, ClientView, encode
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 
 from fixtures import FIXTURES
 from fixtures.gated import GATED
-from fixtures.graphs.history import summarising
 from fixtures.recordings import REPORTED
 from fixtures.run import Conversation
 from tests.support.clients.agui_client import AguiClient
@@ -36,15 +31,12 @@ from tests.support.documents import block, blocks
 from tests.support.servers.databases.redis_server import RedisServer
 from tests.support.servers.gates import asked, gates
 from tests.support.servers.serving import events_of, kinds_of, served
-from tests.support.streams.paced import HELLO, speaking
 
 
 @pytest.fixture
 def conversation() -> Conversation:
     return Conversation(FIXTURES["agent_one_tool"])
 
-
-# --- wrap a graph -----------------------------------------------------------------------------------------------------
 
 QUESTION = {"id": "user-1", "role": "user", "content": "hi"}
 WIRE = {"threadId": "t", "runId": "r", "state": {}, "tools": [], "context": [], "forwardedProps": {}}
@@ -146,9 +138,6 @@ async def test_a_framework_of_ones_own_sends_frames(conversation: Conversation, 
     assert ids(played.messages) == await stored(conversation.graph)
 
 
-# --- reconnect to a platform thread, watch cron runs ------------------------------------------------------------------
-
-
 @pytest.fixture
 async def platform(dev_server: str) -> AsyncIterator[LangGraphClient]:
     async with get_client(url=dev_server) as client:
@@ -202,9 +191,6 @@ async def test_the_tokens_of_a_crons_runs_are_watched(platform: LangGraphClient)
     assert kinds.count(EventType.TEXT_MESSAGE_CONTENT) > 10
 
 
-# --- by hand ----------------------------------------------------------------------------------------------------------
-
-
 async def test_a_stream_is_translated(conversation: Conversation) -> None:
     given = await conversation.given(conversation.fixture.turns[0])
     events = [event async for event in block("translated").translated(conversation.graph, given, conversation.config)]
@@ -242,9 +228,6 @@ def test_a_recorded_run_is_a_fixture(tmp_path: Path, monkeypatch: pytest.MonkeyP
         (runs / file.name).write_bytes(file.read_bytes())
     monkeypatch.chdir(tmp_path)
     block("test_recorded_runs_are_valid").test_recorded_runs_are_valid()
-
-
-# --- sources ----------------------------------------------------------------------------------------------------------
 
 
 async def test_a_platform_is_served(platform: LangGraphClient) -> None:
@@ -298,218 +281,7 @@ async def test_an_app_with_the_inspector_shows_data_to_known_users_alone(convers
     assert (statuses, known.status_code) == ([200, 401], 200)
 
 
-# --- recipes ----------------------------------------------------------------------------------------------------------
-
-
-@asynccontextmanager
-async def asked_of(agents: Any, **more: Any) -> AsyncIterator[Any]:
-    """A function that posts an input to an agent, and returns the events."""
-    app = agents if callable(agents) else agui_app(agents, **more)
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://app") as client:
-
-        async def ask(agent: str, run_id: str, **given: Any) -> list[dict[str, Any]]:
-            whole = WIRE | {"runId": run_id, "messages": [], "protocolVersion": "1.0"} | given
-            answer = await client.post(f"/{agent}", json=whole)
-            return events_of(answer.text) if answer.status_code == httpx.codes.OK else [answer.json()]
-
-        yield ask
-
-
-def one_node(node: Any, schema: Any = MessagesState) -> Any:
-    return StateGraph(schema).add_sequence([("node", node)]).add_edge(START, "node").compile(InMemorySaver())
-
-
-def answer_of(events: list[dict[str, Any]]) -> str:
-    """The text of the last message that streamed."""
-    streamed = [event for event in events if event["type"] == "TEXT_MESSAGE_CONTENT"]
-    return "".join(event["delta"] for event in streamed if event["messageId"] == streamed[-1]["messageId"])
-
-
-@pytest.mark.parametrize(
-    ("agent", "wrong", "answer", "text"),
-    [
-        ("booking", "perhaps", True, "Done."),
-        ("booking", {"decisions": []}, "reject", "Done."),
-        ("asking", {"book": "perhaps"}, {"book": True}, "It is booked."),
-        ("asking", True, {"book": "no"}, "It is not booked."),
-    ],
-)
-async def test_an_approval_is_answered(agent: str, wrong: Any, answer: Any, text: str) -> None:
-    model = ScriptedChatModel(turns=[["Shall I?", tool_call("book", {"place": "Tower"})], "Done."])
-    booking = block("booking_agent").booking_agent(model, InMemorySaver())
-    async with asked_of({"booking": booking, "asking": one_node(block("ask_first").ask_first)}) as ask:
-        (question,) = (await ask(agent, "1", messages=[QUESTION]))[-1]["outcome"]["interrupts"]
-        assert question["responseSchema"]["type"] == "object"
-        entry = {"interruptId": question["id"], "status": "resolved"}
-        assert (await ask(agent, "2", resume=[entry | {"payload": wrong}]))[0]["error"] == "invalid_input"
-        events = await ask(agent, "3", resume=[entry | {"payload": answer}])
-    assert (answer_of(events), events[-1]["outcome"]) == (text, {"type": "success"})
-
-
-async def test_a_cancelled_question_is_not_answered_with_yes() -> None:
-    async with asked_of({"asking": one_node(block("ask_first").ask_first)}) as ask:
-        (question,) = (await ask("asking", "1", messages=[QUESTION]))[-1]["outcome"]["interrupts"]
-        assert question["message"] == "Shall I book the tower?"
-        events = await ask("asking", "2", resume=[{"interruptId": question["id"], "status": "cancelled"}])
-    assert answer_of(events) == "It is not booked."
-
-
-class Planned(MessagesState):
-    stops: list[str]
-    report: str
-    secret: str
-
-
-async def test_named_channels_are_shared() -> None:
-    graph = one_node(lambda state: {"stops": [*state.get("stops", []), "tower"], "secret": "s"}, Planned)
-    async with asked_of(block("shared").shared(graph)) as ask:
-        events = await ask("planner", "1", messages=[QUESTION], state={"stops": ["museum"], "secret": "mine"})
-    assert viewed(events).state == {"stops": ["museum", "tower"]}
-
-
-async def test_arguments_are_state_while_they_stream() -> None:
-    call = tool_call("write_report", {"text": "All is well in the city."}, fragments=8)
-    graph = create_agent(
-        ScriptedChatModel(turns=[call, "Done."]), [write_report], state_schema=Reported, checkpointer=InMemorySaver()
-    )
-    async with asked_of({"planner": block("predicting").predicting(graph)}) as ask:
-        events = await ask("planner", "1", messages=[QUESTION])
-    assert "PredictState" in [event.get("name") for event in events]
-    assert [event for event in events if event["type"].startswith("STATE_") and "All is" in json.dumps(event)]
-
-
-class Reported(AgentState[Any]):
-    report: NotRequired[str]
-
-
-def write_report(text: str) -> str:
-    """Writes a report."""
-    return text
-
-
-async def test_a_tool_says_how_far_it_is() -> None:
-    turns = [tool_call("read_files", {"names": ["a.txt", "b.txt"]}, "call_1"), "Done."]
-    graph = create_agent(ScriptedChatModel(turns=turns), [block("read_files").read_files], checkpointer=InMemorySaver())
-    async with asked_of({"reader": Agent(graph)}) as ask:
-        events = await ask("reader", "1", messages=[QUESTION])
-    (activity,) = [message for message in viewed(events).messages if message["role"] == "activity"]
-    (documented,) = [json.loads(each.code) for each in blocks("json") if each.title == "activity"]
-    assert activity == {**documented, "content": {**documented["content"], "status": "done"}}
-
-
-async def test_a_plan_is_an_activity_of_the_conversation() -> None:
-    todos = [{"content": "Look", "status": "pending"}]
-    model = ScriptedChatModel(turns=[tool_call("write_todos", {"todos": todos}, "call_1"), "Done."])
-    graph = create_agent(model, middleware=[TodoListMiddleware()], checkpointer=InMemorySaver())
-    async with asked_of({"planner": block("planning").planning(graph)}) as ask:
-        events = await ask("planner", "1", messages=[QUESTION])
-    plans = [message["content"] for message in viewed(events).messages if message["id"] == "plan-todos"]
-    assert plans == [{"todos": todos}]
-
-
-class Reading(TypedDict):
-    names: list[str]
-    progress: float
-
-
-async def test_progress_is_emitted_while_a_node_runs() -> None:
-    graph = one_node(block("index_files").index_files, Reading)
-    async with asked_of({"reader": Agent(graph, intake=Intake(state={"names"}))}) as ask:
-        events = await ask("reader", "1", messages=[QUESTION], state={"names": ["a", "b"]})
-    kinds = [event["type"] for event in events]
-    progress = [(viewed(events[:end]).state or {}).get("progress") for end in range(len(events) + 1)]
-    assert list(dict.fromkeys(filter(None, progress))) == [0.5, 1.0]
-    assert (kinds.count("CUSTOM"), kinds.count("ACTIVITY_SNAPSHOT")) == (2, 2)
-
-
-async def test_a_graph_finds_its_user() -> None:
-    graph = one_node(block("greet").greet)
-    async with asked_of({"greeter": graph}, authenticate=lambda request: {"identity": "ada"}) as ask:
-        assert answer_of(await ask("greeter", "1", messages=[QUESTION])) == "Hello, ada!"
-
-
-@pytest.mark.newest
-async def test_what_a_summary_replaced_stays_visible() -> None:
-    graph = summarising(InMemorySaver())
-    async with asked_of({"agent": block("remembering").remembering(graph)}) as ask:
-        for turn in range(4):
-            await ask("agent", str(turn), messages=[QUESTION | {"id": f"q{turn}", "content": f"{turn}"}])
-        events = await ask("agent/connect", "4")
-    assert [each["id"] for each in viewed(events).messages if each["role"] == "user"] == ["q0", "q1", "q2", "q3"]
-
-
-async def test_a_page_of_the_other_library_is_served_at_its_url() -> None:
-    app = block("migrated").migrated(one_node(block("ask_first").ask_first))
-    async with asked_of(app) as ask:
-        events = await ask("agent", "1", messages=[QUESTION])
-        (question,) = [event for event in events if event.get("name") == "on_interrupt"]
-        assert "outcome" not in events[-1]
-        answer = {"command": {"resume": {"book": True}, "interruptEvent": question["value"]}}
-        events = await ask("agent", "2", forwardedProps=answer)
-        connected = await ask("agent/default/connect", "3")
-    assert answer_of(events) == answer_of(connected) == "It is booked."
-
-
-async def test_forwarded_props_reach_a_graph_by_a_hook() -> None:
-    graph = one_node(lambda state: {"messages": [("ai", "Hello.")]})
-    system = {"id": "s", "role": "system", "content": "Obey."}
-    async with asked_of({"agent": block("tenant_agent").tenant_agent(graph)}) as ask:
-        await ask("agent", "1", messages=[system, QUESTION], forwardedProps={"tenant": "acme"})
-    state = await graph.aget_state({"configurable": {"thread_id": "t"}})
-    assert (state.metadata["tenant"], len(state.values["messages"])) == ("acme", 2)
-
-
 def test_each_block_of_python_is_run_by_a_test() -> None:
     tests = "".join(path.read_text(encoding="utf-8") for path in Path(__file__).parent.glob("test_*.py"))
     run = set(re.findall(r'block\("(\w+)"\)', tests))
     assert [str(each) for each in blocks("python") if not each.title and not run & {*each.defines}] == []
-
-
-async def test_a_thread_is_run_over_a_socket() -> None:
-    asks = block("asked_over_a_socket").asked_over_a_socket
-    app = agui_app({"planner": FIXTURES["plain_text"].build(InMemorySaver())})
-    async with served(app, ws="websockets-sansio") as server:
-        url = server.url.replace("http", "ws")
-        assert await asks(f"{url}/planner/ws?thread=lisbon", "hi")
-
-
-async def listened(graph: Any) -> None:
-    async for _ in watch(graph, "t"):
-        pass
-
-
-@pytest.mark.parametrize("has_another_reader", [True, False])
-async def test_the_events_of_a_thread_are_copied_each_once(has_another_reader: bool) -> None:
-    """The copying stops in the middle of a run, and is begun again before the run goes on."""
-    recipe, point = block("copied"), Pause()
-    graph = speaking(point, InMemorySaver())
-    with closing(sqlite3.connect(":memory:")) as database:
-        database.execute(recipe.TABLE)
-
-        def rows() -> list[tuple[str | None, dict[str, Any]]]:
-            found = database.execute("SELECT offset, event FROM events ORDER BY rowid").fetchall()
-            return [(offset, json.loads(event)) for offset, event in found]
-
-        async def until_row(kind: str) -> None:
-            copying = asyncio.create_task(recipe.copied(graph, "t", database))
-            await until(lambda: any(event["type"] == kind for _, event in rows()))
-            copying.cancel()
-            await asyncio.wait([copying])
-
-        async with AsyncExitStack() as stack:
-            if has_another_reader:
-                other = asyncio.create_task(listened(graph))
-                stack.callback(other.cancel)
-            run = await start(graph, HELLO, {"configurable": {"thread_id": "t"}})
-            await point.reached.wait()
-            await until_row("TEXT_MESSAGE_START")
-            point.open.set()
-            await until_row("RUN_FINISHED")
-        offsets = [offset for offset, _ in rows() if offset is not None]
-        assert len(set(offsets)) == len(offsets)
-        view = ClientView()
-        for _, event in rows():
-            view.apply(event)
-        assert view.messages == run.view.messages
-        if has_another_reader:
-            assert [event["type"] for _, event in rows()].count("RUN_STARTED") == 1
