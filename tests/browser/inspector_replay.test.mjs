@@ -45,14 +45,18 @@ test("a replay is live for a page that opens its thread, and for one that sends 
 test("the file of a recorded run shows its events, and none of its other lines", (t) =>
   stage.visit(t, {}, async (inspector, page) => {
     const content = await readFile(file);
+    const opens = (name, buffer) => page.locator("input[type=file]").setInputFiles({ name, mimeType: "application/jsonl", buffer });
+    await opens("no.jsonl", Buffer.from("hello\n"));
+    await page.getByRole("alert").getByText("no.jsonl: Line 1: expected an AG-UI event").waitFor();
+    await inspector.press("Close");
     const events = content.toString().trim().split("\n").filter((line) => "type" in JSON.parse(line));
-    await page.locator("input[type=file]").setInputFiles({ name: "day.jsonl", mimeType: "application/jsonl", buffer: content });
+    await opens("day.jsonl", content);
     await inspector.shows("custard tarts");
     assert.equal(await inspector.events(), events.length);
 
     const part = content.subarray(0, -20);
     const lines = part.toString().split("\n").length;
-    await page.locator("input[type=file]").setInputFiles({ name: "part.jsonl", mimeType: "application/jsonl", buffer: part });
+    await opens("part.jsonl", part);
     await page.getByRole("alert").getByText(`part.jsonl: line ${lines}, the last one, is incomplete, and left out.`).waitFor();
     await inspector.shows("custard tarts");
     assert.equal(await inspector.events(), events.length - 1);

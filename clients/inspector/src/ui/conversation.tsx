@@ -26,6 +26,7 @@ export function Conversation() {
           <p class="title">Inspector</p>
           <p>Choose a thread to see it live, start a new one, or open a recording.</p>
         </div>
+        <Failure />
       </section>
     );
   }
@@ -89,14 +90,7 @@ export function Conversation() {
           <Questions key={interrupts.map(({ id }) => id).join(" ")} interrupts={interrupts} isDisabled={!isThread || !isLive.value} />
         </Guard>
       )}
-      {failure.value && (
-        <div class="notice error" role="alert">
-          <span>{failure.value}</span>
-          <button type="button" class="plain" aria-label="Close" onClick={() => (failure.value = null)}>
-            <Icon name="close" />
-          </button>
-        </div>
-      )}
+      <Failure />
       {!isLive.value && (
         <div class="notice past" role="status">
           <span>{`As it was after event ${position.value}`}</span>
@@ -121,6 +115,19 @@ const Working = () => (
 const WORDS: { readonly [status: string]: string } = { running: "Running", waiting: "Waiting", failed: "Failed", cancelled: "Stopped", idle: "Idle" };
 
 const StatusBadge = ({ status }: { status: string }) => <span class={`badge ${status}`}>{WORDS[status]}</span>;
+
+/** Why the last thing that the user did has failed, until it is closed. */
+function Failure() {
+  if (failure.value === null) return null;
+  return (
+    <div class="notice error" role="alert">
+      <span>{failure.value}</span>
+      <button type="button" class="plain" aria-label="Close" onClick={() => (failure.value = null)}>
+        <Icon name="close" />
+      </button>
+    </div>
+  );
+}
 
 function Composer() {
   const { status, interrupts, runId } = latest.value;

@@ -139,10 +139,10 @@ function OpenRecording() {
     try {
       openRecording(file.name, await file.text());
       leave();
-      pane.value = "conversation";
     } catch (error) {
-      failure.value = (error as Error).message;
+      failure.value = `${file.name}: ${(error as Error).message}`;
     }
+    pane.value = "conversation";
     input.value = "";
   };
   return (
