@@ -227,7 +227,7 @@ def _read(row: Mapping[str, Any]) -> Any:
     part = part_of(row)
     match part:
         case (*_, "messages", [{"type": "AIMessageChunk"} as message, metadata]) if "mode" in row:
-            with suppress(ValidationError):  # of another version of LangChain
+            with suppress(ValidationError, AttributeError, TypeError):  # a message of another version of LangChain
                 return (*part[:-1], (AIMessageChunk.model_validate(message), metadata))
     return part
 

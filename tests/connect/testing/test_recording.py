@@ -61,9 +61,7 @@ async def test_a_run_becomes_the_events_again_that_it_was(tmp_path: Path) -> Non
 )
 async def test_a_replay_gives_each_client_what_the_run_gave(tmp_path: Path, name: str) -> None:
     recording = await recorded(tmp_path / "run.jsonl", Conversation(FIXTURES[name]))
-    then = ClientView()
-    for event in recording.events:
-        then.apply(event)
+    then = view_of(recording)
     view = check_stream(await replayed(Replay(recording, speed=None)), may_remove=True)
     assert same_json(view.messages, then.messages)
     assert same_json(view.state, then.state)
@@ -123,12 +121,17 @@ async def test_the_thread_of_a_recording_is_listed_before_and_after_its_run(
     assert await threads(Replay(recording)).history(recording.thread_id) == []
 
 
-def recording_end(recording: Recording) -> str:
-    """The last text of the recorded run."""
+def view_of(recording: Recording) -> ClientView:
+    """What a client had at the end of the recorded run."""
     view = ClientView()
     for event in recording.events:
         view.apply(event)
-    return str((view.messages or [])[-1]["content"])
+    return view
+
+
+def recording_end(recording: Recording) -> str:
+    """The last text of the recorded run."""
+    return str((view_of(recording).messages or [])[-1]["content"])
 
 
 async def test_an_answer_to_a_recorded_interrupt_ends_at_once(tmp_path: Path) -> None:
@@ -211,6 +214,18 @@ async def test_a_last_line_that_is_incomplete_is_left_out(tmp_path: Path, caplog
             ]
             caplog.clear()
     check_stream(expected.translate())
+
+
+async def test_a_message_that_langchain_cannot_read_costs_only_itself(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    whole = await recorded(path, Conversation(FIXTURES["plain_text"]))
+    for odd in ({"tool_calls": "x"}, {"additional_kwargs": "x"}, {"content": 5}):
+        lines = [json.loads(line) for line in path.read_text().splitlines()]
+        chunk = next(line for line in lines if line.get("mode") == "messages")
+        chunk["data"][0].update(odd)
+        (tmp_path / "odd.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+        view = check_stream(Recording.read(tmp_path / "odd.jsonl").translate(), may_remove=True)
+        assert view.messages == view_of(whole).messages
 
 
 async def test_a_part_that_cannot_be_read_ends_a_translation_as_it_ended_the_run(
