@@ -100,7 +100,10 @@ def _target(path: Path, name: str, graph: Any) -> Target:
     if not isinstance(where, str):
         raise Misuse(f'{path}: the graph {name!r}: expected "./agent.py:graph" or {{"path": "./agent.py:graph"}}')
     description = graph.get("description") if isinstance(graph, dict) else None
-    return target(where, name, description if isinstance(description, str) else "")
+    try:
+        return target(where, name, description if isinstance(description, str) else "")
+    except Misuse as error:
+        raise Misuse(f"{path}: the graph {name!r}: {error}") from None
 
 
 def _folders(path: Path, folder: Path, dependencies: Any) -> Iterator[Path]:

@@ -276,7 +276,7 @@ REFUSED: dict[str, tuple[list[str], int, str]] = {
     "no graphs": (["--config", "empty.json"], 2, 'empty.json: expected "graphs": {"name": "./agent.py:graph"}'),
     "no path": (["--config", "graph.json"], 2, "graph.json: the graph 'a': expected "),
     "too deep": (["--config", "deep.json"], 2, "deep.json: RecursionError: "),
-    "an empty name": (["--config", "unnamed.json"], 2, "./planner.py:graph: '' can be no agent's name"),
+    "an empty name": (["--config", "unnamed.json"], 2, "unnamed.json: the graph '': ./planner.py:graph: '' can be no"),
     "no key": (["--config", "key.json"], 2, "key.json: \"env\": 'A=B' can't be set: ValueError: illegal environment"),
     "no env file": ([], 2, "the env file "),
     "both": (["planner:graph", "--config", "langgraph.json"], 2, "serve: expected graphs, or --config, not both"),
