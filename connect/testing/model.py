@@ -16,6 +16,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.language_models.chat_models import agenerate_from_stream, generate_from_stream
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
+from pydantic import Field
 
 from .scripts import Script, steps
 
@@ -37,7 +38,7 @@ class ScriptedChatModel(BaseChatModel):
         agent = create_agent(model, [add])
     """
 
-    turns: Sequence[Any]
+    turns: Sequence[Any] = Field(repr=False)  # a callback is given the repr of each model
     """The answers, in order (each a `Turn`, see `scripts.py`); the last one is repeated when there are no more."""
     turn_of: Callable[[Sequence[BaseMessage]], int] = by_answers
     """Which turn answers these messages, counted from 0: by default as many as they have AI messages."""
