@@ -2,8 +2,8 @@
 //
 // The moves of its state are `MOVES`. In `lost` it tries again by itself: after a delay that doubles, at once when the
 // browser is online again or the page becomes visible. In `refused` (a 4xx that will not change by itself) and `unwatched`
-// (404: the server has no such route) it waits for `retry()`. A stream on which not even a comment comes for `SILENCE` is lost: a laptop that slept, or a network that was
-// changed, leaves connections that end only after many minutes.
+// (404: the server has no such route) it waits for `retry()`. A stream on which not even a comment comes for `SILENCE` is
+// lost: a laptop that slept, or a network that was changed, leaves connections that end only after many minutes.
 //
 // Never here: what the events mean.
 

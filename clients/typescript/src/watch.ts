@@ -39,7 +39,7 @@ export interface WatchState {
    * - `refused`: the server answered with a 4xx; nothing is tried until `retry()`.
    * - `unwatched`: the page has the thread and its own runs. The server has no watch route: runs that others start appear
    *   when the page is loaded again, or after `retry()`.
-   * - `closed`: nobody watches any more.
+   * - `closed`: the page watches the thread no longer.
    */
   readonly connection: ConnectionState;
   /** When the next attempt is, as `Date.now()` counts; only while `lost`. */

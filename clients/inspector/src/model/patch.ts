@@ -1,5 +1,5 @@
-// JSON Patch (RFC 6902) on values that are never changed in place: the new value shares with the old one all that the patch leaves
-// alone. So a comparison by reference finds what has changed.
+// JSON Patch (RFC 6902) on values that are never changed in place: the new value shares with the old one all that the
+// patch leaves alone. So a comparison by reference finds what has changed.
 
 import type { Json } from "./json.ts";
 
