@@ -13,23 +13,10 @@ from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from pathlib import Path
 
-from . import (
-    catching_up,
-    conversation,
-    editors,
-    growth,
-    idle,
-    live,
-    memory,
-    peer,
-    processes,
-    readers,
-    replay,
-    serving,
-    values,
-    wire,
-)
+from . import peer
+from .connect import editors, idle, processes, readers, serving
 from .rows import Row, table
+from .translator import catching_up, conversation, growth, live, memory, replay, values, wire
 
 _SHOWN = ("langgraph", "langchain-core", "ag-ui-protocol", "orjson")
 

@@ -1,4 +1,4 @@
-"""The process that `serving` measures: `python -m benchmarks.served PORT`. Never what is measured of it.
+"""The process that `serving` measures: `python -m benchmarks.connect.served PORT`. Never what is measured of it.
 
 POST /answering           an agent, as `agui_app` serves it
 POST /answering-N         the same with N tokens, for each N of `SIZES`
@@ -28,7 +28,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 
-from .graphs import ASKED, answering, bare, config
+from ..graphs import ASKED, answering, bare, config
 
 TOKENS = 100
 SIZES = (20, 200)

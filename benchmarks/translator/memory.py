@@ -14,9 +14,9 @@ from typing import Any
 
 from langgraph_agui.translator import ClientView, Translator
 
-from .graphs import ASKED, history
+from ..graphs import ASKED, history
+from ..rows import Row
 from .growth import one_message
-from .rows import Row
 
 MESSAGES, TOKENS = 3000, 5000
 _CODE = (type, ModuleType, FunctionType)

@@ -31,8 +31,8 @@ from redis.backoff import ConstantBackoff
 
 from examples.databases import own_redis
 
-from .rows import Row
-from .timing import timed_by
+from ..rows import Row
+from ..timing import timed_by
 
 BATCH, BATCHES = 20, 200
 READERS = 100

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from langgraph_agui.translator import translate_sse
 
-from .graphs import ASKED, bare, config, counting, load
-from .peer import Peer
-from .rows import Row
+from ..graphs import ASKED, bare, config, counting, load
+from ..peer import Peer
+from ..rows import Row
 
 NODES = 10
 _NAME = f"1 MB of state, {NODES} nodes change an integer"

@@ -18,8 +18,8 @@ from langgraph_agui.translator import Translator, encode
 from langgraph_agui.translator.jsonable.json_diff import diff
 from orjson import dumps
 
-from .rows import Row
-from .timing import timed
+from ..rows import Row
+from ..timing import timed
 
 Case = tuple[str, Any, Any]
 _ROUNDS = 7

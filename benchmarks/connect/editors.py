@@ -18,10 +18,10 @@ from langgraph_agui.connect.acp.mapping.updates import Updates
 from langgraph_agui.connect.acp.server import serve
 from langgraph_agui.translator import Translator, encode
 
-from .graphs import answering
-from .growth import one_message
-from .rows import Row
-from .timing import timed, timed_by
+from ..graphs import answering
+from ..rows import Row
+from ..timing import timed, timed_by
+from ..translator.growth import one_message
 
 TOKENS = 20_000
 _ROUNDS = 7

@@ -11,9 +11,9 @@ from typing import Any
 from langgraph_agui.translator import Translator
 from orjson import dumps
 
-from .graphs import history
-from .rows import Row
-from .timing import timed
+from ..graphs import history
+from ..rows import Row
+from ..timing import timed
 
 _ROUNDS = 15
 

@@ -12,9 +12,9 @@ from typing import Any
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, ToolMessage
 from langgraph_agui.translator import Translator
 
-from .graphs import answering, captured, history, load
-from .rows import Row
-from .timing import timed
+from ..graphs import answering, captured, history, load
+from ..rows import Row
+from ..timing import timed
 
 _FEW, _MANY = 500, 4500
 _ROUNDS = 15

@@ -17,9 +17,9 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph_agui.connect import connect, connect_sse
 from langgraph_agui.translator import ClientView
 
-from .graphs import history, keeping
-from .rows import Row
-from .timing import Timing, timed_by
+from ..graphs import history, keeping
+from ..rows import Row
+from ..timing import Timing, timed_by
 
 MESSAGES = 1000
 _ROUNDS = 21

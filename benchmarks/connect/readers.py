@@ -18,9 +18,9 @@ from langgraph_agui.connect.local.run.run import Run
 from langgraph_agui.connect.local.store.active_run import ThreadKey
 from langgraph_agui.translator import ClientView, Options, Translator, translate_sse
 
-from .graphs import again, answering, captured
-from .rows import Row
-from .timing import timed_async
+from ..graphs import again, answering, captured
+from ..rows import Row
+from ..timing import timed_async
 
 TOKENS = 500
 MANY = 100

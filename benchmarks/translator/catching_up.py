@@ -12,9 +12,9 @@ from typing import Any
 from langgraph_agui.translator import ClientView, to_agui_messages
 from orjson import dumps
 
-from .graphs import history
-from .rows import Row
-from .timing import timed
+from ..graphs import history
+from ..rows import Row
+from ..timing import timed
 
 MESSAGES = 3000
 _ROUNDS = 15

@@ -7,10 +7,10 @@ from typing import Any
 
 from langgraph_agui.translator import translate_sse
 
-from .graphs import ASKED, agent, answering, bare, config
-from .peer import Peer
-from .rows import Row
-from .timing import Timing, timed_async
+from ..graphs import ASKED, agent, answering, bare, config
+from ..peer import Peer
+from ..rows import Row
+from ..timing import Timing, timed_async
 
 TOKENS = 2000
 _ROUNDS = 11

@@ -22,7 +22,7 @@ from uuid import uuid4
 
 import httpx
 
-from .rows import Row
+from ..rows import Row
 from .served import SIZES, TOKENS, input_of
 
 RUNS = 200
@@ -156,7 +156,7 @@ async def _server() -> AsyncIterator[httpx.AsyncClient]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    process = await asyncio.create_subprocess_exec(sys.executable, "-m", "benchmarks.served", str(port))
+    process = await asyncio.create_subprocess_exec(sys.executable, "-m", "benchmarks.connect.served", str(port))
     try:
         async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=_WITHIN, trust_env=False) as http:
             await _until_up(http)

@@ -18,9 +18,9 @@ from orjson import dumps
 
 from fixtures.recordings import as_json
 
-from .graphs import again, agent, answering, captured
-from .rows import Row
-from .timing import timed_async
+from ..graphs import again, agent, answering, captured
+from ..rows import Row
+from ..timing import timed_async
 
 TOKENS = 5000
 _ROUNDS = 25

@@ -1,0 +1,1 @@
+"""What serving, connecting and editors cost: a module for each figure."""

@@ -1,0 +1,1 @@
+"""What translating costs: a module for each figure."""
