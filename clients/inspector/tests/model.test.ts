@@ -8,7 +8,7 @@ import { fromJsonl, toJsonl } from "../src/model/jsonl.ts";
 import { EventLog } from "../src/model/log.ts";
 import { patched } from "../src/model/patch.ts";
 import { runsOf } from "../src/model/spans.ts";
-import type { WireEvent } from "../src/model/view.ts";
+import { next, type WireEvent } from "../src/model/view.ts";
 
 test("a patch changes what it names, and shares the rest", () => {
   const before = { a: { b: [1, 2, 3] }, c: { d: "same" } } as const;
@@ -62,6 +62,25 @@ test("what runs at once has lanes of its own", () => {
     [["step", "tools", 0, false], ["tool", "left", 0, false], ["tool", "right", 1, true]],
   );
   assert.deepEqual([run!.outcome, run!.usage], ["success", [{ inputTokens: 3, outputTokens: 4 }]]);
+});
+
+test("a run that is read again after a lost connection is one run", () => {
+  const [run, ...others] = runsOf(logOf([...EVENTS.slice(0, 3), EVENTS[0]!, ...EVENTS.slice(3)]).entries);
+  assert.deepEqual([others.length, run!.spans.length, run!.outcome], [0, 3, "success"]);
+});
+
+test("an event that is not what AG-UI says changes nothing", () => {
+  const before = logOf(EVENTS).view;
+  for (const event of [
+    { type: "MESSAGES_SNAPSHOT", messages: 5 },
+    { type: "MESSAGES_SNAPSHOT" },
+    { type: "STATE_DELTA", delta: 5 },
+    { type: "STATE_DELTA", delta: [{ op: "replace", path: "/none", value: 1 }] },
+    { type: "RUN_STARTED", input: { messages: {} } },
+    { type: "TOOL_CALL_ARGS", toolCallId: "none", delta: "x" },
+    { type: "toString" },
+    { type: "__proto__" },
+  ]) assert.deepEqual(next(before, event), before, JSON.stringify(event));
 });
 
 test("a recording is read as it was written, with its times", () => {
