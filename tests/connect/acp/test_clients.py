@@ -96,7 +96,7 @@ def spawned(client: Client, checked: Checked, database: Path) -> Any:
 
 
 async def test_the_python_sdk_lives_a_session_through_every_message_by_the_schema(tmp_path: Path) -> None:
-    from acp import text_block
+    from acp import RequestError, text_block
 
     live, loaded, database = Checked(), Checked(), tmp_path / "sessions.db"
     async with spawned(Client(), live, database) as (agent, process):
@@ -106,7 +106,7 @@ async def test_the_python_sdk_lives_a_session_through_every_message_by_the_schem
         await agent.set_session_mode(session_id=session, mode_id="ask")
         await agent.set_config_option(config_id="mode", session_id=session, value="write")
         assert [each.session_id for each in (await agent.list_sessions()).sessions] == [session]
-        with pytest.raises(Exception, match="no such session"):
+        with pytest.raises(RequestError, match="no such session"):
             await agent.load_session(session_id="unknown", cwd="/", mcp_servers=[])
     assert process.returncode == 0
     async with spawned(Client(), loaded, database) as (agent, _):
