@@ -17,7 +17,7 @@ from langgraph_agui.connect.idle import idle_events
 from langgraph_agui.connect.run_outcome import RunOutcome
 from langgraph_agui.translator import ClientView, Finished, Options, Translator
 
-from tests.translator.guarantees.test_cost import called
+from tests.support.counting import called
 
 OPTIONS = Options(first_state="delta")
 

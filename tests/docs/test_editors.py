@@ -8,8 +8,8 @@ import pytest
 from langgraph_agui.connect.testing import ScriptedChatModel
 
 from examples.editor import agent as example
-from tests.connect.acp.test_turns import CALL, add
-from tests.support.clients.editor import TestEditor, chosen, editor_of
+from tests.support.clients.editors.agents import CALL, add
+from tests.support.clients.editors.editor import TestEditor, chosen, editor_of
 from tests.support.documents import block, blocks
 
 

@@ -15,7 +15,7 @@ import pytest
 from acp.connection import StreamDirection, StreamEvent
 from acp.stdio import spawn_agent_process
 
-from tests.support.clients.editor_view import differences, view_of
+from tests.support.clients.editors.view import differences, view_of
 from tests.support.documents import BLOCKS
 from tests.support.servers.processes.server_process import ROOT, python_path
 

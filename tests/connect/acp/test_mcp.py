@@ -4,7 +4,6 @@ import asyncio
 import os
 import re
 import signal
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,23 +13,14 @@ from langgraph_agui.connect.acp import AcpAgent, Session
 from langgraph_agui.connect.acp.middleware import SessionTools
 from langgraph_agui.connect.testing import ScriptedChatModel, tool_call
 
-from tests.connect.acp.test_turns import CALL, add
-from tests.support.clients.editor import editor_of
+from tests.support.clients.editors.agents import ASKS, CALL, MODULE, SERVER, add
+from tests.support.clients.editors.editor import editor_of
 from tests.support.servers.mcp_server import HEADER, REFUSED
-from tests.support.servers.processes.server_process import ServerProcess, free_port, python_path
+from tests.support.servers.processes.server_process import ServerProcess, free_port
 
-ENVIRONMENT = [{"name": "NOTES", "value": "none"}, {"name": "PYTHONPATH", "value": python_path()}]
-MODULE = [sys.executable, "-m", "tests.support.servers.mcp_server"]
-SERVER = {
-    "name": "notes",
-    "command": sys.executable,
-    "args": MODULE[1:],
-    "env": ENVIRONMENT,
-}
 BROKEN = {"name": "broken", "command": "/no/such/command", "args": [], "env": []}
 GONE = "http://127.0.0.1:9/mcp"
 PROCESS = re.compile(r"\((\d+)\)")
-ASKS = [tool_call("notes", {"topic": "birds"}, "call_1"), tool_call("where", {}, "call_2", index=1)]
 AGAIN = [tool_call("notes", {"topic": "trees"}, "call_3")]
 
 

@@ -13,8 +13,8 @@ from langgraph_agui.connect.acp import AcpAgent, Mode, Session, Setting
 from langgraph_agui.connect.acp.middleware import SessionTools
 from langgraph_agui.connect.testing import Pause, ScriptedChatModel, tool_call
 
-from tests.connect.acp.test_turns import CALL, SELECTED, add
-from tests.support.clients.editor import AnsweredError, chosen, editor_of
+from tests.support.clients.editors.agents import CALL, SELECTED, add
+from tests.support.clients.editors.editor import AnsweredError, chosen, editor_of
 
 MODES = (Mode(id="ask", name="Ask"), Mode(id="write", name="Write", description="Changes files"))
 

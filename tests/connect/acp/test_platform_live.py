@@ -10,8 +10,8 @@ from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 
 from fixtures.gated import FIRST
-from tests.support.clients.editor import chosen, editor_of
-from tests.support.clients.editor_view import differences
+from tests.support.clients.editors.editor import chosen, editor_of
+from tests.support.clients.editors.view import differences
 from tests.support.clients.platform.runs import started
 from tests.support.servers.gates import Gates
 

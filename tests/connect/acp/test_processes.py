@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.clients.editor import AnsweredError, TestEditor
+from tests.support.clients.editors.editor import AnsweredError, TestEditor
 from tests.support.servers.processes.server_process import python_path
 
 COMMAND = [sys.executable, "-m", "langgraph_agui.connect.cli", "acp"]

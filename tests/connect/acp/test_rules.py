@@ -16,9 +16,8 @@ from langgraph_agui.connect.acp.middleware import SessionTools
 from langgraph_agui.connect.testing import Pause, ScriptedChatModel, tool_call
 
 from tests.connect import acp
-from tests.connect.acp.test_mcp import ASKS, SERVER
-from tests.connect.acp.test_turns import CALL, add, agent
-from tests.support.clients.editor import AnsweredError, chosen, editor_of
+from tests.support.clients.editors.agents import ASKS, CALL, SERVER, add, agent
+from tests.support.clients.editors.editor import AnsweredError, chosen, editor_of
 
 
 def test_every_rule_names_a_test_that_there_is() -> None:

@@ -17,9 +17,9 @@ from langgraph_agui.connect.testing import Pause, ScriptedChatModel, tool_call
 from langgraph_agui.translator import Options
 
 from fixtures import FIXTURES
-from tests.connect.acp.test_turns import CALL, add, agent
-from tests.support.clients.editor import AnsweredError, chosen, editor_of
-from tests.support.clients.editor_view import differences
+from tests.support.clients.editors.agents import CALL, add, agent
+from tests.support.clients.editors.editor import AnsweredError, chosen, editor_of
+from tests.support.clients.editors.view import differences
 
 
 @tool

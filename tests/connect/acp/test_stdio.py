@@ -13,8 +13,8 @@ from langchain_core.tools import tool
 from langgraph_agui.connect.acp import AcpAgent, stdio
 from langgraph_agui.connect.testing import Pause, ScriptedChatModel, tool_call
 
-from tests.connect.acp.test_turns import agent, reviewed
-from tests.support.clients.editor import AnsweredError, editor_of
+from tests.support.clients.editors.agents import agent, reviewed
+from tests.support.clients.editors.editor import AnsweredError, editor_of
 
 BAD = [
     (b"no json", -32700),

@@ -5,39 +5,21 @@ from typing import Any
 
 import pytest
 from langchain.agents import create_agent
-from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langchain_core.messages import AIMessageChunk
-from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph_agui.connect import Intake
 from langgraph_agui.connect.acp import AcpAgent
-from langgraph_agui.connect.testing import Pause, ScriptedChatModel, tool_call
+from langgraph_agui.connect.testing import Pause, ScriptedChatModel
 from langgraph_agui.translator import Options
 
 from fixtures import FIXTURES
-from tests.support.clients.editor import FORMS, AnsweredError, chosen, editor_of, in_turn
+from tests.support.clients.editors.agents import CALL, SELECTED, agent, reviewed
+from tests.support.clients.editors.editor import FORMS, AnsweredError, chosen, editor_of, in_turn
 
 pytestmark = pytest.mark.early
 
 
-@tool
-async def add(a: int, b: int) -> int:
-    """Adds two numbers."""
-    return a + b
-
-
-CALL = ["Let me see. ", tool_call("add", {"a": 1, "b": 2}, "call_add")]
-SELECTED = {"outcome": {"outcome": "selected", "optionId": "approve"}}
 CANCELLED = {"outcome": {"outcome": "cancelled"}}
-
-
-def agent(*turns: Any, **options: Any) -> AcpAgent:
-    graph = create_agent(ScriptedChatModel(turns=list(turns)), [add], **options)
-    return AcpAgent(graph, name="agent")
-
-
-def reviewed(*turns: Any) -> AcpAgent:
-    return agent(*(turns or (CALL, "It is 3.")), middleware=[HumanInTheLoopMiddleware({"add": True})])
 
 
 def fixture(name: str, **how: Any) -> AcpAgent:

@@ -16,9 +16,9 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph_agui.connect.acp import AcpAgent
 from langgraph_agui.connect.testing import ScriptedChatModel
 
-from tests.connect.acp.test_turns import CALL, add
-from tests.support.clients.editor import TestEditor, editor_of
-from tests.support.clients.editor_view import differences
+from tests.support.clients.editors.agents import CALL, add
+from tests.support.clients.editors.editor import TestEditor, editor_of
+from tests.support.clients.editors.view import differences
 from tests.support.random.examples import examples
 
 REASONS = {"end_turn", "cancelled"}

@@ -13,7 +13,7 @@ from langgraph_agui.translator import Options
 
 from fixtures import FIXTURES
 from fixtures.run import Conversation
-from tests.support.clients.editor_view import EditorView, differences, view_of
+from tests.support.clients.editors.view import EditorView, differences, view_of
 from tests.support.sweeps import SWEEP
 
 CHECKPOINTED = [

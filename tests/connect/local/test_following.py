@@ -12,8 +12,8 @@ from langgraph_agui.connect.local.store.active_run import ThreadKey
 from langgraph_agui.connect.local.store.feed import Feed, Feeds
 from langgraph_agui.connect.local.store.poller import Pollers
 
-from tests.connect.local.test_submit_busy import Asker, asked, held_up
 from tests.support.clients.agui_client import AguiClient
+from tests.support.clients.asking import Asker, asked, held_up
 from tests.support.clients.listening import Listener, turns, until
 from tests.support.clients.locally import connected, played
 from tests.support.streams.paced import HELLO, on, quick

@@ -14,8 +14,8 @@ from langgraph.types import Send, interrupt
 from langgraph_agui.connect import Intake, Local, Runs
 from langgraph_agui.connect.serve import agui_app
 
-from tests.connect.local.test_submit_busy import Asker, asked
 from tests.support.clients.agui_client import AguiClient
+from tests.support.clients.asking import Asker, asked
 from tests.support.clients.chatting import Chat, types_of
 from tests.support.servers.serving import kinds_of, posted, served
 from tests.support.streams.chats import ON, Graph, asking, calling, counting, said

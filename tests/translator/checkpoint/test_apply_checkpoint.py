@@ -22,10 +22,10 @@ from fixtures.recordings import Recording, as_json
 from tests.support.clients.agui_client import VERSIONS, AguiClient
 from tests.support.random.examples import examples
 from tests.support.random.random_streams import Scenario, scenarios
+from tests.support.streams.joining import TURNS
 from tests.support.streams.translated import ending
 from tests.support.streams.translator_runs import Event, TranslatorRun, options_for, view_for
 from tests.support.sweeps import CHOSEN, Choice, in_turn
-from tests.translator.client.test_joining import TURNS
 
 SETTINGS = settings(max_examples=examples(60), deadline=None, suppress_health_check=list(HealthCheck))
 

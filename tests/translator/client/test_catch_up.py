@@ -9,6 +9,7 @@ import pytest
 from langgraph_agui.translator import ClientView, encode
 
 from tests.support.clients.agui_client import VERSIONS, AguiClient, protocol
+from tests.support.counting import lines
 from tests.translator.client.test_catch_up_of_a_fresh_client import (
     ARGS,
     CALL,
@@ -23,7 +24,6 @@ from tests.translator.client.test_catch_up_of_a_fresh_client import (
     seen,
     types,
 )
-from tests.translator.guarantees.test_cost import lines
 
 Event = dict[str, Any]
 

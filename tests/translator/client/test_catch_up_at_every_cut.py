@@ -17,9 +17,9 @@ from tests.support.clients.agui_client import VERSIONS, AguiClient, Answer, prot
 from tests.support.random.event_streams import streams
 from tests.support.random.event_values import messages
 from tests.support.random.examples import examples
+from tests.support.streams.joining import EVERY, Run, anew, earlier, runs, view_after
 from tests.support.sweeps import CHOSEN, Choice
 from tests.translator.client.test_catch_up_of_a_fresh_client_at_every_cut import assert_same, by_id, viewed
-from tests.translator.client.test_joining import EVERY, Run, anew, earlier, runs, view_after
 from tests.translator.client.test_view_equals_client import canonical
 
 pytestmark = pytest.mark.early

@@ -5,90 +5,17 @@ at three. Cuts after a part without events are the cut before. Each thread is re
 turn. Which cuts are looked at, and which versions: see `tests/support/sweeps.py`.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator
 
 import pytest
 from langgraph_agui.translator import ClientView
 
-from tests.support.clients.agui_client import VERSIONS, AguiClient, Answer
-from tests.support.streams.translated import BOUNDED, translated
-from tests.support.streams.translator_runs import Event, TranslatorRun, view_for
-from tests.support.sweeps import CHOSEN, Choice, one_each
+from tests.support.clients.agui_client import AguiClient
+from tests.support.streams.joining import EVERY, Run, anew, contents, earlier, runs, view_after
+from tests.support.streams.translator_runs import Event, view_for
+from tests.support.sweeps import CHOSEN, Choice
 
 pytestmark = pytest.mark.early
-
-TURNS = {name: turns for name, turns in BOUNDED.items() if turns[0].source in ("local", "platform")}
-
-
-@dataclass
-class Cut:
-    """A stream cut in two: the events before, what the client of those has, and the events after."""
-
-    before: list[Event]
-    view: ClientView
-    after: list[Event]
-
-
-@dataclass
-class Run:
-    """One turn for a client that has what it should, with all its cuts."""
-
-    name: str
-    begun: ClientView
-    events: list[Event]
-    cuts: list[Cut]
-    end: ClientView
-    chosen: Sequence[tuple[int, Cut]]
-    """The cuts that are looked at, with their places."""
-
-
-def runs(thread: str, version: str, chosen: Choice, *, known: bool = True) -> Iterator[Run]:
-    """The turns of a thread, one after the other, for one client, whose view is known or not."""
-    for turn in translated(thread, version, known=known):
-        telling, name = turn.telling, turn.recording.name
-        found = list(cuts(telling, turn.views[:-1]))
-        looked_at = chosen(list(enumerate(found)), f"{name} {version}")
-        yield Run(name, turn.begun, telling.events, found, telling.view, looked_at)
-
-
-def cuts(telling: TranslatorRun, views: list[ClientView]) -> Iterator[Cut]:
-    """The cuts after each call that emitted something."""
-    before: list[Event] = []
-    events = telling.events
-    for feed, view in zip(telling.feeds, views, strict=False):
-        before = [*before, *feed]
-        if feed:
-            yield Cut(before, view, events[len(before) :])
-
-
-def view_after(begun: ClientView, *streams: list[Event]) -> ClientView:
-    """What a client that began with this has after these streams."""
-    view = begun.copy()
-    for events in streams:
-        for event in events:
-            view.apply(event)
-    return view
-
-
-def anew(view: ClientView, *, version: str) -> ClientView:
-    """A client with these contents that opens a new stream."""
-    return view_for(version, view.messages, view.state)
-
-
-def contents(client: ClientView | Answer) -> dict[str, Any]:
-    """What a client has, its order apart."""
-    messages = {message["id"]: message for message in client.messages}
-    return {"messages": messages, "several": len(client.messages) != len(messages), "state": client.state}
-
-
-def earlier(cuts: list[Cut], at: int) -> list[Cut]:
-    """Cuts before the one at `at`: the first, the one half way, the last."""
-    return [cuts[number] for number in sorted({0, at // 2, at - 1}) if 0 <= number < at]
-
-
-EVERY = pytest.mark.parametrize(("thread", "version"), one_each(TURNS, VERSIONS))
 
 
 def an_empty_client_that_joins_at_any_cut(run: Run, version: str) -> None:

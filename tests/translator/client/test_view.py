@@ -10,10 +10,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from langgraph_agui.translator import ClientView
 
+from tests.support.counting import called
 from tests.support.random.event_streams import streams
 from tests.support.random.event_values import json_values
+from tests.support.streams.conversations import conversation, replay, token, values
 from tests.translator.client.test_view_equals_client import canonical
-from tests.translator.guarantees.test_cost import called, conversation, replay, token, values
 
 Event = dict[str, Any]
 

@@ -19,9 +19,9 @@ from fixtures.run import MODES
 from tests.support.clients.agui_client import AguiClient
 from tests.support.random.composed_graphs import Agent, Ask, HandOff, Loop, Plan, Speak, Sub, Together, built, plans
 from tests.support.random.examples import LONG
+from tests.support.streams.joining import anew, contents, view_after
 from tests.support.streams.on_the_way import Run, faults, in_view, stored_items
 from tests.support.streams.translator_runs import TranslatorRun, left_open, needless, options_for, view_for
-from tests.translator.client.test_joining import anew, contents, view_after
 
 pytestmark = pytest.mark.newest
 ANSWERS = 8

@@ -17,6 +17,7 @@ from langgraph_agui.translator.endings import Ending
 from tests.support.clients.agui_client import VERSIONS, AguiClient
 from tests.support.random.examples import examples
 from tests.support.random.random_streams import Scenario, scenarios
+from tests.support.streams.joining import anew, contents, view_after
 from tests.support.streams.on_the_way import Run, faults, in_client, in_view
 from tests.support.streams.translator_runs import (
     Event,
@@ -27,7 +28,6 @@ from tests.support.streams.translator_runs import (
     run_parts,
     view_for,
 )
-from tests.translator.client.test_joining import anew, contents, view_after
 
 pytestmark = pytest.mark.early
 

@@ -7,8 +7,8 @@ import pytest
 from langchain_core.messages import AIMessageChunk
 from langgraph_agui.translator import Options, Translator
 
+from tests.support.streams.adapters import adapter_turn
 from tests.support.streams.event_lines import Event, Translated, is_subsequence, run_fixture, run_turn
-from tests.translator.messages.test_reasoning import tell_model
 
 
 async def test_media_are_activities_with_ids_of_their_message() -> None:
@@ -72,7 +72,7 @@ async def test_a_hidden_provider_run_tool_has_neither_call_nor_result() -> None:
 
 @pytest.mark.parametrize("name", ["openai-responses-server-tools", "anthropic-search", "anthropic-search-standard"])
 async def test_what_a_real_adapter_streams_of_its_providers_tools_needs_no_snapshot(name: str) -> None:
-    got = await tell_model(name)
+    got = await adapter_turn(name)
     assert got.kinds("MESSAGES_SNAPSHOT") == []
     assert got.kinds("TOOL_CALL_RESULT") != []
 
@@ -88,7 +88,7 @@ async def test_a_real_search_is_emitted_at_its_place_in_the_text() -> None:
             ),
             "lc_run--#1: Paris has 2.1 million people.",
         ],
-        (await tell_model("anthropic-search")).lines,
+        (await adapter_turn("anthropic-search")).lines,
     )
 
 

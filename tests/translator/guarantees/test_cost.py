@@ -1,97 +1,24 @@
 """Cost in counts: what is called, how many lines run and how many bytes are told. Nothing is timed."""
 
-import sys
-from collections import Counter
 from collections.abc import Callable
-from types import FrameType
 from typing import Any
 
 import pytest
-from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, ToolMessage
 from langchain_core.messages.tool import tool_call_chunk
 from langgraph_agui.translator import Translator, encode
 
-Parts = list[Any]
-
-
-def called(function: Callable[[], Any]) -> Counter[str]:
-    """How often each function of the package is entered, by its name."""
-    entered: Counter[str] = Counter()
-
-    def note(frame: FrameType, event: str, argument: Any) -> None:
-        if event == "call" and "langgraph_agui" in frame.f_code.co_filename:
-            entered[frame.f_code.co_name] += 1
-
-    before = sys.getprofile()
-    sys.setprofile(note)
-    try:
-        function()
-    finally:
-        sys.setprofile(before)
-    return entered
-
-
-def lines(function: Callable[[], Any]) -> int:
-    """How many lines of the package run: every turn of every loop counts."""
-    count = 0
-
-    def in_frame(frame: FrameType, event: str, argument: Any) -> Any:
-        nonlocal count
-        count += event == "line"
-        return in_frame
-
-    def on_call(frame: FrameType, event: str, argument: Any) -> Any:
-        return in_frame if "langgraph_agui" in frame.f_code.co_filename else None
-
-    before = sys.gettrace()
-    sys.settrace(on_call)
-    try:
-        function()
-    finally:
-        sys.settrace(before)
-    return count
-
-
-def conversation(count: int) -> list[AnyMessage]:
-    return [
-        HumanMessage("asked", id=f"human-{at}") if at % 2 else AIMessage("answered", id=f"answer-{at}")
-        for at in range(count)
-    ]
-
-
-def values(**channels: Any) -> Any:
-    return ((), "values", channels)
+from tests.support.counting import called, lines
+from tests.support.streams.conversations import METADATA, Parts, began, conversation, replay, token, values
 
 
 def written(**channels: Any) -> Any:
     return ((), "updates", {"node": channels})
 
 
-def began(*parts: Any) -> Translator:
-    run = Translator("thread", "run")
-    run.start()
-    for part in parts:
-        run.feed(part)
-    return run
-
-
-def replay(parts: Parts) -> Callable[[], None]:
-    def once() -> None:
-        began(*parts).finish()
-
-    return once
-
-
 def told(run: Translator, *parts: Any) -> int:
     """The bytes that the parts put on the wire."""
     return sum(len(encode(event)) for part in parts for event in run.feed(part))
-
-
-METADATA = {"langgraph_node": "answer", "langgraph_checkpoint_ns": "answer:1", "ls_provider": "p"}
-
-
-def token(text: str = "token ") -> Any:
-    return ((), "messages", (AIMessageChunk(content=text, id="lc_run--1"), METADATA))
 
 
 def speaking(**channels: Any) -> Translator:

@@ -6,10 +6,7 @@ import pytest
 from langchain_core.messages import AIMessageChunk
 from langgraph_agui.translator import Options
 
-from fixtures import Fixture
-from fixtures.fixture import says
-from fixtures.graphs.speech import one_node, speaker
-from fixtures.providers import provider_models
+from tests.support.streams.adapters import adapter_turn
 from tests.support.streams.event_lines import Translated, is_subsequence, run_fixture, run_made, run_turn
 
 SHAPES = {
@@ -107,12 +104,12 @@ PROVIDERS = {
 
 @pytest.mark.parametrize("name", PROVIDERS)
 async def test_what_a_real_adapter_streams(name: str) -> None:
-    assert is_subsequence(PROVIDERS[name], (await tell_model(name)).lines)
+    assert is_subsequence(PROVIDERS[name], (await adapter_turn(name)).lines)
 
 
 @pytest.mark.parametrize("name", [name for name in PROVIDERS if not name.endswith("v0")])
 async def test_what_a_real_adapter_streams_needs_no_snapshot(name: str) -> None:
-    assert (await tell_model(name)).kinds("MESSAGES_SNAPSHOT") == []
+    assert (await adapter_turn(name)).kinds("MESSAGES_SNAPSHOT") == []
 
 
 async def test_blocks_of_bedrock_are_told_and_sealed() -> None:
@@ -178,12 +175,6 @@ async def test_a_model_that_fails_while_it_thinks_closes_the_span_first() -> Non
     told = await run_turn("model_raises_mid_reasoning")
     kinds = [event["type"] for event in told.events[-4:]]
     assert kinds == ["REASONING_END", "STEP_FINISHED", "ACTIVITY_SNAPSHOT", "RUN_ERROR"]
-
-
-async def tell_model(name: str) -> Translated:
-    """One answer of a real adapter, on canned HTTP."""
-    with provider_models()[name]() as model:
-        return await run_turn(Fixture(name, one_node(speaker(model)), (says("hi"),)))
 
 
 def tell_blocks(*blocks: dict[str, Any]) -> Translated:

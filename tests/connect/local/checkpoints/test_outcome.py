@@ -13,8 +13,8 @@ from langgraph_agui.connect.local.run.runs import Runs
 from langgraph_agui.connect.testing import Pause
 
 from fixtures import FIXTURES
-from tests.connect.local.test_submit_busy import asked
 from tests.support.clients.agui_client import VERSIONS, AguiClient, protocol
+from tests.support.clients.asking import asked
 from tests.support.clients.locally import connected, failed, played, state_of
 from tests.support.streams.paced import HELLO, Graph, asking, on, quick, waiting
 

@@ -14,10 +14,10 @@ from langgraph_agui.connect.testing import Pause, ScriptedChatModel, text
 
 from fixtures.graphs.speech import speaker
 from fixtures.scripts import end
-from tests.connect.local.run.test_runs import Cleaning
-from tests.connect.local.test_submit_busy import asked
+from tests.support.clients.asking import asked
 from tests.support.clients.listening import Listener, turns, until
 from tests.support.clients.locally import connected
+from tests.support.streams.cleaning import Cleaning
 from tests.support.streams.paced import HELLO, Graph, asking, on, quick, speaking
 
 LOGGER = "langgraph_agui.connect.local.run"

@@ -19,8 +19,8 @@ from langgraph_agui.translator import Options
 
 from fixtures.graphs.speech import said, speaker
 from fixtures.scripts import end
-from tests.connect.local.test_submit_busy import Asker, asked
 from tests.support.clients.agui_client import VERSIONS
+from tests.support.clients.asking import Asker, asked
 from tests.support.clients.listening import turns
 from tests.support.clients.live_client import LiveClients
 from tests.support.clients.locally import state_of

@@ -7,7 +7,6 @@ import weakref
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command
 from langgraph_agui.connect import InvalidRunIdError, InvalidThreadIdError
 from langgraph_agui.connect.errors import RunConflictError
@@ -19,6 +18,7 @@ from langgraph_agui.translator import ClientView, Failed
 
 from fixtures import FIXTURES
 from tests.support.clients.listening import Listener, held, turns
+from tests.support.streams.cleaning import Cleaning
 from tests.support.streams.paced import HELLO, Graph, asking, on, quick, speaking, waiting
 
 
@@ -32,24 +32,6 @@ async def run_of(runs: Runs, graph: Graph, thread_id: str, agent: str | None = N
 async def listened(run: Run, view: ClientView | None = None) -> Listener:
     listener = Listener(view)
     return await listener.hear(run.attach(listener.reader))
-
-
-class Cleaning:
-    """A graph that takes its time to stop: `stopping` is set when it is told to, and it stops when `cleaned` is."""
-
-    def __init__(self) -> None:
-        self.reached, self.stopping, self.cleaned = asyncio.Event(), asyncio.Event(), asyncio.Event()
-
-    async def _node(self, state: MessagesState) -> None:
-        self.reached.set()
-        try:
-            await asyncio.Event().wait()
-        finally:
-            self.stopping.set()
-            await self.cleaned.wait()
-
-    def graph(self) -> Graph:
-        return StateGraph(MessagesState).add_node("cleans", self._node).add_edge(START, "cleans").compile()
 
 
 # --- the registry -----------------------------------------------------------------------------------------------------

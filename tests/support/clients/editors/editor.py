@@ -23,7 +23,7 @@ from acp.schema import (
 from langgraph_agui.connect.acp import AcpAgent
 from langgraph_agui.connect.acp.server import serve
 
-from tests.support.clients.editor_view import EditorView, Update, view_of
+from tests.support.clients.editors.view import EditorView, Update, view_of
 
 FORMS: Any = {"elicitation": {"form": {}}}
 _RESULTS: Mapping[str, Any] = {

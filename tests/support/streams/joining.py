@@ -1,0 +1,84 @@
+"""Recorded runs that a reader joins anywhere, and what its view has then."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from langgraph_agui.translator import ClientView
+
+from tests.support.clients.agui_client import VERSIONS, Answer
+from tests.support.streams.translated import BOUNDED, translated
+from tests.support.streams.translator_runs import Event, TranslatorRun, view_for
+from tests.support.sweeps import Choice, one_each
+
+TURNS = {name: turns for name, turns in BOUNDED.items() if turns[0].source in ("local", "platform")}
+
+
+@dataclass
+class Cut:
+    """A stream cut in two: the events before, what the client of those has, and the events after."""
+
+    before: list[Event]
+    view: ClientView
+    after: list[Event]
+
+
+@dataclass
+class Run:
+    """One turn for a client that has what it should, with all its cuts."""
+
+    name: str
+    begun: ClientView
+    events: list[Event]
+    cuts: list[Cut]
+    end: ClientView
+    chosen: Sequence[tuple[int, Cut]]
+    """The cuts that are looked at, with their places."""
+
+
+def runs(thread: str, version: str, chosen: Choice, *, known: bool = True) -> Iterator[Run]:
+    """The turns of a thread, one after the other, for one client, whose view is known or not."""
+    for turn in translated(thread, version, known=known):
+        telling, name = turn.telling, turn.recording.name
+        found = list(cuts(telling, turn.views[:-1]))
+        looked_at = chosen(list(enumerate(found)), f"{name} {version}")
+        yield Run(name, turn.begun, telling.events, found, telling.view, looked_at)
+
+
+def cuts(telling: TranslatorRun, views: list[ClientView]) -> Iterator[Cut]:
+    """The cuts after each call that emitted something."""
+    before: list[Event] = []
+    events = telling.events
+    for feed, view in zip(telling.feeds, views, strict=False):
+        before = [*before, *feed]
+        if feed:
+            yield Cut(before, view, events[len(before) :])
+
+
+def view_after(begun: ClientView, *streams: list[Event]) -> ClientView:
+    """What a client that began with this has after these streams."""
+    view = begun.copy()
+    for events in streams:
+        for event in events:
+            view.apply(event)
+    return view
+
+
+def anew(view: ClientView, *, version: str) -> ClientView:
+    """A client with these contents that opens a new stream."""
+    return view_for(version, view.messages, view.state)
+
+
+def contents(client: ClientView | Answer) -> dict[str, Any]:
+    """What a client has, its order apart."""
+    messages = {message["id"]: message for message in client.messages}
+    return {"messages": messages, "several": len(client.messages) != len(messages), "state": client.state}
+
+
+def earlier(cuts: list[Cut], at: int) -> list[Cut]:
+    """Cuts before the one at `at`: the first, the one half way, the last."""
+    return [cuts[number] for number in sorted({0, at // 2, at - 1}) if 0 <= number < at]
+
+
+EVERY = pytest.mark.parametrize(("thread", "version"), one_each(TURNS, VERSIONS))
