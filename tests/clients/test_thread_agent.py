@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -21,27 +22,31 @@ PACKAGE = ROOT / "clients" / "typescript"
 EACH = pytest.mark.parametrize("version", [*VERSIONS, WITHOUT_SUBAGENTS])
 
 
-@EACH
-async def test_its_types_hold_and_are_checked(tmp_path: Path, version: str) -> None:
-    client = CLIENT / "node_modules" / f"agui-{version.replace('.', '-')}"
-    assert client.is_dir()
-    (tmp_path / "wrong.ts").write_text(
-        f'import {{ ThreadAgent }} from "{PACKAGE}/src/index";\n'
-        'export const wrong: number = new ThreadAgent({ url: "" }).messages[0]!.id;\n'
-    )
-    options = {"paths": {"@ag-ui/client": [str(client)]}, "noEmit": True, "rootDir": "/"}
-    bundler = {"module": "ESNext", "moduleResolution": "bundler"}
-    project = {
-        "extends": str(PACKAGE / "tsconfig.json"),
-        "compilerOptions": {**options, **bundler},
-        "include": ["*.ts"],
-    }
+async def test_its_types_hold_and_are_checked_with_each_client(tmp_path: Path) -> None:
+    """One compiler checks a copy of the package beside each client, and a page with a mistake."""
+    for version in (*VERSIONS, WITHOUT_SUBAGENTS):
+        client = CLIENT / "node_modules" / f"agui-{version.replace('.', '-')}"
+        assert client.is_dir()
+        folder = tmp_path / version
+        shutil.copytree(PACKAGE / "src", folder / "src")
+        (folder / "node_modules" / "@ag-ui").mkdir(parents=True)
+        (folder / "node_modules" / "@ag-ui" / "client").symlink_to(client)
+        (folder / "wrong.ts").write_text(
+            'import { ThreadAgent } from "./src/index";\n'
+            'export const wrong: number = new ThreadAgent({ url: "" }).messages[0]!.id;\n'
+        )
+    options = {"noEmit": True, "module": "ESNext", "moduleResolution": "bundler", "paths": {}}
+    project = {"extends": str(PACKAGE / "tsconfig.json"), "compilerOptions": options, "include": ["*/wrong.ts"]}
     (tmp_path / "tsconfig.json").write_text(json.dumps(project))
     compiler = str(CLIENT / "node_modules" / ".bin" / "tsc")
-    process = await asyncio.create_subprocess_exec(compiler, "-p", str(tmp_path), stdout=asyncio.subprocess.PIPE)
+    process = await asyncio.create_subprocess_exec(
+        compiler, "-p", str(tmp_path), cwd=tmp_path, stdout=asyncio.subprocess.PIPE
+    )
     said, _ = await process.communicate()
-    (complaint,) = said.decode().splitlines()
-    assert "wrong.ts(2,14): error TS2322: Type 'string' is not assignable to type 'number'" in complaint
+    assert sorted(said.decode().splitlines()) == [
+        f"{version}/wrong.ts(2,14): error TS2322: Type 'string' is not assignable to type 'number'."
+        for version in sorted((*VERSIONS, WITHOUT_SUBAGENTS))
+    ]
 
 
 @EACH

@@ -25,8 +25,6 @@ from tests.support.clients.locally import live_run
 from tests.support.servers.gates import Gates
 from tests.support.servers.serving import WITHIN, Served, events_of, kinds_of, posted, served, told, until
 
-pytestmark = pytest.mark.early
-
 BUFFER = 8_192
 """Bytes that a kernel keeps on either side of a connection that is not read."""
 
