@@ -16,7 +16,20 @@ from fixtures.recordings import REPORTED
 from tests.support.servers.processes.command import asking, command, one_line, serving
 from tests.support.servers.serving import events_of
 
+GRAPHS = """
+from fixtures import FIXTURES
+graphs = ("model_raises_mid_text", "plain_text", "review_approved")
+globals().update({name: FIXTURES[name].build(None) for name in graphs})
+"""
+"""A module with some of the fixtures: to build all takes longer than a run."""
 NONE = "00000000-0000-4000-8000-000000000000"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with `GRAPHS`, in which the command is run."""
+    (tmp_path / "some.py").write_text(GRAPHS)
+    return tmp_path
 
 
 def view_of(recording: Recording) -> ClientView:
@@ -24,11 +37,11 @@ def view_of(recording: Recording) -> ClientView:
     return check_stream(list(recording.events), may_remove=True)
 
 
-def test_a_run_of_a_graph_is_recorded_however_it_ends(tmp_path: Path) -> None:
-    project = {"dependencies": ["."], "graphs": {"team": "fixtures.served:review_approved"}}
-    (tmp_path / "langgraph.json").write_text(json.dumps(project))
-    file, threads = tmp_path / "run.jsonl", ("--sqlite", "threads.db", "--thread", "one", "--output")
-    ran = command("record", "--message", "go", *threads, "run.jsonl", cwd=tmp_path)
+def test_a_run_of_a_graph_is_recorded_however_it_ends(folder: Path) -> None:
+    project = {"dependencies": ["."], "graphs": {"team": "some:review_approved"}}
+    (folder / "langgraph.json").write_text(json.dumps(project))
+    file, threads = folder / "run.jsonl", ("--sqlite", "threads.db", "--thread", "one", "--output")
+    ran = command("record", "--message", "go", *threads, "run.jsonl", cwd=folder)
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "run.jsonl: the run waits for an answer\n", "")
     recording = Recording.read(file)
     assert recording.thread_id == "one"
@@ -37,39 +50,37 @@ def test_a_run_of_a_graph_is_recorded_however_it_ends(tmp_path: Path) -> None:
     interrupts = (view_of(recording).terminal or {})["outcome"]["interrupts"]
     assert len(interrupts) == 1
 
-    with serving("--sqlite", "threads.db", cwd=tmp_path) as server:
+    with serving("--sqlite", "threads.db", cwd=folder) as server:
         [listed] = httpx.get(f"{server.url}/threads").json()["threads"]
     assert (listed["id"], listed["status"]) == ("one", "waiting")
-    with sqlite3.connect(tmp_path / "threads.db") as kept:
+    with sqlite3.connect(folder / "threads.db") as kept:
         owners = kept.execute("SELECT DISTINCT json_extract(metadata, '$.agui_agent') FROM checkpoints").fetchall()
     assert owners == [("team",)]
-    other = "other=fixtures.served:review_approved"
-    ran = command("record", other, "--message", "go", *threads, "other.jsonl", cwd=tmp_path)
+    other = "other=some:review_approved"
+    ran = command("record", other, "--message", "go", *threads, "other.jsonl", cwd=folder)
     assert one_line(ran) == "thread 'one' is another agent's"
 
     decided = json.dumps({"decisions": [{"type": "approve"}] * 2})
-    ran = command("record", "--resume", decided, *threads, "answered.jsonl", cwd=tmp_path)
+    ran = command("record", "--resume", decided, *threads, "answered.jsonl", cwd=folder)
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "answered.jsonl: the run ended\n", "")
-    messages = view_of(Recording.read(tmp_path / "answered.jsonl")).messages or []
+    messages = view_of(Recording.read(folder / "answered.jsonl")).messages or []
     assert messages[-1]["content"] == "It has been decided."
 
-    fails = command(
-        "record", "fixtures.served:model_raises_mid_text", "--message", "hi", "--output", str(tmp_path / "f")
-    )
+    fails = command("record", "some:model_raises_mid_text", "--message", "hi", "--output", "f", cwd=folder)
     assert (fails.returncode, fails.stderr) == (0, "")
     assert ": the run failed with " in fails.stdout
-    assert isinstance(Recording.read(tmp_path / "f").ending, Failed)
+    assert isinstance(Recording.read(folder / "f").ending, Failed)
 
 
-def test_what_cannot_be_recorded_or_replayed_is_one_line(tmp_path: Path) -> None:
-    (tmp_path / "there").write_text("x")
-    graph, platform = "fixtures.served:plain_text", "http://127.0.0.1:1"
+def test_what_cannot_be_recorded_or_replayed_is_one_line(folder: Path) -> None:
+    (folder / "there").write_text("x")
+    graph, platform = "some:plain_text", "http://127.0.0.1:1"
     for arguments, said in (
         ((graph,), "a graph of your own is run to be recorded"),
         ((graph, "--message", "a", "--input", "1"), "expected one of --message, --input and --resume"),
         ((graph, "--input", "{"), "--input: expected JSON"),
-        ((graph, "--message", "a", "--output", str(tmp_path / "there")), "the file is there already"),
-        ((graph, "--message", "a", "--output", str(tmp_path / "no/where")), "No such file"),
+        ((graph, "--message", "a", "--output", str(folder / "there")), "the file is there already"),
+        ((graph, "--message", "a", "--output", str(folder / "no/where")), "No such file"),
         ((graph, "--message", "a", "--assistant", "b"), "--assistant is for a server"),
         ((graph, "--resume", "1"), "name it with --thread"),
         ((platform, "--message", "a"), "with --assistant"),
@@ -77,24 +88,24 @@ def test_what_cannot_be_recorded_or_replayed_is_one_line(tmp_path: Path) -> None
         ((platform, "--run", "a", "--message", "b"), "--run names a run that exists"),
         ((platform, "--thread", "a", "--sqlite", "b"), "--sqlite is for a graph of your own"),
     ):
-        ran = command("record", "--output", str(tmp_path / "new"), *arguments)
+        ran = command("record", "--output", str(folder / "new"), *arguments, cwd=folder)
         assert said in one_line(ran), arguments
         assert ran.returncode in (1, 2)
-        assert not (tmp_path / "new").exists()
+        assert not (folder / "new").exists()
     for given, said in (
-        ((str(tmp_path / "there"),), "there, line 1: expected a recording of"),
-        ((str(tmp_path / "none"),), "none can't be read: No such file"),
-        ((str(tmp_path / "there"), "--speed", "2", "--instant"), "expected --speed or --instant, not both"),
+        ((str(folder / "there"),), "there, line 1: expected a recording of"),
+        ((str(folder / "none"),), "none can't be read: No such file"),
+        ((str(folder / "there"), "--speed", "2", "--instant"), "expected --speed or --instant, not both"),
     ):
         ran = command("replay", *given)
         assert said in one_line(ran)
         assert ran.returncode in (1, 2)
 
 
-def test_a_file_that_cannot_be_written_any_more_is_named(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_written_any_more_is_named(folder: Path) -> None:
     limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))"
-    file = tmp_path / "run.jsonl"
-    ran = command("record", "fixtures.served:plain_text", "--message", "hi", "--output", str(file), before=limit)
+    file = folder / "run.jsonl"
+    ran = command("record", "some:plain_text", "--message", "hi", "--output", str(file), cwd=folder, before=limit)
     assert one_line(ran).endswith(f"--output {file}: File too large")
     assert ran.returncode == 1
     lines = file.read_bytes().splitlines(keepends=True)
