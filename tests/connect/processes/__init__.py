@@ -18,6 +18,7 @@ Each promise, and the tests that fail without it: here, in `local/store/redis`, 
 | a process that is ended | `test_a_server_that_ends_lets_its_runs_end`, `test_a_run_that_does_not_end_in_time_is_stopped_and_its_thread_is_free_at_once`, `test_an_input_that_is_queued_in_a_process_that_ends_has_its_turn`, `test_all_processes_are_restarted_under_load` |
 | a frozen process | `test_the_owner_of_a_run_is_frozen_for_longer_than_a_lease`, `test_an_owner_that_was_frozen_writes_nothing_over_what_another_process_has_written`, `test_an_owner_that_is_stalled_before_its_graph_begins_writes_nothing` |
 | Redis is away | `test_redis_is_away_while_a_run_goes_on`, `test_a_run_ends_while_redis_is_away` |
+| Redis answers again | `test_after_an_outage_no_process_takes_a_thread_before_its_owner_could_renew_its_lease`, `test_after_an_outage_all_processes_have_the_end_that_a_run_had_in_its_own`, `test_redis_comes_back_and_the_thread_of_a_run_is_asked_for_at_once` |
 | what Redis keeps is bounded | `test_what_redis_keeps_of_a_run_is_bounded_at_any_moment_and_expires` |
 | a process has few connections to Redis | `test_two_hundred_runs_are_read_elsewhere` |
 | `watch` has the runs of all processes | `test_readers_of_all_processes_have_the_whole_run_wherever_they_come`, `test_who_follows_a_thread_gets_each_run_that_starts_once_and_can_read_it_to_its_end` |

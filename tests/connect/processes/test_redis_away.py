@@ -57,3 +57,21 @@ async def test_a_run_ends_while_redis_is_away(
     redis_server.start()
     assert (await reads.over()).end == "success"
     assert_holds(agui_client, reads, values)
+
+
+async def test_redis_comes_back_and_the_thread_of_a_run_is_asked_for_at_once(
+    servers: Processes, redis_server: RedisServer, gate: Gates, agui_client: AguiClient
+) -> None:
+    """Without its data: nothing says who runs on the thread, until the process of the run has asked again."""
+    one, other = await servers.start(2, lease=20.0)
+    gate.hold("t run-1 second 2")
+    asks = one.run("chat", "t", "hi")
+    await gate.reached("t run-1 second 2")
+    assert (await other.run("chat", "u", "hi").over()).end == "success"
+    redis_server.kill()
+    redis_server.start()
+    refused = await other.run("chat", "t", "hi", "and on", run_id="run-2").over()
+    assert refused.status == 409
+    gate.open("*")
+    assert (await asks.over()).end == "success"
+    assert_holds(agui_client, asks, await servers.values("chat", "t"))

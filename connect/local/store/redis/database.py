@@ -9,10 +9,12 @@ from typing import Any, Final, Literal, NamedTuple, cast
 from ..active_run import ThreadKey
 from . import scripts
 from .commands import Commands
-from .keys import MARK, Claim, Entry, Keys, owner_channel
+from .keys import EMPTIED, MARK, Claim, Entry, Keys, contact_key, owner_channel
 
 _DAY: Final = 86_400_000
 """Milliseconds for which the outcome of a run is kept."""
+_CONTACTS_A_LEASE: Final = 3
+"""A contact ends after this part of a lease: earlier than any lease that could not be renewed."""
 _LOG: Final = 60_000
 """Milliseconds for which a log is kept after its last entry."""
 
@@ -28,10 +30,18 @@ class Claimed(NamedTuple):
 
 
 class Lease(NamedTuple):
-    """The active run of a thread."""
+    """The lease of a thread.
 
+    - `state`: `valid`: its run has it. `lost`: its run has lost it, and another may claim the thread.
+      `doubt`: it is not yet known whether the run is lost, or whether there is one. `free`: there is none.
+    - `seconds`: for which it is valid, or in doubt.
+    - `fence`, `claim`, `is_stopping`: of its run; of a free thread the highest fence, 0 if none is known.
+    """
+
+    state: Literal["valid", "doubt", "lost", "free"]
+    seconds: float
     fence: int
-    claim: Claim
+    claim: Claim | None
     is_stopping: bool
 
 
@@ -63,20 +73,38 @@ class Database:
         self.lease_ms = round(lease * 1_000)
         self._commands = commands
 
+    async def keep_contact(self, *, is_first: bool) -> bytes:
+        """Keeps this process in contact; the contact, which is another one after a pause. `is_first`: it has not been
+        in contact yet."""
+        names, given = (
+            (contact_key(self.process), EMPTIED),
+            (self.lease_ms // _CONTACTS_A_LEASE, _DAY, int(not is_first)),
+        )
+        return bytes(await self._commands.run(scripts.CONTACT, names, given))
+
     async def claim(
-        self, thread: ThreadKey, token: str, claim: bytes, revision: int | None = None
-    ) -> Claimed | Claim | Literal["closed", "changed"]:
-        """Claims a thread. Gives `Claimed`; or the claim of the active run; or `changed`: it does not have the fence
-        `revision`."""
-        keys = Keys(thread)
-        names, wanted = (keys.lease, keys.thread, keys.closed), "" if revision is None else revision
-        given = (token, self.lease_ms, _DAY, claim, keys.channel, wanted)
+        self, thread: ThreadKey, token: str, claim: bytes, contact: bytes, revision: int | None = None
+    ) -> Claimed | Claim | float | Literal["closed", "changed"]:
+        """Claims a thread. Gives `Claimed`; or the claim of the active run; or the seconds for which it is in doubt, or
+        has another contact than this one; or `changed`: it does not have the fence `revision`."""
+        keys, wanted = Keys(thread), "" if revision is None else revision
+        names = (*self._lease_keys(thread), keys.closed)
+        given = (self.lease_ms // 2, token, self.lease_ms, _DAY, claim, keys.channel, contact, wanted)
         answer, value, last = await self._commands.run(scripts.CLAIM, names, given)
         if answer == b"claimed":
             return Claimed(int(value), last)
         if answer == b"busy":
             return Claim.from_json(value)
+        if answer == b"doubt":
+            return int(value) / 1_000
         return "changed" if answer == b"changed" else "closed"
+
+    async def lease_of(self, thread: ThreadKey) -> Lease:
+        """The lease of a thread."""
+        names, given = self._lease_keys(thread), (self.lease_ms // 2,)
+        state, ms, fence, claim, status = await self._commands.run(scripts.LEASE, names, given)
+        found = Claim.from_json(claim) if claim else None
+        return Lease(state.decode(), ms / 1_000, int(fence), found, status == b"stopping")
 
     async def fence(self, thread: ThreadKey) -> int:
         """The highest fence of a thread; 0 if none is known."""
@@ -90,32 +118,15 @@ class Database:
         written = (number, "", 0, b"") if entry is None else (entry.number, entry.kind, entry.at, entry.frames)
         answer, cancel, readers = await self._commands.run(
             scripts.APPEND,
-            (keys.lease, keys.thread, keys.log(own.fence), keys.readers(own.fence)),
-            (*self._own(own), status, _LOG + self.lease_ms, keys.channel, *written),
+            (keys.thread, keys.log(own.fence), keys.readers(own.fence)),
+            (*_own(own), status, self.lease_ms, _LOG + self.lease_ms, keys.channel, *written),
         )
         return Appended(cast(Answer, answer.decode()), cancel == b"1", readers)
 
     async def end(self, own: Own, last: bytes) -> bool:
         """Frees the thread; False if another run has it."""
-        keys = Keys(own.thread)
-        answer = await self._commands.run(scripts.END, (keys.lease, keys.thread), (*self._own(own), last))
+        answer = await self._commands.run(scripts.END, (Keys(own.thread).thread,), (*_own(own), last))
         return bool(answer == b"free")
-
-    async def active(self, thread: ThreadKey) -> Lease | None:
-        """The active run of a thread."""
-        found = await self._hash(Keys(thread).lease, "fence", "claim", "status")
-        fence, claim, status = found
-        if fence is None or claim is None:
-            return None
-        return Lease(int(fence), Claim.from_json(claim), status == b"stopping")
-
-    async def remaining(self, thread: ThreadKey, fence: int) -> float | None:
-        """The seconds that a run's lease has left; None if the run does not have the lease any more."""
-        name = Keys(thread).lease
-        (owner,) = await self._hash(name, "fence")
-        if owner is None or int(owner) != fence:
-            return None
-        return max(0, int(await self._commands.ask(lambda: self._client.pttl(name)))) / 1_000
 
     async def last(self, thread: ThreadKey) -> bytes | None:
         """How the last run of a thread ended; see `last_from_json`."""
@@ -140,8 +151,7 @@ class Database:
 
     async def request_cancel(self, thread: ThreadKey, fence: int, owner: str) -> None:
         """Asks the owner of a run to stop it. The owner sees this at its next entry at the latest."""
-        keys = Keys(thread)
-        await self._commands.run(scripts.CANCEL, (keys.lease,), (fence, owner_channel(owner), fence))
+        await self._commands.run(scripts.CANCEL, (Keys(thread).thread,), (fence, owner_channel(owner), fence))
 
     async def note_readers(self, thread: ThreadKey, fence: int, owner: str, *, has_readers: bool) -> None:
         """Notes for one more lease that this process has readers of a run; or that it has none any more."""
@@ -174,8 +184,12 @@ class Database:
         found: list[bytes | None] = await self._commands.ask(lambda: self._client.hmget(name, fields))
         return found
 
-    def _own(self, own: Own) -> tuple[str | bytes | int, ...]:
-        return own.fence, own.token, self.lease_ms, _DAY, own.claim
+    def _lease_keys(self, thread: ThreadKey) -> tuple[str, str, str]:
+        return Keys(thread).thread, contact_key(self.process), EMPTIED
+
+
+def _own(own: Own) -> tuple[str | bytes | int, ...]:
+    return own.fence, own.token, _DAY, own.claim
 
 
 def _line(thread: ThreadKey) -> tuple[str, str, str]:

@@ -11,13 +11,14 @@ are readers, or callers that wait for the run. What the task does with an entry 
 | a snapshot | any other | the view begins anew with it: readers get the events that take them there |
 | the next events | not the next | the log is read from the first missing entry on |
 
-When nothing has come for a while, the log is read once more, and then the lease:
+When nothing has come for a while, the log is read once more, and then the lease of the thread (`database.Lease`):
 
 | the lease | what happens |
 |---|---|
-| is the run's | it is waited on |
-| is not, for less than half a lease | it is waited on: the owner may get it back, or its last entry is on the way |
-| is not, for longer | the owner is lost: what is open is closed, and `RUN_ERROR` ends the run |
+| is the run's, and valid or in doubt | it is waited on |
+| is the run's, and lost | the owner is lost: what is open is closed, and `RUN_ERROR` ends the run |
+| is not the run's, for less than half a lease | it is waited on: the run's last entry is on the way |
+| is not the run's, for longer | the owner is lost |
 | can't be read | it is waited on: Redis does not answer |
 
 A run of an unknown format (`keys.FORMAT`) is read from its checkpoint. Here it can be cancelled and waited for, until
@@ -92,9 +93,9 @@ class FollowedRun:
         self._is_behind = True
         """Whether the log has, or may have, entries that are not yet in the view."""
         self._gone_since: float | None = None
-        """Since when the lease is not the run's."""
-        self._lease_left: float | None = None
-        """The seconds that the lease had left at the last check."""
+        """Since when the thread has not been the run's."""
+        self._next_check = database.lease / 3
+        """Seconds without news until the next check."""
         self._grace = database.lease / 2
         self._has_view, self._over = asyncio.Event(), asyncio.Event()
         self._is_noted = asyncio.Event()
@@ -210,7 +211,7 @@ class FollowedRun:
                     self._is_behind = not self._apply(self._entries.popleft())
                 if self._claim.needs_readers and self.is_readable:
                     await self._note_readers()
-                if not (self._over.is_set() or self._is_behind) and not await self._is_news_within(self._pause()):
+                if not (self._over.is_set() or self._is_behind) and not await self._is_news_within(self._next_check):
                     if not self._users:
                         self._task = None  # who comes now starts another one
                         return
@@ -296,27 +297,31 @@ class FollowedRun:
         await self._read_log()
         if self._number > number:
             return
-        now = asyncio.get_running_loop().time()
+        self._next_check = self._database.lease / 3
         try:
-            self._lease_left = await self._database.remaining(self._thread, self.number)
+            now = await self._database.lease_of(self._thread)
         except StoreUnavailableError:
-            self._gone_since = self._lease_left = None
-            return
-        if self._lease_left is not None:
             self._gone_since = None
+            return
+        if now.fence == self.number and now.state == "lost":
+            self._lose()
+        elif now.fence in (self.number, 0) and now.state != "free":
+            self._gone_since = None
+            self._next_check = min(self._next_check, now.seconds + _LATER)
         elif not self.is_readable:
             self._end("failed")
-        elif self._gone_since is None:
-            self._gone_since = now
-        elif now >= self._gone_since + self._grace:
-            self._lose()
+        else:
+            self._wait_for_last_entry(asyncio.get_running_loop().time())
 
-    def _pause(self) -> float:
-        """Seconds without news until the next check."""
-        if self._gone_since is not None:
-            return max(0.0, self._gone_since + self._grace - asyncio.get_running_loop().time())
-        beat = self._database.lease / 3
-        return beat if self._lease_left is None else min(beat, self._lease_left + _LATER)
+    def _wait_for_last_entry(self, now: float) -> None:
+        """The thread is not the run's any more."""
+        if self._gone_since is None:
+            self._gone_since = now
+        left = self._gone_since + self._grace - now
+        if left > 0:
+            self._next_check = left
+        else:
+            self._lose()
 
     def _end(self, outcome: RunStatus) -> None:
         if self._view.live or self._view.run_id is None:

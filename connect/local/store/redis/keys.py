@@ -4,15 +4,16 @@ The keys of a thread have one hash tag, so that they are in one slot; ids are qu
 
 | key | what it has | expires |
 |---|---|---|
-| `lease` | hash: `fence`, `token`, `claim` (JSON), `status`, `cancel` | with the lease |
-| `thread` | hash: `fence` and `token` of the last run, `last` (how it ended, JSON) | a day after the last run |
+| `thread` | hash: `fence`; `ended` and `last` (the token of the last run that ended, and how, JSON); until a run has ended its `token`, `claim` (JSON), lease (`until`, in ms), `status`, `cancel` | a day after the last run |
 | `log:<fence>` | stream: `kind`, `at`, `frames`; ids are `<fence>-<number>`, from 1, no gaps | a minute after its end |
 | `line`, `alive` | list and hash: tickets of inputs, and until when they count | after two leases |
 | `closed` | the ticket that has closed the thread | after a lease |
 | `readers:<fence>` | hash: processes with readers of the run, and until when that counts | after two leases |
 | `live` | channel: entries as they are appended, claims (`started`), `turn`, `mark` | |
 | `agui:owner:<owner>` | channel of a process: the fence of a run that is to be looked at | |
-"""
+| `agui:contact:<process>` | since when it has been in contact with Redis, in ms | after a third of a lease |
+| `agui:emptied` | since when Redis has been known to have lost its data, in ms; 0 if it has not | a day |
+"""  # noqa: E501 - a table
 
 from __future__ import annotations
 
@@ -28,6 +29,7 @@ from .....translator import Cancelled, Ending, Failed, Finished
 from ..active_run import LastRun, ThreadKey
 
 PREFIX: Final = "agui"
+EMPTIED: Final = f"{PREFIX}:emptied"
 FORMAT: Final = 1
 """The format of logs and of how runs ended. It rises with what an earlier version cannot read; the claim of a run has
 that of its log, and the other fields of a claim are the same in all formats."""
@@ -45,7 +47,6 @@ class Keys:
 
     def __init__(self, thread: ThreadKey) -> None:
         self._tag = f"{PREFIX}:{{{quoted(thread.namespace)}:{quoted(thread.thread_id)}}}"
-        self.lease = f"{self._tag}:lease"
         self.thread = f"{self._tag}:thread"
         self.channel = f"{self._tag}:live"
         self.line = f"{self._tag}:line"
@@ -64,6 +65,11 @@ class Keys:
 def owner_channel(owner: str) -> str:
     """The channel of a process."""
     return f"{PREFIX}:owner:{owner}"
+
+
+def contact_key(process: str) -> str:
+    """The contact of a process."""
+    return f"{PREFIX}:contact:{process}"
 
 
 def quoted(text: str) -> str:

@@ -13,7 +13,8 @@ The publisher reads the run as any reader does, from a snapshot on. Its next ent
 | `ok` | continues |
 | `gap`: the log is empty, or without its last entries | continues with a snapshot |
 | `taken`: the lease was lost, and another run has the thread | stops the run in an error, and publishes no more |
-| the run is to stop, or is without the readers that it needs | stops the run |
+| the run is to stop | stops the run |
+| the run is without the readers that it needs | stops the run, not earlier than half a lease after an outage |
 | nothing | repeats the command; the run continues |
 
 After a stall of the process (`stalls`), or a late answer to its claim, the lease may have expired, and another run may
@@ -86,6 +87,7 @@ class Publisher:
         self._stalls_before = stalls.count
         """The count of stalls when Redis last confirmed the lease, or when the run began; -1: it has to be asked."""
         self._at_end = at_end
+        self._now = asyncio.get_running_loop().time
         self._reader = Reader(_OPTIONS)
         self._batches: AsyncGenerator[Batch, None] | None = None
         self._step: asyncio.Task[Batch | None] | None = None
@@ -96,6 +98,8 @@ class Publisher:
         self._kind = SNAPSHOT
         """The kind of the next entry."""
         self._bytes = self._snapshot_bytes = 0
+        self._counts_from = 0.0
+        """When readers elsewhere have been counted again after an outage: their processes note them in Redis."""
         self._had_readers = False
         """Whether a run that needs readers has had any that have left, or that read in other processes."""
         self._last_before, self._last = last, b""
@@ -261,7 +265,8 @@ class Publisher:
         elif entry is not None:
             self._count(entry)
         self._had_readers = self._had_readers or elsewhere > 0
-        if is_cancelled or (had_readers and self.run.needs_readers and not (self.run.readers or elsewhere)):
+        is_left = had_readers and not (self.run.readers or elsewhere) and self._now() >= self._counts_from
+        if is_cancelled or (is_left and self.run.needs_readers):
             self.run.stop(Cancelled())
 
     def _count(self, entry: Entry) -> None:
@@ -308,12 +313,14 @@ class Publisher:
             await batches.aclose()
 
     async def _answer(self, ask: Callable[[], Awaitable[_Answer]]) -> _Answer:
-        """Repeats a command until Redis answers, and returns the answer."""
+        """Repeats a command until Redis answers, and returns the answer. It is repeated soon enough for the lease to be
+        renewed, after an outage, before the run counts as lost."""
         for pause in chain(PAUSES, repeat(PAUSES[-1])):
             try:
                 return await ask()
             except StoreUnavailableError:
-                await asyncio.sleep(pause)
+                await asyncio.sleep(min(pause, self._database.lease / 8))
+                self._counts_from = self._now() + self._database.lease / 2
         raise AssertionError("it is tried without end")
 
 

@@ -3,78 +3,127 @@
 A command whose answer was lost is sent again, and one that was sent to a Redis that did not answer may be carried out
 much later. So every script may be repeated or delayed:
 
-- A claim has a token. A run that has ended leaves its token in the thread's hash, so that its claim does nothing then.
+- A claim has a token. A run that has ended leaves it with the thread, so that its claim does nothing then. It also has
+  the process's contact: after an outage, a claim that was sent before does nothing.
 - An entry has its number in its id. An entry that is in the log already is not written again.
-- A lease that is gone (it expired, or Redis came back empty) is the run's again if no other run has claimed the thread
-  since: no higher fence is known. The end of a run raises the fence of the thread.
+- A thread is the run's as long as no higher fence is known, also if its lease is over, or Redis came back empty. The
+  end of a run raises the fence of the thread.
+
+A run whose lease is over counts as lost half a lease later, when another run may claim the thread. But while Redis did
+not answer, no process could renew a lease. So a process that asks must have been in contact with Redis for half a
+lease, without a pause: an owner that exists has renewed its lease by then. All times are those of Redis.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-_WRITES_AFTER_TIME: Final = """
+_NOW: Final = """
 if redis.replicate_commands then redis.replicate_commands() end
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local function after(ms) return string.format('%.0f', now + ms) end
 """
-"""Lets a script write what depends on the time, which Redis before 7 must know."""
+"""Lets a script write what depends on the time, which Redis before 7 must know. `now` is in ms."""
 
-CLAIM: Final = (
-    _WRITES_AFTER_TIME
+CONTACT: Final = (
+    _NOW
     + """
-local lease, thread, closed = KEYS[1], KEYS[2], KEYS[3]
-local token, lease_ms, keep_ms, claim, channel, revision = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
-if redis.call('EXISTS', closed) == 1 then return {'closed', '', ''} end
-local active = redis.call('HMGET', lease, 'token', 'fence', 'claim')
-local known = redis.call('HMGET', thread, 'token', 'fence', 'last')
-if active[1] == token then return {'claimed', active[2], known[3] or ''} end
-if active[1] then return {'busy', active[3], ''} end
-if known[1] == token then return {'over', '', ''} end
-if revision ~= '' and revision ~= (known[2] or '0') then return {'changed', '', ''} end
-local now = redis.call('TIME')
-local fence = math.max(now[1] * 1000 + math.floor(now[2] / 1000), (tonumber(known[2]) or 0) + 1)
-fence = string.format('%.0f', fence)
-redis.call('HSET', lease, 'token', token, 'fence', fence, 'claim', claim)
-redis.call('PEXPIRE', lease, lease_ms)
-redis.call('HSET', thread, 'fence', fence)
-redis.call('PEXPIRE', thread, keep_ms)
-redis.call('PUBLISH', channel, 'started ' .. fence .. '-0 0\\n' .. claim)
-return {'claimed', fence, known[3] or ''}
+if redis.call('EXISTS', KEYS[1]) == 0 then redis.call('SET', KEYS[1], after(0)) end
+redis.call('PEXPIRE', KEYS[1], ARGV[1])
+if redis.call('EXISTS', KEYS[2]) == 0 then redis.call('SET', KEYS[2], ARGV[3] == '1' and after(0) or '0') end
+redis.call('PEXPIRE', KEYS[2], ARGV[2])
+return redis.call('GET', KEYS[1])
 """
 )
-"""Keys: lease, thread, closed. Arguments: token, lease and keep in ms, claim, channel, the fence that the thread is to
-have ("": any). Gives `claimed` with the fence and the last run; `busy` with the claim of the active run; `closed`;
-`changed`: it has another fence; `over` for a claim that was delayed until its run had ended: no caller waits for this
-answer."""
+"""Keys: contact, emptied. Arguments: for how many ms the contact counts, keep in ms, whether the process has been in
+contact before: then Redis came back empty if it does not know `emptied`. Gives the contact."""
+
+_LEASE: Final = (
+    _NOW
+    + """
+local thread, contact, emptied, grace = KEYS[1], KEYS[2], KEYS[3], tonumber(ARGV[1])
+local fence, claim, status, till, token, ended, last =
+  unpack(redis.call('HMGET', thread, 'fence', 'claim', 'status', 'until', 'token', 'ended', 'last'))
+local function lease_state()
+  local decided = 0
+  if claim then
+    if now < tonumber(till) then return 'valid', till - now end
+    decided = math.max(till, redis.call('GET', contact) or now) + grace
+  elseif not fence then
+    decided = (redis.call('GET', emptied) or now) + grace
+  end
+  if now < decided then return 'doubt', decided - now end
+  return claim and 'lost' or 'free', 0
+end
+"""
+)
+"""The state of a thread's lease: `valid`, and for how many ms; `doubt`, and for how many; `lost`; or `free`. It names
+the first three keys and the first argument of the scripts that begin with it. What is not known is false."""
+
+LEASE: Final = (
+    _LEASE
+    + """
+local state, ms = lease_state()
+return {state, ms, fence or '0', claim or '', status or ''}
+"""
+)
+"""Keys: thread, contact, emptied. Argument: half a lease in ms. Gives the state, the ms, the fence, the claim and the
+status of its run."""
+
+CLAIM: Final = (
+    _LEASE
+    + """
+local closed = KEYS[4]
+local wanted, lease_ms, keep_ms, its_claim, channel = ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
+local its_contact, revision = ARGV[7], ARGV[8]
+if redis.call('EXISTS', closed) == 1 then return {'closed', '', ''} end
+if token == wanted then return {'claimed', fence, last or ''} end
+if ended == wanted then return {'over', '', ''} end
+local state, ms = lease_state()
+if state == 'valid' then return {'busy', claim, ''} end
+if state == 'doubt' then return {'doubt', ms, ''} end
+if its_contact ~= redis.call('GET', contact) then return {'doubt', grace, ''} end
+if revision ~= '' and revision ~= (fence or '0') then return {'changed', '', ''} end
+local granted = string.format('%.0f', math.max(now, (tonumber(fence) or 0) + 1))
+redis.call('HSET', thread, 'token', wanted, 'fence', granted, 'claim', its_claim, 'until', after(lease_ms))
+redis.call('HDEL', thread, 'status', 'cancel')
+redis.call('PEXPIRE', thread, keep_ms)
+redis.call('PUBLISH', channel, 'started ' .. granted .. '-0 0\\n' .. its_claim)
+return {'claimed', granted, last or ''}
+"""
+)
+"""Keys: thread, contact, emptied, closed. Arguments: half a lease in ms, token, lease and keep in ms, claim, channel,
+the contact of the process, the fence that the thread is to have ("": any). Gives `claimed` with the fence and the last
+run; `busy` with the claim of the active run; `doubt` with ms at most after which to ask again; `closed`; `changed`: it
+has another fence; `over` for a claim that was delayed until its run had ended: no caller waits for this answer."""
 
 _OWNED: Final = """
-local lease, thread = KEYS[1], KEYS[2]
-local fence, token, lease_ms, keep_ms, claim = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+local thread = KEYS[1]
+local fence, token, keep_ms, claim = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local function is_owned()
-  local active = redis.call('HGET', lease, 'fence')
-  if active == fence then return true end
-  local last = redis.call('HGET', thread, 'fence')
-  if math.max(tonumber(active or 0), tonumber(last or 0)) > tonumber(fence) then return false end
-  redis.call('DEL', lease)
-  redis.call('HSET', thread, 'fence', fence)
-  redis.call('HSET', lease, 'token', token, 'fence', fence, 'claim', claim)
+  local known = redis.call('HGET', thread, 'fence')
+  if known == fence then return true end
+  if tonumber(known or 0) > tonumber(fence) then return false end
+  redis.call('HSET', thread, 'token', token, 'fence', fence, 'claim', claim)
+  redis.call('HDEL', thread, 'status', 'cancel')
   return true
 end
 """
-"""Whether the run has the lease, or gets it again. It names the first two keys and five arguments of the scripts that
+"""Whether the run has the thread, or gets it again. It names the first key and four arguments of the scripts that
 begin with it."""
 
 APPEND: Final = (
-    _WRITES_AFTER_TIME
+    _NOW
     + _OWNED
     + """
-local log, readers = KEYS[3], KEYS[4]
-local status, log_ms, channel = ARGV[6], ARGV[7], ARGV[8]
+local log, readers = KEYS[2], KEYS[3]
+local status, lease_ms, log_ms, channel = ARGV[5], ARGV[6], ARGV[7], ARGV[8]
 local number, kind, at, frames = tonumber(ARGV[9]), ARGV[10], ARGV[11], ARGV[12]
 if status ~= 'free' then
   if not is_owned() then return {'taken', '', 0} end
-  redis.call('PEXPIRE', lease, lease_ms)
+  redis.call('HSET', thread, 'until', after(lease_ms), 'status', status)
   redis.call('PEXPIRE', thread, keep_ms)
-  if status == 'stopping' then redis.call('HSET', lease, 'status', status) end
 end
 local newest = redis.call('XREVRANGE', log, '+', '-', 'COUNT', 1)[1]
 newest = newest and tonumber(string.match(newest[1], '%-(%d+)$')) or 0
@@ -90,33 +139,33 @@ if newest < number then
   end
 end
 redis.call('PEXPIRE', log, log_ms)
-local elsewhere, time = 0, redis.call('TIME')
+local elsewhere = 0
 for _, ends in ipairs(redis.call('HVALS', readers)) do
-  if tonumber(ends) > time[1] * 1000 + math.floor(time[2] / 1000) then elsewhere = elsewhere + 1 end
+  if tonumber(ends) > now then elsewhere = elsewhere + 1 end
 end
-return {answer, status ~= 'free' and redis.call('HGET', lease, 'cancel') or '', elsewhere}
+return {answer, status ~= 'free' and redis.call('HGET', thread, 'cancel') or '', elsewhere}
 """
 )
-"""Keys: lease, thread, log, readers. Arguments after the first five: the run's status (`free` after its end: then it
-needs no lease), for how long the log is kept, channel; number, kind, `at` and frames of the entry. Without a kind it
-renews the lease, and the number is that of the last entry. Gives `ok`, `gap` (entries before this one are missing in
-the log: a snapshot is next) or `taken` (another run has the thread), whether the run is to stop, and how many other
-processes have readers."""
+"""Keys: thread, log, readers. Arguments after the first four: the run's status (`free` after its end: then it needs no
+lease), the lease in ms, for how long the log is kept, channel; number, kind, `at` and frames of the entry. Without a
+kind it renews the lease, and the number is that of the last entry. Gives `ok`, `gap` (entries before this one are
+missing in the log: a snapshot is next) or `taken` (another run has the thread), whether the run is to stop, and how
+many other processes have readers."""
 
 END: Final = (
     _OWNED
     + """
-local last = ARGV[6]
-if redis.call('HGET', thread, 'token') == token then return 'free' end
+local last = ARGV[5]
+if redis.call('HGET', thread, 'ended') == token then return 'free' end
 if not is_owned() then return 'taken' end
-redis.call('HSET', thread, 'token', token, 'fence', string.format('%.0f', tonumber(fence) + 1))
+redis.call('HSET', thread, 'ended', token, 'fence', string.format('%.0f', tonumber(fence) + 1))
+redis.call('HDEL', thread, 'claim', 'token', 'until', 'status', 'cancel')
 if last ~= '' then redis.call('HSET', thread, 'last', last) end
 redis.call('PEXPIRE', thread, keep_ms)
-redis.call('DEL', lease)
 return 'free'
 """
 )
-"""Keys: lease, thread. Argument after the first five: how the run ended; "" where only its checkpoint says that."""
+"""Key: thread. Argument after the first four: how the run ended; "" where only its checkpoint says that."""
 
 CANCEL: Final = """
 if redis.call('HGET', KEYS[1], 'fence') ~= ARGV[1] then return 0 end
@@ -124,18 +173,17 @@ redis.call('HSET', KEYS[1], 'cancel', '1')
 redis.call('PUBLISH', ARGV[2], ARGV[3])
 return 1
 """
-"""Key: lease. Arguments: fence, the owner's channel, and what is published there."""
+"""Key: thread. Arguments: fence, the owner's channel, and what is published there."""
 
 READERS: Final = (
-    _WRITES_AFTER_TIME
+    _NOW
     + """
 if ARGV[2] == '0' then
   redis.call('HDEL', KEYS[1], ARGV[1])
   redis.call('PUBLISH', ARGV[3], ARGV[4])
   return 0
 end
-local time = redis.call('TIME')
-redis.call('HSET', KEYS[1], ARGV[1], string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[2]))
+redis.call('HSET', KEYS[1], ARGV[1], after(ARGV[2]))
 redis.call('PEXPIRE', KEYS[1], 2 * ARGV[2])
 return 1
 """
@@ -144,11 +192,9 @@ return 1
 and what is published there then."""
 
 _LINE: Final = (
-    _WRITES_AFTER_TIME
+    _NOW
     + """
 local line, alive, closed = KEYS[1], KEYS[2], KEYS[3]
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local function head()
   local first = redis.call('LINDEX', line, 0)
   while first and (tonumber(redis.call('HGET', alive, first)) or 0) < now do
@@ -167,7 +213,7 @@ TURN: Final = (
     + """
 local ticket, ms, closes = ARGV[1], ARGV[2], ARGV[3]
 if redis.call('HEXISTS', alive, ticket) == 0 then redis.call('RPUSH', line, ticket) end
-redis.call('HSET', alive, ticket, string.format('%.0f', now + ms))
+redis.call('HSET', alive, ticket, after(ms))
 redis.call('PEXPIRE', line, 2 * ms)
 redis.call('PEXPIRE', alive, 2 * ms)
 if head() ~= ticket then return 0 end

@@ -6,7 +6,8 @@ Rules, beside those of every `RunStore`:
    not answer.
 2. While Redis does not answer, questions about other processes raise `StoreUnavailableError`.
 3. A run is claimed for a lease, and its publisher renews it. A claim whose answer was lost may leave a lease: then the
-   thread is busy until the lease expires.
+   thread is busy until the run counts as lost. After an outage of a third of a lease it leaves none.
+4. While it is in doubt whether a run is lost (`scripts`), questions and claims for its thread wait.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ from ...checkpointers import has_checkpointer
 from ..active_run import ActiveRun, LastRun, OwnedRun, ThreadKey
 from ..feed import Feed
 from .commands import Commands
-from .database import Claimed, Database, Own
+from .contact import Contact
+from .database import Claimed, Database, Lease, Own
 from .followed_run import FollowedRun
 from .keys import Claim, last_from_json, owner_channel, quoted
 from .publisher import Publisher
@@ -37,6 +39,8 @@ from .subscriber import Subscriber
 from .turns import RedisTurn
 
 _LEAST_LEASE: Final = 0.5
+_LOOKS: Final = 20
+"""Looks in a lease at a thread that is in doubt."""
 _TO_PUBLISH: Final = 5.0
 """Seconds for which `aclose` waits until the ends of runs are published."""
 
@@ -80,6 +84,7 @@ class RedisRunStore:
         self._database = Database(self._commands, lease, self._owner)
         own = (owner_channel(self._owner), self._wake)
         self._subscriber = Subscriber(self._commands, own, idle=max(lease / 3, 1.0), wait=timeout)
+        self._contact = Contact(self._database)
         self._starts = Starts(self._database, self._subscriber, self._found, self._active_elsewhere)
         self._stalls = Stalls(lease / 3)
         self._owned: dict[ThreadKey, Publisher] = {}
@@ -102,15 +107,18 @@ class RedisRunStore:
         self._subscriber.start()
         if (before := self._owned.get(thread)) is not None and before.is_free:
             await before.wait_for_end(self._timeout)  # Redis may not know it yet
+        await self._contact.begin()
         claim = Claim(run.run_id, str(run.agent), self._owner, run.metadata, run.needs_readers)
         token, stored, now = uuid4().hex, claim.to_json(), asyncio.get_running_loop().time
         while True:
             asked = now()
-            claimed = await self._database.claim(thread, token, stored, revision)
+            claimed = await self._database.claim(thread, token, stored, self._contact.now, revision)
             if claimed == "closed":
                 await self.turn(thread).news()
             elif claimed == "changed":
                 raise RunConflictError(f"thread {thread.thread_id!r} has had another run meanwhile")
+            elif isinstance(claimed, float):
+                await self._in_doubt(claimed)
             elif isinstance(claimed, Claim):
                 raise RunConflictError(f"thread {thread.thread_id!r} has a run that is active, {claimed.run_id!r}")
             else:
@@ -167,16 +175,28 @@ class RedisRunStore:
         return await self._active_elsewhere(thread)
 
     async def _active_elsewhere(self, thread: ThreadKey) -> ActiveRun | None:
-        """The active run of another process."""
-        lease = await self._database.active(thread)
-        if lease is None or lease.claim.owner == self._owner:
+        """The active run of another process; or one that this process has claimed, and has no answer to its claim."""
+        now = await self._lease(thread)
+        is_ours = thread in self._owned and now.claim is not None and now.claim.owner == self._owner
+        if now.state != "valid" or now.claim is None or is_ours:
             return None
-        run = self._followed_run(thread, lease.fence, lease.claim)
+        run = self._followed_run(thread, now.fence, now.claim)
         if run.is_over:  # it counted as lost, and its owner has the lease again
-            del self._followed[thread, lease.fence]
-            run = self._followed_run(thread, lease.fence, lease.claim)
-        run.is_stopping = run.is_stopping or lease.is_stopping
+            del self._followed[thread, now.fence]
+            run = self._followed_run(thread, now.fence, now.claim)
+        run.is_stopping = run.is_stopping or now.is_stopping
         return run
+
+    async def _lease(self, thread: ThreadKey) -> Lease:
+        """The lease of a thread, when it is no more in doubt."""
+        await self._contact.begin()
+        while (now := await self._database.lease_of(thread)).state == "doubt":
+            await self._in_doubt(now.seconds)
+        return now
+
+    async def _in_doubt(self, seconds: float) -> None:
+        """Waits until the next look at a thread that is in doubt for so many seconds at most."""
+        await asyncio.sleep(min(seconds, self._database.lease / _LOOKS))
 
     async def last(self, thread: ThreadKey) -> LastRun | None:
         """See `RunStore.last`. Without a checkpointer it has the run's events too, as long as the log is kept."""
@@ -213,6 +233,7 @@ class RedisRunStore:
 
     async def ping(self) -> None:
         """Raises `StoreUnavailableError` where Redis does not answer."""
+        await self._contact.begin()
         await self._commands.ping()
 
     async def aclose(self) -> None:
@@ -226,6 +247,7 @@ class RedisRunStore:
             await asyncio.wait(publishing)
         for followed in list(self._followed.values()):
             await followed.aclose()
+        await self._contact.aclose()
         await self._subscriber.aclose()
         await self._commands.aclose()
 

@@ -1,9 +1,10 @@
 """A thread in Redis under everything that may happen to it, in any order, beside a model: claims, entries, ends and
-readers; answers that are lost, commands that are carried out late; leases that expire, and a Redis that forgets.
+readers; answers that are lost, commands that are carried out late; leases that expire, outages, a Redis that forgets.
 
 Rules that hold at any moment:
 
-1. A claim is granted only while no lease exists. What has a lower fence than a claim that was granted is refused.
+1. A claim is granted only for a thread without a run, or whose run is lost: its lease is over, and the process that
+   asks has been in contact with Redis for half a lease. What has a lower fence than a granted claim is refused.
 2. The newest owner is never refused, unless somebody else has claimed the thread.
 3. A reader's text is a beginning of what the owner has emitted: nothing is missing, twice, or only an end.
 4. How a run ended is what the last run's end said, whatever comes late.
@@ -13,7 +14,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import pytest
 from hypothesis import Phase, settings
@@ -25,11 +26,13 @@ from langgraph_agui.connect.local.store.redis.commands import Commands
 from langgraph_agui.connect.local.store.redis.database import Claimed, Database, Own
 from langgraph_agui.connect.local.store.redis.followed_run import FollowedRun
 from langgraph_agui.connect.local.store.redis.keys import (
+    EMPTIED,
     MORE,
     SNAPSHOT,
     Claim,
     Entry,
     Keys,
+    contact_key,
     last_from_json,
     last_to_json,
 )
@@ -107,7 +110,18 @@ class Machine(RuleBasedStateMachine):
         self.last: str | None = None
         self.freed: str | None = None
         """The run that freed the thread last: nothing of it may come again."""
+        self.run: Literal["valid", "over"] | None = None
+        """Whether the thread's run has its lease; None: it has ended, or there is none."""
+        self.is_known = False
+        """Whether Redis knows the thread."""
+        self.contact = b""
+        """As the process knows it."""
+        self.has_contact: Literal["for long", "again"] | None = "again"
+        """Whether Redis knows this contact, for half a lease or less; None: it has another one, or none."""
+        self.was_emptied = False
+        """Whether Redis has lost its data, less than half a lease ago."""
         self.ask(lambda: self.commands.client.flushall())
+        self.contact = self.ask(lambda: self.database.keep_contact(is_first=True))
 
     def teardown(self) -> None:
         self.ask(self.commands.aclose)
@@ -130,12 +144,19 @@ class Machine(RuleBasedStateMachine):
     def claim(self, lost: int) -> None:
         self.claims += 1
         claim, token = Claim(f"run-{self.claims}", "a", "p", {}), f"token-{self.claims}"
-        is_free = not self.ask(lambda: self.commands.client.exists(KEYS.lease))
-        answer = self.send(lambda: self.database.claim(THREAD, token, claim.to_json()), lost)
-        assert isinstance(answer, Claimed) == is_free
+        contact = self.contact
+        answer = self.send(lambda: self.database.claim(THREAD, token, claim.to_json(), contact), lost)
+        may_have_run = self.has_contact != "for long" if self.run == "over" else not self.is_known and self.was_emptied
+        expected: type = Claimed
+        if self.run == "valid":
+            expected = Claim
+        elif may_have_run or self.has_contact is None:
+            expected = float
+        assert isinstance(answer, expected)
         if isinstance(answer, Claimed):
             assert answer.fence > self.top
             self.top = answer.fence
+            self.run, self.is_known = "valid", True
             self.owners.append(Owner(Own(THREAD, answer.fence, token, claim.to_json()), claim))
 
     @precondition(lambda self: self.owners)
@@ -147,6 +168,8 @@ class Machine(RuleBasedStateMachine):
         entry, number = owner.entry(), owner.number
         answer = self.send(lambda: self.database.append(owner.own, "running", entry, number), lost).answer
         assert (answer == "taken") == (owner.own.fence < self.top)
+        if answer != "taken":
+            self.run, self.is_known = "valid", True
         if answer == "ok":
             owner.number, owner.kind, self.top = entry.number, MORE, owner.own.fence
         elif answer == "gap":
@@ -165,6 +188,7 @@ class Machine(RuleBasedStateMachine):
         assert (answer == "taken") == (owner.own.fence < self.top)
         owner.has_ended = answer == "taken"
         if answer != "taken":
+            self.run, self.is_known = "valid", True
             self.top = owner.own.fence
             owner.kind = owner.kind if answer == "ok" else SNAPSHOT
 
@@ -178,7 +202,8 @@ class Machine(RuleBasedStateMachine):
         is_freed = self.send(lambda: self.database.end(owner.own, last), lost)
         assert is_freed == (owner.own.fence >= self.top)
         if is_freed:
-            assert self.ask(lambda: self.database.active(THREAD)) is None
+            assert self.ask(lambda: self.database.lease_of(THREAD)).state == "free"
+            self.run, self.is_known = None, True
             self.top, self.last = owner.own.fence + 1, owner.claim.run_id
             self.freed = self.last
 
@@ -199,14 +224,33 @@ class Machine(RuleBasedStateMachine):
     def carry_out_late(self, which: int) -> None:
         """A command that was sent before is carried out, again or at last; nothing waits for its answer."""
         self.ask(self.sent[which % len(self.sent)])
-        lease = self.ask(lambda: self.database.active(THREAD))
-        if lease is not None:  # a claim that was given up may leave a lease: then the others are refused
-            assert lease.claim.run_id != self.freed
-            self.top = max(self.top, lease.fence)
+        now = self.ask(lambda: self.database.lease_of(THREAD))
+        self.run, self.is_known = None, now.fence > 0
+        if now.claim is not None:  # a claim that was given up may leave a lease: then the others are refused
+            assert now.claim.run_id != self.freed
+            self.top = max(self.top, now.fence)
+            self.run = "valid" if now.state == "valid" else "over"
 
     @rule()
     def lose_lease(self) -> None:
-        self.ask(lambda: self.commands.client.delete(KEYS.lease))
+        if self.run is not None:
+            self.ask(lambda: self.commands.client.hset(KEYS.thread, "until", 0))
+            self.run = "over"
+
+    @rule()
+    def lose_contact(self) -> None:
+        """An outage, or a pause of the process."""
+        self.ask(lambda: self.commands.client.delete(contact_key("p")))
+        self.has_contact = None
+
+    @rule(for_long=st.booleans())
+    def keep_contact(self, for_long: bool) -> None:
+        """The process is in contact again, or for half a lease by now."""
+        self.contact = self.ask(lambda: self.database.keep_contact(is_first=False))
+        self.has_contact = self.has_contact or "again"
+        if for_long:
+            self.ask(lambda: self.commands.client.mset({contact_key("p"): 0, EMPTIED: 0}))
+            self.contact, self.has_contact, self.was_emptied = b"0", "for long", False
 
     @precondition(lambda self: self.owners)
     @rule(which=st.integers(0, 9))
@@ -225,6 +269,7 @@ class Machine(RuleBasedStateMachine):
         """Redis comes back empty, and what was sent before is lost with it."""
         self.ask(lambda: self.commands.client.flushall())
         self.top, self.last, self.freed, self.sent = 0, None, None, []
+        self.run, self.is_known, self.has_contact, self.was_emptied = None, False, None, True
 
     def check_invariants(self, *given: Any, **more: Any) -> None:
         super().check_invariants(*given, **more)

@@ -25,12 +25,24 @@ from langgraph_agui.connect.local.store.active_run import ActiveRun, ThreadKey
 from langgraph_agui.connect.local.store.redis import RedisRunStore
 from langgraph_agui.connect.local.store.redis.database import Claimed, Own
 from langgraph_agui.connect.local.store.redis.followed_run import FollowedRun
-from langgraph_agui.connect.local.store.redis.keys import FORMAT, Claim, Entry, Keys
+from langgraph_agui.connect.local.store.redis.keys import (
+    EMPTIED,
+    FORMAT,
+    OUTCOMES,
+    SNAPSHOT,
+    Claim,
+    Entry,
+    Keys,
+    contact_key,
+)
 from langgraph_agui.connect.local.store.redis.scripts import CLAIM
 from langgraph_agui.connect.testing import Pause
+from langgraph_agui.translator import Cancelled
 from redis import Redis as SyncRedis
 from redis.asyncio import Redis
+from redis.asyncio.client import PubSub
 
+from tests.support.clients.guests import ending
 from tests.support.clients.listening import Listener, held, turns, until
 from tests.support.servers.databases.redis_server import RedisServer, running_redis
 from tests.support.servers.processes.server_process import free_port
@@ -41,6 +53,8 @@ from tests.support.streams.paced import HELLO, Graph, on, quick, speaking
 pytestmark = pytest.mark.services
 
 LEASE = 1.0
+SLOW = 20.0
+"""A lease that is not over by itself."""
 THREAD = ThreadKey("default", "t")
 WORDS = "one two three four"
 
@@ -220,7 +234,7 @@ async def test_an_owner_that_is_stalled_before_its_graph_begins_writes_nothing(
     async with process(server.url, within=60.0) as one:
         starting = asyncio.create_task(one.start(quick(saver)))
         with SyncRedis.from_url(server.url) as client:
-            while not (starting.done() if has_answer else client.exists(Keys(THREAD).lease)):  # noqa: ASYNC110
+            while not (starting.done() if has_answer else client.exists(Keys(THREAD).thread)):  # noqa: ASYNC110
                 await asyncio.sleep(0)
         _stall(server.url)
         assert await (await starting).wait() == "failed"
@@ -229,13 +243,13 @@ async def test_an_owner_that_is_stalled_before_its_graph_begins_writes_nothing(
 
 
 def _stall(url: str) -> None:
-    """Blocks this process until its lease is over, and another run has the thread."""
-    keys = Keys(THREAD)
+    """Blocks this process until its run counts as lost, and another one has the thread."""
+    keys, contact = Keys(THREAD), contact_key("another")
+    given = (0, "another", 60_000, 60_000, Claim("second", "chat", "p", {}).to_json(), keys.channel, 0, "")
     with SyncRedis.from_url(url) as client:
-        while client.exists(keys.lease):
+        client.set(contact, 0)
+        while client.eval(CLAIM, 4, keys.thread, contact, EMPTIED, keys.closed, *given)[0] != b"claimed":
             pass
-        given = ("another", 60_000, 60_000, Claim("second", "chat", "p", {}).to_json(), keys.channel, "")
-        assert client.eval(CLAIM, 3, keys.lease, keys.thread, keys.closed, *given)[0] == b"claimed"
 
 
 async def test_a_waiting_input_whose_process_is_gone_delays_the_next_for_a_lease(one: Process, other: Process) -> None:
@@ -560,22 +574,23 @@ async def test_a_run_that_no_reader_follows_any_more_can_be_read_again(one: Proc
 # --- commands that are carried out late -------------------------------------------------------------------------------
 
 
-async def test_a_command_that_is_carried_out_again_or_late_changes_nothing(one: Process, redis: Any) -> None:
-    database, claim = one.store._database, Claim("r", "a", "p", {}).to_json()
-    claimed = await database.claim(THREAD, "token", claim)
+async def test_a_command_that_is_carried_out_again_or_late_changes_nothing(one: Process) -> None:
+    await one.store.ping()
+    database, claim, contact = one.store._database, Claim("r", "a", "p", {}).to_json(), one.store._contact.now
+    claimed = await database.claim(THREAD, "token", claim, contact)
     assert isinstance(claimed, Claimed)
-    assert await database.claim(THREAD, "token", claim) == claimed
+    assert await database.claim(THREAD, "token", claim, contact) == claimed
     own = Own(THREAD, claimed.fence, "token", claim)
     first, second = (Entry(own.fence, number, kind, 1, b"") for number, kind in ((1, "snapshot"), (2, "more")))
     for entry in (first, second, second, first):
         assert (await database.append(own, "running", entry, 0)).answer == "ok"
     assert [entry.number for entry in await database.entries(THREAD, own.fence, 0)] == [1, 2]
     assert [await database.end(own, b"first"), await database.end(own, b"late")] == [True, True]
-    await database.claim(THREAD, "token", claim)
+    await database.claim(THREAD, "token", claim, contact)
+    await database.claim(THREAD, "sent before an outage", claim, b"another")
     assert (await database.append(own, "running", second, 2)).answer == "taken"
     await database.request_cancel(THREAD, own.fence, "p")
-    assert (await database.active(THREAD), await database.last(THREAD)) == (None, b"first")
-    assert not await redis.exists(Keys(THREAD).lease)
+    assert ((await database.lease_of(THREAD)).state, await database.last(THREAD)) == ("free", b"first")
 
 
 # --- Redis away -------------------------------------------------------------------------------------------------------
@@ -631,6 +646,122 @@ async def test_a_run_that_ends_while_redis_is_away_ends_for_its_readers_and_for_
         assert await (await other.start(quick(InMemorySaver()), "next")).wait() == "finished"
 
 
+async def outage(redis: Any, *processes: Process, is_emptied: bool) -> None:
+    """Redis does not answer these processes for longer than a lease, and perhaps comes back empty: their ways are
+    closed, and the lease and their contacts are over."""
+    for each in processes:
+        each.way.close()
+    for each in processes:
+        await each.way.refused.wait()
+    if is_emptied:
+        await redis.flushall()
+    else:
+        await redis.hset(Keys(THREAD).thread, "until", 0)
+        await redis.delete(*await redis.keys(contact_key("*")))
+
+
+@pytest.mark.parametrize("comes", ["again", "again, and Redis is empty", "for the first time"])
+async def test_after_an_outage_no_process_takes_a_thread_before_its_owner_could_renew_its_lease(
+    server: RedisServer, redis: Any, comes: str
+) -> None:
+    saver, point = InMemorySaver(), Pause()
+    async with process(server.url, SLOW) as one, process(server.url, SLOW) as other, process(server.url, SLOW) as third:
+        run = await one.start(speaking(point, saver), "first")
+        await point.reached.wait()
+        await other.store.ping()
+        await outage(redis, one, other, is_emptied="empty" in comes)
+        asked = third if comes == "for the first time" else other
+        asked.way.open()
+        takes = asyncio.create_task(asked.start(quick(saver), "second"))
+        reads = asyncio.create_task(asked.store.active(THREAD))
+        await awaited(lambda: redis.exists(contact_key(asked.store._owner)))
+        for _ in range(20):
+            assert await redis.ping()
+        assert [takes.done(), reads.done()] == [False, False]
+        one.way.open()
+        with pytest.raises(RunConflictError):
+            await takes
+        assert getattr(await reads, "run_id", None) == "first"
+        point.open.set()
+        assert await run.wait() == "finished"
+    assert await _said(saver) == ["hello", WORDS]
+
+
+@pytest.mark.parametrize("is_emptied", [False, True])
+async def test_after_an_outage_all_processes_have_the_end_that_a_run_had_in_its_own(
+    server: RedisServer, redis: Any, is_emptied: bool
+) -> None:
+    """It was stopped when its last checkpoint was written, which says that it had ended well."""
+    saver = SavingLast()
+    async with process(server.url, SLOW) as one, process(server.url, SLOW) as other:
+        run = await one.start(quick(saver))
+        here = await one.reads(run)
+        await saver.point.reached.wait()
+        await other.store.ping()
+        await outage(redis, one, other, is_emptied=is_emptied)
+        run.stop(Cancelled())
+        other.way.open()
+        elsewhere = asyncio.create_task(_events_of(connect(Local(quick(saver), agent="chat", runs=other.runs), "t")))
+        assert ending((await here.end()).events[-1]) == "cancelled"
+        one.way.open()
+        assert ending((await elsewhere)[-1].model_dump(by_alias=True)) == "cancelled"
+
+
+class SavingLast(InMemorySaver):
+    """Waits when the last checkpoint of a run is written."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.point = Pause()
+
+    async def aput(self, config: Any, checkpoint: Any, metadata: Any, versions: Any) -> Any:
+        put = await super().aput(config, checkpoint, metadata, versions)
+        if metadata["step"] == 1:
+            await self.point()
+        return put
+
+
+async def _events_of(events: AsyncIterator[Any]) -> list[Any]:
+    return [event async for event in events]
+
+
+async def test_after_an_outage_a_run_is_not_stopped_before_its_readers_elsewhere_could_be_counted_again(
+    server: RedisServer, redis: Any
+) -> None:
+    point = Pause()
+    async with process(server.url, SLOW) as one, process(server.url, SLOW) as other:
+        run = await one.start(speaking(point, InMemorySaver()), on_disconnect="cancel")
+        here, there = await one.reads(run), await other.reads(await other.active())
+        await point.reached.wait()
+        await awaited(lambda: _is_counted(redis, run.number))
+        here.task.cancel()
+        await asyncio.wait([here.task])
+        await outage(redis, one, other, is_emptied=True)
+        one.way.open()
+        await awaited(lambda: redis.exists(Keys(THREAD).log(run.number)))
+        for _ in range(20):
+            one.store._wake(None)
+            assert await redis.ping()
+        assert run.status == "running"
+        other.way.open()
+        point.open.set()
+        assert ((await there.end()).kinds[-1], await run.wait()) == ("RUN_FINISHED", "finished")
+
+
+async def test_a_run_that_was_claimed_and_never_began_is_active_until_it_counts_as_lost(one: Process) -> None:
+    """The answer to its claim was lost. Nobody asks again and again for its thread."""
+    await one.store.ping()
+    database, claim = one.store._database, Claim("never", "chat", one.store._owner, {})
+    assert isinstance(await database.claim(THREAD, "token", claim.to_json(), one.store._contact.now), Claimed)
+    active = await one.store.active(THREAD)
+    assert active is not None
+    source = Local(quick(InMemorySaver()), agent="chat", runs=one.runs)
+    [refused] = await _events_of(run(source, posted("t", "hello")))
+    assert (active.run_id, active.status, refused.code) == ("never", "running", "conflict")
+    queued = await _events_of(run(source, posted("t", "hello"), intake=Intake(busy="queue")))
+    assert (await active.wait(), queued[-1].type.value) == ("failed", "RUN_FINISHED")
+
+
 @pytest.mark.usefixtures("redis")
 async def test_the_next_run_waits_until_redis_knows_the_end_of_the_one_before(server: RedisServer) -> None:
     """Which its client has, for Redis did not answer."""
@@ -677,31 +808,42 @@ async def test_what_redis_keeps_of_a_run_is_bounded_at_any_moment_and_expires(on
         return {"messages": [AIMessage("All said.", id="all-1")]}
 
     graph = StateGraph(MessagesState).add_node("emit", emit).add_edge(START, "emit").compile(InMemorySaver())
-    run = await one.start(graph)
-    log, kept = Keys(THREAD).log(run.number), []
-    for number, point in enumerate(points):
-        await awaited(partial(_has_logged, redis, log, BATCH * (number + 1)))
-        sizes = [len(fields[b"frames"]) for _, fields in await redis.xrange(log)]
-        assert sum(sizes) <= sizes[0] + max(64_000, 2 * sizes[0]) + BATCH * 1_200  # the first one is the snapshot
-        kept.append(sum(sizes))
-        point.open.set()
-    assert max(kept) > 64_000
-    await run.wait()
-    await awaited(lambda: _has_end(redis, log))
+    async with redis.pubsub() as published:
+        await published.subscribe(Keys(THREAD).channel)
+        run = await one.start(graph)
+        log = Keys(THREAD).log(run.number)
+        for number, point in enumerate(points):
+            await awaited(partial(_has_logged, redis, log, BATCH * (number + 1)))
+            point.open.set()
+        entries = [entry async for entry in _entries_to_the_end(published)]  # each as it was written: none is missed
+    sizes: list[int] = []
+    most = 0
+    for entry in entries:
+        sizes = [*([] if entry.kind == SNAPSHOT else sizes), len(entry.frames)]
+        # the snapshot; what may follow it; the batch that was too much, and the one that was ready by the next snapshot
+        assert sum(sizes) <= sizes[0] + max(64_000, 2 * sizes[0]) + 2 * BATCH * 1_200
+        most = max(most, sum(sizes))
+    assert most > 64_000
+    assert [len(fields[b"frames"]) for _, fields in await redis.xrange(log)] == sizes
     names = await redis.keys("*")
     assert names
-    assert [name for name in names if await redis.pttl(name) < 0] == []
+    assert [name for name in names if await redis.pttl(name) == -1] == []
+
+
+async def _entries_to_the_end(published: PubSub) -> AsyncIterator[Entry]:
+    """The entries of a run."""
+    async for message in published.listen():
+        entry = Entry.of_message(message["data"]) if message["type"] == "message" else None
+        if entry is not None and entry.number:
+            yield entry
+            if entry.kind in OUTCOMES:
+                return
 
 
 async def _has_logged(redis: Any, log: str, events: int) -> bool:
     """Whether the newest entry is of so many events."""
     newest = await redis.xrevrange(log, count=1)
     return bool(newest) and int(newest[0][1][b"at"]) >= events
-
-
-async def _has_end(redis: Any, log: str) -> bool:
-    newest = await redis.xrevrange(log, count=1)
-    return bool(newest) and newest[0][1][b"kind"] == b"finished"
 
 
 # --- versions ---------------------------------------------------------------------------------------------------------
@@ -716,8 +858,8 @@ async def test_a_run_of_an_unknown_format_is_read_from_its_checkpoint_and_can_be
     run = await one.start(graph, "first")
     points[0].open.set()
     await points[1].reached.wait()
-    claim = Claim.from_json(await redis.hget(keys.lease, "claim"))
-    await redis.hset(keys.lease, "claim", replace(claim, format=FORMAT + 1).to_json())
+    claim = Claim.from_json(await redis.hget(keys.thread, "claim"))
+    await redis.hset(keys.thread, "claim", replace(claim, format=FORMAT + 1).to_json())
     read = [event async for event in connect(local, "t")]
     assert [each.code for each in read if isinstance(each, RunErrorEvent)] == ["unfinished"]
     assert "Step 1." in str(read)
