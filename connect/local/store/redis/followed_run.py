@@ -58,25 +58,18 @@ _log = logging.getLogger(__name__)
 
 
 class FollowedRun:
-    """A run of another process, or one of this process that has ended; see `ActiveRun`. `is_stopping`: as its lease
-    says."""
+    """A run of another process, or one of this process that has ended; see `ActiveRun`."""
 
     def __init__(
-        self,
-        database: Database,
-        subscriber: Subscriber,
-        thread: ThreadKey,
-        number: int,
-        claim: Claim,
-        *,
-        is_stopping: bool = False,
+        self, database: Database, subscriber: Subscriber, thread: ThreadKey, number: int, claim: Claim
     ) -> None:
         self.number = number
         self.thread_id = thread.thread_id
         self.run_id = claim.run_id
         self.metadata: Metadata = claim.metadata
         self.label = log_context(claim.agent, thread.thread_id, claim.run_id)
-        self.is_stopping = is_stopping
+        self.is_stopping = False
+        """Whether its lease says so."""
         self.is_readable = claim.is_readable
         self._claim = claim
         self._database = database

@@ -118,7 +118,8 @@ class Subscriber:
         kind = message["type"]
         if kind not in ("message", "subscribe"):
             return
-        channel = self._channels.get(message["channel"].decode())
+        name = message["channel"].decode()
+        channel = self._channels.get(name)
         if channel is None:
             return
         if kind == "subscribe":
@@ -127,4 +128,4 @@ class Subscriber:
             try:
                 take(message["data"] if kind == "message" else None)
             except Exception:
-                _log.exception("A message of Redis could not be taken.")
+                _log.exception("A message of Redis could not be taken (channel %r).", name)
