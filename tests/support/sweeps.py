@@ -29,6 +29,11 @@ def some(cases: Sequence[_Case], name: str) -> Sequence[_Case]:
     return cases[crc32(name.encode()) % step :: step]
 
 
+def one(cases: Sequence[_Case], name: str) -> Sequence[_Case]:
+    """One of them; for another name another one."""
+    return [cases[crc32(name.encode()) % len(cases)]]
+
+
 def every(cases: Sequence[_Case], name: str) -> Sequence[_Case]:
     """All of them."""
     return cases

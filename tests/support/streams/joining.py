@@ -10,7 +10,7 @@ from langgraph_agui.translator import ClientView
 from tests.support.clients.agui_client import VERSIONS, Answer
 from tests.support.streams.translated import BOUNDED, translated
 from tests.support.streams.translator_runs import Event, TranslatorRun, view_for
-from tests.support.sweeps import Choice, one_each
+from tests.support.sweeps import Choice, every, one, one_each
 
 TURNS = {name: turns for name, turns in BOUNDED.items() if turns[0].source in ("local", "platform")}
 
@@ -35,6 +35,8 @@ class Run:
     end: ClientView
     chosen: Sequence[tuple[int, Cut]]
     """The cuts that are looked at, with their places."""
+    asked: Sequence[int]
+    """The places of the cuts at which the real clients are asked."""
 
 
 def runs(thread: str, version: str, chosen: Choice, *, known: bool = True) -> Iterator[Run]:
@@ -43,7 +45,9 @@ def runs(thread: str, version: str, chosen: Choice, *, known: bool = True) -> It
         telling, name = turn.telling, turn.recording.name
         found = list(cuts(telling, turn.views[:-1]))
         looked_at = chosen(list(enumerate(found)), f"{name} {version}")
-        yield Run(name, turn.begun, telling.events, found, telling.view, looked_at)
+        quarters = sorted({len(found) * part // 4 for part in (1, 2, 3)})
+        asked = quarters if chosen is every else one(quarters, name)
+        yield Run(name, turn.begun, telling.events, found, telling.view, looked_at, asked)
 
 
 def cuts(telling: TranslatorRun, views: list[ClientView]) -> Iterator[Cut]:

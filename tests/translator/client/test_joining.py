@@ -1,8 +1,8 @@
 """A reader that joins a translated recording at any cut, or falls behind there, ends with what the whole stream leaves.
 
 `ClientView` stands for the client at every cut (that it is the client is proven elsewhere), the real clients are asked
-at three. Cuts after a part without events are the cut before. Each thread is read by one version of the client, in
-turn. Which cuts are looked at, and which versions: see `tests/support/sweeps.py`.
+at one, and in a sweep at three. Cuts after a part without events are the cut before. Each thread is read by one version
+of the client, in turn. Which cuts are looked at, and which versions: see `tests/support/sweeps.py`.
 """
 
 from collections.abc import Iterator
@@ -64,7 +64,7 @@ def streams(run: Run, version: str, at: int) -> Iterator[tuple[str, list[Event],
 
 
 def the_real_client_joins_as_its_view_does(run: Run, version: str, client: AguiClient) -> None:
-    for at in sorted({len(run.cuts) // 4, len(run.cuts) // 2, len(run.cuts) * 3 // 4}):
+    for at in run.asked:
         for how, events, begun in streams(run, version, at):
             answer = client.play(events, version=version, messages=begun.messages, state=begun.state, mode="connect")
             where = (run.name, at, how)
