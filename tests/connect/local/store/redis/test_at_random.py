@@ -243,6 +243,12 @@ class Machine(RuleBasedStateMachine):
         self.ask(lambda: self.commands.client.delete(contact_key("p")))
         self.has_contact = None
 
+    @rule()
+    def lose_run(self) -> None:
+        """Its lease is over, while the process is in contact."""
+        self.lose_lease()
+        self.keep_contact(for_long=True)
+
     @rule(for_long=st.booleans())
     def keep_contact(self, for_long: bool) -> None:
         """The process is in contact again, or for half a lease by now."""
@@ -290,5 +296,5 @@ def test_a_thread_has_one_owner_and_its_readers_a_beginning_of_what_it_emits(ser
     machine = type("OfServer", (Machine,), {"url": server.url})
     phases = (Phase.explicit, Phase.generate)  # a smaller example would cost minutes
     run_state_machine_as_test(
-        machine, settings=settings(max_examples=examples(200), stateful_step_count=30, deadline=None, phases=phases)
+        machine, settings=settings(max_examples=examples(400), stateful_step_count=30, deadline=None, phases=phases)
     )
