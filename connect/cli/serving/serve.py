@@ -168,6 +168,8 @@ def platform_url(settings: ServeSettings) -> str | None:
         return None
     if len(settings.targets) > 1:
         raise Misuse("serve: expected graphs, or the URL of one server")
+    if settings.config is not None:
+        raise Misuse("serve: expected the URL of a server, or --config, not both")
     options = (("--sqlite", settings.sqlite), ("--postgres", settings.postgres), ("--redis", settings.redis))
     for option, given in options:
         if given is not None:

@@ -303,6 +303,11 @@ REFUSED: dict[str, tuple[list[str], int, str]] = {
     "no port": (["planner:graph", "--port", "-1"], 2, "Invalid value for '--port'"),
     "no option": (["planner:graph", "--prot", "1"], 2, "No such option: --prot"),
     "not on a server": (["http://127.0.0.1:9", "--sqlite", "t.db"], 2, "--sqlite is for graphs of your own"),
+    "nor a project": (
+        ["http://127.0.0.1:9", "--config", "x.json"],
+        2,
+        "serve: expected the URL of a server, or --config",
+    ),
     "nor a database": (["http://127.0.0.1:9", "--postgres", "url"], 2, "--postgres is for graphs of your own"),
     "no shared threads": (["planner:graph", "--redis", "redis://127.0.0.1:9"], 2, "--redis is for several processes"),
     "two places": (["planner:graph", "--sqlite", "t.db", "--postgres", "url"], 2, "serve: expected --sqlite or"),
