@@ -18,7 +18,7 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph_agui.connect import Local, connect
 from langgraph_agui.connect.errors import RunConflictError, StoreUnavailableError
 from langgraph_agui.connect.local.run.runs import Runs
-from langgraph_agui.connect.local.store.redis import RedisRunStore
+from langgraph_agui.connect.local.store.redis import RedisRunStore, publisher
 from langgraph_agui.connect.local.store.redis.keys import (
     FORMAT,
     OUTCOMES,
@@ -31,6 +31,7 @@ from langgraph_agui.connect.testing import Pause
 from redis.asyncio import Redis
 from redis.asyncio.client import PubSub
 
+from tests.support.clients.listening import until
 from tests.support.redis_processes import LEASE, THREAD, WORDS, Process, Reading, awaited, is_idle, steps
 from tests.support.servers.databases.redis_server import RedisServer
 from tests.support.servers.processes.server_process import free_port
@@ -51,6 +52,22 @@ async def test_a_client_that_got_the_end_of_a_run_finds_the_thread_free_everywhe
         point.open.set()
         assert (await reading.end()).kinds[-1] == "RUN_FINISHED"
         assert await reader.store.active(THREAD) is None
+
+
+async def test_a_run_has_not_ended_before_redis_knows_its_end(one: Process, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As long as it waits for that: Redis is away, and comes back."""
+    monkeypatch.setattr(publisher, "_LONGEST_WAIT", 3_600.0)
+    point = Pause()
+    run = await one.start(speaking(point, InMemorySaver()))
+    reading = await one.reads(run)
+    await point.reached.wait()
+    one.way.close()
+    point.open.set()
+    await until(lambda: run.ending is not None)
+    assert run.status == "stopping"
+    one.way.open()
+    assert (await reading.end()).kinds[-1] == "RUN_FINISHED"
+    assert await one.store.active(THREAD) is None
 
 
 BATCH, BATCHES, TEXT = 50, 20, "x" * 1_000
