@@ -265,8 +265,12 @@ class Machine(RuleBasedStateMachine):
         log = KEYS.log(self.owners[which % len(self.owners)].own.fence)
 
         async def lose() -> None:
-            for entry_id, _ in await self.commands.client.xrevrange(log, count=1):
-                await self.commands.client.xdel(log, entry_id)
+            newest, *before = await self.commands.client.xrevrange(log, count=2) or [None]
+            if before:
+                await self.commands.client.xdel(log, newest[0])
+                await self.commands.client.execute_command("XSETID", log, before[0][0])  # the stream forgets it too
+            else:
+                await self.commands.client.delete(log)
 
         self.ask(lose)
 
