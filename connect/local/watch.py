@@ -25,7 +25,7 @@ from typing import Any
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from ...translator import Failed, Finished, Options, Translator
-from ..errors import UnreadableError, failed, log_context
+from ..errors import StoreUnavailableError, UnreadableError, failed, log_context
 from ..events.encoded import Batches, Event, to_batch
 from ..events.readers import Reader, direct_options
 from ..idle import end_events, idle_events
@@ -100,7 +100,9 @@ class _Watch:
         self, source: GraphSource, thread_id: str, reader: Reader, options: Options, past_errors: PastErrors
     ) -> None:
         self.is_over = False
-        """Whether the checkpointer was given up."""
+        """Whether the thread was given up."""
+        self.has_failed = False
+        """Whether the last read of the thread raised."""
         self._source = source
         self._thread_id = thread_id
         self._reader = reader
@@ -117,12 +119,8 @@ class _Watch:
         self._followed_at: str | None = None
         """The checkpoint that it was seen at last."""
         self._failures = 0
+        """Looks in a row at which the checkpointer raised."""
         self._label = log_context(agent_of(source.graph, source.agent), thread_id)
-
-    @property
-    def has_failed(self) -> bool:
-        """Whether the last read of the thread raised."""
-        return self._failures > 0
 
     async def may_show(self, run: ActiveRun) -> bool:
         """Whether the thread of this run may be used."""
@@ -148,13 +146,17 @@ class _Watch:
         is_first, self._has_begun = not self._has_begun, True
         try:
             events = await self._looked(is_first)
+        except StoreUnavailableError as error:  # logged by the store, and over when it answers
+            self.has_failed, self.is_over = True, is_first
+            return self._given_up(error) if is_first else []
         except Exception as error:  # whatever a checkpointer raises
+            self.has_failed = True
             self._failures += 1
             if self._failures == 1:  # of many in a row, which would be one each look
                 _log.exception("The checkpointer raised (%s).", self._label)
             self.is_over = is_first or self._failures >= _TRIES
-            return self._unreadable(error) if self.is_over else []
-        self._failures = 0
+            return self._given_up(UnreadableError(error)) if self.is_over else []
+        self._failures, self.has_failed = 0, False
         return events
 
     async def _looked(self, is_first: bool) -> list[Event]:
@@ -228,12 +230,13 @@ class _Watch:
         self._followed = self._followed_at = None
         return end_events(followed, ended, self._options)
 
-    def _unreadable(self, error: Exception) -> list[Event]:
+    def _given_up(self, error: UnreadableError | StoreUnavailableError) -> list[Event]:
         if self._followed is not None:
-            return self._over(self._followed, RunOutcome(str(self._followed.view.run_id), None, Failed(error)))
+            cause = error.cause if isinstance(error, UnreadableError) else error
+            return self._over(self._followed, RunOutcome(str(self._followed.view.run_id), None, Failed(cause)))
         if (self._reader.view.terminal or {}).get("type") == "RUN_ERROR":
             return []  # clients take none after one
-        event = failed(UnreadableError(error), self._options)
+        event = failed(error, self._options)
         self._reader.view.apply(event)
         return [event]
 

@@ -48,9 +48,7 @@ class Way:
         assert task is not None
         self._tasks.add(task)
         try:
-            if self._is_open:
-                await self._pass_on(reader, writer)
-            else:
+            if not (self._is_open and await self._pass_on(reader, writer)):
                 self.refused.set()
         finally:
             writer.transport.abort()
@@ -62,8 +60,12 @@ class Way:
         self.cut()
         await asyncio.gather(*self._tasks)
 
-    async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        """Returns when the connection has ended; False if the way was closed before it was through."""
         there, back = await asyncio.open_connection(*self._to)
+        if not self._is_open:
+            back.transport.abort()
+            return False
         both = {writer, back}
         self._writers |= both
         ways = [asyncio.ensure_future(_copied(reader, back)), asyncio.ensure_future(_copied(there, writer))]
@@ -75,6 +77,7 @@ class Way:
             await asyncio.gather(*ways, return_exceptions=True)
             back.transport.abort()
             self._writers -= both
+        return True
 
 
 async def _copied(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -5,8 +5,10 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph_agui.connect import Intake, Local, connect, run
+from langgraph_agui.connect import Intake, Local, connect, run, watch
 from langgraph_agui.connect.errors import RunConflictError, StoreUnavailableError
 from langgraph_agui.connect.local.store.redis.database import Claimed, Own
 from langgraph_agui.connect.local.store.redis.keys import (
@@ -18,8 +20,10 @@ from langgraph_agui.connect.local.store.redis.keys import (
 from langgraph_agui.connect.testing import Pause
 from langgraph_agui.translator import Cancelled
 
+from tests.support.clients.agui_client import VERSIONS
 from tests.support.clients.guests import ending
 from tests.support.clients.listening import held, until
+from tests.support.clients.watching import Watcher
 from tests.support.redis_processes import (
     SLOW,
     THREAD,
@@ -34,7 +38,7 @@ from tests.support.redis_processes import (
 )
 from tests.support.servers.databases.redis_server import RedisServer
 from tests.support.servers.serving import posted
-from tests.support.streams.paced import quick, speaking
+from tests.support.streams.paced import HELLO, on, quick, speaking
 
 pytestmark = pytest.mark.services
 
@@ -106,6 +110,36 @@ async def test_a_run_that_ends_while_redis_is_away_ends_for_its_readers_and_for_
         assert held((await there.end()).view) == held(here.listener.view)
         await awaited(lambda: is_idle(other))
         assert await (await other.start(quick(InMemorySaver()), "next")).wait() == "finished"
+
+
+async def test_a_page_that_watches_an_idle_thread_goes_on_after_an_outage(
+    one: Process, caplog: pytest.LogCaptureFixture
+) -> None:
+    graph, watcher = quick(saver := Counted()), Watcher(VERSIONS[0])
+    reading = asyncio.create_task(watcher.hear(watch(Local(graph, agent="chat", runs=one.runs), "t", poll=0.001)))
+    await one.start(graph)
+    await watcher.until(lambda it: "r" in it.ended, "the run")
+    one.way.close()
+    await graph.ainvoke(HELLO, on("t", run_id="theirs"))  # type: ignore[call-overload]
+    await one.way.refused.wait()
+    seen = saver.reads
+    await until(lambda: saver.reads > seen + 100 or watcher.is_over)
+    one.way.open()
+    await watcher.until(lambda it: "theirs" in it.ended, "the run that Redis does not know")
+    reading.cancel()
+    await asyncio.wait([reading])
+    assert "The checkpointer raised" not in caplog.text
+    assert "Redis does not answer" in caplog.text
+
+
+class Counted(InMemorySaver):
+    """A checkpointer that counts how often it was read."""
+
+    reads = 0
+
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        self.reads += 1
+        return await super().aget_tuple(config)
 
 
 async def outage(redis: Any, *processes: Process, is_emptied: bool) -> None:
