@@ -172,13 +172,21 @@ class RedisRunStore:
         publisher = self._owned.get(thread)
         if publisher is not None and not publisher.is_free:
             return publisher.run
-        return await self._active_elsewhere(thread)
+        now = await self._lease(thread)
+        if self._is_own(now) and (publisher := self._owned.get(thread)) is not None:
+            return None if publisher.is_free else publisher.run
+        return self._active_run(thread, now)  # also one that this process claimed without getting the answer
 
     async def _active_elsewhere(self, thread: ThreadKey) -> ActiveRun | None:
-        """The active run of another process; or one that this process has claimed, and has no answer to its claim."""
+        """The active run of another process."""
         now = await self._lease(thread)
-        is_ours = thread in self._owned and now.claim is not None and now.claim.owner == self._owner
-        if now.state != "valid" or now.claim is None or is_ours:
+        return None if self._is_own(now) else self._active_run(thread, now)
+
+    def _is_own(self, now: Lease) -> bool:
+        return now.claim is not None and now.claim.owner == self._owner
+
+    def _active_run(self, thread: ThreadKey, now: Lease) -> ActiveRun | None:
+        if now.state != "valid" or now.claim is None:
             return None
         run = self._followed_run(thread, now.fence, now.claim)
         if run.is_over:  # it counted as lost, and its owner has the lease again

@@ -245,10 +245,12 @@ async def test_after_an_outage_a_run_is_not_stopped_before_its_readers_elsewhere
 
 
 async def test_a_run_that_was_claimed_and_never_began_is_active_until_it_counts_as_lost(one: Process) -> None:
-    """The answer to its claim was lost. Nobody asks again and again for its thread."""
+    """The answer to its claim was lost. Nobody asks again and again for its thread, and its feeds do not have it: those
+    of a process get its own runs when they begin."""
     await one.store.ping()
     database, claim = one.store._database, Claim("never", "chat", one.store._owner, {})
     assert isinstance(await database.claim(THREAD, "token", claim.to_json(), one.store._contact.now), Claimed)
+    feed = await one.store.started(THREAD)
     active = await one.store.active(THREAD)
     assert active is not None
     source = Local(quick(InMemorySaver()), agent="chat", runs=one.runs)
@@ -256,6 +258,9 @@ async def test_a_run_that_was_claimed_and_never_began_is_active_until_it_counts_
     assert (active.run_id, active.status, refused.code) == ("never", "running", "conflict")
     queued = await _events_of(run(source, posted("t", "hello"), intake=Intake(busy="queue")))
     assert (await active.wait(), queued[-1].type.value) == ("failed", "RUN_FINISHED")
+    first = await anext(feed)
+    assert first is not None
+    assert first.run_id == queued[0].run_id
 
 
 @pytest.mark.usefixtures("redis")
