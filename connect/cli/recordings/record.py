@@ -13,10 +13,13 @@ from uuid import uuid4
 import orjson
 from langgraph.types import Command
 from langgraph_sdk.client import LangGraphClient
+from langgraph_sdk.schema import StreamPart
 
 from ....translator import PLATFORM_STREAM_MODES, Cancelled, Ending, Failed, Lost
 from ...local.run.runs import RUN_MODES
 from ...platform.backend import Platform, outcome
+from ...platform.http import Received
+from ...platform.join.replayed import ReplayFilter
 from ...testing.recording import Write, record_stream
 from ..errors import Failure, Misuse
 from ..sources.checkpointers import kept_threads
@@ -118,7 +121,20 @@ async def _record_platform(settings: RecordSettings, given: dict[str, Any], life
     if parts is None:
         raise Failure(f"the server has no stream of run {run_id!r}: it keeps that of a run with stream_resumable=True")
     with _created(settings.output) as write:
-        return await record_stream(parts, write, thread_id=thread_id, run_id=run_id, options=options, at_end=at_end)
+        once = _each_once(parts)
+        return await record_stream(once, write, thread_id=thread_id, run_id=run_id, options=options, at_end=at_end)
+
+
+async def _each_once(parts: AsyncIterator[Any]) -> AsyncIterator[StreamPart]:
+    """The parts of a run that was joined from its start. A server may send some twice: see `ReplayFilter`."""
+    replay, clock = ReplayFilter(), asyncio.get_running_loop().time
+    replay.connected()
+    async with aclosing(cast(Any, parts)):
+        waits_since = clock()
+        async for part in parts:
+            for new in replay.take(Received(part.event, part.data, part.id), clock() - waits_since):
+                yield StreamPart(new.event, new.data, new.id)
+            waits_since = clock()
 
 
 async def _begun(parts: AsyncIterator[Any]) -> AsyncIterator[Any] | None:

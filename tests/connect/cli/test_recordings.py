@@ -13,6 +13,9 @@ from langgraph_agui.translator import ClientView, Failed, Finished, same_json
 from langgraph_sdk import get_client
 
 from fixtures.recordings import REPORTED
+from tests.support.clients.platform.recorded_run import Recorded
+from tests.support.servers.platforms.fault_server import faulty
+from tests.support.servers.platforms.scripted_platform import ScriptedPlatform
 from tests.support.servers.processes.command import asking, command, one_line, serving
 from tests.support.servers.serving import events_of
 
@@ -136,6 +139,17 @@ async def test_a_run_of_a_server_is_recorded_while_it_runs_and_after_it(dev_serv
     for arguments, said in (((), "has no active run"), (("--run", unkept["run_id"]), "has no stream of run")):
         assert said in one_line(await asyncio.to_thread(command, "record", *place, *arguments))
     assert not (tmp_path / "none").exists()
+
+
+async def test_what_a_server_sends_twice_is_recorded_once(recorded_chat: Recorded, tmp_path: Path) -> None:
+    """A server that begins to listen before it sends what it has kept sends again what came meanwhile."""
+    platform = ScriptedPlatform(recorded_chat, present=12, overlap=4)
+    async with faulty(platform.answers()) as server:
+        ids = ("--thread", platform.thread_id, "--run", platform.run_id)
+        ran = await asyncio.to_thread(command, "record", server.url, *ids, "--output", str(tmp_path / "run"))
+    assert (ran.returncode, ran.stderr) == (0, "")
+    sent = [(each.data.event, each.data.data) for each in Recording.read(tmp_path / "run").parts]
+    assert sent == [event for event in recorded_chat.events if event[0] != "end"]
 
 
 @pytest.mark.parametrize("file", sorted(REPORTED.glob("*.jsonl")), ids=lambda file: file.stem)
