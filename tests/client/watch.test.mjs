@@ -223,3 +223,36 @@ test("a server that has neither the watch route nor the agent has refused the pa
   await until(() => (t.mock.timers.tick(100), watch.state.connection === "refused"));
   assert.match(watch.state.error.message, /404/);
 });
+
+test("an agent that connected before it was watched gets the runs that are reported meanwhile", { timeout: 30_000 }, async (t) => {
+  t.mock.timers.enable({ apis: ["setInterval", "setTimeout", "Date"] });
+  const whole = { type: "MESSAGES_SNAPSHOT", messages: [{ id: "a", role: "assistant", content: "all of it" }] };
+  let report, first;
+  const url = await serving(t, (request, response) => {
+    response.writeHead(200, { "Content-Type": "text/event-stream" });
+    if (request.method === "GET") {
+      response.write(":\n\n");
+      report = (...events) => response.write(frames(...events));
+    } else if (first === undefined) {
+      first = response;
+      response.flushHeaders();
+    } else {
+      response.end(frames(started("r"), whole, finished("r")));
+    }
+  });
+  const agent = new ThreadAgent({ url: `${url}/chat`, threadId: "t" });
+  const connecting = agent.connectAgent();
+  await until(() => first);
+  const watch = agent.watch();
+  t.after(() => watch.close());
+  await until(() => report);
+  report(started("r"));
+  for (let waited = 0; waited < 20; waited += 1) {
+    t.mock.timers.tick(100);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  first.end();
+  await connecting;
+  t.mock.timers.tick(1_000); // less than after which a silent connection is opened again
+  await until(() => agent.messages[0]?.content === "all of it");
+});

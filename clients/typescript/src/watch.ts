@@ -6,7 +6,8 @@
 // 1. When a run is reported that the agent has not seen to its end, and the agent reads nothing, it connects: the server
 //    sends what the agent is missing, and the rest of the run as it comes. So nothing is missed or doubled. The agent's
 //    own events show which runs it has seen, those that it started itself among them.
-// 2. While the agent reads (`isRunning`), reports are kept, and are looked at when it has ended.
+// 2. While the agent reads (`isRunning`), reports are kept, and are looked at when it has ended. The end of what it read
+//    before it was watched is not reported to `watch`, which looks for it.
 // 3. Interrupts that the agent knows are put away before it connects: the client refuses to connect with them. Those that
 //    still wait come back with the end of the run; if the connection fails before it begins, they are put back.
 // 4. When a stream ends before its run, the agent connects again after a delay, while the server can be reached. Until
@@ -138,6 +139,7 @@ export class Watch {
       (event) => this.reported(event),
       () => this.moved(),
     );
+    if (agent.isRunning) this.whenIdle(); // what the agent reads already it reports to earlier subscribers alone
     this.later(0, () => this.sync()); // by then a chat that connects by itself has begun to
   }
 
@@ -234,6 +236,10 @@ export class Watch {
   /** Whether the agent lacks something, as far as it can know without reports. */
   private isBehind(): boolean {
     return this.before !== undefined || (this.stream !== undefined && this.stream.end === undefined);
+  }
+
+  private whenIdle(): void {
+    this.later(LATE, () => (this.agent.isRunning ? this.whenIdle() : this.sync()));
   }
 
   private mayConnect(): boolean {
