@@ -215,11 +215,15 @@ def _stretches(before: Sequence[Any], after: Sequence[Any]) -> Iterator[tuple[in
         yield at_before, len(before), at_after, len(after)
 
 
-def _positions(elements: Sequence[Any]) -> dict[str | bytes, int]:
-    positions: dict[str | bytes, int] = {}
+def _positions(elements: Sequence[Any]) -> dict[str | bytes | int, int]:
+    positions: dict[str | bytes | int, int] = {}
     for at, element in enumerate(elements):
-        name = element.get("id") if type(element) is dict else None
-        token = name if type(name) is str else dumps(element)
+        token: str | bytes | int
+        if type(element) is int:
+            token = element  # its JSON says no more, and takes longer
+        else:
+            name = element.get("id") if type(element) is dict else None
+            token = name if type(name) is str else dumps(element)
         positions[token] = -1 if token in positions else at
     return positions
 

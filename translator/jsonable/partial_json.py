@@ -19,8 +19,10 @@ _STRING: Final = r"""
       | \\[^u]
       | \\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}
       | \\u(?![dD][89abAB])[0-9a-fA-F]{4}
-    )*+("?)
+    )*("?)
 """
+# The group is not possessive: Python below 3.11.5 consumes what its last attempt has read in vain
+# (https://github.com/python/cpython/issues/106052). Nothing is tried twice all the same: what follows always matches.
 _TOKEN: Final = re.compile(_STRING + r"| [\[\]{},]", re.VERBOSE | re.DOTALL)
 _CLOSER: Final = {"{": "}", "[": "]"}
 

@@ -52,6 +52,8 @@ def fields(message: Any) -> Mapping[str, Any]:
     kind = type(message)  # `isinstance` would read an attribute, which may raise
     if kind in _CLASSES or issubclass(kind, BaseMessage):
         return message.__dict__  # type: ignore[no-any-return]
+    if kind is dict and "content" in message and type(named := message.get("type")) is str and named in _ORDINARY:
+        return message  # type: ignore[no-any-return]
     if issubclass(kind, str):
         return {"type": "human", "content": message}
     try:
