@@ -14,7 +14,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from . import peer
-from .connect import editors, idle, processes, readers, serving
+from .connect import bodies, editors, idle, lists, processes, readers, serving
 from .rows import Row, table
 from .translator import catching_up, conversation, growth, live, memory, replay, values, wire
 
@@ -39,9 +39,11 @@ def main() -> int:
         "memory": memory.rows,
         "wire": lambda: wire.rows(peer=asked.peer),
         "idle": idle.rows,
+        "lists": lists.rows,
         "catch-up": catching_up.rows,
         "readers": readers.rows,
         "serving": serving.rows,
+        "bodies": bodies.rows,
         "processes": processes.rows,
         "editors": editors.rows,
     }
@@ -67,9 +69,11 @@ def _arguments() -> argparse.Namespace:
         "memory",
         "wire",
         "idle",
+        "lists",
         "catch-up",
         "readers",
         "serving",
+        "bodies",
         "processes",
         "editors",
     ]
