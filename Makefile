@@ -17,9 +17,11 @@
 #   make docs            the documentation site, into site/; a broken link fails (ARGS='serve': served while it is
 #                        written)
 #   make bench           the benchmark, the peer beside it (ARGS='--only replay': a part of it)
-#   make test-all        make test, test-services, sweep, fuzz, mutants and test-versions: some hours
+#   make test-all        make test, test-services, sweep, fuzz, mutants, chaos and test-versions: some hours
 #   make sweep           what make test tests on some cases, on all: every cut of every recording, every form
 #   make fuzz            the property tests, long and each time with other examples
+#   make chaos           a random run of three processes whose databases fail, whose clocks differ, and which are killed
+#                        and frozen; ten minutes (ARGS='--seconds 60 --seed 7')
 #   make test-versions   pytest on the oldest versions pyproject.toml admits, on some between, and on the newest
 #   make mutants         undoes each repair and makes 60 seeded mutations, and says which tests notice; an hour or so
 #                        (ARGS='--only TEXT --seed 2': see python -m tests.mutants --help)
@@ -51,6 +53,8 @@ INSTALL = install() { PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip insta
 INSTALL_FLAGS ?=
 # With CI=true in the environment, what would be skipped fails: see tests/support/no_skips.py.
 PYTEST := $(RUN) -m pytest -p tests.support.no_skips
+# Where services are refused, whether the machine has them or not: see tests/support/no_services.py.
+NO_SERVICES := PATH="$(abspath tests/support/shims):$(BIN):$$PATH" $(BIN)/python -m
 # The workers of xdist: see tests/support/schedule.py.
 SEVERAL := -p tests.support.schedule --numprocesses $(WORKERS)
 NODE_MODULES := tests/client/node_modules/.package-lock.json clients/inspector/node_modules/.package-lock.json
@@ -69,8 +73,8 @@ AEGRA_PYTHON := $(shell for name in python3.12 python3.13 python3.14 python3 \
 POSTGRES := $(or $(shell command -v initdb),$(wildcard /usr/lib/postgresql/*/bin/initdb))
 AEGRA := $(if $(and $(AEGRA_PYTHON),$(POSTGRES)),.venv-aegra/.ready)
 
-.PHONY: demo example example-processes pictures test test-services test-all lint types unit services test-browser chromium redis postgres aegra bench \
-	sweep fuzz mutants golden test-versions test-oldest test-middle test-newest run-bench docs run-docs node clean FORCE
+.PHONY: demo example example-processes pictures test test-services test-all lint types unit no-services services test-browser chromium redis postgres faketime nginx aegra bench \
+	chaos sweep fuzz mutants golden test-versions test-oldest test-middle test-newest run-bench docs run-docs node clean FORCE
 .NOTPARALLEL:
 .DEFAULT_GOAL := test
 
@@ -91,10 +95,10 @@ test: lint $(NODE_MODULES) $(TYPESCRIPT)
 	wait $$!; types=$$?; cat $(TYPES_LOG); exit $$((tests + types))
 
 # PostgreSQL first: whether Aegra can be started is known when make begins.
-test-services: redis postgres
+test-services: redis postgres faketime nginx
 	@$(MAKE) --no-print-directory services test-browser
 
-test-all: test test-services sweep fuzz mutants test-versions
+test-all: test test-services sweep fuzz mutants chaos test-versions
 
 lint: $(VENV)/.dev
 	$(RUN) -m ruff check .
@@ -106,7 +110,10 @@ types: $(VENV)/.dev
 
 # test-versions replaces the choice of tests by its own.
 unit: $(VENV)/.dev $(NODE_MODULES)
-	$(PYTEST) $(SEVERAL) -m 'not services and not sweep' $(PYTEST_ARGS)
+	$(NO_SERVICES) pytest -p tests.support.no_skips $(SEVERAL) -m 'not services and not sweep' $(PYTEST_ARGS)
+
+no-services: $(VENV)/.dev
+	@$(NO_SERVICES) tests.support.no_services
 
 services: $(VENV)/.dev $(NODE_MODULES) tests/editor/node_modules/.package-lock.json $(AEGRA)
 	$(if $(AEGRA),,@echo 'no Python >= 3.12 or no PostgreSQL here: the live tests leave Aegra out')
@@ -123,11 +130,17 @@ test-browser: $(VENV)/.dev $(PAGES) $(GUIDE) $(REACT_PAGE) $(NODE_MODULES) tests
 		docs/node_modules/.package-lock.json chromium redis
 	cd tests/browser && PATH="$(BIN):$$PATH" CHROMIUM='$(CHROMIUM)' node --test --test-concurrency=1
 
+nginx:
+	@$(call installed,nginx,nginx,command -v nginx || ls /usr/sbin/nginx)
+
 redis:
 	@$(call installed,redis-server,Redis,command -v redis-server)
 
 postgres:
 	@$(call installed,postgresql,PostgreSQL,command -v initdb || ls /usr/lib/postgresql/*/bin/initdb)
+
+faketime:
+	@$(call installed,libfaketime,libfaketime,ls /usr/lib/*/faketime/libfaketime.so.1)
 
 # A package of Debian's, where a command does not find what it has: $(call installed,PACKAGE,NAME,COMMAND).
 define installed
@@ -155,7 +168,7 @@ aegra: $(VENV)/.created
 	@$(INSTALL) --group aegra --editable .
 
 # In an environment of its own, for nothing else may depend on the peer.
-bench:
+bench: redis
 	@$(MAKE) run-bench VENV=.venv-bench
 
 run-bench: $(VENV)/.bench
@@ -168,6 +181,9 @@ docs:
 # The advertisement for another generator that the theme prints is no warning of ours.
 run-docs: $(VENV)/.docs docs/node_modules/.package-lock.json
 	NO_MKDOCS_2_WARNING=true $(RUN) -m mkdocs $(or $(ARGS),build --clean --quiet)
+
+chaos: redis postgres faketime $(VENV)/.dev
+	$(RUN) -m tests.chaos $(or $(ARGS),--seconds 600)
 
 mutants: $(VENV)/.dev $(NODE_MODULES)
 	$(RUN) -m tests.mutants $(ARGS)
