@@ -1,0 +1,34 @@
+"""`python -m tests.chaos`: a random run, and what did not hold in it; 1 if anything did not."""
+
+import argparse
+import asyncio
+import random
+import sys
+import tempfile
+from pathlib import Path
+
+from tests.chaos.run import run
+
+
+def main() -> int:
+    """Runs it as the arguments say."""
+    parser = argparse.ArgumentParser(prog="python -m tests.chaos", description=__doc__)
+    parser.add_argument("--seconds", type=float, default=60.0, help="how long faults happen")
+    parser.add_argument("--seed", type=int, default=random.randrange(10_000))
+    parser.add_argument("--lease", type=float, default=4.0, help="in seconds")
+    parser.add_argument("--only", nargs="*", help="the faults that happen, by their names")
+    parser.add_argument("--keep", type=Path, help="a folder for the logs of the processes")
+    asked = parser.parse_args()
+    print(f"seed {asked.seed}", flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        at = asked.keep or Path(folder)
+        at.mkdir(parents=True, exist_ok=True)
+        report = asyncio.run(run(at, asked.seconds, asked.seed, asked.lease, asked.only))
+    print(report.summary)
+    for sentence in report.wrong:
+        print(f"WRONG: {sentence}")
+    return 1 if report.wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

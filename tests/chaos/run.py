@@ -1,0 +1,152 @@
+"""One random run, from its deployment to its report: `run`."""
+
+import asyncio
+import random
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
+
+from examples.databases import OwnPostgres
+from tests.chaos import oracle
+from tests.chaos.faults import FAULTS, Deployment
+from tests.chaos.people import Page, Watcher
+from tests.support.servers.databases.redis_server import running_redis
+from tests.support.servers.processes.server_process import free_port
+
+PROCESSES, THREADS = 3, 4
+_END_WITHIN = 120.0
+"""Seconds for pages and readers to come to their end after the last fault, on however slow a machine."""
+_SLOWNESS = 5.0
+"""Seconds that are granted to a slow machine, beside the lease and a half in which everything is served again."""
+_LOOK_EVERY = 0.2
+
+
+@dataclass
+class Report:
+    """What a run came to. `wrong`: sentences about what did not hold."""
+
+    summary: str
+    wrong: list[str]
+
+
+async def run(folder: Path, seconds: float, seed: int, lease: float, only: Sequence[str] | None = None) -> Report:
+    """Runs three processes and their people for so many seconds of faults, then lets everything come to its end."""
+    chance = random.Random(seed)
+    names = [*(only or FAULTS)]
+    with running_redis() as redis, OwnPostgres(free_port()) as postgres:
+        async with AsyncPostgresSaver.from_conn_string(postgres.url) as saver:
+            await saver.setup()
+        deployment = Deployment(folder, redis, postgres, lease, PROCESSES)
+        try:
+            await asyncio.gather(*(server.start() for server in deployment.servers))
+            return await _run(deployment, chance, seconds, names)
+        finally:
+            await asyncio.gather(*(server.kill() for server in deployment.servers))
+
+
+async def _run(deployment: Deployment, chance: random.Random, seconds: float, names: Sequence[str]) -> Report:
+    pages, watchers = _people(deployment, chance)
+    is_over, happened = asyncio.Event(), Counter[str]()
+    wrong: list[str] = []
+    async with _ended(watcher.watch for watcher in watchers):
+        chats = [asyncio.create_task(page.chat(is_over, deployment.lease)) for page in pages]
+        await _faults(deployment, chance, seconds, names, happened)
+        healed = time.monotonic()
+        is_over.set()
+        _, late = await asyncio.wait(chats, timeout=_END_WITHIN)
+        wrong += [f"{page.name} got no answer in {_END_WITHIN:g} s: {page.messages[-1]}" for page in pages if late]
+        failing = max(page.last_failure for page in pages) - healed
+        if failing > 1.5 * deployment.lease + _SLOWNESS:
+            wrong.append(
+                f"posts failed for {failing:.1f} s after the last fault, with a lease of {deployment.lease:g} s"
+            )
+        for chat in late:
+            chat.cancel()
+        async with AsyncPostgresSaver.from_conn_string(deployment.postgres.url) as saver:
+            values = await _values(saver, {page.thread_id for page in pages})
+            wrong += await _shown(watchers, values)
+            with (deployment.journal.parent / "checkpoints").open("w") as file:
+                for thread_id in values:
+                    wrong += await oracle.late_writes(saver, thread_id)
+                    file.writelines(f"{line}\n" for line in await oracle.history(saver, thread_id))
+    texts = {
+        thread_id: [str(message.id) for message in each["messages"] if message.type == "human"]
+        for thread_id, each in values.items()
+    }
+    lines = oracle.forget_dead(deployment.lines(), deployment.ends())
+    wrong += oracle.lost_and_doubled(pages, texts)
+    starved = oracle.starved(lines, deployment.lease / 2)
+    wrong += oracle.overlaps(lines, [*deployment.frozen(), *starved])
+    for server in deployment.servers:
+        wrong += server.mistakes
+    for person in (*pages, *watchers):
+        wrong += person.mistakes
+        await person.client.aclose()
+    outcomes = Counter(outcome for page in pages for message in page.messages for outcome in message.outcomes)
+    summary = (
+        f"faults: {dict(happened)}\nposts: {dict(outcomes)}\n"
+        f"messages: {sum(len(page.messages) for page in pages)}; connections of watchers: "
+        f"{sum(watcher.connections for watcher in watchers)}\n"
+        f"times that a process got no time from the machine for half a lease: {len(starved)}\n"
+        f"posts failed for {max(failing, 0.0):.1f} s after the last fault"
+    )
+    return Report(summary, wrong)
+
+
+def _people(deployment: Deployment, chance: random.Random) -> tuple[list[Page], list[Watcher]]:
+    pages, watchers = [], []
+    for number in range(THREADS):
+        agent = "strict" if number % 2 else "queued"
+        for tab in ("a", "b"):
+            own = random.Random(chance.random())
+            pages.append(Page(deployment.urls, agent, f"t{number}", own, f"page-{number}{tab}"))
+            watchers.append(Watcher(deployment.urls, agent, f"t{number}", own, f"watcher-{number}{tab}"))
+    return pages, watchers
+
+
+async def _faults(
+    deployment: Deployment, chance: random.Random, seconds: float, names: Sequence[str], happened: Counter[str]
+) -> None:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        await asyncio.sleep(chance.uniform(1, deployment.lease * 1.5))
+        name = chance.choice(names)
+        happened[name] += 1
+        print(f"{deadline - time.monotonic():6.1f} s left: {name}", flush=True)
+        await FAULTS[name](deployment, chance)
+
+
+async def _values(saver: AsyncPostgresSaver, threads: set[str]) -> dict[str, Any]:
+    values = {}
+    for thread_id in sorted(threads):
+        saved = await saver.aget_tuple({"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}})
+        values[thread_id] = {"messages": []} if saved is None else saved.checkpoint["channel_values"]
+    return values
+
+
+async def _shown(watchers: Sequence[Watcher], values: dict[str, Any]) -> list[str]:
+    """Waits until each watcher shows its thread; what those show that do not."""
+    deadline = time.monotonic() + _END_WITHIN
+    while True:
+        wrong = [oracle.shown(watcher, values[watcher.thread_id]) for watcher in watchers]
+        if not any(wrong) or time.monotonic() > deadline:
+            return [sentence for sentence in wrong if sentence]
+        await asyncio.sleep(_LOOK_EVERY)
+
+
+@asynccontextmanager
+async def _ended(begun: Any) -> AsyncIterator[None]:
+    tasks = [asyncio.create_task(each()) for each in begun]
+    try:
+        yield
+    finally:
+        for task in tasks:
+            task.cancel()
+        with suppress(asyncio.CancelledError):
+            await asyncio.gather(*tasks)
