@@ -17,6 +17,9 @@ where a thread's metadata are found              `local/checkpoints/owners.py`; 
 which run an input asks for                      `inputs/plan.py`; what is done about it: `submission.py`
 where a run is claimed and released              `local/run/runs.py` (`Runs.start`, `Runs._release`), by the rules of
                                                  `local/store/run_store.py`. Of a platform's runs: the server
+which process serves an agent, where processes   `local/process_lock.py`
+share no run store
+whether the clock lets a thread be written       `local/checkpoints/clock.py`
 what other processes have of a run               the room `local/store/redis`: `publisher.py` here, `followed_run.py`
                                                  there
 what becomes of a run when its last reader       `Intake.on_disconnect`, in `inputs/intake.py`; it is done by the

@@ -10,15 +10,15 @@ A thread that an agent, or a user, may not use does not exist for them. The rule
    LangGraph's own authorization filters. A checkpoint's metadata has no lists: a value there is a list of one. Without
    `authorize` there is no filter: every client may use every thread of the agent.
 
-A thread that does not exist yet may be used, and the run that creates it stamps its metadata with both. A deleted
-thread keeps its owner for as long as this process remembers it.
+A thread that does not exist yet may be used. The run that creates it stamps both on its metadata, or what a `Grant`
+says instead. A deleted thread keeps its owner for as long as this process remembers it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Final
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, NamedTuple
 
 MARK: Final = "agui_agent"
 """The metadata key that names the agent which a thread belongs to."""
@@ -35,28 +35,40 @@ _FOUND_BY: Final = ("assistant_id", "graph_id")
 _RESERVED_PREFIXES: Final = ("agui_", "checkpoint_", "langgraph_", "__", "$")
 
 
+class Grant(NamedTuple):
+    """What `authorize` allows, if threads are created with other metadata than those by which existing ones are
+    filtered."""
+
+    where: Metadata
+    """The filter for the threads that exist."""
+    creates: Metadata | bool = True
+    """False: the user may create no thread. A mapping: the metadata of a thread that the user creates. True: those of
+    `where`."""
+
+
 @dataclass(frozen=True, slots=True)
 class Access:
     """What of a backend's threads may be used. Raises `ValueError` for a filter that is none.
 
     `agent`: the agent's name; None: threads of every agent may be used. `shares_threads_with`: the agents whose threads
-    it may use beside its own. `where`: the user's metadata filter; empty: threads of every user.
+    it may use beside its own. `where`: the user's metadata filter; empty: threads of every user. `creates`: which
+    threads may be created, as `Grant` says it.
     """
 
     agent: str | None = None
     shares_threads_with: frozenset[str] = frozenset()
     where: Metadata = field(default_factory=dict)
+    creates: Metadata | bool = True
 
     def __post_init__(self) -> None:
         for key, given in self.where.items():
-            if not isinstance(key, str) or key in _RESERVED or key.startswith(_RESERVED_PREFIXES):
-                raise ValueError(f"expected the name of a thread's metadata, got {key!r}")
             operator, value = _condition(given)
-            values = value if operator == "$contains" and isinstance(value, list) else [value]
             if operator not in ("$eq", "$contains"):
                 raise ValueError(f"{key}: expected a value, $eq or $contains, got {operator!r}")
-            if not values or not all(isinstance(each, str | int | float) for each in values):
-                raise ValueError(f"{key}: expected a string, a number or a boolean, got {type(value).__name__}")
+            _check(key, value if operator == "$contains" and isinstance(value, list) else [value])
+        if isinstance(self.creates, Mapping):
+            for key, value in self.creates.items():
+                _check(key, value if isinstance(value, list) else [value])
 
     @property
     def keys(self) -> frozenset[str]:
@@ -67,6 +79,8 @@ class Access:
     def stamp(self) -> dict[str, Any]:
         """The metadata of a thread that is created. What contains a value is a list of it."""
         found: dict[str, Any] = {} if self.agent is None else {MARK: self.agent}
+        if isinstance(self.creates, Mapping):
+            return {**self.creates, **found}
         for key, given in self.where.items():
             operator, value = _condition(given)
             found[key] = [value] if operator == "$contains" and not isinstance(value, list) else value
@@ -87,15 +101,20 @@ class Access:
     def allows(self, metadata: Metadata | None) -> bool:
         """Whether a thread of these metadata may be used; None: it does not exist yet."""
         if metadata is None:
-            return True
+            return self.creates is not False and self._matches(self.stamp)
         owner = owner_of(metadata)
         if self.agent is not None and owner not in (None, self.agent, *self.shares_threads_with):
             return False
-        return all(key in metadata and _matches(metadata[key], given) for key, given in self.where.items())
+        return self._matches(metadata)
 
     def named(self, agent: str, shares_threads_with: Iterable[str]) -> Access:
         """The same for an agent without a name of its own, which may use the threads of these agents too."""
-        return Access(self.agent or agent, self.shares_threads_with.union(shares_threads_with), self.where)
+        return replace(
+            self, agent=self.agent or agent, shares_threads_with=self.shares_threads_with.union(shares_threads_with)
+        )
+
+    def _matches(self, metadata: Metadata) -> bool:
+        return all(key in metadata and _matches(metadata[key], given) for key, given in self.where.items())
 
 
 def names_of_agents(given: Iterable[str]) -> frozenset[str]:
@@ -113,9 +132,11 @@ def owner_of(metadata: Metadata | None) -> str | None:
 
 def identity_of(user: Any) -> Hashable:
     """What a user is known by: the `identity` or `id` that it has, as an attribute or a key; else the user itself.
-    None for no user, and where that can't be hashed."""
+    None for no user, and where that can't be hashed. A user whose class does not implement `identity` (`SimpleUser` of
+    older versions of Starlette) is known by the `display_name`."""
     identity: Hashable = user
-    for name in ("identity", "id"):
+    names = ("identity", "id") if _has_identity(user) else ("display_name",)
+    for name in names:
         found = user.get(name) if isinstance(user, Mapping) else getattr(user, name, None)
         if found is not None:
             identity = found
@@ -134,7 +155,27 @@ def user_config(user: Any) -> dict[str, Any]:
     identity = identity_of(user)
     is_known = identity is not None and (identity is not user or isinstance(user, str | int))
     known = str(identity) if is_known else None
+    if not _has_identity(user):  # which LangGraph reads
+        user = {"identity": known, "display_name": known}
     return {"configurable": {USER: user, f"{USER}_id": known}}
+
+
+def _has_identity(user: Any) -> bool:
+    """False for a user whose `identity` raises `NotImplementedError`, as that of an abstract base class does."""
+    try:
+        getattr(user, "identity", None)
+    except NotImplementedError:
+        return False
+    return True
+
+
+def _check(key: object, values: list[Any]) -> None:
+    """Raises `ValueError` for a key that is reserved, and for a value that a checkpoint's metadata can't have."""
+    if not isinstance(key, str) or key in _RESERVED or key.startswith(_RESERVED_PREFIXES):
+        raise ValueError(f"expected the name of a thread's metadata, got {key!r}")
+    wrong = [type(each).__name__ for each in values if not isinstance(each, str | int | float)]
+    if wrong or not values:
+        raise ValueError(f"{key}: expected a string, a number or a boolean, got {', '.join(wrong) or 'none'}")
 
 
 def _condition(given: Any) -> tuple[str, Any]:

@@ -92,9 +92,9 @@ class Backend(Protocol):
     def named(self, agent: str, shares_threads_with: Iterable[str]) -> Local | Platform:
         """The same as it is served under a name, which may use the threads of these other agents."""
 
-    def for_user(self, user: Any, where: Metadata) -> Local | Platform:
-        """The same for the user of a request, who may use the threads that match a metadata filter (see `access`), and
-        whom graphs of this process know. Raises `ValueError` for a filter that is none."""
+    def for_user(self, user: Any, where: Metadata, creates: Metadata | bool = True) -> Local | Platform:
+        """The same for the user of a request, who may use the threads that match a metadata filter, and create others
+        (see `access.Grant`), and whom graphs of this process know. Raises `ValueError` for an invalid filter."""
 
     def with_headers(self, headers: Iterable[tuple[bytes, bytes]], names: Iterable[str]) -> Local | Platform:
         """The same for one request: its headers of these names are forwarded to the server, if there is one."""
@@ -164,6 +164,17 @@ class Backend(Protocol):
         """A thread as it is now, with the messages and the state that a client has that connects; None for a thread
         that is unknown, or may not be used. `options`: as for `connect`; an active run of this process has its own.
         Raises `UnreadableError`, `PlatformError` and `ConnectionLost`."""
+
+    async def hold_threads(
+        self, thread_id: str | None = None, run_id: str | None = None, *, waits: bool = True
+    ) -> None:
+        """Makes this process the one that runs on its threads, where neither a shared run store nor a platform decides
+        that: see `local.process_lock`. `thread_id`, `run_id`: what is to run, for the log. `waits`: whether to wait for
+        a process that may be about to end. Raises `OtherProcessError`, and `UnreadableError` for what the checkpointer
+        raises."""
+
+    async def release_threads(self) -> None:
+        """Lets other processes run on its threads, when its runs in this process have ended."""
 
     def stop_queued(self) -> list[asyncio.Task[Any]]:
         """Cancels the inputs that are queued in this process; their readers get a terminal event."""

@@ -14,6 +14,8 @@
 | `lost` | the platform could not be reached, or not again |
 | `timeout` | a run of this process exceeded its timeout |
 | `store_unavailable` | the server that processes share their runs by does not answer |
+| `other_process` | another process serves the threads of the agent, and they share no run store |
+| `clock_skew` | the thread has a checkpoint from the future, behind which a run would be hidden |
 | `shutdown` | an input that was queued, or a run that was read, ends with its server |
 | `internal_error` | an unexpected exception |
 """
@@ -126,6 +128,40 @@ class StoreUnavailableError(AguiError, RuntimeError):
         super().__init__("The run store does not answer. Retry later.")
 
 
+class RunsClosedError(AguiError, RuntimeError):
+    """A run was started in a `Runs` that is closed."""
+
+    code = SHUTDOWN
+
+    def __init__(self) -> None:
+        super().__init__("These runs are closed: nothing is started in them after aclose().")
+
+
+class OtherProcessError(AguiError, RuntimeError):
+    """Another process serves the threads of this agent, and no run store is shared: nothing is run or stopped here."""
+
+    code = "other_process"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Another process serves the threads of this agent. Serve them by one process (uvicorn --workers 1), or "
+            "give the processes a run store that they share: agui_app(store=RedisRunStore(...))."
+        )
+
+
+class ClockSkewError(AguiError, RuntimeError):
+    """The thread's newest checkpoint is from the future, by the clock of this process: what a run wrote would count as
+    older, and be hidden. Nothing has run. Logged where it is raised. `seconds`: how far the checkpoint is ahead."""
+
+    code = "clock_skew"
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(
+            f"The thread's newest checkpoint is {seconds:.1f} seconds ahead of the server's clock. Retry later."
+        )
+        self.seconds = seconds
+
+
 class ThreadNotFoundError(RequestError, LookupError):
     """There is no such thread, or it belongs to another agent or user: for this one it does not exist."""
 
@@ -180,14 +216,17 @@ def log_failure(error: BaseException, label: str) -> None:
     """Logs an error whose caller gets it as an event or as a response. `label`: as `log_context`.
 
     A platform's errors and lost connections are warnings; a caller's own mistakes are INFO; an unexpected exception is
-    an error, with its traceback. What a checkpointer or a run store raised is logged there, and not again."""
+    an error, with its traceback. What a checkpointer or a run store raised is logged there, and not again; so is a
+    clock that is behind."""
     match error:
-        case UnreadableError() | StoreUnavailableError():
+        case UnreadableError() | StoreUnavailableError() | ClockSkewError():
             pass
         case PlatformError():
             _log.warning("The platform answered with HTTP %d: %r (%s).", error.status, error.message, label)
         case ConnectionLost():
             _log.warning("The platform could not be reached: %s (%s).", error.reason, label)
+        case OtherProcessError():
+            _log.error("Refused: %s (%s).", error, label)
         case RequestError():
             _log.info("Refused: %s (%s).", error, label)
         case _:

@@ -27,9 +27,11 @@ from ..translator import ClientView
 from .events.encoded import Batches, one_batch
 from .events.readers import Reader
 from .idle import log_late, unchanged_events, waiting_events
+from .inputs.answers.resume import is_answering
 from .inputs.channels import InputChannels, note_unused
 from .inputs.forking import ForkPoint
 from .inputs.graph_input import GraphInput, graph_input
+from .inputs.off_loop import off_loop, size_of
 from .inputs.plan import Again, Begin, Drop, Fork, GoOn, Nothing, Resume, Wait
 from .inputs.planning import NoEdits, planned
 from .inputs.request import RunRequest
@@ -82,6 +84,10 @@ class Submission(ABC, Generic[_Read]):
         """The thread, after what its last run wrote was saved, and what that run left undone was dropped."""
 
     @abstractmethod
+    async def _channels(self) -> InputChannels:
+        """The channels in which the graph takes its input."""
+
+    @abstractmethod
     async def _start(self, wanted: Started, now: _Read, point: ForkPoint | None) -> Batches:
         """Starts the run, at an earlier checkpoint where one is given; its batches."""
 
@@ -92,7 +98,10 @@ class Submission(ABC, Generic[_Read]):
 
     async def _begin(self, now: _Read) -> Batches:
         """Plans the input for its thread, and carries the plan out."""
-        wanted, point = await planned(self._request, now.thread, self._history, self._no_edits)
+        takes_messages = await self._takes_messages(now.thread)
+        wanted, point = await planned(
+            self._request, now.thread, self._history, self._no_edits, takes_messages=takes_messages
+        )
         if isinstance(wanted, Drop) or (isinstance(wanted, Begin) and now.thread.has_pending_writes):
             now = await self._reconciled()
             if isinstance(wanted, Drop) and wanted.more:
@@ -106,15 +115,28 @@ class Submission(ABC, Generic[_Read]):
             return await self._unchanged(now)
         return await self._start(wanted, now, point)
 
+    async def _takes_messages(self, thread: ThreadState) -> bool:
+        """Whether the graph takes messages; if that is not known, whether the thread has some. True without a look
+        where it decides nothing, since a look may cost a request."""
+        if not (thread.waits or is_answering(self._given)):
+            return True
+        channels = await self._channels()
+        return channels.messages_key is not None and (channels.names is not None or bool(thread.messages))
+
     async def _unchanged(self, now: _Read) -> Batches:
         ended = now.ended
         if ended is not None:
             ended = replace(ended, values=await with_replaced(ended.values, self._options, self._history()))
         return one_batch(unchanged_events(self._given, ended, self._options, self._reader, self._request.past_errors))
 
-    def _graph_input(self, wanted: Started, state: ThreadState, channels: InputChannels) -> GraphInput:
+    async def _graph_input(self, wanted: Started, state: ThreadState, channels: InputChannels) -> GraphInput:
         """What goes into the graph of a run that starts where the thread has this state."""
+        return await off_loop(self._graph_input_of, size_of(self._given), wanted, state, channels)
+
+    def _graph_input_of(self, wanted: Started, state: ThreadState, channels: InputChannels) -> GraphInput:
         given, values = self._given, state.values
         note_unused(self._unused, channels, given, self._intake, values, self._options, self._label)
         new = wanted.messages if isinstance(wanted, Begin | Fork) else None
+        if isinstance(wanted, GoOn) and wanted.results:
+            new = wanted.results
         return graph_input(given, new, state, channels, self._intake, self._request.added)

@@ -12,9 +12,10 @@ from langchain_core.messages import HumanMessage, convert_to_messages
 
 from .errors import ThreadNotFoundError
 
-ThreadStatus = Literal["idle", "running", "waiting", "failed"]
-"""`running`: a run is active or queued. Else how the last run ended: `waiting` at an interrupt or a breakpoint,
-`failed`, or `idle`, which a cancelled run is too."""
+ThreadStatus = Literal["idle", "running", "waiting", "failed", "unreadable"]
+"""`running`: a run is active or queued. `unreadable`: the state of the thread can't be read, and nothing runs on it; it
+can be deleted. The others say how the last run ended: `waiting` at an interrupt or a breakpoint, `failed`, or `idle`,
+which it also is after a cancelled run."""
 
 TITLE: Final = "agui_title"
 """The metadata key of a thread's title."""

@@ -37,6 +37,9 @@ PROVIDED = {name.replace("-", "_") for name in RUNTIME} - {"ag_ui_protocol"} | {
 """What may be imported for it."""
 EXTRA = {
     "connect": {"opentelemetry"},
+    "connect/inputs": {"pydantic_core"},  # pydantic's own half, which it brings
+    "connect/local": {"psycopg", "psycopg_pool"},
+    "connect/local/index": {"psycopg"},
     "connect/local/store/redis": {"redis"},
     "connect/serve": {"starlette", "fastapi"},
     "connect/serve/copilotkit": {"starlette"},
@@ -142,7 +145,8 @@ def sdist(tree: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert ran.returncode == 0, ran.stderr
     (made,) = folder.glob("*.tar.gz")
     with tarfile.open(made) as archive:
-        archive.extractall(folder, filter="data")
+        archive.extraction_filter = getattr(tarfile, "data_filter", None)  # Python below 3.11.4 has none
+        archive.extractall(folder)
     unpacked = folder / made.name.removesuffix(".tar.gz")
     assert files <= files_below(unpacked)
     return unpacked

@@ -102,12 +102,21 @@ class Handlers:
         self._editor = Editor(connection, self._name)
 
     async def answer(self, method: str, params: Any, is_notification: bool) -> Any:
-        """Answers one request, or takes one notification. Raises `RequestError`."""
+        """Answers one request, or takes one notification. Raises `RequestError` for a request that is refused."""
         if is_notification and method == _CANCEL_REQUEST:
             return self._cancel_request(params)
-        if is_notification and method != "session/cancel":
+        if not is_notification:
+            return await self._answer(method, params, False)
+        if method != "session/cancel":
             _log.debug("The notification %r is ignored.", method)
             return None
+        try:
+            return await self._answer(method, params, True)
+        except RequestError as error:  # a notification has no answer; the SDK would log a traceback
+            _log.warning("The notification %r is ignored: %s.", method, str(error).rstrip("."))
+            return None
+
+    async def _answer(self, method: str, params: Any, is_notification: bool) -> Any:
         given = (
             {name: value for name, value in params.items() if name != "_meta"} if isinstance(params, dict) else params
         )

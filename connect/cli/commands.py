@@ -74,6 +74,14 @@ ApiKey = Annotated[
     str | None,
     typer.Option(metavar="KEY", help="Of the server. Without it LANGGRAPH_API_KEY or LANGSMITH_API_KEY is taken."),
 ]
+AppToken = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TOKEN",
+        help="What lists, changes and deletions of threads need. Without it AGUI_TOKEN is used, or one is made and "
+        "printed.",
+    ),
+]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of what goes wrong.")]
 
 
@@ -91,6 +99,7 @@ def serve(
             "and to these hosts'.",
         ),
     ] = None,
+    token: AppToken = None,
     sqlite: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Keep threads in this file, not in memory.")
     ] = None,
@@ -140,6 +149,7 @@ def serve(
         host=host,
         port=port,
         origins=origin or [],
+        token=token,
         sqlite=sqlite,
         postgres=postgres,
         redis=redis,
@@ -322,6 +332,7 @@ def replay(
     origin: Annotated[
         list[str] | None, typer.Option(metavar="ORIGIN", help="A page's origin that is let in; may be repeated.")
     ] = None,
+    token: AppToken = None,
     debug: Debug = False,
 ) -> None:
     """Serves until it is stopped."""
@@ -330,7 +341,7 @@ def replay(
 
     if instant and speed is not None:
         raise Misuse("expected --speed or --instant, not both")
-    serve = ServeSettings(host=host, port=port, origins=origin or [], log_level="error", debug=debug)
+    serve = ServeSettings(host=host, port=port, origins=origin or [], token=token, log_level="error", debug=debug)
     settings = ReplaySettings(file=file, agent=agent, speed=None if instant else speed or 1.0, serve=serve)
     run_to_end(replay_until_stopped(settings), debug)
 

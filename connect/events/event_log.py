@@ -69,6 +69,8 @@ class EventLog:
         """About how many bytes of events the ring keeps."""
         self.is_closed = False
         """Whether no more events will come."""
+        self._own_end: int | None = None
+        """How many events of the run there were, if others follow them that are not the run's."""
 
     def publish(self, events: list[Event]) -> None:
         """Publishes events, which are in the view already."""
@@ -94,6 +96,18 @@ class EventLog:
         self.is_closed = True
         self._wake()
 
+    def close_with(self, events: list[Event]) -> None:
+        """As `close`, with last events that are in the view already and that the run itself has not emitted: it may go
+        on without them, so no reader can continue after one of them."""
+        self._own_end = self.end
+        if self._attached:
+            batch = to_batch(events)
+            self.kept += _size(batch)
+            self._ring += batch
+        else:
+            self._first += len(events)
+        self.close()
+
     def begin_anew(self) -> None:
         """Makes every reader continue at the view, after events were applied to it and could not be published."""
         self._first, self._ring, self.kept = self.end + 1, [], 0
@@ -108,7 +122,8 @@ class EventLog:
             position, batch = self._join(reader)
             while batch or not self.is_closed:
                 if batch:
-                    reader.offset = Offset(self.run, position.at)
+                    is_own = self._own_end is None or position.at <= self._own_end
+                    reader.offset = Offset(self.run, position.at) if is_own else None
                     yield batch
                 else:
                     await self._news.wait()
@@ -149,7 +164,7 @@ class EventLog:
     def _caught_up(self, events: list[Event]) -> Batch:
         """The events that bring a reader to the view. It can continue after the last of them only."""
         batch = to_batch(events)
-        if batch:
+        if batch and self._own_end is None:
             batch[-1].run, batch[-1].at = self.run, self.end
         return batch
 

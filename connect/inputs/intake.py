@@ -40,6 +40,9 @@ class Prepared:
 
 
 ALL: Final = "all"
+PAGE_CALLS: Final = frozenset({"log_a2ui_event"})
+"""The tool whose call CopilotKit's runtime adds to a conversation when a user presses a button of an A2UI surface:
+https://github.com/ag-ui-protocol/ag-ui/tree/main/middlewares/a2ui-middleware"""
 
 Prepare = Callable[[RunAgentInput], Prepared | Awaitable[Prepared]]
 
@@ -65,6 +68,12 @@ class Intake:
     `roles`: The roles whose messages are accepted. Without `system` and `developer` no client gives a model
         instructions as yours are given; without `tool` none gives the result of a call; without `assistant` none
         brings answers to a new thread.
+    `page_calls`: Names of tools whose calls a page may add to a conversation itself, each with its result, to say what
+        its user did: a call and its result at the end of the messages are run as a user's message is. By default the
+        one that A2UI surfaces add. Tools that the graph has are refused, but those of a platform, or of a node that
+        runs tools by itself, are not known: do not name any of them.
+    `page_tools`: On a platform, names of the page's tools whose results let a run pass a static breakpoint. A platform
+        does not say which tools its graph runs itself, and a breakpoint may be there for a human to decide about those.
     `prepare`: A function of the input that is called before it runs, and the only way for its `forwardedProps` to a
         graph. It returns `Prepared`, may be async, and raises `InvalidInputError` to refuse.
     `config`: The config of every run: `recursion_limit`, `tags`, `configurable`, ...
@@ -93,6 +102,8 @@ class Intake:
     state: Collection[str] | Literal["all"] = frozenset()
     replaced: Collection[str] = frozenset()
     roles: Collection[str] = ROLES
+    page_calls: Collection[str] = PAGE_CALLS
+    page_tools: Collection[str] = frozenset()
     prepare: Prepare | None = None
     config: Mapping[str, Any] = field(default_factory=dict)
     context: object = None
@@ -109,9 +120,14 @@ class Intake:
                 raise ValueError(f"{name}: expected one of {get_args(kind)}, got {getattr(self, name)!r}")
         if unknown := sorted(set(self.roles) - ROLES):
             raise ValueError(f"roles: expected some of {', '.join(sorted(ROLES))}, got {', '.join(map(repr, unknown))}")
-        for name in ("state", "replaced"):
-            if isinstance(channels := getattr(self, name), str) and (name, channels) != ("state", ALL):
-                raise ValueError(f"{name}: expected a collection of channels, got the text {channels!r}")
+        for name, what in (
+            ("state", "channels"),
+            ("replaced", "channels"),
+            ("page_calls", "tools"),
+            ("page_tools", "tools"),
+        ):
+            if isinstance(names := getattr(self, name), str) and (name, names) != ("state", ALL):
+                raise ValueError(f"{name}: expected a collection of {what}, got the text {names!r}")
         if "messages" in self.state:
             raise ValueError("state: 'messages' is the conversation, which is no state")
 

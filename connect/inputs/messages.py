@@ -90,6 +90,11 @@ def same_content(stored: Any, sent: Message) -> bool:
     return _comparable(kept.content) == _comparable(_as_stored(sent).content)
 
 
+def is_from_user(stored: Any) -> bool:
+    """Whether a thread's message, an object or its JSON, is a user's."""
+    return any(message.role == "user" for message in to_agui_messages([stored]))
+
+
 def left_unanswered(call_id: str, name: str) -> ToolMessage:
     """The result of a call that was left unanswered: that it was not run. The same call gives the same message."""
     return ToolMessage(_UNANSWERED, tool_call_id=call_id, name=name, id=f"{call_id}-unanswered", status="error")
@@ -206,6 +211,6 @@ def _parsed(text: Any) -> Any:
 
 def _comparable_call(call: ToolCall) -> tuple[str, str, str]:
     arguments = call.function.arguments
-    with suppress(ValueError):  # what is no JSON (an unfinished text, say) compares as text
+    with suppress(ValueError, TypeError):  # what is no JSON, or is read and not written (too deep), compares as text
         arguments = orjson.dumps(orjson.loads(arguments or "{}"), option=orjson.OPT_SORT_KEYS).decode()
     return call.id, call.function.name, arguments

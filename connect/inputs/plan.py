@@ -2,12 +2,14 @@
 
     waits for an answer --some answered--> Resume     (`more`: new messages are run after it)
                         --breakpoint-----> GoOn, or Drop where it was cancelled
+                        --page's results-> GoOn   at a breakpoint, with them
                         --no answer------> Wait       nothing runs; the client gets what waits
     else                --an edit--------> Fork       from the checkpoint before it, if it is one: see `forking`
                         --something new--> Begin      or Fork, where what is left out counts as taken back
                         --nothing new----> Again      a shortened list that ends in a question: the answer is made anew
-                                         > Nothing    the same, but the question came into the thread while the input
-                                                      waited: the same request was carried out
+                                         > Nothing    the same, but the question, or part of its answer, came into
+                                                      the thread while the input waited: the same request was
+                                                      carried out
                                          > GoOn       the last run left work undone: it is tried again
                                          > Nothing    all is done: an answer without a question, a request that came
                                                       again, a client that is missing the end of what was emitted,
@@ -17,28 +19,40 @@
 
 What is new (a client sends all that it has, which may be less than the thread, or what the thread has removed):
 
-1. To a thread without messages everything is new, assistants' messages too: a conversation may be brought.
+1. To a thread without a checkpoint everything is new, assistants' messages too: a client may bring a conversation.
 2. Otherwise the messages of users, systems and developers are new that come after the last message that the thread has
-   or an assistant sent. What comes before was in the thread once and was removed. (An assistant's message that the
-   thread does not have is what was emitted of a run that broke off.)
+   or an assistant sent. What comes before was in the thread once and was removed. An assistant's message that the
+   thread does not have is never new: a client sends back what it was shown, and this message was emitted and not saved,
+   by a graph that keeps no messages, by a node that waits, or by a run that broke off.
 3. A tool's result is new, wherever it is, if its call waits for one, and the graph does not run this tool itself: the
-   results of those come from the graph alone, also if they were stopped. Other results are not taken.
-4. A message under a known id with other content is an edit, if the thread never had that content. Only users' are.
+   results of those come from the graph alone, even if they were stopped. Other results are not taken. At a breakpoint
+   the results are the answer if every waiting call has one, and is of a tool that the page has declared and the graph
+   does not run. About any other call a human may have to decide at the breakpoint. Where the graph's tools are not
+   known, the owner names the page's (`Intake.page_tools`).
+4. The same holds for a pair that a page has added at the end: an assistant's message with calls and a result for each,
+   all unknown to the thread, of tools that `Intake.page_calls` names and the graph does not have. What the message
+   says apart from its calls is not taken. While the thread waits, no pair is taken. (A pair of any other tool may be
+   one that a run has emitted and not saved, or made up.)
+5. A message under a known id with other content is an edit, if the thread never had that content. Only users' are.
    While an interrupt is pending it waits, as new messages do.
+6. If the graph's input takes no messages, it is not known which messages the thread had before, and a second run would
+   get none of them. So none is new while the thread waits, or in an input with an answer. In any other input a message
+   runs such a graph, but not a second time under the same run id.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
 
-from ag_ui.core import Message, RunAgentInput
+from ag_ui.core import AssistantMessage, Message, RunAgentInput, ToolMessage
 
 from ...translator import message_ids, unanswered_calls
 from .answers.resume import Answers, answers, is_answering, log_ignored
 from .intake import Intake
-from .messages import same_content
+from .messages import is_from_user, same_content
 from .thread_state import ThreadState
 
 _SPEAKERS = ("user", "system", "developer")
@@ -66,6 +80,8 @@ class GoOn:
     """What the last run left undone is done."""
 
     more: bool = False
+    results: Sequence[Message] = ()
+    """The results of the page's tools that the run stopped for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,22 +139,28 @@ def plan(
     unedited: Collection[str] = (),
     follows: bool = False,
     before: Sequence[Any] | None = None,
+    takes_messages: bool = True,
 ) -> Plan:
     """What kind of run the input asks for.
 
     `unedited`: ids of messages whose content differs, but is one that the thread had once. `follows`: its answers were
     run already; what is left are new messages, if any. `before`: the thread's messages when the input came; None: they
-    are those of `state`. Raises `InvalidInputError` where an answer does not say to which of several questions it
-    belongs.
+    are those of `state`. `takes_messages`: whether the graph's input has a channel for messages. Raises
+    `InvalidInputError` where an answer does not say to which of several questions it belongs.
     """
-    sent = _Sent(given.messages, state, intake.roles)
+    is_asked = state.waits or is_answering(given)
+    page_calls = () if is_asked or given.run_id == state.run_id else intake.page_calls
+    sent = _Sent(given.messages if takes_messages or not is_asked else (), state, intake.roles, page_calls)
     edited = sent.edited(unedited)
     if state.waits:
-        return _answered(answers(given, state, intake.on_cancelled), sent, edited)
+        results = sent.results_of({tool.name for tool in given.tools or ()}, state, intake.page_tools)
+        return _answered(answers(given, state, intake.on_cancelled), sent, edited, results)
     if is_answering(given) and given.run_id != state.run_id:
         log_ignored(given)
     if edited is not None:
         return Fork(edited.id, [edited, *sent.new_after(edited)], edited)
+    if sent.new and given.run_id == state.run_id and not state.messages and not state.is_new:
+        return GoOn() if state.is_unfinished else Nothing()
     if sent.new:
         parted = sent.parted() if intake.shortened == "fork" else None
         return Begin(sent.new) if parted is None else Fork(parted, sent.new)
@@ -151,37 +173,45 @@ def _nothing_new(given: RunAgentInput, sent: _Sent, state: ThreadState, before: 
     answering = is_answering(given)
     again = None if answering else sent.shortened()
     if again is not None:
-        is_done = given.run_id == state.run_id or (before is not None and sent.has_come_since(before))
+        is_done = given.run_id == state.run_id
+        if before is not None:
+            is_done |= sent.has_come_since(before) or sent.was_being_answered(before)
         return Nothing() if is_done else Again(again)
     if state.is_unfinished and (state.has_failed or not answering):
         return GoOn()
     if answering or sent.is_behind() or sent.waits_for_results:
         return Nothing()
     late = sent.late()
-    return Nothing(late) if late else Begin()
+    return Nothing(late) if late or given.run_id == state.run_id else Begin()
 
 
-def _answered(found: Answers, sent: _Sent, edited: Message | None) -> Plan:
+def _answered(found: Answers, sent: _Sent, edited: Message | None, results: Sequence[Message]) -> Plan:
     waiting = sent.new if edited is None else [edited, *sent.new]
     more = bool(waiting)
     if found.values:
         return Resume(dict(found.values), more)
-    if found.continues is not None:
-        return GoOn(more) if found.continues else Drop(more)
+    if found.continues is False:
+        return Drop(more)
+    if found.continues or results:
+        return GoOn(len(waiting) > len(results), results)
     return Wait(tuple(message.id for message in waiting))
 
 
 class _Sent:
     """What a client sent, beside what the thread has."""
 
-    def __init__(self, messages: Sequence[Message], state: ThreadState, roles: Collection[str]) -> None:
+    def __init__(
+        self, messages: Sequence[Message], state: ThreadState, roles: Collection[str], page_calls: Collection[str]
+    ) -> None:
         self._stored = dict(zip(message_ids(state.messages), state.messages, strict=True))
         self._sent = [message for message in messages if message.role in roles]
         calls = unanswered_calls(state.messages)
+        self._waiting = calls
         self._calls = {call_id for call_id, name in calls if name not in state.own_tools}
         self.waits_for_results = bool(calls)
         """Whether the thread ends in unanswered calls."""
-        self.new = self._new()
+        added = self._added_by_page(set(page_calls) - set(state.own_tools), {call_id for call_id, _ in calls})
+        self.new = list(self._sent) if state.is_new else self._new(len(self._sent) - len(added)) + added
         """What is new, in the client's order."""
 
     def edited(self, unedited: Collection[str]) -> Message | None:
@@ -189,6 +219,18 @@ class _Sent:
         known = (each for each in self._sent if each.role == "user" and each.id in self._stored)
         candidates = (each for each in known if each.id not in unedited)
         return next((each for each in candidates if not same_content(self._stored[each.id], each)), None)
+
+    def results_of(self, declared: set[str], state: ThreadState, named: Collection[str]) -> list[Message]:
+        """The results with which a run passes its breakpoint: those of all calls that wait, if all are of tools that
+        the page has declared and the graph does not run itself; else none. `declared`: the page's tools in the input.
+        `named`: the page's tools by `Intake.page_tools`."""
+        allowed = declared - set(state.own_tools)
+        if not state.knows_tools:
+            allowed &= set(named)
+        answered = {message.tool_call_id for message in self.new if message.role == "tool"}
+        is_whole = all(name in allowed and call_id in answered for call_id, name in self._waiting)
+        is_answer = is_whole and self._waiting and state.is_stopped and not state.interrupts
+        return [message for message in self.new if message.role == "tool"] if is_answer else []
 
     def new_after(self, edited: Message) -> list[Message]:
         """What users say after an edited message that is new as well."""
@@ -209,6 +251,16 @@ class _Sent:
             return False
         had = dict(zip(message_ids(before), before, strict=True)).get(last.id)
         return had is None or (same_content(self._stored[last.id], last) and not same_content(had, last))
+
+    def was_being_answered(self, before: Sequence[Any]) -> bool:
+        """Whether the answer to the question that the client's list ends with was not complete when the thread had
+        these messages: a run was making it, for the same question."""
+        last = self._question()
+        if last is None:
+            return False
+        had, ids = set(message_ids(before)), list(self._stored)
+        answer = takewhile(lambda each: not is_from_user(self._stored[each]), ids[ids.index(last.id) + 1 :])
+        return any(message_id not in had for message_id in answer)
 
     def is_behind(self) -> bool:
         """Whether the client is missing the end of the thread, or of its last message."""
@@ -237,12 +289,28 @@ class _Sent:
         last = next((message for message in reversed(self._sent) if message.role not in ("system", "developer")), None)
         return None if last is None or last.role not in _ASKS or last.id not in self._stored else last
 
-    def _new(self) -> list[Message]:
-        if not self._stored:
-            return list(self._sent)
-        known = [index for index, each in enumerate(self._sent) if each.id in self._stored or each.role == "assistant"]
+    def _added_by_page(self, names: Collection[str], waiting: Collection[str]) -> list[Message]:
+        """The messages that the client's list ends with, if they are calls of the tools `names` with their results;
+        else none. `waiting`: ids of the calls that wait; a page can't add one of them, and so its result."""
+        last = next((index for index, each in reversed(list(enumerate(self._sent))) if each.role != "tool"), 0)
+        pair = self._sent[last:]
+        calls = [call for each in pair if isinstance(each, AssistantMessage) for call in each.tool_calls or ()]
+        answered = sorted(each.tool_call_id for each in pair if isinstance(each, ToolMessage))
+        if not calls or answered != sorted(call.id for call in calls) or len(set(answered)) < len(calls):
+            return []
+        is_allowed = all(call.function.name in names and call.id not in waiting for call in calls)
+        if not is_allowed or any(each.id in self._stored for each in pair):
+            return []
+        return [
+            each.model_copy(update={"content": ""}) if isinstance(each, AssistantMessage) else each for each in pair
+        ]
+
+    def _new(self, end: int) -> list[Message]:
+        """What is new of the first `end` messages."""
+        sent = self._sent[:end]
+        known = [index for index, each in enumerate(sent) if each.id in self._stored or each.role == "assistant"]
         since = known[-1] + 1 if known else 0
-        return [message for index, message in enumerate(self._sent) if self._is_new(message, index >= since)]
+        return [message for index, message in enumerate(sent) if self._is_new(message, index >= since)]
 
     def _is_new(self, message: Message, is_last: bool) -> bool:
         if message.id in self._stored:

@@ -21,7 +21,7 @@ from ..errors import InvalidInputError
 from ..recent import Recent
 from ..thread_info import Checkpoint
 from .forking import MOST, ForkPoint, Search, searched
-from .off_loop import off_loop
+from .off_loop import off_loop, size_of
 from .plan import Again, Fork, Plan, plan
 from .request import RunRequest
 from .thread_state import ThreadState
@@ -50,27 +50,34 @@ class NoEdits:
 
 
 async def planned(
-    request: RunRequest, now: ThreadState, history: Callable[[], AsyncGenerator[Checkpoint, None]], no_edits: NoEdits
+    request: RunRequest,
+    now: ThreadState,
+    history: Callable[[], AsyncGenerator[Checkpoint, None]],
+    no_edits: NoEdits,
+    *,
+    takes_messages: bool = True,
 ) -> tuple[Plan, ForkPoint | None]:
     """What is to be done, and the earlier checkpoint at which; None is the newest, whose state is `now`. `history`: the
-    thread's checkpoints, the newest first, read anew by each call.
+    thread's checkpoints, the newest first, read again by each call. `takes_messages`: as `inputs.plan.plan`.
 
     Raises `InvalidInputError` where there is no checkpoint to run a message again from, and as `inputs.plan.plan`.
     """
     given, key = request.given, request.options.messages_key
-    unedited, left = no_edits.of(given, now.checkpoint_id), MOST
+    size = size_of(given)
+    unedited, left = await off_loop(no_edits.of, size, given, now.checkpoint_id), MOST
     for number in range(_ROUNDS + 1):
         if number == _ROUNDS or left <= 0:
             unedited = {message.id for message in given.messages}
         wanted = await off_loop(
             plan,
-            len(given.messages),
+            size,
             given,
             now,
             request.intake,
             unedited=unedited,
             follows=request.follows,
             before=request.before,
+            takes_messages=takes_messages,
         )
         if not isinstance(wanted, Fork | Again):
             return wanted, None

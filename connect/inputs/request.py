@@ -15,7 +15,7 @@ from ..run_outcome import PastErrors
 from . import Intake
 from .answers.resume import without_answers
 from .intake import Prepared, prepared
-from .off_loop import off_loop
+from .off_loop import off_loop, size_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +44,7 @@ class RunRequest:
             intake=intake,
             added=await prepared(intake, given),
             past_errors=past_errors,
-            view=await off_loop(ClientView, len(given.messages), given.messages, given.state, given.protocol_version),
+            view=await off_loop(ClientView, size_of(given), given.messages, given.state, given.protocol_version),
         )
 
     def without_answers(self, view: ClientView) -> RunRequest:

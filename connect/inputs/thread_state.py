@@ -54,7 +54,14 @@ class ThreadState:
     (`Backend.thread`) has it."""
 
     own_tools: Collection[str] = frozenset()
-    """The tools that its graph runs itself, as far as that is known, if a call waits for its result."""
+    """The names of the tools that its graph runs itself, as far as that is known."""
+    knows_tools: bool = False
+    """Whether that is known, except of nodes that run tools without a `ToolNode`. A platform does not say it."""
+
+    @property
+    def is_new(self) -> bool:
+        """Whether nothing was ever written to it."""
+        return self.checkpoint_id is None and not self.messages and self.status != "running"
 
     @property
     def has_failed(self) -> bool:

@@ -27,6 +27,7 @@ from ag_ui.core import RunAgentInput
 from pydantic import BaseModel
 
 from ..errors import InvalidInputError, log_context
+from .validation import validated
 
 _Item = TypeVar("_Item")
 
@@ -50,7 +51,7 @@ def read_input(given: RunAgentInput | Mapping[str, Any], agent: object, *, is_ru
     known = _replaced(given, "messages", messages)
     entries = _listed(_get(given, "resume"), lambda each: _known(each, "status", _STATUSES, "resume status", skipped))
     known = _replaced(known, "resume", entries)
-    found = known if isinstance(known, RunAgentInput) else RunAgentInput.model_validate(known)
+    found = known if isinstance(known, RunAgentInput) else validated(known)
     if skipped:
         context = log_context(agent, found.thread_id, found.run_id)
         _log.warning(

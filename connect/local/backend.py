@@ -22,7 +22,7 @@ from ..inputs.channels import check
 from ..inputs.thread_state import ThreadState
 from ..run_outcome import CancelResult, PastErrors, RunOutcome
 from ..thread_info import ThreadStatus
-from .checkpointers import reading
+from .checkpointers import answered, reading
 from .checkpoints.thread_state import read
 from .connect import attach_local, cancel_local, found
 from .run.run import Run
@@ -50,9 +50,12 @@ class Local(GraphSource):
     - `agent`: the name under which runs of this graph are found, and to which their threads belong (see `owners`).
       None: the graph object itself, so that a graph built anew for each request needs a name, and threads belong to no
       agent.
-    - `runs`: the scope that owns its runs, with their run store; None: the event loop's default one.
+    - `runs`: the scope that owns its runs, with their run store; None: that of the app that serves the graph, or the
+      agent of this name, in the event loop; or else the event loop's own.
     - `shares_threads_with`: the agents whose threads it may use beside its own.
     - `timeout`: seconds after which a run is stopped and fails with the code `timeout`; None is no limit.
+    - `read_timeout`: seconds in which the checkpointer and the graph's store have to answer when a thread is read; then
+      it counts as unreadable.
 
     Raises `TypeError` for anything but a compiled graph, and for one with a synchronous checkpointer; `ValueError` for
     one text in place of names, and for a timeout that is not above 0.
@@ -73,7 +76,7 @@ class Local(GraphSource):
     async def probe(self) -> None:
         """See `Backend`."""
         if isinstance(saver := self.graph.checkpointer, BaseCheckpointSaver):
-            await saver.aget_tuple(_PROBED)
+            await answered(saver.aget_tuple(_PROBED), self.read_timeout)
         await self.runs.store.ping()
 
     @property
@@ -146,7 +149,8 @@ class Local(GraphSource):
             if now is None or not await self.may_use(thread_id, now):
                 return None
             last = await self.runs.store.last(self.key(thread_id))
-            state = (await read(self.graph, config, last, options.messages_key)).thread
+            reads = read(self.graph, config, last, options.messages_key)
+            state = (await answered(reads, self.read_timeout)).thread
         if isinstance(now, RunOutcome):
             return replace(state, view=idle_view(thread_id, now, options), status=now.status)
         view = ClientView(version=options.protocol_version)
@@ -155,6 +159,19 @@ class Local(GraphSource):
                 view.apply(each.event)
         status, messages = _STATUSES.get(now.status, "idle"), state.messages
         return ThreadState(messages=messages, values=state.values, view=view, run_id=now.run_id, status=status)
+
+    async def hold_threads(
+        self, thread_id: str | None = None, run_id: str | None = None, *, waits: bool = True
+    ) -> None:
+        """See `Backend`."""
+        if not self.runs.store.is_shared:
+            with reading(log_context(self.name, thread_id, run_id)):
+                await self._lock.take(self.read_timeout, waits=waits)
+
+    async def release_threads(self) -> None:
+        """See `Backend`."""
+        if not self.runs.running:
+            await self._lock.release()
 
     def stop_queued(self) -> list[asyncio.Task[Any]]:
         """See `Backend`."""

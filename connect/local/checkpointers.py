@@ -3,23 +3,29 @@ Never what is in one."""
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 import logging
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.pregel import Pregel
 from langgraph.store.base import BaseStore
 
-from ..errors import StoreUnavailableError, UnreadableError
+from ..errors import OtherProcessError, StoreUnavailableError, UnreadableError
 
 Graph = Pregel[Any, Any, Any, Any]
 """A compiled graph."""
 
 _ASKED: Final = ("aget_tuple", "alist", "aput", "aput_writes")
 """What a run in an event loop asks a checkpointer for."""
+
+READ_TIMEOUT: Final = 10.0
+"""Seconds in which a checkpointer or a store has to answer: long threads on slow disks do."""
+
+_Answer = TypeVar("_Answer")
 
 _log = logging.getLogger(__name__)
 
@@ -56,14 +62,50 @@ def with_threads(graph: Graph, saver: BaseCheckpointSaver[Any], store: BaseStore
     return graph.copy(update=update) if update else graph
 
 
+async def answered(call: Coroutine[Any, Any, _Answer], seconds: float = READ_TIMEOUT) -> _Answer:
+    """The result of a call of a checkpointer or a store. Raises what the call raises, and `SilentError` after so many
+    seconds. The call is cancelled then, but not waited for: on a connection whose server is silent it may never end."""
+    task = asyncio.ensure_future(call)
+    try:
+        await asyncio.wait([task], timeout=seconds)
+    finally:
+        if not task.done():
+            task.cancel()
+            _left.add(task)
+            task.add_done_callback(_ended)
+    if task in _left:
+        raise SilentError(seconds)
+    return task.result()
+
+
+_left: set[asyncio.Future[Any]] = set()
+"""Cancelled calls that have not ended; the event loop keeps tasks by weak references only."""
+
+
+def _ended(call: asyncio.Future[Any]) -> None:
+    _left.discard(call)
+    if not call.cancelled():
+        call.exception()  # else asyncio logs it as never retrieved
+
+
+class SilentError(Exception):
+    """A checkpointer, or a store, did not answer in time."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"no answer within {seconds:g} seconds")
+
+
 @contextmanager
 def reading(label: str) -> Iterator[None]:
-    """What is raised within is the checkpointer's: it is logged, and raised as `UnreadableError`; but for what the run
-    store raises. `label`: the agent, the thread and the run, for the log."""
+    """Logs what a checkpointer raises in the block, and raises it as `UnreadableError`; errors of the run store and of
+    the process lock pass. `label`: the agent, the thread and the run, for the log."""
     try:
         yield
-    except StoreUnavailableError:
+    except (StoreUnavailableError, OtherProcessError):
         raise
+    except SilentError as error:
+        _log.error("The checkpointer does not answer: %s (%s).", error, label)
+        raise UnreadableError(error) from error
     except Exception as error:  # whatever a checkpointer raises
         _log.exception("The checkpointer raised (%s).", label)
         raise UnreadableError(error) from error

@@ -18,13 +18,13 @@ from ..events.readers import Reader, direct_options
 from ..idle import idle_events_off_loop
 from ..replaced_messages import with_replaced
 from ..run_outcome import PastErrors, RunOutcome
-from .checkpointers import Graph, has_checkpointer, reading
+from .checkpointers import Graph, answered, has_checkpointer, reading
 from .checkpoints.history import history
 from .checkpoints.outcome import outcome_without_checkpoint
 from .checkpoints.thread_state import newest, outcome_at
 from .run.runs import agent_of
 from .source import GraphSource
-from .store.active_run import CANCEL_WAIT, ActiveRun, LastRun, RunStatus
+from .store.active_run import CANCEL_WAIT, ActiveRun, LastRun, RunStatus, is_news
 from .store.feed import Feed
 
 NOT_FOUND = "not_found"
@@ -56,21 +56,21 @@ async def attach_local(
     batches = _present(now, thread_id, reader, options, run_id, past_errors)
     if now is None or run_id is not None:
         return batches
-    return _with_queued(batches, number_of(now), source, thread_id, reader, feed)
+    return _with_queued(batches, None if isinstance(now, RunOutcome) else now, source, thread_id, reader, feed)
 
 
 async def _with_queued(
-    batches: Batches, number: int, source: GraphSource, thread_id: str, reader: Reader, feed: Feed
+    batches: Batches, shown: ActiveRun | None, source: GraphSource, thread_id: str, reader: Reader, feed: Feed
 ) -> Batches:
-    """The batches, and then those of the runs that are queued on the thread. `number`: of the run that they are of."""
-
+    """The batches, and then those of the runs that are queued on the thread. `shown`: the run that they are of."""
     async with aclosing(batches):
         async for batch in batches:
             yield batch
     is_queued = partial(source.runs.is_queued, source.key(thread_id))
     while (run := await feed.next_run(is_queued)) is not None:
-        if run.number <= number:
+        if not is_news(run, shown):
             continue
+        shown = run
         async with aclosing(run.attach(reader)) as following:
             async for batch in following:
                 yield batch
@@ -121,18 +121,14 @@ async def found(source: GraphSource, thread_id: str, options: Options) -> Active
             return run
         if not has_checkpointer(source.graph):
             return None if last is None else last.run
-        idle = await _idle(source.graph, thread_id, last)
+        idle = await answered(_idle(source.graph, thread_id, last), source.read_timeout)
         if idle is not None:
             config = {"configurable": {"thread_id": thread_id}}
-            idle = replace(idle, values=await with_replaced(idle.values, options, history(source.graph, config)))
+            checkpoints = history(source.graph, config, source.read_timeout)
+            idle = replace(idle, values=await with_replaced(idle.values, options, checkpoints))
         if await store.active(key) is run and await store.last(key) == last:
             source.runs.note_outcome(key, idle, source.agent or source.graph)
             return idle
-
-
-def number_of(now: ActiveRun | RunOutcome) -> int:
-    """The number of a run that can be read; 0 for one of which only the outcome is known."""
-    return 0 if isinstance(now, RunOutcome) else now.number
 
 
 async def _idle(graph: Graph, thread_id: str, last: LastRun | None) -> RunOutcome | None:

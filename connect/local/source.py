@@ -18,8 +18,9 @@ from ..default_options import options_for
 from ..inputs.channels import InputChannels
 from ..run_outcome import RunOutcome
 from .channels import input_channels_of
-from .checkpointers import Graph, check_saver
-from .run.runs import Runs, check_timeout, default_runs
+from .checkpointers import READ_TIMEOUT, Graph, answered, check_saver
+from .process_lock import ProcessLock
+from .run.runs import Runs, Served, check_timeout, default_runs, runs_of
 from .store.active_run import ActiveRun, ThreadKey
 
 _unused: WeakKeyDictionary[Graph, dict[str | None, set[str]]] = WeakKeyDictionary()
@@ -37,12 +38,16 @@ class GraphSource:
         runs: Runs | None = None,
         shares_threads_with: Iterable[str] = (),
         timeout: float | None = None,
+        read_timeout: float = READ_TIMEOUT,
     ) -> None:
         if not isinstance(graph, Pregel):
             raise TypeError(f"Local: expected a compiled graph, got {type_of(graph)}")
         check_saver(graph)
         check_timeout(timeout)
+        check_timeout(read_timeout, "read_timeout")
         self.timeout = timeout
+        self.read_timeout = read_timeout
+        """Seconds in which the checkpointer and the graph's store have to answer."""
         self.graph = graph
         self.agent = agent
         self.user: Any = None
@@ -50,14 +55,20 @@ class GraphSource:
         self.access = Access(agent, names_of_agents(shares_threads_with))
         """Which threads may be used."""
         self._runs = runs
+        self._lock = self._new_lock()
+        self._is_served = False
+        """Whether it is an app's: then it has no other app's runs."""
         self._options = options_for(graph)
         self._input_channels: dict[str, InputChannels] = {}
         """By the conversation's channel. The same object in all copies of a source: graphs do not change."""
 
     @property
     def runs(self) -> Runs:
-        """What owns the graph's runs; without one of its own, the running event loop's."""
-        return default_runs() if self._runs is None else self._runs
+        """What owns the graph's runs; without one of its own, that of the app that serves the graph or the agent, or
+        else the running event loop's."""
+        if self._runs is not None:
+            return self._runs
+        return default_runs() if self._is_served else runs_of(self.graph, self.agent)
 
     @property
     def unused(self) -> set[str]:
@@ -66,14 +77,24 @@ class GraphSource:
 
     def key(self, thread_id: str) -> ThreadKey:
         """One of its threads, as the run store knows it."""
-        return self.runs.store.key(self.graph, self.agent, thread_id)
+        runs = self.runs
+        return runs.store.key(self.graph, self.agent or runs.name_of(self.graph), thread_id)
 
     def named(self, agent: str, shares_threads_with: Iterable[str]) -> Self:
         """The same as it is served under a name: its own, if it has one."""
         same = copy(self)
         same.agent = self.agent or agent
         same.access = self.access.named(agent, shares_threads_with)
+        same._lock, same._is_served = same._new_lock(), True
         return same
+
+    def _new_lock(self) -> ProcessLock:
+        """The lock on the threads that its runs may have: one for all copies that are made for requests."""
+        return ProcessLock(self.graph.checkpointer, {self.agent or "", *self.access.shares_threads_with})
+
+    def served(self) -> Served:
+        """The graph under its name, for who names only one of them."""
+        return Served(self.agent or "", self.graph, self.runs)
 
     def within(self, runs: Runs) -> Self:
         """The same, whose runs are in this scope, unless it has one of its own."""
@@ -81,12 +102,12 @@ class GraphSource:
         same._runs = self._runs or runs
         return same
 
-    def for_user(self, user: Any, where: Metadata) -> Self:
+    def for_user(self, user: Any, where: Metadata, creates: Metadata | bool = True) -> Self:
         """See `Backend`."""
-        if user is self.user and where == self.access.where:
+        if user is self.user and (where, creates) == (self.access.where, self.access.creates):
             return self
         same = copy(self)
-        same.user, same.access = user, replace(self.access, where=where)
+        same.user, same.access = user, replace(self.access, where=where, creates=creates)
         if any(isinstance(value, list) and len(value) > 1 for value in same.access.stamp.values()):
             raise ValueError("$contains: expected one value: a checkpoint's metadata has no lists")
         return same
@@ -108,7 +129,7 @@ class GraphSource:
             self.runs.owners.note(key, run.metadata)
         if not isinstance(saver, BaseCheckpointSaver):
             return access.allows(self.runs.owners.known(key))
-        return access.allows(await self.runs.owners.find(key, saver, access))
+        return access.allows(await answered(self.runs.owners.find(key, saver, access), self.read_timeout))
 
     async def readable_run(self, key: ThreadKey) -> ActiveRun | None:
         """The active run of a thread, in whatever process, or an ended one that is kept."""

@@ -19,10 +19,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Coroutine
 from contextlib import aclosing, suppress
+from dataclasses import replace
 from typing import Any, Final, TypeVar
 
 from ag_ui.core import RunAgentInput
 from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.constants import END
 from langgraph.types import Command
 
@@ -43,6 +45,7 @@ from ..errors import (
 from ..events.encoded import Batches, one_batch
 from ..inputs import Intake
 from ..inputs.answers.resume import LONGEST
+from ..inputs.channels import InputChannels
 from ..inputs.configs import merged
 from ..inputs.forking import ForkPoint
 from ..inputs.graph_input import GraphInput
@@ -51,14 +54,16 @@ from ..inputs.request import RunRequest
 from ..run_outcome import PastErrors
 from ..submission import Started, Submission
 from ..thread_info import Checkpoint
-from .checkpointers import reading
+from .checkpointers import answered, reading
+from .checkpoints.clock import newest_id, wait_for_clock
 from .checkpoints.history import history
 from .checkpoints.thread_state import Read, read
+from .client_state import written_in_place
 from .run.configs import graph_config
 from .run.run import Run
 from .run.runs import agent_of
 from .source import GraphSource
-from .store.active_run import ActiveRun
+from .store.active_run import ActiveRun, LastRun
 from .store.turns import Turn
 
 _Made = TypeVar("_Made")
@@ -167,27 +172,42 @@ class _Submission(Submission[Read]):
         """Keeps what the thread has when the input comes. Where it can't be read, its plan raises that."""
         if self._request.before is None:
             with suppress(UnreadableError), reading(self._label):
-                found = await read(self._graph, self._config, None, self._options.messages_key)
+                found = await self._read_within(None)
                 self._keep_messages(found.thread)
 
     async def _read(self) -> Read:
         self._revision = await self._store.revision(self._thread)  # first: what changes from now on is seen
         last = await self._store.last(self._thread)
         with reading(self._label):
-            found = await read(self._graph, self._config, last, self._options.messages_key)
+            found = await self._read_within(last)
         self._runs.note_outcome(self._thread, found.ended, self._agent)
         return found
 
+    async def _read_within(self, last: LastRun | None) -> Read:
+        reads = read(self._graph, self._config, last, self._options.messages_key)
+        return await answered(reads, self._source.read_timeout)
+
     async def _history(self) -> AsyncGenerator[Checkpoint, None]:
         with reading(self._label):
-            async with aclosing(history(self._graph, self._config)) as checkpoints:
+            async with aclosing(history(self._graph, self._config, self._source.read_timeout)) as checkpoints:
                 async for checkpoint in checkpoints:
                     yield checkpoint
 
+    async def _channels(self) -> InputChannels:
+        return self._source.input_channels(self._options)
+
     async def _reconciled(self) -> Read:
+        await wait_for_clock(await self._newest_id(), self._label)
         with reading(self._label):
             await self._graph.aupdate_state(self._marked(), None, as_node=END)
         return await self._read()
+
+    async def _newest_id(self) -> str:
+        """The newest checkpoint of the thread and its subgraphs."""
+        if not isinstance(saver := self._graph.checkpointer, BaseCheckpointSaver):
+            return ""
+        with reading(self._label):
+            return await answered(newest_id(saver, self._given.thread_id), self._source.read_timeout)
 
     def _marked(self) -> RunnableConfig:
         """The config of a write that is no run's, which has the thread's metadata too."""
@@ -196,20 +216,23 @@ class _Submission(Submission[Read]):
         return merged(self._config, {"metadata": stamp})
 
     async def _start(self, wanted: Started, now: Read, point: ForkPoint | None) -> Batches:
+        at = now if point is None else now.at(point)
+        goes_in = await self._graph_input(wanted, at.thread, await self._channels())
         if not self._source.access.allows(self._runs.owners.known(self._thread)):
             raise ThreadNotFoundError  # another agent, or user, began on it while this input was planned
-        at = now if point is None else now.at(point)
-        goes_in = self._graph_input(wanted, at.thread, self._source.input_channels(self._options))
         config = self._config
         if at.checkpoint_id is not None:
             config = merged(config, {"configurable": {"checkpoint_id": at.checkpoint_id, "checkpoint_ns": ""}})
         run_id, continues = self._given.run_id, isinstance(wanted, Resume | GoOn)
+        if not isinstance(wanted, Begin | Fork):
+            goes_in = await self._in_place(goes_in, config, continues=continues)
+        more = isinstance(wanted, Resume | GoOn) and wanted.more
         run = await self._runs.start(
             self._graph,
             _input(wanted, goes_in),
             config,
             run_id=_free(run_id, at.run_id) if isinstance(wanted, Begin | Fork) else run_id,
-            options=self._options,
+            options=replace(self._options, history="keep") if more else self._options,  # messages that wait stay
             view=self._request.view,
             agent=self._source.agent,
             on_disconnect=self._intake.on_disconnect,
@@ -221,10 +244,20 @@ class _Submission(Submission[Read]):
             waiting=at.ended.waiting if at.ended is not None and continues else (),
             stamp=self._source.stamp,
             revision=self._revision,
+            newest=await self._newest_id() if now.thread.is_unfinished else now.thread.checkpoint_id or "",
         )
-        if isinstance(wanted, Resume | GoOn) and wanted.more:
+        if more:
             return self._both_batches(run, self._owned(self._when_ended(run)))
         return run.attach(self._reader)
+
+    async def _in_place(self, goes_in: GraphInput, config: RunnableConfig, *, continues: bool) -> GraphInput:
+        """Writes the state of an input into the checkpoint; returns what is left for the run. Messages are left: if the
+        run does not start, the results of a page's tools must not be in the thread."""
+        key = self._options.messages_key
+        state = {name: value for name, value in goes_in.values.items() if name != key}
+        left = await written_in_place(self._graph, config, state, self._label, continues=continues)
+        said = {key: goes_in.values[key]} if key in goes_in.values else {}
+        return replace(goes_in, values={**left, **said})
 
     async def _when_ended(self, first: Run) -> Batches | None:
         """The run of the messages that came along with an answer, if the answered one ended well."""

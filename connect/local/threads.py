@@ -1,12 +1,11 @@
-"""The threads of a compiled graph in this process, read from its checkpointer: `LocalThreads`.
+"""The threads of a compiled graph in this process: `LocalThreads`.
 
 Rules:
 
 1. A thread is as new as its newest checkpoint. Ids of checkpoints grow with time, so they order threads and are the
    pages' cursors.
-2. Checkpointers list the newest checkpoints first, those of all threads and subgraphs. They are read in pages, at most
-   `_SCANNED` for one answer: a page of threads may be short, and says where to continue. LangGraph's in-memory
-   checkpointer lists thread by thread; there the newest ids are read off its public `storage`.
+2. Lists are read from an index (`index`), which knows every thread that the checkpointer has. A page may be short, and
+   says where to continue.
 3. Metadata are those that `update` has written to the graph's store, and over them those with which the thread's runs
    were started: nothing that is written changes whose a thread is. The newest checkpoint may be without what a run left
    (`update_state` drops it); then the first one has it.
@@ -14,24 +13,20 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import aclosing
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
-from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
-from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.constants import START
+from langgraph.checkpoint.base import BaseCheckpointSaver
 
-from ..access import MARK, USER, owner_of
+from ..access import owner_of
 from ..errors import (
     NotSupportedError,
     RunConflictError,
     checked_thread_id,
     log_context,
 )
-from ..run_outcome import RunOutcome
 from ..thread_info import (
     LIMIT,
     Checkpoint,
@@ -41,19 +36,18 @@ from ..thread_info import (
     checked_limit,
     first_checkpoints,
     known,
-    opening_of,
 )
-from .checkpointers import reading
+from .checkpointers import answered, reading
 from .checkpoints.history import history
-from .connect import found
+from .index.index import index_of
+from .index.reading import NAMESPACE, IndexedAgent, written
+from .index.row import IndexRow
 from .source import GraphSource
 
-_PAGE: Final = 64
-_SCANNED: Final = 1_024
-"""Checkpoints that are looked through for one answer."""
-_NAMESPACE: Final = ("agui_threads",)
-"""Where in the graph's store the metadata of threads are, by thread id."""
-_LANGGRAPHS: Final = frozenset({"source", "step", "parents", "run_id", "thread_id", "writes"})
+_LOOKED: Final = 1_000
+"""Rows of the index that are looked through for one page at most, if few of them belong to the list."""
+_MORE: Final = 64
+"""Rows of each further query, if the first did not fill the page."""
 
 
 class LocalThreads:
@@ -74,28 +68,41 @@ class LocalThreads:
         after: str | None = None,
     ) -> ThreadPage:
         """See `thread_info.Threads`."""
-        listed: list[ThreadInfo] = []
-        seen: set[str] = set()
-        scanned, last = 0, _checked_cursor(after)
-        checked_limit(limit)
+        last, count = _checked_cursor(after), checked_limit(limit) + 1
+        if self._saver is None:
+            return ThreadPage([])
+        wanted, listed, looked = metadata or {}, list[tuple[str, ThreadInfo]](), 0
+        # a run may have begun or ended since the row of its thread was written, and a thread be readable again
+        statuses = None if status is None else {status, "running", "unreadable"}
+        agent, index, runs = await self._agent(), index_of(self._saver), self._source.runs
+        seconds = self._source.read_timeout
         with self._reading(None):
-            async with aclosing(self._newest(after)) as checkpoints:
-                async for checkpoint_id, thread_id in checkpoints:
-                    if len(listed) == limit or scanned == _SCANNED:
-                        return ThreadPage(listed, last)
-                    scanned, last = scanned + 1, checkpoint_id
-                    if thread_id is None or thread_id in seen:
+            lock, running = runs.indexing.lock(agent), runs.threads_running(agent.key("").namespace)
+            floor = await answered(index.catch_up(agent, running, last, lock), seconds)
+            while looked < _LOOKED:
+                page = await answered(index.page(agent, wanted, statuses, last, floor, count), seconds)
+                for checkpoint_id, row in page:
+                    if len(listed) == limit:
+                        return _page(listed, last)
+                    last = checkpoint_id
+                    if row is None or status not in (None, row.status):
                         continue
-                    seen.add(thread_id)
-                    info = await self._info(thread_id, after, metadata)
-                    if info is not None and status in (None, info.status):
-                        listed.append(info)
-        return ThreadPage(listed)
+                    if agent.may_use(row) and wanted.items() <= row.metadata.items():
+                        listed.append((row.head.checkpoint_id, _info(row)))
+                if len(page) < count:
+                    return _page(listed, floor)
+                looked, count = looked + count, _MORE
+        return _page(listed, last)
 
     async def get(self, thread_id: str) -> ThreadInfo | None:
         """See `thread_info.Threads`."""
-        with self._reading(checked_thread_id(thread_id, in_url=False)):
-            return await self._info(thread_id)
+        checked_thread_id(thread_id, in_url=False)
+        if self._saver is None:
+            return None
+        with self._reading(thread_id):
+            agent = await self._agent()
+            row = await answered(index_of(self._saver).row(agent, thread_id), self._source.read_timeout)
+        return None if row is None or row.status is None or not agent.may_use(row) else _info(row)
 
     async def update(self, thread_id: str, metadata: Mapping[str, Any]) -> ThreadInfo:
         """See `thread_info.Threads`."""
@@ -104,23 +111,27 @@ class LocalThreads:
         if self._store is None:
             raise NotSupportedError("The graph has no store to keep the metadata of threads in.")
         with self._reading(thread_id):
-            await self._store.aput(_NAMESPACE, thread_id, {**await self._written(thread_id), **metadata})
+            agent = await self._agent()
+            before = await answered(written(agent, thread_id), self._source.read_timeout)
+            await self._store.aput(NAMESPACE, thread_id, {**before, **metadata})
+            await index_of(agent.saver).read(agent, thread_id)
         return await known(self, thread_id)
 
     async def delete(self, thread_id: str) -> None:
         """See `thread_info.Threads`. Inputs that come meanwhile, and runs that `start` begins, wait, and run on a new
-        thread."""
+        thread. A thread that can't be read is deleted like any other."""
         await known(self, thread_id)
         store, key = self._source.runs.store, self._source.key(thread_id)
         async with store.turn(key).closed():
             if (await known(self, thread_id)).status == "running":
                 raise RunConflictError(f"thread {thread_id!r} has a run that is running")
             with self._reading(thread_id):
-                if self._saver is not None:
-                    await self._saver.adelete_thread(thread_id)
+                agent = await self._agent()
+                await agent.saver.adelete_thread(thread_id)
                 await store.forget(key)
                 if self._store is not None:
-                    await self._store.adelete(_NAMESPACE, thread_id)
+                    await self._store.adelete(NAMESPACE, thread_id)
+                await index_of(agent.saver).remove(agent, thread_id)
 
     async def history(self, thread_id: str, *, limit: int = LIMIT, before: str | None = None) -> Sequence[Checkpoint]:
         """See `thread_info.Threads`."""
@@ -128,69 +139,39 @@ class LocalThreads:
         if await self.get(thread_id) is None:
             return []
         with self._reading(thread_id):
-            return await first_checkpoints(history(self._source.graph, _config(thread_id), before), limit)
+            config = {"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}}
+            checkpoints = history(self._source.graph, config, self._source.read_timeout, before)
+            return await first_checkpoints(checkpoints, limit)
 
-    async def _newest(self, after: str | None) -> AsyncGenerator[tuple[str, str | None], None]:
-        """Checkpoints, the newest first: their ids and their threads; without a thread, a subgraph's."""
-        if isinstance(self._saver, InMemorySaver):
-            storage = self._saver.storage.items()
-            newest = [(max(spaces[""]), thread_id) for thread_id, spaces in storage if spaces.get("")]
-            for checkpoint_id, thread_id in sorted(newest, reverse=True):
-                if after is None or checkpoint_id < after:
-                    yield checkpoint_id, thread_id
-            return
-        last = after
-        while self._saver is not None:
-            before: Any = None if last is None else {"configurable": {"checkpoint_id": last}}
-            # read whole before anything else is: a checkpointer may be locked while it lists
-            page = [each.config["configurable"] async for each in self._saver.alist(None, before=before, limit=_PAGE)]
-            for key in page:
-                last = str(key["checkpoint_id"])
-                yield last, None if key.get("checkpoint_ns") else str(key["thread_id"])
-            if len(page) < _PAGE:
-                return
-
-    async def _info(
-        self, thread_id: str, after: str | None = None, wanted: Mapping[str, Any] | None = None
-    ) -> ThreadInfo | None:
-        """One thread; None if it is unknown, another agent's or user's, without the wanted metadata, or newer than the
-        checkpoint `after`: an earlier page has it."""
-        newest = None if self._saver is None else await self._saver.aget_tuple(_config(thread_id))
-        if newest is None or (after is not None and newest.checkpoint["id"] >= after):
-            return None
-        if not await self._source.may_use(thread_id):
-            return None
-        own, first = _metadata(newest), await self._first(thread_id)
-        if first is not None:
-            own = {**_metadata(first), **own}
-        metadata = {**await self._written(thread_id), **own}
-        if wanted is not None and not wanted.items() <= metadata.items():
-            return None
-        options = await self._source.options()
-        now = await found(self._source, thread_id, options)
-        return ThreadInfo(
-            thread_id=thread_id,
-            updated_at=datetime.fromisoformat(newest.checkpoint["ts"]),
-            created_at=None if first is None else datetime.fromisoformat(first.checkpoint["ts"]),
-            status=now.status if isinstance(now, RunOutcome) else "running",
-            metadata=metadata,
-            agent=owner_of(metadata),
-            opening=_opening(first, options.messages_key) or opening_of(_values(newest).get(options.messages_key)),
-        )
-
-    async def _first(self, thread_id: str) -> CheckpointTuple | None:
-        """The thread's first checkpoint; None where an update of its state made the thread."""
-        assert self._saver is not None
-        firsts = [each async for each in self._saver.alist(_config(thread_id), filter={"step": -1}, limit=1)]
-        return firsts[0] if firsts else None
-
-    async def _written(self, thread_id: str) -> dict[str, Any]:
-        """What `update` has written."""
-        item = None if self._store is None else await self._store.aget(_NAMESPACE, thread_id)
-        return {} if item is None else {name: value for name, value in item.value.items() if name != MARK}
+    async def _agent(self) -> IndexedAgent:
+        source, options = self._source, await self._source.options()
+        return source.runs.indexed(source.graph, source.agent, source.access, options.messages_key)
 
     def _reading(self, thread_id: str | None) -> Any:
         return reading(log_context(self._source.agent or self._source.graph, thread_id))
+
+
+def _page(listed: list[tuple[str, ThreadInfo]], after: str | None) -> ThreadPage:
+    """The page, sorted again: a thread that was written meanwhile may be newer than those before it. `after`: where the
+    next page begins."""
+    listed.sort(key=lambda thread: thread[0], reverse=True)
+    return ThreadPage([info for _, info in listed], after)
+
+
+def _info(row: IndexRow) -> ThreadInfo:
+    """A thread as a list shows it. `row`: one with a status."""
+    assert row.status is not None
+    assert row.updated_at is not None
+    created_at = row.first.created_at
+    return ThreadInfo(
+        thread_id=row.thread_id,
+        updated_at=datetime.fromisoformat(row.updated_at),
+        created_at=None if created_at is None else datetime.fromisoformat(created_at),
+        status=row.status,
+        metadata=row.metadata,
+        agent=owner_of(row.metadata),
+        opening=row.opening,
+    )
 
 
 def _checked_cursor(after: str | None) -> str | None:
@@ -199,26 +180,3 @@ def _checked_cursor(after: str | None) -> str | None:
         return None if after is None else str(UUID(after))
     except ValueError:
         raise ValueError(f"after: expected the `next` of a page, got {after!r:.64}") from None
-
-
-def _config(thread_id: str) -> Any:
-    return {"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}}
-
-
-def _values(saved: CheckpointTuple) -> dict[str, Any]:
-    return saved.checkpoint["channel_values"]
-
-
-def _opening(first: CheckpointTuple | None, messages_key: str) -> str | None:
-    """The opening of the thread's first input; later checkpoints may be without it (messages that were summarised)."""
-    given = None if first is None else _values(first).get(START)
-    return opening_of(given.get(messages_key)) if isinstance(given, Mapping) else None
-
-
-def _metadata(saved: CheckpointTuple) -> dict[str, Any]:
-    """What a run left in a checkpoint, without what LangGraph keeps there."""
-    return {
-        name: value
-        for name, value in saved.metadata.items()
-        if name not in _LANGGRAPHS and not name.startswith(USER)  # LangGraph keeps a run's `configurable` there too
-    }

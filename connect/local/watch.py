@@ -11,13 +11,15 @@ The feed of the thread has the runs that start, and the changes that the thread'
    killed in it. It is followed from its next change on. Since it may continue, it leaves no activity of a failure.
 4. A run that is followed has ended when its state says so: finished, failed or interrupted; and when another begins,
    as the last checkpoint before that one says.
-5. A checkpointer that raises is read again a few times; the first error of a row is logged.
+5. A run may end for its readers because its process was lost, and come back: then the feed has it again, or its end is
+   a change.
+6. A checkpointer that raises is read again a few times; the first error of a row is logged.
 """
 
 from __future__ import annotations
 
 import logging
-from contextlib import ExitStack, aclosing
+from contextlib import ExitStack, aclosing, suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -30,12 +32,12 @@ from ..events.encoded import Batches, Event, to_batch
 from ..events.readers import Reader, direct_options
 from ..idle import end_events, idle_events
 from ..run_outcome import UNFINISHED, PastErrors, RunOutcome, written_as
-from .checkpointers import has_checkpointer
+from .checkpointers import answered, has_checkpointer
 from .checkpoints.thread_state import outcome_at
 from .connect import found
 from .run.runs import agent_of
 from .source import GraphSource
-from .store.active_run import ActiveRun
+from .store.active_run import ActiveRun, is_news
 
 _log = logging.getLogger(__name__)
 
@@ -64,7 +66,7 @@ async def watched_local(
     runs, key = source.runs, source.key(thread_id)
     feed = await runs.feed(key)  # first: it has every later run
     run = await source.readable_run(key)
-    number = 0
+    shown: ActiveRun | None = None
     with ExitStack() as stack:
         poller = None
         if has_checkpointer(source.graph):
@@ -75,8 +77,8 @@ async def watched_local(
         while not watch.is_over:
             if run is not None and not run.is_readable:
                 run = None
-            if run is not None and run.number > number and await watch.may_show(run):
-                number = run.number
+            if run is not None and is_news(run, shown) and await watch.may_show(run):
+                shown = run
                 async with aclosing(watch.run(run)) as batches:
                     async for batch in batches:
                         yield batch
@@ -118,6 +120,8 @@ class _Watch:
         """A run of another process that is followed."""
         self._followed_at: str | None = None
         """The checkpoint that it was seen at last."""
+        self._lost: str | None = None
+        """The id of the last run, if its process was lost: it may come back, and end."""
         self._failures = 0
         """Looks in a row at which the checkpointer raised."""
         self._label = log_context(agent_of(source.graph, source.agent), thread_id)
@@ -135,9 +139,14 @@ class _Watch:
         self._has_begun = True
         if self._followed is not None:
             yield to_batch(self._over(self._followed, RunOutcome(str(self._followed.view.run_id), None, UNFINISHED)))
+        self._lost = None
         async with aclosing(run.attach(self._reader)) as batches:
             async for batch in batches:
                 yield batch
+        if run.is_lost:
+            self._lost = run.run_id
+            with suppress(Exception):  # whatever a checkpointer raises: the next read logs it
+                self._mark = await _mark_of(self._source, self._thread_id)  # what the run left is no news
 
     async def news(self) -> list[Event]:
         """What changed since the last time, if anything did."""
@@ -173,17 +182,22 @@ class _Watch:
         events: list[Event] = []
         if is_first:
             events = self._idle(now)
-        elif last is None or last.run_id != now.run_id:
+        elif last is None or last.run_id != now.run_id or now.run_id in self._unended():
             events = await self._changed(now)
         self._mark, self._known = mark, _brief(now)
         return events
 
+    def _unended(self) -> tuple[str | None, ...]:
+        """The ids of runs whose real end the reader has not had: of one that was lost, and of one that is followed."""
+        return (self._lost, None if self._followed is None else str(self._followed.view.run_id))
+
     async def _changed(self, now: RunOutcome) -> list[Event]:
-        """A state that no run of this process made."""
+        """Events of a state that no run of this process made, or that ends a run whose end the reader has not had."""
         events: list[Event] = []
         if self._followed is not None and self._is_another(self._followed, now):
             events = self._over(self._followed, await self._last_before(now, str(self._followed.view.run_id)))
         if now.ending is not UNFINISHED:
+            self._lost = None
             return events + (self._idle(now) if self._followed is None else self._over(self._followed, now))
         if self._followed is None:
             self._followed = Translator(self._thread_id, now.run_id, self._options_of(now), self._reader.view)
@@ -203,9 +217,9 @@ class _Watch:
         where: Any = {"configurable": {"thread_id": self._thread_id, "checkpoint_id": now.checkpoint_id}}
         has_begun = False
         for _ in range(_STEPS):
-            state = await graph.aget_state(where)
+            state = await answered(graph.aget_state(where), self._source.read_timeout)
             if has_begun:
-                last = await outcome_at(graph, state, None)
+                last = await answered(outcome_at(graph, state, None), self._source.read_timeout)
                 return RunOutcome(run_id, last.values, last.ending, last.stopped)
             has_begun = (state.metadata or {}).get("source") == "input"
             if state.parent_config is None:
@@ -246,7 +260,8 @@ async def _mark_of(source: GraphSource, thread_id: str) -> tuple[str, int] | Non
     saver = source.graph.checkpointer
     if not isinstance(saver, BaseCheckpointSaver):
         return None
-    saved = await saver.aget_tuple({"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}})
+    newest: Any = {"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}}
+    saved = await answered(saver.aget_tuple(newest), source.read_timeout)
     return None if saved is None else (saved.checkpoint["id"], len(saved.pending_writes or ()))
 
 

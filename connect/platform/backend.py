@@ -78,9 +78,9 @@ class Platform(PlatformSource):
         """See `Backend`."""
         return self._with(self.access.named(agent, shares_threads_with))
 
-    def for_user(self, user: Any, where: Metadata) -> Platform:
+    def for_user(self, user: Any, where: Metadata, creates: Metadata | bool = True) -> Platform:
         """See `Backend`. Graphs there know the users of the server's own authentication."""
-        return self._with(replace(self.access, where=where))
+        return self._with(replace(self.access, where=where, creates=creates))
 
     def _with(self, access: Access) -> Platform:
         same = copy(self)
@@ -160,6 +160,14 @@ class Platform(PlatformSource):
             values = await with_replaced(ended.values, options, self.thread_at(thread_id).history())
             ended = replace(ended, values=values)
         return replace(state, run_id=ended.run_id, view=idle_view(thread_id, ended, options))
+
+    async def hold_threads(
+        self, thread_id: str | None = None, run_id: str | None = None, *, waits: bool = True
+    ) -> None:
+        """See `Backend`. The server decides what runs."""
+
+    async def release_threads(self) -> None:
+        """See `Backend`."""
 
     def stop_queued(self) -> list[asyncio.Task[Any]]:
         """See `Backend`. A platform's runs do not end with this process."""

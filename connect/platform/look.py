@@ -3,9 +3,12 @@ moment. No I/O. What several answers mean together is in `outcome`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
+
+import orjson
 
 from ..access import Metadata
 from ..inputs.thread_state import ThreadState
@@ -17,6 +20,11 @@ Answered = Mapping[str, Any]
 
 RUN_ID: Final = "agui_run_id"
 """The key of a run's metadata that has the id its client asked for: platforms make run ids of their own."""
+
+
+WRITTEN: Final = "agui_written"
+"""The key of a run's metadata that names, as JSON, the checkpoint that it continues from and the channels that it and
+the runs before it have written there (`written_at`)."""
 
 
 def has_kwargs(run: Answered) -> bool:
@@ -39,6 +47,22 @@ def client_run_id(run: Answered) -> str:
     """The id that a run is emitted under: its client's, or else the platform's."""
     wanted = run_metadata(run).get(RUN_ID)
     return wanted if isinstance(wanted, str) and wanted else str(run["run_id"])
+
+
+def written_at(checkpoint_id: str | None, runs: Sequence[Answered]) -> frozenset[str]:
+    """The channels that these runs, which continued from this checkpoint, have written next to it: the thread's state
+    does not say which these are. No run may write one of them again (see `inputs.unsent`)."""
+    channels: set[str] = set()
+    for run in runs:
+        with suppress(KeyError, TypeError, ValueError):  # a run that this package did not start
+            found = orjson.loads(run_metadata(run).get(WRITTEN) or "{}")
+            channels.update(found["channels"] if found and found["checkpoint"] == checkpoint_id else ())
+    return frozenset(channels)
+
+
+def written_mark(checkpoint_id: str | None, channels: Collection[str]) -> str:
+    """The metadata of a run from which `written_at` reads. `channels`: those of this run, and of runs before it."""
+    return orjson.dumps({"checkpoint": checkpoint_id, "channels": sorted(channels)}).decode()
 
 
 class Runs(NamedTuple):

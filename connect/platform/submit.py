@@ -41,19 +41,20 @@ from ..errors import (
 )
 from ..events.encoded import Batches
 from ..inputs import Intake
-from ..inputs.channels import json_of
+from ..inputs.channels import InputChannels, json_of
 from ..inputs.configs import merged
 from ..inputs.forking import ForkPoint
 from ..inputs.graph_input import GraphInput
 from ..inputs.plan import Begin, Fork, GoOn, Resume
 from ..inputs.request import RunRequest
 from ..inputs.thread_state import ThreadState
+from ..inputs.unsent import without_pending
 from ..run_outcome import PastErrors, Subgraph
 from ..submission import Read, Started, Submission
 from ..thread_info import Checkpoint
 from .join.attach import Attachment
 from .join.run_stream import run_events
-from .look import RUN_ID, Answered, Look, client_run_id, has_kwargs
+from .look import RUN_ID, WRITTEN, Answered, Look, client_run_id, has_kwargs, written_at, written_mark
 from .outcome import ACTIVE, subgraphs
 from .source import PlatformSource
 from .thread import PlatformThread
@@ -149,6 +150,10 @@ class _Submission(Submission[_Read]):
     def _history(self) -> AsyncGenerator[Checkpoint, None]:
         return self._thread.history()
 
+    async def _channels(self) -> InputChannels:
+        channels = await self._source.input_channels(self._options.messages_key)
+        return replace(channels, reducers=frozenset(self._intake.replaced))
+
     async def _reconciled(self) -> _Read:
         await self._thread.drop()
         return self._found(await self._thread.look())
@@ -163,10 +168,10 @@ class _Submission(Submission[_Read]):
         is_free = now.look is None or now.look.active is None
         if not is_free and point is None:
             at = replace(at, messages=())  # a call that waits now may be answered when the queued run starts
-        channels = await self._source.input_channels(self._options.messages_key)
-        channels = replace(channels, reducers=frozenset(self._intake.replaced))
-        goes_in = self._graph_input(wanted, at, channels)
+        goes_in = await self._graph_input(wanted, at, await self._channels())
         metadata = {**await self._thread.claim(), RUN_ID: self._given.run_id}
+        if goes_in.values and not isinstance(wanted, Begin | Fork):
+            goes_in, metadata[WRITTEN] = self._unwritten(goes_in, now, point)
         run = await self._thread.start(
             str(self._source.assistant_id),
             **create_arguments(wanted, goes_in, None if point is None else point.checkpoint.id),
@@ -181,6 +186,14 @@ class _Submission(Submission[_Read]):
         if not isinstance(wanted, Resume | GoOn):
             return self._started_run(run, [], more=False)
         return self._started_run(run, [] if now.look is None else subgraphs(now.look.state), more=wanted.more)
+
+    def _unwritten(self, goes_in: GraphInput, now: _Read, point: ForkPoint | None) -> tuple[GraphInput, str]:
+        """The input of a run that continues, without values for channels that an earlier run has written at the same
+        checkpoint; and the mark of both in the run's metadata (`look.WRITTEN`)."""
+        at = now.thread.checkpoint_id if point is None else point.checkpoint.id
+        pending = written_at(at, () if now.look is None else now.look.recent)
+        values = without_pending(goes_in.values, pending, self._label)
+        return replace(goes_in, values=values), written_mark(at, pending | values.keys())
 
     def _configured(self, context: Any, metadata: Metadata) -> dict[str, Any]:
         config: dict[str, Any] = dict(merged(self._intake.config, self._request.added.config))

@@ -91,6 +91,8 @@ class PlatformThread:
         it. Raises `ThreadNotFoundError` for the other."""
         access, stamp, threads = self._access, self._access.stamp, self.client.threads
         if access.keys and not self._is_known:
+            if access.creates is False and await self._own_metadata() is None:
+                raise ThreadNotFoundError
             try:
                 made = await self._retried(
                     lambda: threads.create(thread_id=self.id, metadata=stamp, if_exists="do_nothing")

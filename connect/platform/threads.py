@@ -39,6 +39,8 @@ from .source import PlatformSource, which_assistant
 from .thread import NOT_FOUND
 
 _SCANNED: Final = 500
+_LAST: Final = 1_000_000_000
+"""The largest offset of a cursor. No list is so long, and servers answer larger offsets with errors."""
 _NEWEST: Final = datetime.max.replace(tzinfo=UTC)
 _SERVERS: Final = {"running": "busy", "waiting": "interrupted", "failed": "error"}
 """The server's status of all threads that have one of ours."""
@@ -166,9 +168,12 @@ class _Cursor:
             return cls()
         try:
             offset, changed, thread_id = after.split("_", 2)
-            return cls(int(offset), datetime.fromisoformat(changed), thread_id)
+            cursor = cls(int(offset), datetime.fromisoformat(changed), thread_id)
+            if not 0 <= cursor.offset <= _LAST or cursor.changed.tzinfo is None:
+                raise ValueError
         except ValueError:
             raise ValueError(f"after: expected the `next` of a page, got {after[:64]!r}") from None
+        return cursor
 
     def has_passed(self, thread: Answered) -> bool:
         """Whether a thread is on the pages up to here: it is this one, or was newer."""

@@ -1,12 +1,14 @@
 """Plain AG-UI over HTTP: the routes that a stock client, a bare `EventSource` and a load balancer ask.
 
-    POST /{agent}          a RunAgentInput, and the run as an event stream; POST / where there is one agent
-    POST /{agent}/connect  a RunAgentInput: the thread's messages and state, and what runs on it, to its end
-    POST /{agent}/stop     {"threadId", "runId"?}, {"stopped": bool}; 202 if the run stops later
-    GET /watch/{thread}    the thread, and every run of it; ?agent= where there are several; ?events=runs: only their
-                           starts and ends
-    GET /health            {"status": "ok"}: the process answers
-    GET /ready             {"status": "ready"}: checkpointers and platforms answer too; or 503, and whose do not
+    POST /{agent}                the run of a RunAgentInput, as an event stream
+    POST /{agent}/connect        a RunAgentInput: the thread's messages and state, and what runs on it, to its end
+    POST /{agent}/stop           {"threadId", "runId"?}, {"stopped": bool}; 202 if the run stops later
+    GET /{agent}/watch/{thread}  the thread, and every run of it; ?events=runs: only their starts and ends
+    GET /watch/{thread}          the same; ?agent= if there are several agents
+    GET /health                  {"status": "ok"}: the process answers
+    GET /ready                   {"status": "ready"}: checkpointers and platforms answer too; else 503
+
+If there is one agent, the first four are served without its name too.
 
 Here: what of a request is what. Never here: what is done with it (`service`).
 """
@@ -21,6 +23,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from ...translator import ClientView
+from ..inputs.off_loop import off_loop, size_of
 from .copilotkit.endings import answers, readable
 from .errors import RETRY_AFTER, Refusal, json_response
 from .requests.body import checked_input, read, text_of
@@ -41,6 +44,10 @@ class AgentRoutes:
         found = routes(service, "/health", is_open=("GET",), GET=self._health)
         found += routes(service, "/ready", is_open=("GET",), GET=self._ready)
         found += routes(service, "/watch/{thread:path}", GET=self._watch)
+        if service.only is not None:  # `POST /` is among the routes of the root, which also take CopilotKit's envelopes
+            found += [] if service.only == "connect" else routes(service, "/connect", POST=self._connect_only)
+            found += [] if service.only == "stop" else routes(service, "/stop", POST=self._stop_only)
+        found += routes(service, "/{agent}/watch/{thread:path}", GET=self._watch_below)
         found += routes(service, "/{agent}/connect", POST=self._connect)
         found += routes(service, "/{agent}/stop", POST=self._stop)
         found += routes(service, "/{agent}", POST=self._run)
@@ -64,23 +71,24 @@ class AgentRoutes:
 
     async def _run(self, request: Request) -> Response:
         """Run an agent: an AG-UI RunAgentInput, answered with the run as an event stream."""
-        name = _agent(request)
-        self._service.agent(name)
+        name = self._agent(request)
         return await self.run(request, name, await self._body(request))
 
     async def _connect(self, request: Request) -> Response:
         """Connect to a thread: its messages and state, and what runs on it, to its end."""
-        name = _agent(request)
-        self._service.agent(name)
+        name = self._agent(request)
         given = await checked_input(await self._body(request), self._service.limits, name, is_run=False)
         version = given.protocol_version
-        view = ClientView(given.messages, given.state, version)
+        view = await off_loop(ClientView, size_of(given), given.messages, given.state, version)
         return await self._service.connect(request, name, given.thread_id, view=view, version=version)
+
+    async def _connect_only(self, request: Request) -> Response:
+        """Connect to a thread of the only agent."""
+        return await self._connect(request)
 
     async def _stop(self, request: Request) -> Response:
         """Stop a run, or what runs on a thread."""
-        name = _agent(request)
-        self._service.agent(name)
+        name = self._agent(request)
         found = await self._body(request)
         thread_id, run_id = text_of(found, "threadId"), text_of(found, "runId")
         if thread_id is None:
@@ -88,14 +96,23 @@ class AgentRoutes:
             raise Refusal(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid_input", message)
         return await self._service.stop(request, name, thread_id, run_id)
 
+    async def _stop_only(self, request: Request) -> Response:
+        """Stop a run of the only agent, or what runs on a thread of it."""
+        return await self._stop(request)
+
     async def _watch(self, request: Request) -> Response:
         """Watch a thread: its messages and state, and every run of it from then on."""
-        name = self._service.named(request.query_params.get("agent") or None)
+        in_path = request.path_params.get("agent")
+        name = self._service.named(in_path or request.query_params.get("agent") or None)
         events = request.query_params.get("events")
         if events not in (None, RUNS):
             message = f"events: expected {RUNS!r} (the starts and ends of runs), or none for all events."
             raise Refusal(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid_input", message)
         return await self._service.watch(request, name, thread_of(request), only_boundaries=events == RUNS)
+
+    async def _watch_below(self, request: Request) -> Response:
+        """Watch a thread of this agent: its messages and state, and every run of it from then on."""
+        return await self._watch(request)
 
     async def _health(self, request: Request) -> Response:
         """Whether the process answers."""
@@ -103,15 +120,17 @@ class AgentRoutes:
 
     async def _ready(self, request: Request) -> Response:
         """Whether the agents can be used now."""
-        if names := await self._service.readiness.not_ready():
+        if await self._service.readiness.not_ready():
             headers = {"Retry-After": str(RETRY_AFTER)}
-            message = f"Not ready: {', '.join(names)}."
+            message = "Not ready. The server's log names the agents, and the reason."  # anybody may ask here
             raise Refusal(HTTPStatus.SERVICE_UNAVAILABLE, "not_ready", message, headers)
         return json_response({"status": "ready"})
 
+    def _agent(self, request: Request) -> str:
+        """The name of the agent in the path, or else of the only agent. Raises `Refusal` if no agent has this name."""
+        name = str(request.path_params.get("agent", self._service.only))
+        self._service.agent(name)
+        return name
+
     async def _body(self, request: Request) -> object:
         return await read(request, self._service.bodies)
-
-
-def _agent(request: Request) -> str:
-    return str(request.path_params["agent"])

@@ -5,16 +5,16 @@ from __future__ import annotations
 import inspect
 import logging
 import re
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
-from typing import get_args
+from typing import Any, get_args
 
 from ag_ui.core import AgentCapabilities
 from langgraph.checkpoint.memory import InMemorySaver
 from starlette.requests import Request
 
 from ...translator import Options
-from ..access import Metadata, names_of_agents
+from ..access import Grant, names_of_agents
 from ..backend import Backend, Source, backend_of
 from ..default_options import options_for
 from ..events.readers import for_version
@@ -25,7 +25,6 @@ from ..local.run.runs import Runs
 from ..platform.calls import RetryPolicy
 from ..platform.forwarded_headers import checked_names
 from .compatible import CompatibleWith, compatible_intake, compatible_options
-from .requests.users import user_of
 
 RESERVED = ("health", "info", "ready", "threads", "watch")
 """Names that are routes. `agent` is allowed: paths below `/agent/` are longer than those below an agent's name, and
@@ -107,10 +106,11 @@ class Agent:
             source = source.within(runs)
         return replace(self, source=source, options=options)
 
-    def source_for(self, request: Request, where: Metadata) -> Backend:
-        """The source for this request: for its user, who may use the threads that match `where`; a platform is sent the
-        request's `headers`. Raises `ValueError` for a filter that is none."""
-        return self.backend.for_user(user_of(request), where).with_headers(request.headers.raw, self.headers)
+    def source_for(self, user: Any, grant: Grant, sent: Sequence[tuple[bytes, bytes]]) -> Backend:
+        """The source for one request. `user`, `grant`: its user, and which threads this user may use. `sent`: the
+        request's headers, of which a platform gets those that `headers` names. Raises `ValueError` for an invalid
+        filter."""
+        return self.backend.for_user(user, *grant).with_headers(sent, self.headers)
 
     async def intake_for(self, request: Request) -> Intake:
         """The intake for this request."""
@@ -144,7 +144,7 @@ def agents_of(
     named = given if isinstance(given, Mapping) else {DEFAULT: given}
     if not named:
         raise ValueError("agents: expected at least one")
-    found = {}
+    found, is_shared = {}, runs is not None and runs.store.is_shared
     for name, each in named.items():
         if not isinstance(name, str) or not _NAME.fullmatch(name) or not name.strip("."):
             raise ValueError(f"agents: {name!r} can't be an agent's name: it can't be in the path of a URL")
@@ -159,7 +159,7 @@ def agents_of(
         graph = agent.backend.graph
         if graph is not None and not has_checkpointer(graph):
             _log.warning("The graph of agent %r has no checkpointer: its threads are forgotten after each run.", name)
-        elif runs is not None and isinstance(getattr(graph, "checkpointer", None), InMemorySaver):
+        elif is_shared and isinstance(getattr(graph, "checkpointer", None), InMemorySaver):
             _log.warning(
                 "The threads of agent %r are in the memory of this process, and its runs in a shared store.", name
             )

@@ -9,6 +9,7 @@ is a platform's text about an invalid input, which quotes it.
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
@@ -22,10 +23,13 @@ from ..errors import (
     CONFLICT,
     INTERNAL,
     SHUTDOWN,
+    ClockSkewError,
     ConnectionLost,
+    OtherProcessError,
     PlatformError,
     QueueFullError,
     RequestError,
+    RunsClosedError,
     StoreUnavailableError,
     UnreadableError,
     log_context,
@@ -35,8 +39,13 @@ from ..run_outcome import CancelResult
 
 RETRY_AFTER = 2
 """The `Retry-After` of a request that was refused for want of capacity, in seconds."""
+_LATEST = 60
+"""The longest `Retry-After` of a thread that is ahead of the clock, in seconds: somebody may set the clock sooner."""
 CLOSE = {"Connection": "close"}
 """The header of an answer to a request whose body was not read: nothing more is taken on its connection."""
+NO_SNIFFING = {"X-Content-Type-Options": "nosniff"}
+"""The header that keeps a browser to an answer's declared type: an error message that quotes markup never becomes a
+page."""
 
 _STATUSES = {
     CONFLICT: HTTPStatus.CONFLICT,
@@ -76,6 +85,12 @@ def too_much(code: str, message: str) -> Refusal:
     return Refusal(HTTPStatus.TOO_MANY_REQUESTS, code, message, {"Retry-After": str(RETRY_AFTER)})
 
 
+def full(code: str, message: str) -> Refusal:
+    """The refusal of what the server has no place for now (503). Its connection is closed: it may be one too many."""
+    headers = {"Retry-After": str(RETRY_AFTER), **CLOSE}
+    return Refusal(HTTPStatus.SERVICE_UNAVAILABLE, code, message, headers)
+
+
 def shutting_down() -> Refusal:
     """The refusal of what comes when the server is about to end."""
     return _unavailable(SHUTDOWN, "The server is shutting down. Retry later.")
@@ -92,12 +107,17 @@ def refused(error: Exception, request: Request) -> Response:
 
 def log_refusal(error: Exception, request: Request) -> None:
     """Logs what a request raised, as `log_failure` does; a `Refusal` as INFO."""
-    known = request.scope.get(_LABEL) or log_context(*map(request.path_params.get, ("agent", "thread")))
-    label = f"{request.method} {request.url.path!r}, {known}" if known else f"{request.method} {request.url.path!r}"
+    label = request_label(request)
     if isinstance(error, Refusal | HTTPException) and (refusal := refusal_of(error)):
         _log.info("Refused with HTTP %d: %s (%s).", refusal.status, refusal.message, label)
     else:
         log_failure(error, label)
+
+
+def request_label(request: Request) -> str:
+    """A request as log lines name it: its method, its path, and the agent, thread and run that are known."""
+    known = request.scope.get(_LABEL) or log_context(*map(request.path_params.get, ("agent", "thread")))
+    return f"{request.method} {request.url.path!r}, {known}" if known else f"{request.method} {request.url.path!r}"
 
 
 def label_request(request: Request, agent: str, thread_id: str | None = None, run_id: str | None = None) -> None:
@@ -108,8 +128,9 @@ def label_request(request: Request, agent: str, thread_id: str | None = None, ru
 def json_response(
     what: Mapping[str, Any], status: int = HTTPStatus.OK, headers: Mapping[str, str] | None = None
 ) -> Response:
-    """A response of JSON that no cache keeps."""
-    return Response(orjson.dumps(what), status, {"Cache-Control": "no-store", **(headers or {})}, "application/json")
+    """A JSON response that no cache keeps and no browser takes for another type."""
+    headers = {"Cache-Control": "no-store", **NO_SNIFFING, **(headers or {})}
+    return Response(orjson.dumps(what), status, headers, "application/json")
 
 
 def stop_response(result: CancelResult | None) -> Response:
@@ -134,16 +155,18 @@ def refusal_of(error: Exception) -> Refusal | None:
             return _unavailable(error.code, _UNREADABLE)
         case ConnectionLost():
             return _unavailable(error.code, _UNREACHABLE)
-        case StoreUnavailableError():
+        case StoreUnavailableError() | OtherProcessError() | RunsClosedError():
             return _unavailable(error.code, str(error))
+        case ClockSkewError():
+            return _unavailable(error.code, str(error), min(max(math.ceil(error.seconds), RETRY_AFTER), _LATEST))
         case PlatformError():
             return _passed_on(error)
         case _:
             return None
 
 
-def _unavailable(code: str, message: str) -> Refusal:
-    return Refusal(HTTPStatus.SERVICE_UNAVAILABLE, code, message, {"Retry-After": str(RETRY_AFTER)})
+def _unavailable(code: str, message: str, retry_after: int = RETRY_AFTER) -> Refusal:
+    return Refusal(HTTPStatus.SERVICE_UNAVAILABLE, code, message, {"Retry-After": str(retry_after)})
 
 
 def _passed_on(error: PlatformError) -> Refusal:

@@ -5,25 +5,37 @@ The app that is given adds them, so FastAPI itself is not imported here, but for
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+import logging
+import re
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from inspect import Parameter, Signature
+from typing import TYPE_CHECKING, Any, Final
 
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import WebSocketRoute
 
 from ..api import HEARTBEAT
+from ..local.run.runs import Runs
 from ..local.store.run_store import RunStore
 from .agents import Agents
 from .compatible import CompatibleWith
 from .limits import Limits
-from .requests.users import Authenticate, Authorize
+from .requests.users import Authenticate, Authorize, user_of
 from .routes import AguiRoutes, agui_routes
-from .routing import MethodRouter
+from .routing import Endpoint, MethodRouter
 
 if TYPE_CHECKING:
     from fastapi import APIRouter, FastAPI
     from fastapi.params import Depends
+
+_PARAMETER: Final = re.compile(r"{(\w+)(?::\w+)?}")
+_FOUND: Final = "found_user"
+_USER: Final = "langgraph_agui.user"
+"""Where a request's scope has the user that a dependency gave."""
+
+_log = logging.getLogger(__name__)
 
 
 def add_agui_routes(
@@ -32,26 +44,36 @@ def add_agui_routes(
     path: str = "/agents",
     *,
     dependencies: Sequence[Depends] = (),
-    authenticate: Authenticate | None = None,
+    authenticate: Authenticate | Depends | None = None,
     authorize: Authorize | None = None,
+    token: str | None = None,
     limits: Limits | None = None,
     heartbeat: float | None = HEARTBEAT,
     store: RunStore | None = None,
+    runs: Runs | None = None,
     grace: float = 5.0,
     drain: float = 20.0,
     compatible_with: CompatibleWith | None = None,
     origins: Sequence[str] = (),
     inspector: bool = False,
+    websocket: bool | None = None,
+    signals: bool = True,
 ) -> AguiRoutes:
     """Adds the routes of agents to a FastAPI app, or to a router that it includes afterwards.
 
         app = FastAPI()
-        add_agui_routes(app, {"planner": graph}, dependencies=[Depends(user)])
+        add_agui_routes(app, {"planner": graph}, authenticate=Depends(current_user))
 
-    `dependencies`: run for each request before its body is read, and may refuse it by raising `HTTPException`; what
-    they keep as `request.state.user` is the user that `authorize` gets. `/health`, `/ready` and the files of the
-    inspector have none, so that a load balancer can ask, and a browser can load the page; with dependencies there are
-    no WebSockets, which have no request. The rest is as for `agui_routes`.
+    `authenticate`: gives the user of a request: a function, as for `agui_app`, or a dependency that returns the user,
+    `Depends(current_user)`. `dependencies`: run for each request before its body is read, and may refuse it by raising
+    `HTTPException`. What they keep as `request.state.user` is the user that `authorize` gets; what they return is not,
+    since it may be a key. `/health`, `/ready` and the files of the inspector have neither, so that a load balancer can
+    ask, and a browser can load the page.
+
+    `websocket`: whether there are WebSockets; None: if there is `authenticate`, which decides on them too. The
+    handshake of a socket passes all dependencies that the app's requests pass: these, those of the router and the app,
+    and those of `include_router`. Middleware for HTTP (`@app.middleware("http")`) never sees a socket: if it decides
+    who gets in, leave this out, or make the middleware a dependency. The rest is as for `agui_routes`.
 
     The lifespan of the routes is entered inside the app's own, so runs are stopped before that closes what they use.
     In an app whose lifespan has begun that is too late: enter the `lifespan` of what is returned there, with
@@ -66,46 +88,136 @@ def add_agui_routes(
         raise TypeError(
             f"app: expected a FastAPI app or an APIRouter, got {kind}; for Starlette there is agui_routes()"
         )
+    from fastapi.params import Depends
+
+    user = authenticate if isinstance(authenticate, Depends) else None
+    passes = _Passes(dependencies, user, authorizes=authorize is not None)
     made = agui_routes(
         agents,
         path=path,
-        authenticate=authenticate,
+        authenticate=authenticate if user is None else _kept_user,  # type: ignore[arg-type]
         authorize=authorize,
+        token=token,
         limits=limits,
         heartbeat=heartbeat,
         store=store,
+        runs=runs,
         grace=grace,
         drain=drain,
         compatible_with=compatible_with,
         origins=origins,
         inspector=inspector,
+        websocket=websocket,
+        signals=signals,
     )
     for route in made:
-        if not isinstance(route, WebSocketRoute):
-            _add(router, route, dependencies)
-        elif not dependencies:  # they are written for requests
-            router.add_websocket_route(route.path, route.endpoint)
+        if isinstance(route, WebSocketRoute):
+            _add_socket(router, route, passes)
+        else:
+            _add(router, route, passes, path)
     _enter(router, made)
     return made
 
 
-def _add(router: APIRouter, route: Any, dependencies: Sequence[Depends]) -> None:
+class _Passes:
+    """What a request passes before its body is read. `dependencies`: they may refuse it. `user`: the dependency that
+    returns its user; None: `user_of` finds the user, if there is one. `authorizes`: whether the app has `authorize`."""
+
+    def __init__(self, dependencies: Sequence[Depends], user: Depends | None, *, authorizes: bool) -> None:
+        self._dependencies = {f"passed_{number}": each for number, each in enumerate(dependencies)}
+        self._user = user
+        self._authorizes = authorizes
+
+    def endpoint(
+        self, answer: Endpoint, path: str, query: Mapping[str, Any] | None = None, *, is_open: bool = False
+    ) -> Endpoint:
+        """The function that FastAPI calls for a request, with the values of all dependencies; `answer` makes its
+        response. `path`: the route's, whose parameters FastAPI is told of. `query`: the schemas of the query's
+        parameters, by name: they are documented here, under names that no dependency has, and `answer` reads them.
+        `is_open`: the request passes no dependency."""
+
+        async def endpoint(request: Request, **values: Any) -> Response:
+            if self._user is not None and not is_open:
+                request.scope[_USER] = values[_FOUND]
+            elif self._authorizes and user_of(request) is None:
+                self._warn_of_users(values)
+            return await answer(request)
+
+        from fastapi import Query
+
+        passed: dict[str, Any] = {} if is_open else dict(self._dependencies)
+        if self._user is not None and not is_open:
+            passed[_FOUND] = self._user
+        parameters = [Parameter("request", Parameter.POSITIONAL_OR_KEYWORD, annotation=Request)]
+        parameters += [Parameter(name, Parameter.KEYWORD_ONLY, annotation=str) for name in _PARAMETER.findall(path)]
+        for name, schema in (query or {}).items():
+            passed[f"query_{name}"] = Query(None, alias=name, json_schema_extra=schema)
+        parameters += [
+            Parameter(name, Parameter.KEYWORD_ONLY, annotation=Any, default=each) for name, each in passed.items()
+        ]
+        endpoint.__name__ = answer.__name__
+        endpoint.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+        return endpoint
+
+    def _warn_of_users(self, values: Mapping[str, Any]) -> None:
+        """Warns once of a dependency whose value may be meant as the user. It is not taken as one: it may as well be a
+        key."""
+        for name, dependency in self._dependencies.items():
+            if (value := values.get(name)) is not None:
+                written = getattr(dependency.dependency, "__name__", type(dependency.dependency).__name__)
+                _log.warning(
+                    "The dependency %s returned a %s, and authorize gets no user: if it is the user, write "
+                    "authenticate=Depends(%s), or keep it as request.state.user.",
+                    written,
+                    type(value).__name__,
+                    written,
+                )
+                self._authorizes = False
+                return
+
+
+def _kept_user(request: Request) -> Any:
+    """The user that a dependency gave."""
+    return request.scope.get(_USER)
+
+
+def _add(router: APIRouter, route: Any, passes: _Passes, path: str) -> None:
     """Adds one path: a route of FastAPI for each method, in its schema once; the files of a page are not in it."""
+    from .openapi import described, query_of
+
     endpoint: MethodRouter = route.endpoint
     for method in endpoint.methods:
-        summary = endpoint.summary(method)
+        summary, below = endpoint.summary(method), route.path.removeprefix(path) or "/"
         router.add_api_route(
             route.path,
-            endpoint.answer,
+            passes.endpoint(endpoint.answer, route.path, query_of(method, below), is_open=method in endpoint.is_open),
             methods=[method],
-            dependencies=() if method in endpoint.is_open else dependencies,
             response_model=None,
             include_in_schema=method != "HEAD" and not route.path.endswith("/") and summary != "",
             response_class=Response,
             summary=summary,
             description=f"{summary}.",  # without one, FastAPI takes a docstring that is not of it
             tags=["AG-UI"],
+            **described(method, below),
         )
+
+
+def _add_socket(router: APIRouter, route: WebSocketRoute, passes: _Passes) -> None:
+    """Adds the path of a WebSocket, whose handshake passes the dependencies of the app's requests."""
+    from .fastapi_sockets import Opened, SocketRoute
+
+    serve = route.endpoint
+
+    async def opened(request: Request) -> Response:
+        return Opened(request, serve)
+
+    router.add_api_route(
+        route.path,
+        passes.endpoint(opened, route.path),
+        response_model=None,
+        include_in_schema=False,
+        route_class_override=SocketRoute.based_on(router.route_class),
+    )
 
 
 def _enter(router: APIRouter, made: AguiRoutes) -> None:

@@ -3,43 +3,57 @@ counted in `bodies`, queued inputs by the backend."""
 
 from __future__ import annotations
 
+import logging
 import math
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
+from typing import Final
 
 from ..backend import Backend
-from .errors import too_much
+from .errors import full, too_much
+from .files import file_limit, reserved
+
+MOST_READERS: Final = 10_000
+"""Readers of one process at most, if `Limits` names no number."""
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
     """What an app accepts at most. Raises `ValueError` for what is no positive number.
 
-    `body`: Bytes of a request's body.
+    `body`: Bytes of a request's body, or of a WebSocket's frame.
+    `values`: Values in its JSON, counted as its commas and opening brackets, those in texts too. One body can stop the
+        event loop for as long as it takes to parse so many: some 20 ms for the default. An attachment is one text, and
+        so one value.
     `body_timeout`: Seconds in which a request's body has to arrive whole; then it is refused (408).
     `bodies`: Bodies that are read at once. If there are more, the one that has been read for the longest is refused
         (503).
     `bodies_size`: Bytes of all the bodies that are read at once. If there are more, the same happens.
     `messages`: Messages of an input.
-    `depth`: How deep a body's JSON may be nested.
+    `depth`: How deep a body's JSON may be nested, and the JSON in its texts: arguments of calls, answers.
     `runs`: Runs at once: those of this process, and those of a platform that have a reader here. A thread with queued
         inputs counts as one.
     `runs_per_user`: Of those, runs that one user has started, by the user's identity (see `access.identity_of`). An
         input for a thread that has a run is not one more. None: no limit. Requests without a user, and users without an
         identity, count as one user.
     `queue`: Inputs that wait for their turn on one thread of this process (`Intake(busy="queue")`).
-    `readers`: Event streams at once, those of runs included.
-    `readers_per_user`: Of those, streams of one user; as `runs_per_user`.
-    `send_timeout`: Seconds in which a reader has to take what it is sent; then its connection is dropped. The run
-        continues.
+    `readers`: Readers at once: event streams, those of runs included, open WebSockets, and other answers of more than
+        64 KB while they are sent. None: as many as the process may open files (`ulimit -n`), less an eighth of them and
+        at least 64; 10,000 at most.
+    `readers_per_user`: Of those, readers of one user; as `runs_per_user`.
+    `send_timeout`: Seconds in which a reader has to take the next 64 KB, or anything, of a stream, an answer or a
+        WebSocket. After that its connection is dropped. The run continues.
     `stop_timeout`: Seconds in which a run that a request stops has to end; then the answer is 202, and the run ends
         when its synchronous functions have returned.
     `ready_timeout`: Seconds in which each checkpointer and each platform has to answer when `/ready` asks it.
     """
 
-    body: int = 16_000_000
+    body: int = 8_000_000
+    values: int = 100_000
     body_timeout: float = 10.0
     bodies: int = 1_000
     bodies_size: int = 64_000_000
@@ -48,7 +62,7 @@ class Limits:
     runs: int = 1_000
     runs_per_user: int | None = None
     queue: int = 10
-    readers: int = 10_000
+    readers: int | None = None
     readers_per_user: int | None = None
     send_timeout: float = 30.0
     stop_timeout: float = 10.0
@@ -60,7 +74,7 @@ class Limits:
             if field.name.endswith("timeout"):
                 if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < math.inf:
                     raise ValueError(f"{field.name}: expected a number of seconds above 0, got {value!r}")
-            elif value is None and field.name.endswith("per_user"):
+            elif value is None and (field.name == "readers" or field.name.endswith("per_user")):
                 continue
             elif not isinstance(value, int) or isinstance(value, bool) or value < 1:
                 raise ValueError(f"{field.name}: expected a whole number above 0, got {value!r}")
@@ -72,6 +86,7 @@ class Capacity:
     def __init__(self, limits: Limits, sources: Iterable[Backend]) -> None:
         self._limits = limits
         self._sources = tuple(sources)
+        self._most_readers = _most_readers(limits.readers)
         self.readers = 0
         """Event streams that are open."""
         self.starting = 0
@@ -82,8 +97,8 @@ class Capacity:
     @contextmanager
     def reader(self, user: Hashable) -> Iterator[None]:
         """A place for one stream of a user; raises `Refusal` if there is none."""
-        if self.readers >= self._limits.readers:
-            raise too_much("too_many_readers", "Too many open streams. Retry later.")
+        if self.readers >= self._most_readers:
+            raise full("too_many_readers", "Too many open streams. Retry later.")
         if _is_reached(self._limits.readers_per_user, self._readers_by_user[user]):
             raise too_much("too_many_readers", "You have too many open streams. Retry later.")
         self.readers += 1
@@ -111,6 +126,23 @@ class Capacity:
                 yield
             finally:
                 self.starting -= 1
+
+
+def _most_readers(given: int | None) -> int:
+    """How many readers there may be. `given`: `Limits.readers`. Warns if that exceeds the limit of files."""
+    limit = file_limit()
+    sure = MOST_READERS if limit is None else max(1, limit - reserved(limit))
+    if given is None:
+        return min(sure, MOST_READERS)
+    if limit is not None and given > sure:
+        _log.warning(
+            "Limits.readers is %d, and this process may open %d files (ulimit -n): above %d readers, connections may "
+            "be refused, and whatever else opens files may fail. Raise the limit of files, or lower readers.",
+            given,
+            limit,
+            sure,
+        )
+    return given
 
 
 def _is_reached(limit: int | None, count: int) -> bool:

@@ -5,9 +5,10 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import AsyncIterator, Iterable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from http import HTTPStatus
 from typing import Any
 
@@ -16,54 +17,74 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 
 from ..api import HEARTBEAT
-from ..local.run.runs import Runs
+from ..local.backend import Local
+from ..local.run.runs import Runs, serving
 from ..local.store.run_store import RunStore
 from .agent_routes import AgentRoutes
 from .agents import Agents, agents_of
 from .compatible import CompatibleWith
 from .copilotkit.routes import CopilotKit, is_envelope
 from .errors import Refusal
+from .files import quiet_accepting
 from .inspector import file_routes, page_endpoint
 from .limits import Limits
 from .requests.body import read
+from .requests.token import token_of
 from .requests.users import Authenticate, Authorize, Users
 from .routing import routes
 from .service import Service
 from .streams.shutdown import Closing
+from .streams.signals import end_at_signals
 from .threads import ThreadRoutes
 from .websocket import WebSockets
+
+_log = logging.getLogger(__name__)
 
 
 class AguiRoutes(list[BaseRoute]):
     """Routes, and what the app that has them owes them: `lifespan`. Made by `agui_routes` and `add_agui_routes`."""
 
-    def __init__(self, made: Iterable[BaseRoute], service: Service, store: RunStore | None) -> None:
+    def __init__(self, made: Iterable[BaseRoute], service: Service, store: RunStore | None, *, signals: bool) -> None:
         super().__init__(made)
         self.service = service
         self._store = store
+        self._signals = signals
 
     @asynccontextmanager
     async def lifespan(self, app: Any) -> AsyncIterator[None]:
-        """The lifespan of these routes, `app` being the app that has them: at its end streams end within `grace`
-        seconds; then runs whose store other processes share have `drain` seconds to end by themselves; then runs and
-        queued inputs of this process are cancelled, and the store that was given is closed. Enter it inside what the
-        graphs need (a checkpointer's connections), so that runs stop before that is closed. It may be entered again.
+        """The lifespan of these routes, `app` being the app that has them. At a signal, or at its end, streams end
+        within `grace` seconds; then runs whose store other processes share have `drain` seconds to end by themselves;
+        then runs and queued inputs of this process are cancelled, and the store that was given is closed. Enter it
+        inside what the graphs need (a checkpointer's connections), so that runs stop before that is closed. It may be
+        entered again. While it lasts, `start`, `connect`, `watch`, `cancel`, `thread` and `threads` use the runs of
+        these routes for their graphs.
 
         Raises `RuntimeError` where `WEB_CONCURRENCY` asks for several processes and runs are known in this one alone.
         """
         service = self.service
         if not all(source.outlives_server for source in service.locals):
             _check_one_process()
-        service.closing.reopen()
-        try:
-            yield
-        finally:
-            await service.closing.aclose()
-            await service.closing.drained(source.ended() for source in service.locals if source.outlives_server)
-            for source in service.locals:
-                await source.stop()
-            if self._store is not None:  # a server may end the process right after this
-                await self._store.aclose()
+        closing = service.closing
+        closing.reopen()
+        service.has_lifespan = True
+        signals = end_at_signals(closing) if self._signals else nullcontext()
+        served = [source.served() for source in service.locals if isinstance(source, Local)]
+        with signals, quiet_accepting(), serving(served):
+            try:
+                await service.hold_threads()
+                yield
+            finally:
+                await closing.aclose()
+                await closing.drained(source.ended() for source in service.locals if source.outlives_server)
+                await closing.stopped(self._stop_runs())
+                # Here and not later: a server may end the process right after its lifespan.
+                if self._store is not None and not await closing.stopped(self._store.aclose()):
+                    _log.error("The run store did not close in time: other processes may take the last runs for lost.")
+
+    async def _stop_runs(self) -> None:
+        for source in self.service.locals:
+            await source.stop()
+        await self.service.release_threads()
 
 
 def agui_routes(
@@ -72,14 +93,18 @@ def agui_routes(
     path: str = "/agents",
     authenticate: Authenticate | None = None,
     authorize: Authorize | None = None,
+    token: str | None = None,
     limits: Limits | None = None,
     heartbeat: float | None = HEARTBEAT,
     store: RunStore | None = None,
+    runs: Runs | None = None,
     grace: float = 5.0,
     drain: float = 20.0,
     compatible_with: CompatibleWith | None = None,
     origins: Sequence[str] = (),
     inspector: bool = False,
+    websocket: bool | None = None,
+    signals: bool = True,
 ) -> AguiRoutes:
     """The routes of agents, for a Starlette app that has other routes too. For FastAPI see `add_agui_routes`.
 
@@ -94,6 +119,11 @@ def agui_routes(
     routes of the app have to come first. `origins`: the pages' origins that may open a WebSocket, beside the app's own
     (`"*"`: any); CORS does not cover these. The rest is as for `agui_app`.
 
+    `websocket`: whether there are WebSockets; None: if there is `authenticate`, which decides on them too. A WebSocket
+    is not an HTTP request: middleware that reads requests only (`@app.middleware("http")`, `BaseHTTPMiddleware`) never
+    sees it. True is for an app whose users are known by `authenticate`, or by middleware that sees WebSockets too, such
+    as Starlette's `AuthenticationMiddleware`.
+
     Raises `TypeError` and `ValueError` for what can't be served.
     """
     if path and (not path.startswith("/") or path.endswith("/")):
@@ -103,8 +133,13 @@ def agui_routes(
     for name, given in (("grace", grace), ("drain", drain)):
         if not given >= 0:
             raise ValueError(f"{name}: expected 0 seconds or more, got {given!r}")
-    made = agents_of(agents, compatible_with, None if store is None else Runs(store))
-    service = Service(made, Users(authenticate, authorize), limits or Limits(), heartbeat, Closing(grace, drain))
+    if authorize is not None and token is not None:
+        raise ValueError("token: expected none beside authorize, which alone says who may list, change and delete")
+    users = Users(authenticate, authorize, token_of(token) if authorize is None else None)
+    if store is not None and runs is not None:
+        raise ValueError("store: expected none beside runs, which have one: Runs(store)")
+    made = agents_of(agents, compatible_with, Runs(store) if runs is None and store is not None else runs)
+    service = Service(made, users, limits or Limits(), heartbeat, Closing(grace, drain))
     below = [
         *(file_routes(service) if inspector else ()),
         *_root(service, inspector=inspector),
@@ -112,11 +147,11 @@ def agui_routes(
         *ThreadRoutes(service).routes(),
         *AgentRoutes(service).routes(),
     ]
-    found: list[BaseRoute] = [
-        WebSocketRoute(path + each.path, each.endpoint) for each in WebSockets(service, origins).routes()
-    ]
+    service.has_sockets = authenticate is not None if websocket is None else websocket
+    sockets = WebSockets(service, origins).routes() if service.has_sockets else ()
+    found: list[BaseRoute] = [WebSocketRoute(path + each.path, each.endpoint) for each in sockets]
     found += [Route(each, route.endpoint) for route in below for each in _paths(path, route)]
-    return AguiRoutes(found, service, store)
+    return AguiRoutes(found, service, store, signals=signals)
 
 
 def _check_one_process() -> None:

@@ -16,6 +16,7 @@ from the path as it was written: `/threads/a/messages` are the messages of `a`, 
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Collection
 from http import HTTPStatus
 from urllib.parse import unquote_to_bytes
@@ -27,7 +28,9 @@ from starlette.types import Receive, Scope, Send
 
 from .errors import Refusal, refused, shutting_down
 from .service import Service
+from .streams.answer import Answer
 from .streams.shutdown import StreamInterrupted
+from .streams.stream import EventStream
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 
@@ -91,7 +94,15 @@ class MethodRouter:
         await response(scope, receive, send)
 
     async def answer(self, request: Request) -> Response:
-        """The response to a request, also to one that raises."""
+        """The response to a request, also to one that raises. Its reader is bounded."""
+        self._service.check_lifespan()
+        response = await self._response(request)
+        if isinstance(response, EventStream):
+            return response
+        service = self._service
+        return Answer(response, request, service.capacity, service.closing, service.limits.send_timeout)
+
+    async def _response(self, request: Request) -> Response:
         if request.method == "OPTIONS":
             return Response(None, HTTPStatus.NO_CONTENT, self._allow)
         try:
@@ -103,6 +114,10 @@ class MethodRouter:
                     await self._service.users.authenticate(request)
                 return await self._by_method[request.method](request)
         except StreamInterrupted:
+            return refused(shutting_down(), request)
+        except asyncio.CancelledError:
+            if not self._service.closing.has_begun:  # else a server that ends would log its own cancellation
+                raise
             return refused(shutting_down(), request)
         except ClientDisconnect:
             return Response(None, HTTPStatus.BAD_REQUEST)  # no client is left to read it

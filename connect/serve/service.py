@@ -20,7 +20,7 @@ from starlette.responses import Response
 from ...translator import PROTOCOL_VERSION, ClientView
 from ..access import identity_of
 from ..backend import Backend, connect_batches, open_thread, watch_batches
-from ..errors import RunNotFoundError, checked_run_id, checked_thread_id, log_context
+from ..errors import AguiError, RunNotFoundError, checked_run_id, checked_thread_id, log_context, log_failure
 from ..events.encoded import Batches
 from ..events.readers import Offset, direct_options, offset_of
 from ..inputs.thread_state import ThreadState
@@ -41,6 +41,11 @@ failures as custom events."""
 
 _ENDS_HERE = "The server is shutting down, and with it this run."
 _CONTINUES = "This server is shutting down. The run continues, or keeps its place in the queue: connect to it again."
+
+_NO_LIFESPAN = (
+    "The lifespan of the routes of agents %s was never entered, so streams and runs do not end with the server: enter "
+    "it in that of the outer app (app.router.lifespan_context of a mounted agui_app, or routes.lifespan)."
+)
 
 _log = logging.getLogger(__name__)
 
@@ -65,8 +70,20 @@ class Service:
         """The backends whose graphs are in this process."""
         self.bodies = Bodies(limits)
         self.readiness = Readiness({name: agent.backend for name, agent in agents.items()}, limits.ready_timeout)
+        self.has_sockets = False
+        """Whether the app serves WebSockets."""
+        self.has_lifespan = False
+        """Whether the lifespan of its routes was entered."""
+        self._has_warned = False
         self._heartbeat = heartbeat
         closing.at_begin = self._begin_to_end
+
+    def check_lifespan(self) -> None:
+        """Warns once, at a request, if the lifespan of the routes was never entered. Otherwise nobody would notice
+        before the server ends."""
+        if not (self.has_lifespan or self._has_warned):
+            self._has_warned = True
+            _log.warning(_NO_LIFESPAN, ", ".join(self.agents))
 
     @property
     def only(self) -> str | None:
@@ -108,7 +125,7 @@ class Service:
         """The source of an agent for a request of its threads: it has those that the user may list. Raises
         `Refusal`."""
         label_request(request, name)
-        self.users.check_local(request)
+        self.users.check_token(request)
         return await self._source_for(request, "list", self.agent(name), name)
 
     async def _source_for(
@@ -120,9 +137,9 @@ class Service:
         thread_id: str | None = None,
         run_id: str | None = None,
     ) -> Backend:
-        where = await self.users.authorize(request, action, name, thread_id)
+        grant = await self.users.authorize(request, action, name, thread_id)
         try:
-            return agent.source_for(request, where)
+            return agent.source_for(user_of(request), grant, self.users.headers_of(request))
         except ValueError as error:
             label = log_context(name, thread_id, run_id)
             _log.error("authorize returned an invalid filter, and %r is refused: %s (%s).", action, error, label)
@@ -167,6 +184,7 @@ class Service:
             if is_direct:
                 options = direct_options(options)
             intake = await agent.intake_for(request)
+            await source.hold_threads(given.thread_id, given.run_id)
             batches = await source.submit(
                 given, options=options, intake=intake, past_errors=past_errors, queue=self.limits.queue
             )
@@ -223,10 +241,25 @@ class Service:
         """Stops a run, or the thread's active run. 202 if it has not stopped in time: a synchronous function cannot be
         interrupted, but the run's readers have its end."""
         _, source = await self.admit(request, "stop", name, thread_id, run_id)
+        await source.hold_threads(thread_id, run_id)  # a run of another process could not be found
         try:
             return stop_response(await source.cancel(thread_id, run_id, wait=self.limits.stop_timeout))
         except RunNotFoundError:
             return stop_response(None)
+
+    async def hold_threads(self) -> None:
+        """Makes this process the one that runs on the threads of its agents. If another process has those of an agent,
+        that is logged, and requests that need them are refused."""
+        for name, agent in self.agents.items():
+            try:
+                await agent.backend.hold_threads(waits=False)
+            except AguiError as error:
+                log_failure(error, log_context(name, None))
+
+    async def release_threads(self) -> None:
+        """Lets other processes run on the threads of its agents."""
+        for source in self.locals:
+            await source.release_threads()
 
     async def _connected(self, agent: Agent, source: Backend, thread_id: str, version: str | None) -> Batches:
         """The thread of a request that was admitted, past failures as custom events."""

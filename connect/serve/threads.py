@@ -101,6 +101,7 @@ class ThreadRoutes:
         """Delete a thread with all its checkpoints."""
         name, thread_id = self._agent(request, await self._body(request)), thread_of(request)
         _, source = await self._service.admit(request, "delete", name, thread_id)
+        await source.hold_threads(thread_id)  # the thread may have a run in another process
         await source.threads.delete(thread_id)
         return Response(None, HTTPStatus.NO_CONTENT)
 

@@ -19,13 +19,17 @@ Rules:
 1. Each object is carried out as the HTTP request that it stands for, with the headers of the handshake: with the same
    authentication, limits, refusals and log lines.
 2. A socket has one stream. A new one takes the place of the one before, as if the reader of that one had left.
-3. A page of another origin may open a socket only if the app's `origins` name it: browsers let any page try.
-4. An open socket counts as a reader, beside its stream.
+3. Objects are carried out in order, each when the one before is answered. A run, a connection or a watch only has to
+   begin. While as many as `_MOST_WAITING` wait, no more are read, which slows down the client.
+4. A client that reads nothing for `send_timeout` seconds, though something waits for it, is dropped.
+5. A page of another origin may open a socket only if the app's `origins` name it: browsers let any page try.
+6. An open socket counts as a reader, in addition to its stream.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from http import HTTPStatus
@@ -40,21 +44,31 @@ from starlette.types import Message, Receive
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
 from ..access import identity_of
+from ..errors import log_context
 from ..events.streams import JsonLines
 from .agent_routes import AgentRoutes
 from .errors import Refusal, refused, shutting_down
+from .limits import Limits
+from .requests.body import INVALID_JSON, loaded
 from .requests.hosts import as_request, deny
 from .requests.users import user_of
 from .routing import MethodRouter
 from .service import Service
+from .streams.connection import Connection, Stalls
 from .streams.shutdown import Closing, StreamInterrupted
 
 _RESTARTS: Final = 1012
 """The code with which a socket is closed when the server ends."""
+_MOST_WAITING: Final = 16
+"""Objects of a client that may wait to be carried out. While there are so many, no more are read."""
+_CLOSE_WITHIN: Final = 1.0
+"""Seconds in which a client has to take the end of its socket."""
 _OF_THE_BODY: Final = (b"accept", b"content-length", b"content-type", b"last-event-id", b"transfer-encoding")
 """Headers that say what a request's body is, or its answer."""
 _NOTHING: Final = {"runId": "connect", "messages": [], "state": {}, "tools": [], "context": [], "forwardedProps": {}}
 """The input of a client that connects without one."""
+
+_log = logging.getLogger(__name__)
 
 
 class WebSockets:
@@ -85,7 +99,7 @@ class WebSockets:
             except Exception as error:
                 await deny(websocket, refused(error, request))
                 return
-            await _Socket(websocket, self._routers, thread_id).serve(service.closing)
+            await _Socket(websocket, self._routers, thread_id, service.limits).serve(service.closing)
 
     def _check_origin(self, websocket: WebSocket) -> None:
         """Raises `Refusal` for a page of an origin that is neither the app's own nor allowed."""
@@ -100,33 +114,71 @@ class WebSockets:
 class _Socket:
     """One open socket."""
 
-    def __init__(self, websocket: WebSocket, routers: Mapping[str, MethodRouter], thread_id: str) -> None:
+    def __init__(
+        self, websocket: WebSocket, routers: Mapping[str, MethodRouter], thread_id: str, limits: Limits
+    ) -> None:
         self._websocket = websocket
         self._routers = routers
         self._thread_id = thread_id
+        self._limits = limits
+        self._send_timeout = limits.send_timeout
+        self._connection = Connection(getattr(websocket, "_receive", None))
+        self._commands: asyncio.Queue[str | None] = asyncio.Queue(_MOST_WAITING)
+        """What waits to be carried out; None: the client has left."""
+        self._has_left = False
         self._stream: _Answer | None = None
         self._sending = asyncio.Lock()
 
     async def serve(self, closing: Closing) -> None:
         """Carries out what the client sends, until it leaves or the server ends."""
+        stalls = Stalls(self._connection, self._send_timeout, self._drop)
         try:
             async with closing.opened(lambda: self._stream is None or self._stream.is_over.is_set()):
                 await self._websocket.accept()
-                async with asyncio.TaskGroup() as answers:
+                async with asyncio.TaskGroup() as tasks:
+                    tasks.create_task(self._carry_out_all(tasks))
                     while (message := await self._websocket.receive())["type"] != "websocket.disconnect":
-                        await self._take(message.get("text") or b"", answers)
+                        await self._commands.put(message.get("text") or "")
+                    self._has_left = True
                     if self._stream is not None:
                         self._stream.has_left.set()
+                    await self._commands.put(None)
         except StreamInterrupted:
-            await self._websocket.close(_RESTARTS)
+            await self._close()
+        except asyncio.CancelledError:
+            if not closing.has_begun:  # else the server would log its own cancellation as an error
+                raise
+            await self._close()
+        finally:
+            stalls.close()
+        await self._connection.drained(_CLOSE_WITHIN)
 
-    async def _take(self, text: str | bytes, answers: asyncio.TaskGroup) -> None:
-        """Carries out one object; its answer is sent meanwhile."""
+    async def _close(self) -> None:
+        with suppress(TimeoutError, WebSocketDisconnect):
+            async with asyncio.timeout(_CLOSE_WITHIN):
+                await self._websocket.close(_RESTARTS)
+
+    def _drop(self) -> None:
+        label = log_context(self._websocket.path_params["agent"], self._thread_id)
+        _log.warning("A socket did not take what it was sent within %g seconds (%s).", self._send_timeout, label)
+        self._connection.drop()
+
+    async def _carry_out_all(self, tasks: asyncio.TaskGroup) -> None:
+        """Carries out one object after the other."""
+        while (text := await self._commands.get()) is not None:
+            await self._take(text, tasks)
+            await asyncio.sleep(0)  # lets others run: there may be thousands that never wait
+
+    async def _take(self, text: str, tasks: asyncio.TaskGroup) -> None:
+        """Carries out one object. What streams is sent meanwhile."""
         try:
-            command = orjson.loads(text)
+            command = loaded(text, self._limits)
             verb = command["do"]
             router = self._routers[verb]
-        except (orjson.JSONDecodeError, KeyError, TypeError):
+        except (Refusal, KeyError, TypeError) as error:
+            if isinstance(error, Refusal) and error.code != INVALID_JSON:
+                await self._reply(None, error.status, {"error": error.code, "message": error.message})
+                return
             expected = f'Expected {{"do": ...}}, with one of {", ".join(self._routers)}.'
             await self._reply(None, HTTPStatus.UNPROCESSABLE_ENTITY, {"error": "invalid_input", "message": expected})
             return
@@ -137,12 +189,16 @@ class _Socket:
             await self._reply(verb, HTTPStatus.UNPROCESSABLE_ENTITY, {"error": "invalid_input", "message": message})
             return
         answer = _Answer(self._send)
-        if verb != "stop":
-            if self._stream is not None:
-                self._stream.has_left.set()
-                await self._stream.is_over.wait()
-            self._stream = answer
-        answers.create_task(self._carry_out(verb, body, router, answer))
+        if self._has_left:
+            answer.has_left.set()
+        if verb == "stop":
+            await self._carry_out(verb, body, router, answer)
+            return
+        if self._stream is not None:
+            self._stream.has_left.set()
+            await self._stream.is_over.wait()
+        self._stream = answer
+        tasks.create_task(self._carry_out(verb, body, router, answer))
 
     def _body_of(self, verb: str, command: dict[str, Any]) -> bytes:
         """The body of the request that a command stands for. Raises `JSONEncodeError` for an object that is nested so
@@ -163,18 +219,22 @@ class _Socket:
             await response(request.scope, request.receive, answer.send)
         finally:
             answer.is_over.set()
-        if not answer.has_left.is_set():
+        task = asyncio.current_task()
+        is_cancelled = task is not None and task.cancelling() > 0  # the server ends
+        if not (is_cancelled or answer.has_left.is_set()):
             await self._reply(verb, answer.status, orjson.loads(answer.body) if answer.body else {})
 
     async def _reply(self, verb: str | None, status: int, what: dict[str, Any]) -> None:
         await self._send(orjson.dumps({"do": verb, "status": status, **what}))
 
     async def _send(self, line: bytes) -> None:
-        """Sends one object; nothing to a client that has left."""
+        """Sends one object, unless the client has left. If the connection can't be looked at, the client has
+        `send_timeout` seconds for each object."""
         async with self._sending:
             if self._websocket.application_state is WebSocketState.CONNECTED:
                 with suppress(WebSocketDisconnect):
-                    await self._websocket.send_text(line.decode())
+                    async with asyncio.timeout(None if self._connection.is_known else self._send_timeout):
+                        await self._websocket.send_text(line.decode())
 
 
 class _Answer:
@@ -183,6 +243,8 @@ class _Answer:
     def __init__(self, send_line: Callable[[bytes], Awaitable[None]]) -> None:
         self._send_line = send_line
         self._is_stream = False
+        self._line: list[bytes] = []
+        """The pieces of a line that is not whole yet."""
         self.status = 0
         self.body = b""
         """The JSON of an answer that is no stream."""
@@ -201,9 +263,12 @@ class _Answer:
             self.status = message["status"]
             self._is_stream = JsonLines.media_type == Headers(raw=list(message["headers"])).get("content-type")
         elif self._is_stream:
-            for line in message["body"].split(b"\n"):
-                if line:
+            *ends, rest = message["body"].split(b"\n")
+            for end in ends:
+                if line := b"".join((*self._line, end)):
                     await self._send_line(line)
+                self._line.clear()
+            self._line.append(rest)
         else:
             self.body += message["body"]
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from ..access import owner_of
-from ..errors import NotSupportedError
+from ..errors import NotSupportedError, checked_thread_id
 from ..local.backend import Local
 from ..local.threads import LocalThreads
 from ..thread_info import (
@@ -44,8 +44,12 @@ class ReplayThreads(LocalThreads):
         checked_limit(limit)
         if after is not None:
             raise ValueError("after: expected none, for there is one page")
-        info = await self._info(self._thread_id, wanted=metadata)
+        info = await self._info(self._thread_id, metadata)
         return ThreadPage([] if info is None or status not in (None, info.status) else [info])
+
+    async def get(self, thread_id: str) -> ThreadInfo | None:
+        """See `thread_info.Threads`."""
+        return await self._info(checked_thread_id(thread_id, in_url=False))
 
     async def delete(self, thread_id: str) -> None:
         """See `thread_info.Threads`. Raises `NotSupportedError`."""
@@ -57,9 +61,7 @@ class ReplayThreads(LocalThreads):
         checked_limit(limit)
         return []
 
-    async def _info(
-        self, thread_id: str, after: str | None = None, wanted: Mapping[str, Any] | None = None
-    ) -> ThreadInfo | None:
+    async def _info(self, thread_id: str, wanted: Mapping[str, Any] | None = None) -> ThreadInfo | None:
         state = await self._replay.thread(thread_id) if thread_id == self._thread_id else None
         metadata = self._replay.stamp
         if state is None or (wanted is not None and not wanted.items() <= metadata.items()):

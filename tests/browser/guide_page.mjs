@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 
-import { ARTEFACTS, until } from "./harness.mjs";
+import { ARTEFACTS, FRAGMENT, until } from "./harness.mjs";
 
 export class GuidePage {
   constructor(page) {
@@ -76,7 +76,7 @@ export class GuidePage {
   /** The same conversation once more. */
   async inAnotherTab() {
     const page = await this.page.context().newPage();
-    await page.goto(this.page.url());
+    await page.goto(`${this.page.url()}${FRAGMENT}`);
     const other = new GuidePage(page);
     await other.connectionIs("live");
     return other;

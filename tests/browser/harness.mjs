@@ -21,6 +21,10 @@ export const ARTEFACTS = join(ROOT, "test-artefacts");
 const PYTHON = process.env.PYTHON ?? "python";
 const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const WITHIN = 30_000;
+/** What the servers list threads for. */
+export const TOKEN = "the+token/of~these-tests";
+export const BEARER = { Authorization: `Bearer ${TOKEN}` };
+export const FRAGMENT = `#token=${encodeURIComponent(TOKEN)}`;
 
 const TYPES = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css" };
 
@@ -34,6 +38,7 @@ export class Stage {
   /** `guide`: the guide's own server, with its page, in place of the planner's. */
   static async set({ runtime = false, guide = false, example = "copilotkit" } = {}) {
     const stage = new Stage();
+    stage.fragment = example === "copilotkit" ? FRAGMENT : ""; // the others list no threads
     stage.gates = await new Gates().listening();
     stage.pages = await servedPages(join(EXAMPLES, example, "dist"));
     stage.folder = await mkdtemp(join(tmpdir(), "browser-"));
@@ -63,7 +68,8 @@ export class Stage {
   async startServer() {
     const said = [];
     const args = ["-m", ...this.command, this.gates.port];
-    this.server = spawn(PYTHON, args.map(String), { cwd: ROOT, stdio: ["ignore", "pipe", "pipe"] });
+    const env = { ...process.env, AGUI_TOKEN: TOKEN };
+    this.server = spawn(PYTHON, args.map(String), { cwd: ROOT, env, stdio: ["ignore", "pipe", "pipe"] });
     for (const output of [this.server.stdout, this.server.stderr]) output.on("data", (text) => said.push(text));
     await until(async () => {
       if (this.server.exitCode !== null) throw new Error(`the server ended:\n${said.join("")}`);
@@ -108,8 +114,8 @@ export class Stage {
   /** Deletes the threads of the guide, so that the next test begins with none. */
   async deleteThreads() {
     const url = `${this.origin}/agui/threads`;
-    const { threads } = await (await fetch(`${url}?includeArchived=true`)).json();
-    for (const { id } of threads) await fetch(`${url}/${id}`, { method: "DELETE" });
+    const { threads } = await (await fetch(`${url}?includeArchived=true`, { headers: BEARER })).json();
+    for (const { id } of threads) await fetch(`${url}/${id}`, { method: "DELETE", headers: BEARER });
   }
 
   /** Runs a test on a page with a thread of its own; keeps a screenshot, and fails on anything the page complained of. */
@@ -119,7 +125,7 @@ export class Stage {
     const complaints = this.#heard(context);
     const page = await context.newPage();
     try {
-      await page.goto(`${this.origin}/${name && `${name}.html`}`);
+      await page.goto(`${this.origin}/${name && `${name}.html`}${this.fragment}`);
       await play(page);
       const left = complaints.filter((complaint) => !expected.some((pattern) => pattern.test(complaint)));
       if (left.length) throw new Error(`the page complained:\n${left.join("\n")}`);

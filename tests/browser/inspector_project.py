@@ -44,6 +44,7 @@ def main(port: str, folder: Path) -> None:
         json.dumps({"dependencies": ["."], "graphs": {"waiter": "./agent.py:graph"}})
     )
     os.chdir(folder)
+    os.environ.pop("AGUI_TOKEN", None)  # the command makes one, and prints it
     sys.argv[1:] = ["serve", "--port", port]
     from langgraph_agui.connect.cli import main as command
 

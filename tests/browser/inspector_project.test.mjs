@@ -3,12 +3,18 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
+import { until } from "./harness.mjs";
 import { InspectorStage } from "./inspector_stage.mjs";
 
 const SEARCH = "I look for a table by the window, and not too near to the kitchen. ".repeat(8).trim();
 
 let stage;
-before(async () => (stage = await InspectorStage.set("tests.browser.inspector_project")));
+before(async () => {
+  stage = await InspectorStage.set("tests.browser.inspector_project");
+  const printed = () => stage.printed().match(/Open (\S+#token=[\w-]{20,}) in a browser/)?.[1];
+  await until(printed, () => `the command has printed no page with a token:\n${stage.printed()}`);
+  stage.page = printed();
+});
 after(() => stage?.strike());
 
 test("an agent is talked to, its approval answered, its past shown, and a lost connection costs no word", (t) =>
@@ -44,7 +50,7 @@ test("an agent is talked to, its approval answered, its past shown, and a lost c
     await inspector.shows("It is booked.");
 
     const other = await page.context().newPage();
-    await other.goto(page.url());
+    await other.goto(`${page.url()}${new URL(stage.page).hash}`);
     await other.getByText("It is booked.").waitFor();
     await other.getByRole("textbox", { name: "Message" }).fill("Another one.");
     await other.keyboard.press("Enter");

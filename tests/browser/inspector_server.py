@@ -1,6 +1,7 @@
-"""Serves what the inspector is tried on: `python -m tests.browser.inspector_server PORT GATE [TOKEN]`.
+"""Serves what the inspector is tried on: `python -m tests.browser.inspector_server PORT GATE [SECRET]`.
 
-With a token it is for one user alone, who sends it from another machine, and may not list threads. The agents:
+It lists threads for the token of AGUI_TOKEN. With a secret it is for the one user who sends that, and lists none. The
+agents:
 
 planner    the browser tests' planner, whose pace the gates set
 queued     the same, which takes messages while it runs, for later
@@ -13,6 +14,7 @@ long       an answer of as many words as the message says
 """
 
 import asyncio
+import os
 import sys
 from dataclasses import replace
 from typing import Any
@@ -26,7 +28,6 @@ from langgraph_agui.connect import Intake
 from langgraph_agui.connect.serve import Agent, agui_app
 from langgraph_agui.connect.testing import ScriptedChatModel
 from starlette.requests import Request
-from starlette.types import Receive, Scope, Send
 
 from examples.agent import day_planner
 from fixtures import FIXTURES
@@ -82,7 +83,7 @@ def _form() -> Graph:
     return StateGraph(MessagesState).add_node("ask", ask).add_edge(START, "ask").compile(InMemorySaver())
 
 
-async def serve(port: int, gate: int, token: str | None) -> None:
+async def serve(port: int, gate: int, secret: str | None) -> None:
     """Serves until a signal comes."""
     gated = Intake(config={"configurable": {"gate": {"port": gate, "run": ""}}})
     day = day_planner(0.01).copy({"checkpointer": InMemorySaver()})
@@ -98,16 +99,12 @@ async def serve(port: int, gate: int, token: str | None) -> None:
     }
 
     def authenticate(request: Request) -> str | None:
-        return "ada" if token is None or request.headers.get("authorization") == f"Bearer {token}" else None
+        return "ada" if secret is None or request.headers.get("authorization") == f"Bearer {secret}" else None
 
+    if secret is not None:
+        del os.environ["AGUI_TOKEN"]
     app = agui_app(agents, authenticate=authenticate, inspector=True)
-
-    async def elsewhere(scope: Scope, receive: Receive, send: Send) -> None:
-        """The app as it is for a client of another machine."""
-        await app({**scope, "client": ("192.0.2.9", 1)} if "client" in scope else scope, receive, send)
-
-    served = app if token is None else elsewhere
-    await uvicorn.Server(uvicorn.Config(served, host="127.0.0.1", port=port, log_level="warning")).serve()
+    await uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="warning")).serve()
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-// The inspector of a server that wants to know its users, seen from another machine.
+// The inspector of a server that wants to know its users, and has no token.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -10,7 +10,7 @@ before(async () => (stage = await InspectorStage.set("tests.browser.inspector_se
 after(() => stage?.strike());
 
 test("without credentials the page asks for them, with others it asks again, and with the right ones it works", (t) =>
-  stage.visit(t, { expected: [/401/, /403/] }, async (inspector, page) => {
+  stage.visit(t, { address: stage.url, expected: [/401/, /403/] }, async (inspector, page) => {
     const field = page.getByLabel("Authorization header");
     await field.fill("Bearer wrong");
     await inspector.press("Sign in");
@@ -18,7 +18,7 @@ test("without credentials the page asks for them, with others it asks again, and
     assert.deepEqual(await inspector.violations(), []);
     await field.fill("Bearer secret");
     await inspector.press("Sign in");
-    await page.getByText("only where the app has authorize").waitFor();
+    await page.getByText("this app has none").waitFor();
     assert.deepEqual(await inspector.violations(), []);
     await inspector.begins("day", "Plan me a day.");
     await inspector.shows("custard tarts");

@@ -10,7 +10,7 @@ import { join, resolve } from "node:path";
 import { chromium } from "playwright-core";
 
 import { Gates } from "./gates.mjs";
-import { until } from "./harness.mjs";
+import { TOKEN, until } from "./harness.mjs";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 const ARTEFACTS = join(ROOT, "test-artefacts");
@@ -18,20 +18,33 @@ const AXE = join(ROOT, "clients/inspector/node_modules/axe-core/axe.min.js");
 const WITHIN = 30_000;
 
 export class InspectorStage {
-  /** `module`: the server's; it is given its port, the gates', and `more`. */
+  /** `module`: the server's; it is given its port, the gates', and `more`, and `TOKEN` in its environment. */
   static async set(module = "tests.browser.inspector_server", ...more) {
     const stage = new InspectorStage();
+    try {
+      return await stage.#begun(module, more);
+    } catch (error) {
+      await stage.strike(); // else its gates keep the process of the tests
+      throw error;
+    }
+  }
+
+  async #begun(module, more) {
+    const stage = this;
     stage.gates = await new Gates().listening();
     stage.port = await freePort();
     stage.url = `http://127.0.0.1:${stage.port}/`;
+    stage.page = withToken(stage.url);
     const printed = [];
+    stage.printed = () => printed.join("");
     const args = ["-m", module, String(stage.port), String(stage.gates.port), ...more];
-    stage.server = spawn(process.env.PYTHON ?? "python", args, { cwd: ROOT, stdio: ["ignore", "pipe", "pipe"] });
+    const env = { ...process.env, AGUI_TOKEN: TOKEN };
+    stage.server = spawn(process.env.PYTHON ?? "python", args, { cwd: ROOT, env, stdio: ["ignore", "pipe", "pipe"] });
     for (const output of [stage.server.stdout, stage.server.stderr]) output.on("data", (text) => printed.push(String(text)));
     await until(async () => {
-      if (stage.server.exitCode !== null) throw new Error(`the server ended:\n${printed.join("")}`);
+      if (stage.server.exitCode !== null) throw new Error(`the server ended:\n${stage.printed()}`);
       return (await fetch(`${stage.url}health`).catch(() => ({}))).ok;
-    }, () => `the server does not answer:\n${printed.join("")}`);
+    }, () => `the server does not answer:\n${stage.printed()}`);
     const flags = ["no-sandbox", "disable-gpu", "no-first-run", "disable-background-networking", "disable-component-update"];
     const leads = "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1";
     const options = { executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: [...flags.map((flag) => `--${flag}`), `--host-resolver-rules=${leads}`] };
@@ -43,13 +56,15 @@ export class InspectorStage {
 
   async strike() {
     await this.browser?.close();
-    this.gates.close();
-    this.server.kill("SIGTERM");
-    if (this.server.exitCode === null) await once(this.server, "exit");
+    this.gates?.close();
+    if (this.server && this.server.exitCode === null && this.server.signalCode === null) {
+      this.server.kill("SIGTERM");
+      await once(this.server, "exit");
+    }
   }
 
-  /** Opens the page for one test; keeps a screenshot, and fails on whatever the page complained of. */
-  async visit(t, { expected = [], ...options }, play) {
+  /** Opens the page for one test, at `address`; keeps a screenshot, and fails on whatever the page complained of. */
+  async visit(t, { expected = [], address = this.page, ...options }, play) {
     const context = await this.browser.newContext({ viewport: { width: 1280, height: 760 }, reducedMotion: "reduce", ...options });
     context.setDefaultTimeout(WITHIN);
     const complaints = [];
@@ -58,7 +73,7 @@ export class InspectorStage {
     context.on("request", (request) => /^(data|blob):/.test(request.url()) || request.url().startsWith(this.url) || complaints.push(`requested ${request.url()}`));
     const page = await context.newPage();
     try {
-      await page.goto(this.url);
+      await page.goto(address);
       await play(new Inspector(page, this), page);
       const left = complaints.filter((complaint) => !expected.some((pattern) => pattern.test(complaint)));
       if (left.length) throw new Error(`the page complained:\n${left.join("\n")}`);
@@ -130,6 +145,9 @@ export class Inspector {
     return found.violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(" | ")}`);
   }
 }
+
+/** The address of the page, with the token in its fragment. */
+export const withToken = (address, token = TOKEN) => `${address}#token=${encodeURIComponent(token)}`;
 
 export async function freePort() {
   const server = createServer().listen(0, "127.0.0.1");

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import { after, before, test } from "node:test";
 
-import { Stage } from "./harness.mjs";
+import { BEARER, Stage, until } from "./harness.mjs";
 
 const { ɵcreateThreadStore: createThreadStore } = createRequire(
   new URL("../../examples/copilotkit/package.json", import.meta.url),
@@ -28,17 +28,18 @@ const listed = (t, context = {}) => {
   const store = createThreadStore({ fetch });
   t.after(() => store.stop());
   store.start();
-  store.setContext({ runtimeUrl: url(), headers: {}, agentId: "planner", ...context });
+  store.setContext({ runtimeUrl: url(), headers: BEARER, agentId: "planner", ...context });
   const has = () => store.getState().threads.map(({ id, name }) => [id, name]);
   const becomes = async (expected) => {
-    const until = Date.now() + 20_000;
-    while (JSON.stringify(has()) !== JSON.stringify(expected) && Date.now() < until) {
+    const end = Date.now() + 20_000;
+    while (JSON.stringify(has()) !== JSON.stringify(expected) && Date.now() < end) {
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
     assert.deepEqual(has(), expected);
     assert.equal(store.getState().error, null);
   };
-  return { store, becomes };
+  const lists = (id) => until(() => has().some(([each]) => each === id), `there is no thread ${id}`);
+  return { store, becomes, lists };
 };
 
 test("threads are listed page by page, renamed, archived, taken out of the archive and deleted", async (t) => {
@@ -61,4 +62,15 @@ test("threads are listed page by page, renamed, archived, taken out of the archi
 test("what fails is an error of the store, and changes nothing", async (t) => {
   const { store } = listed(t);
   await assert.rejects(store.renameThread("nobody's", "mine"), /404/);
+});
+
+test("without the server's token the store has no list, and `useThreads` asks for none", async (t) => {
+  await say("mine");
+  const { store } = listed(t, { headers: {} });
+  await until(() => store.getState().error !== null, "the list is no error");
+  assert.match(store.getState().error.message, /403/);
+  await assert.rejects(store.deleteThread("mine"), /403/);
+  await listed(t, { includeArchived: true }).lists("mine");
+  const endpoints = async (headers) => (await (await fetch(`${url()}/info`, { headers })).json()).threadEndpoints;
+  assert.deepEqual([(await endpoints({})).list, (await endpoints(BEARER)).list], [false, true]); // what the hook goes by
 });

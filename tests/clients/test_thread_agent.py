@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph_agui.connect import Intake
-from langgraph_agui.connect.serve import Agent, agui_app
+from langgraph_agui.connect.serve import Agent, agui_app, agui_routes
+from starlette.applications import Starlette
 
 from fixtures.gated import FIRST, GATED, SECOND
 from tests.support.clients.agui_client import CLIENT, VERSIONS, WITHOUT_SUBAGENTS
@@ -136,3 +137,34 @@ async def test_several_interrupts_are_answered_together(live: LiveClients, versi
         assert (first.events, len(first.interrupts)) == ([], 2)
         ended = await page.calls("answer", None, {"interruptId": waiting[1]["id"], "status": "cancelled"})
     assert (ended.error, ended.interrupts) == (None, [])
+
+
+@EACH
+@pytest.mark.parametrize("path", ["", "/agents"])
+async def test_a_single_agent_is_found_at_the_address_of_its_server(
+    gate: Gates, live: LiveClients, version: str, path: str
+) -> None:
+    chat = Agent(source=GATED["gated_chat"](InMemorySaver()), intake=Intake(config=gate.config()))
+    routes = agui_routes({"chat": chat}, path=path)
+    gate.hold("first 5")
+    async with served(Starlette(routes=routes, lifespan=routes.lifespan)) as server:
+        page = await live.agent(server.url + path, version=version)
+        other = await live.agent(server.url + path, version=version)
+        await other.stays()
+        await other.until(connection="live")
+        running = page.calls("send", "hi")
+        await other.until(texts=["hi", "One two three four five "], running=True)
+        await other.calls("stop")
+        await running
+        stopped = await other.until(running=False, connection="live")
+        loaded = await page.connects()
+    assert (loaded.error, loaded.texts, stopped.texts[0]) == (None, ["hi"], "hi")
+
+
+@pytest.mark.parametrize("name", ["connect", "stop"])
+async def test_an_agent_may_have_the_name_of_what_is_below_one(live: LiveClients, name: str) -> None:
+    async with served(agui_app({name: asking("really?")})) as server:
+        page = await live.agent(f"{server.url}/{name}")
+        await page.calls("send", "go")
+        assert (await page.calls("answer", "yes")).texts == ["go", "really? yes"]
+        assert (await page.connects()).texts == ["go", "really? yes"]

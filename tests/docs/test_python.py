@@ -20,6 +20,8 @@ from langgraph_agui.connect import start
 from langgraph_agui.translator import PLATFORM_STREAM_MODES, ClientView, encode
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
+from starlette.authentication import AuthCredentials, AuthenticationBackend, SimpleUser
+from starlette.requests import HTTPConnection
 
 from fixtures import FIXTURES
 from fixtures.gated import GATED
@@ -128,6 +130,28 @@ async def test_users_have_threads_of_their_own(conversation: Conversation) -> No
         assert {name for name in by if "RUN_FINISHED" in read[name]} == {"ada", "admin"}
         assert read["bob"] == ""
         assert (await client.post("", json=given | {"runId": "s"}, headers=by["bob"])).status_code == 404
+
+
+class Keys(AuthenticationBackend):
+    async def authenticate(self, conn: HTTPConnection) -> tuple[AuthCredentials, SimpleUser] | None:
+        name = conn.headers.get("authorization")
+        return name and (AuthCredentials(["authenticated"]), SimpleUser(name))  # type: ignore[return-value]
+
+
+async def test_users_of_starlettes_middleware_are_those_of_authorize(conversation: Conversation) -> None:
+    users: list[Any] = []
+
+    def may_use(user: Any, *_: Any) -> bool:
+        users.append(user)
+        return bool(user.username == "ada")
+
+    transport = httpx.ASGITransport(block("app_with_users").app_with_users(conversation.graph, Keys(), may_use))
+    async with httpx.AsyncClient(transport=transport, base_url="http://app/agents/planner") as client:
+        given = WIRE | {"messages": [QUESTION], "protocolVersion": "1.0"}
+        for name, status in ((None, 401), ("bob", 403), ("ada", 200)):
+            headers = {"authorization": name} if name else {}
+            assert (await client.post("", json=given, headers=headers)).status_code == status
+    assert [user.username for user in users] == ["bob", "ada"]
 
 
 async def test_a_framework_of_ones_own_sends_frames(conversation: Conversation, agui_client: AguiClient) -> None:

@@ -187,7 +187,7 @@ async def test_forwarded_props_reach_a_graph_by_a_hook() -> None:
 
 async def test_a_thread_is_run_over_a_socket() -> None:
     asks = block("asked_over_a_socket").asked_over_a_socket
-    app = agui_app({"planner": FIXTURES["plain_text"].build(InMemorySaver())})
+    app = agui_app({"planner": FIXTURES["plain_text"].build(InMemorySaver())}, websocket=True)
     async with served(app, ws="websockets-sansio") as server:
         url = server.url.replace("http", "ws")
         assert await asks(f"{url}/planner/ws?thread=lisbon", "hi")

@@ -13,7 +13,7 @@ from langgraph_agui.translator import ClientView
 
 from examples.guide_script import resting
 from examples.page import page_app
-from tests.support.servers.serving import WITHIN, served, told
+from tests.support.servers.serving import BEARER, TOKEN, WITHIN, served, told
 
 
 @pytest.fixture
@@ -39,18 +39,24 @@ def url(built: Path) -> Iterator[str]:
     assert (process.returncode, rest) == (0, "")
 
 
-def test_one_address_has_the_page_and_the_agent(url: str) -> None:
+def test_one_address_has_the_page_the_agent_and_the_token_of_its_list(url: str) -> None:
+    url, _, token = url.partition("/#token=")
+    assert len(token) > 30
     assert httpx.get(url, timeout=WITHIN).text.endswith("<title>Guide</title>")
     assert httpx.get(f"{url}/assets/guide.js", timeout=WITHIN).text == "// the page"
     assert list(httpx.get(f"{url}/agui/info", timeout=WITHIN).json()["agents"]) == ["default"]
-    assert httpx.get(f"{url}/agui/threads?agent=default", timeout=WITHIN).json() == {"threads": [], "nextCursor": None}
+    threads = f"{url}/agui/threads?agent=default"
+    assert httpx.get(threads, timeout=WITHIN).status_code == 403
+    listed = httpx.get(threads, headers={"Authorization": f"Bearer {token}"}, timeout=WITHIN)
+    assert listed.json() == {"threads": [], "nextCursor": None}
     assert httpx.get(url, headers={"host": "elsewhere.example"}, timeout=WITHIN).status_code == 400
     with httpx.stream("GET", f"{url}/agui/watch/t?agent=default", timeout=WITHIN) as watching:  # Ctrl-C ends it too
         assert watching.status_code == 200
 
 
 async def test_a_run_of_the_schedule_is_seen_by_who_watches(built: Path) -> None:
-    async with served(page_app(resting(0), built)) as server, server.client() as client:
+    app = page_app(resting(0), built, TOKEN)
+    async with served(app) as server, server.client(headers=BEARER) as client:
         view = ClientView()
         async with client.stream("GET", "/agui/watch/t?agent=default") as watching:
             assert (await client.post("/briefing/t")).status_code == 202

@@ -29,6 +29,7 @@ def databases_in() -> Iterator[Path]:
         assert list(Path(folder).iterdir()) == []
 
 
+@pytest.mark.services
 async def test_each_worker_reads_and_stops_the_run(tmp_path: Path, databases_in: Path) -> None:
     """With databases that it starts itself, and ends."""
     port = free_port()

@@ -32,9 +32,9 @@ WORDS = "one two three four"
 class Process:
     """One process: its way to Redis, its store and its runs."""
 
-    def __init__(self, way: Way, lease: float, timeout: float) -> None:
+    def __init__(self, way: Way, lease: float, timeout: float, blocked: float) -> None:
         self.way = way
-        self.store = RedisRunStore(way.url.replace("http", "redis"), lease=lease, timeout=timeout)
+        self.store = RedisRunStore(way.url.replace("http", "redis"), lease=lease, timeout=timeout, blocked=blocked)
         self.runs = Runs(self.store)
 
     async def start(self, graph: Graph, run_id: str = "r", **more: Any) -> Any:
@@ -78,9 +78,11 @@ class Reading:
 
 
 @asynccontextmanager
-async def process(url: str, lease: float = LEASE, within: float = 0.5) -> AsyncIterator[Process]:
+async def process(
+    url: str, lease: float = LEASE, within: float = 0.5, blocked: float = 300.0
+) -> AsyncIterator[Process]:
     async with proxied(url) as way:
-        one = Process(way, lease, within)
+        one = Process(way, lease, within, blocked)
         yield one
         await one.runs.aclose()
         await one.store.aclose()

@@ -13,7 +13,7 @@ import uvicorn
 from uvicorn.supervisors import ChangeReload
 
 from ..errors import Misuse
-from .serve import ServeSettings, listening, platform_url, project, set_logging
+from .serve import ServeSettings, listening, platform_url, project, set_logging, token_to_print
 
 Serve = Callable[[list[socket] | None], None]
 """Serves on the first of these sockets. It is called in the server process, so it must be picklable."""
@@ -24,6 +24,8 @@ def serve_reloading(settings: ServeSettings, serve: Serve) -> None:
     file makes right."""
     if platform_url(settings) is not None:
         raise Misuse("--reload is for graphs of your own; a server reloads its graphs itself")
+    if settings.token is not None:
+        token_to_print(settings)
     set_logging(settings)
     found = project(settings)
     folders = dict.fromkeys(map(str, (found.folder, *found.first, *found.last)))

@@ -5,15 +5,16 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import gc
 import logging
 import os
 import signal
 import socket
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import FrameType
+from secrets import token_urlsafe
 from typing import Any, Final, Literal, NamedTuple
 from urllib.parse import urlsplit
 from uuid import uuid4
@@ -27,17 +28,30 @@ from ...inputs import Intake
 from ...local.channels import input_channels_of
 from ...local.store.run_store import RunStore
 from ...serve import Agent, agui_app
+from ...serve.requests.langgraph_auth import LangGraphAuth
+from ...serve.requests.token import token_of
 from ..errors import Failure, Misuse, brief
+from ..sources.auth import auth_of
 from ..sources.checkpointers import kept_threads, not_installed
 from ..sources.graphs import built, imported, source_of
 from ..sources.platforms import input_channels, platform_agents, reached
 from ..sources.project import Project, project_of, read_project
 from ..sources.targets import is_url
 from ..terminal.screen import console
+from .accepting import Accepting
 from .welcome import address, host_warning, is_own, welcome
 
 MESSAGES: Final = Options().messages_key
 """The channel of the conversation, which is no state."""
+_IGNORED: Final[Mapping[str, str]] = {
+    "checkpointer": "threads are kept where --sqlite or --postgres says, and for ever",
+    "encryption": "threads are kept as they are",
+    "http": "its app, its middleware and its CORS are not served (a page's origin is let in with --origin)",
+    "store": "stores have no index here, and keep what they have for ever",
+}
+"""What `serve` does instead, by keys of a project's file. Any other key is for LangGraph's own server."""
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +63,11 @@ class ServeSettings:
     host: str
     port: int
     origins: Sequence[str]
+    token: str | None = field(default=None, repr=False)
+    """What lists, changes and deletions of threads need. None: AGUI_TOKEN of the environment, or else `new_token`."""
+    new_token: str = field(default_factory=token_urlsafe, repr=False)
+    """A token that is made with the settings. They go to each process of `--reload`, so it is the same after a
+    change."""
     sqlite: Path | None = None
     postgres: str | None = None
     redis: str | None = None
@@ -84,16 +103,21 @@ async def serve_on(settings: ServeSettings, bound: socket.socket) -> None:
     """As `serve_until_stopped`, on a socket that is bound."""
     server_url = platform_url(settings)
     set_logging(settings)
+    auth = None
     async with AsyncExitStack() as lifetime:
         if server_url is None:
-            found = await _own_agents(settings, lifetime)
+            named = project(settings)
+            _log_ignored(named)
+            named.enter()
+            auth = await auth_of(named)
+            found = await _own_agents(settings, named, lifetime)
         else:
             found = await _platform_agents(settings, server_url, lifetime)
         agents = await _agents(settings, found)
         store = await _run_store(settings)
         thread_id = "my-thread" if server_url is None else str(uuid4())  # LangGraph's own server takes UUIDs alone
         await serve_agents(
-            settings, bound, agents, store=store, threads=_threads(settings, server_url), thread_id=thread_id
+            settings, bound, agents, store=store, threads=_threads(settings, server_url), thread_id=thread_id, auth=auth
         )
 
 
@@ -105,43 +129,58 @@ async def serve_agents(
     store: RunStore | None = None,
     threads: str,
     thread_id: str,
-    opens: str = "",
+    opens: str = "/",
+    auth: LangGraphAuth | None = None,
 ) -> None:
     """Serves these agents until a signal comes.
 
     `threads`: what becomes of threads, in a sentence. `thread_id`: one that the agents take, for the lines of a
-    page. `opens`: what the inspector is to show, as the end of its URL.
+    page. `opens`: what the inspector shows, as the end of its URL. `auth`: says who the users are and what each may
+    do; None: the token decides, as without `authorize` of `agui_app`.
     """
     os.environ.pop("WEB_CONCURRENCY", None)  # for servers of several processes; this command is one
+    if auth is not None and settings.token is not None:
+        raise Misuse("--token: expected none: the project's auth alone says who may list and change threads")
+    token = token_to_print(settings) if auth is None else None
     inspects = is_own(settings.host) if settings.inspector is None else settings.inspector
     app = agui_app(
         agents,
+        authenticate=None if auth is None else auth.authenticate,
+        authorize=None if auth is None else auth.authorize,
+        token=token,
         origins=settings.origins,
         hosts=_hosts(settings),
         store=store,
         grace=settings.grace,
         drain=settings.drain,
         inspector=inspects,
+        websocket=True,
     )
     url = address(settings.host, bound.getsockname()[1])
-    page = f"{url}{opens}" if inspects else None
-    lines = welcome(url, list(agents), origins=settings.origins, threads=threads, thread_id=thread_id, inspector=page)
-    output = [*filter(None, [host_warning(settings.host)]), *lines]
+    lines = welcome(
+        url,
+        list(agents),
+        origins=settings.origins,
+        threads=threads,
+        thread_id=thread_id,
+        token=token,
+        has_auth=auth is not None,
+        inspector=f"{url}{opens}" if inspects else None,
+    )
+    output = [*filter(None, [host_warning(settings.host) if auth is None else None]), *lines]
 
-    def end() -> None:
-        seconds = f"{settings.grace:g} seconds"
-        drain = "" if store is None else f", then runs have {settings.drain:g}"
-        _print_lines([f"Stopping: open streams have {seconds} to end{drain}. Ctrl-C again ends them at once."])
-        app.state.closing.begin()
-
-    server = _Server(_config(app, settings), lambda: _print_lines(output), end, app.state.closing.hurry)
-    await server.serve([bound])
+    seconds = f"{settings.grace:g} seconds"
+    drain = "" if store is None else f", then runs have {settings.drain:g}"
+    stopping = f"Stopping: open streams have {seconds} to end{drain}. Ctrl-C again ends them at once."
+    server = _Server(_config(app, settings), lambda: _print_lines(output), lambda: _print_lines([stopping]))
+    await server.serve([Accepting(bound)])
 
 
 def set_logging(settings: ServeSettings) -> None:
     """Sends the log to stderr, at the level of the settings."""
     logging.basicConfig(level=settings.log_level.upper(), format="%(levelname)s %(name)s: %(message)s")
     logging.getLogger("uvicorn.error").addFilter(_is_no_refused_socket)
+    logging.getLogger("uvicorn.error").addFilter(_is_no_credential)
     if settings.debug:
         logging.getLogger(__name__.partition(".")[0]).setLevel(logging.DEBUG)
 
@@ -150,6 +189,22 @@ def _is_no_refused_socket(record: logging.LogRecord) -> bool:
     """False for the error that uvicorn 0.54 logs of each WebSocket that is refused with an HTTP response
     (https://github.com/Kludex/uvicorn/pull/3138). The app logs the refusal itself, as that of any request."""
     return record.msg != "ASGI callable returned without completing handshake."
+
+
+def _is_no_credential(record: logging.LogRecord) -> bool:
+    """False for the DEBUG lines in which `websockets` logs headers of a handshake with the client's credentials."""
+    if record.msg != "< %s: %s" or not isinstance(record.args, tuple):
+        return True
+    return str(record.args[0]).lower() not in ("authorization", "cookie", "proxy-authorization")
+
+
+def token_to_print(settings: ServeSettings) -> str | None:
+    """The token of `--token`, or a new one; None: that of the environment, which is never printed. To be called after
+    the project has set its variables. Raises `Misuse` for a token that no header can carry."""
+    try:
+        return settings.new_token if token_of(settings.token) is None else settings.token
+    except ValueError as error:
+        raise Misuse(str(error) if settings.token is None else f"--{error}") from None
 
 
 def project(settings: ServeSettings) -> Project:
@@ -177,9 +232,13 @@ def platform_url(settings: ServeSettings) -> str | None:
     return urls[0]
 
 
-async def _own_agents(settings: ServeSettings, lifetime: AsyncExitStack) -> list[_Found]:
-    named = project(settings)
-    named.enter()
+def _log_ignored(named: Project) -> None:
+    """Logs each key of the project's file that is not used."""
+    for key in named.ignored:
+        _log.warning("%s: %r is not used: %s.", named.file, key, _IGNORED.get(key, "it is for LangGraph's own server"))
+
+
+async def _own_agents(settings: ServeSettings, named: Project, lifetime: AsyncExitStack) -> list[_Found]:
     # In a thread, where a module may start an event loop of its own.
     variables = [(each, await asyncio.to_thread(imported, named, each)) for each in named.targets]
     threads = await lifetime.enter_async_context(kept_threads(settings.sqlite, settings.postgres))
@@ -289,35 +348,24 @@ def _config(app: Any, settings: ServeSettings) -> uvicorn.Config:
 
 
 class _Server(uvicorn.Server):
-    """Reports its start; stopped by a signal, it ends its streams first, and then returns, as from any call. A second
-    Ctrl-C hurries it."""
+    """Reports its start and its stop. When a signal stops it, `serve` returns as any call does. The app itself ends its
+    streams at the signal."""
 
-    def __init__(
-        self,
-        config: uvicorn.Config,
-        has_started: Callable[[], None],
-        ends: Callable[[], None],
-        hurries: Callable[[], None],
-    ) -> None:
+    def __init__(self, config: uvicorn.Config, has_started: Callable[[], None], stops: Callable[[], None]) -> None:
         super().__init__(config)
         self._has_started = has_started
-        self._ends = ends
-        self._hurries = hurries
+        self._stops = stops
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        self._loop = asyncio.get_running_loop()
         await super().startup(sockets)
         if self.started:
+            gc.collect()
+            gc.freeze()  # a full collection of all that was imported would stop the event loop for 0.1 s
             self._has_started()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        self._ends()  # the server waits for open streams, and would wait for ever
+        self._stops()
         await super().shutdown(sockets)
-
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        super().handle_exit(sig, frame)
-        if self.force_exit:
-            self._loop.call_soon_threadsafe(self._hurries)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:

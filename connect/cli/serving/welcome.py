@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from ipaddress import ip_address
+from urllib.parse import quote, urlencode
 
 
 def address(host: str, port: int) -> str:
@@ -24,15 +25,30 @@ def react(url: str, agent: str, thread_id: str) -> tuple[str, str]:
 
 
 def welcome(
-    url: str, agents: Sequence[str], *, origins: Sequence[str], threads: str, thread_id: str, inspector: str | None
+    url: str,
+    agents: Sequence[str],
+    *,
+    origins: Sequence[str],
+    threads: str,
+    thread_id: str,
+    token: str | None,
+    has_auth: bool,
+    inspector: str | None,
 ) -> Iterator[str]:
-    """The lines of it. `threads`: what becomes of them. `thread_id`: one that the agents take, for the page.
-    `inspector`: its URL, if there is one."""
+    """The lines of it. `threads`: what becomes of them. `thread_id`: one that the agents take, for the page. `token`:
+    that of the app; None: it is in the environment, and is not printed. `has_auth`: whether the project's `auth`
+    decides instead of a token. `inspector`: its URL, if there is one."""
     for agent in agents:
         yield f"{agent}  {url}/{agent}"
+    yield ""
     if inspector is not None:
-        yield ""
-        yield f"Open {inspector} in a browser to see the threads live, and to talk to the agents."
+        # A browser sends no fragment to any server, so the token is in no log of a server or a proxy.
+        page = inspector if token is None else f"{inspector}#{urlencode({'token': token}, quote_via=quote)}"
+        yield f"Open {page} in a browser to see the threads live, and to talk to the agents."
+    if token is None and not has_auth:
+        yield "Lists, changes and deletions of threads need the token of AGUI_TOKEN."
+    elif inspector is None and not has_auth:
+        yield f"To list, change and delete threads, send the header Authorization: Bearer {token}"
     yield ""
     yield "In a React page (npm install @copilotkit/react-core):"
     for line in react(url, agents[0], thread_id):

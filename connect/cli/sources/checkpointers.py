@@ -4,6 +4,7 @@ graphs."""
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -60,6 +61,8 @@ async def _in_sqlite(file: Path, lifetime: AsyncExitStack) -> Threads:
     except ModuleNotFoundError as missing:
         raise not_installed("--sqlite", missing, "langgraph-checkpoint-sqlite") from missing
     try:
+        # aiosqlite leaves a thread behind when it can't open a file, which speaks to a loop that may be closed by then.
+        (await asyncio.to_thread(sqlite3.connect, file, check_same_thread=False)).close()
         saver = await lifetime.enter_async_context(AsyncSqliteSaver.from_conn_string(str(file)))
         store = await lifetime.enter_async_context(AsyncSqliteStore.from_conn_string(str(file)))
         await saver.setup()  # a file that is no database is opened as if it were one

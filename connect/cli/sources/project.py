@@ -6,7 +6,9 @@ a graph here, and nothing of the process is changed but by `enter`.
 - `env`: a file in dotenv's syntax, or a mapping. What the environment has already stays as it is: what is set for one
   start of the server is not undone by a file. (`langgraph dev` lets the file win.)
 
-All paths are relative to the file itself. What else is in it is for LangGraph's server, and is ignored.
+- `auth`: who the users are, and what each may do; `serving.serve` takes it.
+
+All paths are relative to the file itself. Its other keys are for LangGraph's server: `ignored` names them.
 """
 
 from __future__ import annotations
@@ -23,6 +25,8 @@ from ..errors import Misuse, brief
 from .targets import Target, distinct, target
 
 DEFAULT = Path("langgraph.json")
+_KNOWN = frozenset({"$schema", "auth", "dependencies", "env", "graphs"})
+"""Keys of the file that are read, or that change nothing."""
 _ENCODING = "utf-8-sig"
 """UTF-8, also with the mark at its beginning that editors on Windows write."""
 
@@ -40,6 +44,10 @@ class Project:
     environment: Mapping[str, str] | Path | None = None
     file: Path = DEFAULT
     """What describes it, for the errors of its environment."""
+    auth: Target | None = None
+    """Where its `langgraph_sdk.Auth` is; None: it has none."""
+    ignored: Sequence[str] = ()
+    """The keys of the file that are not used here."""
 
     def enter(self) -> None:
         """Sets the environment and where modules are found. Raises `Misuse` for an env file that can't be read, and a
@@ -92,7 +100,29 @@ def _project(file: Path) -> Project:
         raise Misuse(f'{file}: expected "graphs": {{"name": "./agent.py:graph"}}')
     targets = distinct(_target(file, name, graph) for name, graph in graphs.items())
     behind = [folder, *_folders(file, folder, config.get("dependencies", []))]
-    return Project(folder, targets, last=behind, environment=_environment(file, folder, config.get("env")), file=file)
+    return Project(
+        folder,
+        targets,
+        last=behind,
+        environment=_environment(file, folder, config.get("env")),
+        file=file,
+        auth=_auth(file, config.get("auth")),
+        ignored=[key for key, value in config.items() if key not in _KNOWN and value not in (None, {}, [], "")],
+    )
+
+
+def _auth(file: Path, config: Any) -> Target | None:
+    """Where the `auth` is, or None without one. Raises `Misuse` for an invalid `auth`, because a project with users
+    must not be served without them."""
+    if config is None or config == {}:
+        return None
+    where = config.get("path") if isinstance(config, dict) else config
+    if not isinstance(where, str):
+        raise Misuse(f'{file}: "auth": expected {{"path": "./auth.py:auth"}}')
+    try:
+        return target(where, "auth")
+    except Misuse as error:
+        raise Misuse(f'{file}: "auth": {error}') from None
 
 
 def _target(path: Path, name: str, graph: Any) -> Target:

@@ -118,6 +118,7 @@ def _entries(
     waiting = {id_of(interrupt): interrupt for interrupt in state.interrupts}
     found: dict[str, Any] = {}
     continues: bool | None = None
+    is_late = False
     for entry in entries:
         if entry.interrupt_id in waiting:
             asked = waiting[entry.interrupt_id]
@@ -128,7 +129,9 @@ def _entries(
         elif state.is_stopped and is_breakpoint(entry.interrupt_id):
             continues = entry.status == "resolved"
         else:
-            log_ignored(given)
+            is_late = True
+    if is_late:
+        log_ignored(given)
     return Answers(found, continues)
 
 

@@ -7,31 +7,35 @@ the end.
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import aclosing
-from typing import Any, cast
+from typing import Any
 
 from langgraph.types import StateSnapshot
 
 from ...thread_info import Checkpoint
-from ..checkpointers import Graph
+from ..checkpointers import Graph, answered
 
 _FIRST_PAGE, _LARGEST_PAGE = 8, 64
 
 
-async def history(graph: Graph, config: Any, before: str | None = None) -> AsyncGenerator[Checkpoint, None]:
-    """The checkpoints of a thread, the newest first; `before`: only those older than this one, by its id."""
+async def history(
+    graph: Graph, config: Any, seconds: float, before: str | None = None
+) -> AsyncGenerator[Checkpoint, None]:
+    """The checkpoints of a thread, the newest first. `seconds`: in which the checkpointer has to answer for a page.
+    `before`: only those older than this one, by its id. Raises what the checkpointer raises."""
     page, newer = _FIRST_PAGE, before
     while True:
         older: Any = None if newer is None else {"configurable": {"checkpoint_id": newer}}
-        count = 0
-        found = cast("AsyncGenerator[StateSnapshot, None]", graph.aget_state_history(config, before=older, limit=page))
-        async with aclosing(found) as states:
-            async for state in states:
-                count, newer = count + 1, str(state.config["configurable"]["checkpoint_id"])
-                yield _checkpoint(state, newer)
-        if count < page:
+        states = await answered(_page(graph, config, older, page), seconds)
+        for state in states:
+            newer = str(state.config["configurable"]["checkpoint_id"])
+            yield _checkpoint(state, newer)
+        if len(states) < page:
             return
         page = min(2 * page, _LARGEST_PAGE)
+
+
+async def _page(graph: Graph, config: Any, before: Any, count: int) -> list[StateSnapshot]:
+    return [state async for state in graph.aget_state_history(config, before=before, limit=count)]
 
 
 def _checkpoint(state: StateSnapshot, checkpoint_id: str) -> Checkpoint:

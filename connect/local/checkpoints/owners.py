@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 
 from ...access import MARK, Access, Metadata, owner_of
 from ...recent import Recent
@@ -55,20 +55,25 @@ class Owners:
         elif self._read.get(key) != newest.checkpoint["id"]:
             found = await _metadata(saver, thread, {"step": -1}, 1)
             if not access.keys <= found.keys():
-                found = {**_scalars(newest.metadata), **await _metadata(saver, thread, _BEGIN, _INPUTS), **found}
+                found = {**await later_metadata(saver, thread, newest), **found}
                 self._read[key] = newest.checkpoint["id"]
             self.note(key, found)
         return self._known.get(key, {})
+
+
+async def later_metadata(saver: BaseCheckpointSaver[Any], thread: Any, newest: CheckpointTuple) -> dict[str, Any]:
+    """The metadata of a thread that are not in its first checkpoint. `newest`: its newest one."""
+    return {**scalars(newest.metadata), **await _metadata(saver, thread, _BEGIN, _INPUTS)}
 
 
 async def _metadata(saver: BaseCheckpointSaver[Any], thread: Any, which: Any, limit: int) -> dict[str, Any]:
     """The metadata of the newest checkpoints of these; of a key that several have, the oldest's."""
     found: dict[str, Any] = {}
     async for each in saver.alist(thread, filter=which, limit=limit):
-        found.update(_scalars(each.metadata))
+        found.update(scalars(each.metadata))
     return found
 
 
-def _scalars(metadata: Metadata) -> dict[str, Any]:
+def scalars(metadata: Metadata) -> dict[str, Any]:
     """The metadata that a run can leave in a checkpoint."""
     return {name: value for name, value in metadata.items() if isinstance(value, str | int | float)}

@@ -6,13 +6,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.prebuilt import ToolNode
 from langgraph.pregel import Pregel
 from langgraph.types import StateSnapshot
 
-from ....translator import unanswered_calls
 from ... import submission
 from ...inputs.forking import ForkPoint
 from ...inputs.thread_state import ThreadState
@@ -24,6 +24,10 @@ from .outcome import ended, needs_stops, pending
 
 _INPUT = "__start__"
 """The channel in which a graph's input is until it has been taken."""
+
+
+_own_tools: WeakKeyDictionary[Graph, frozenset[str]] = WeakKeyDictionary()
+"""By graph: its tools do not change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +58,8 @@ async def read(graph: Graph, config: Any, last: LastRun | None, messages_key: st
     thread = ThreadState(
         messages=messages,
         values=values,
-        own_tools=own_tools(graph) if unanswered_calls(messages) else (),
+        own_tools=own_tools(graph),
+        knows_tools=True,
         interrupts=pending(state),
         is_stopped=now.stopped,
         is_unfinished=bool(state.next),
@@ -99,6 +104,12 @@ async def _stops(root: Graph, graph: Graph, state: StateSnapshot) -> bool:
 
 def own_tools(graph: Graph) -> frozenset[str]:
     """The names of the tools that a graph and its subgraphs run themselves, in LangGraph's own nodes for it."""
+    if graph not in _own_tools:
+        _own_tools[graph] = _tools_of(graph)
+    return _own_tools[graph]
+
+
+def _tools_of(graph: Graph) -> frozenset[str]:
     graphs = [graph, *(inner for _, inner in graph.get_subgraphs(recurse=True))]
     bound = [node.bound for each in graphs if isinstance(each, Pregel) for node in each.nodes.values()]
     return frozenset(name for each in bound if isinstance(each, ToolNode) for name in each.tools_by_name)

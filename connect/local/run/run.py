@@ -83,6 +83,7 @@ class Run:
     """
 
     is_readable: Final = True
+    is_lost: Final = False
     _task: asyncio.Task[None]
 
     def __init__(

@@ -10,25 +10,31 @@ from __future__ import annotations
 import asyncio
 import logging
 import weakref
-from collections.abc import AsyncIterator, Callable, Hashable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Hashable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
+from itertools import chain
 from types import TracebackType
-from typing import Any, Final, cast, get_args
+from typing import Any, Final, NamedTuple, cast, get_args
 
+from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.pregel import Pregel
 from langgraph.types import StreamMode
 
 from ....translator import PROTOCOL_VERSION, STREAM_MODES, ClientView, Options, Translator
-from ...access import USER, Access, identity_of
+from ...access import USER, Access, identity_of, owner_of
 from ...default_options import options_for
-from ...errors import log_context
+from ...errors import RunConflictError, RunsClosedError, log_context
 from ...events.readers import for_version
 from ...inputs.intake import OnCancel, OnDisconnect
 from ...inputs.planning import NoEdits
 from ...recent import Recent
 from ...run_outcome import UNFINISHED, RunOutcome, Subgraph
-from ..checkpointers import Graph, check_saver, has_checkpointer
+from ..checkpointers import Graph, answered, check_saver, has_checkpointer, reading
+from ..checkpoints.clock import newest_id, wait_for_clock
 from ..checkpoints.owners import Owners
+from ..index.indexing import Indexing
+from ..index.reading import IndexedAgent
 from ..store.active_run import CANCEL_WAIT, ThreadKey
 from ..store.feed import Feed, Feeds
 from ..store.memory_store import MemoryRunStore
@@ -74,6 +80,7 @@ class Runs:
         self._owns_store = store is None
         self._close_wait = close_wait
         self._run_end = RunEnd(on_run_end)
+        self._is_closed = False
         self._live: dict[ThreadKey, Run] = {}
         self._feeds = Feeds()
         self.queue = QueuedInputs(self._feeds)
@@ -86,6 +93,8 @@ class Runs:
         """The metadata of threads, by which it is decided who may use them."""
         self.no_edits = NoEdits()
         """The messages that were found to be no edits."""
+        self.indexing = Indexing()
+        """Updates the index of threads when runs end."""
 
     async def __aenter__(self) -> Runs:
         return self
@@ -112,13 +121,18 @@ class Runs:
         dispatched_events: bool = False,
         on_cancel: OnCancel = "discard",
         revision: int | None = None,
+        newest: str | None = None,
     ) -> Run:
         """Starts a run that does not depend on its readers; see `start`. `parent_run_id`: as in `RUN_STARTED`.
         `waiting`: the subgraphs in which it continues. `stamp`: the metadata of a thread that it creates; None: the
-        agent's. `dispatched_events`, `on_cancel`: see `Intake`. `revision`: see `RunStore.claim`."""
+        agent's. `dispatched_events`, `on_cancel`: see `Intake`. `revision`: see `RunStore.claim`. `newest`: the newest
+        checkpoint of the thread and its subgraphs at this revision (empty: it has none); None: it is read here."""
         if not isinstance(graph, Pregel):
             raise TypeError(f"start: expected a compiled graph, got {type(graph).__name__}")
         check_saver(graph)
+        if self._is_closed:
+            raise RunsClosedError
+        agent = self.name_of(graph) if agent is None else agent
         if on_disconnect not in get_args(OnDisconnect):
             raise ValueError(f"on_disconnect: expected 'continue' or 'cancel', got {on_disconnect!r}")
         check_timeout(timeout)
@@ -132,14 +146,14 @@ class Runs:
             agent_of(graph, agent),
             user=identity_of(configured["configurable"].get(USER)),
             has_checkpointer=has_checkpointer(graph),
-            release=self._release,
+            release=partial(self._release, graph, options.messages_key),
             confirmation=partial(self.store.confirmation, thread),
             on_last_reader_left=partial(self.store.last_reader_left, thread) if on_disconnect == "cancel" else None,
             waiting=waiting,
         )
         known = self.owners.known(thread) or {}
         run.metadata = {name: known.get(name, value) for name, value in (stamp or Access(agent).stamp).items()}
-        number = await self.store.claim(thread, run, revision)
+        number = await self._claim(graph, run, revision, newest)
         self._live[thread] = run
         if run.metadata:
             configured["metadata"] = {**(configured.get("metadata") or {}), **self.owners.note(thread, run.metadata)}
@@ -154,6 +168,26 @@ class Runs:
             save = partial(save_partial_messages, graph, configured, options.messages_key, run.label)
         run.begin(stream, number, timeout, save)
         return run
+
+    async def _claim(self, graph: Graph, run: Run, revision: int | None, newest: str | None) -> int:
+        """Claims the thread of a run; returns the run's number. The clock is checked first, and the claim is refused if
+        a run has written the thread since: so a run that the clock refuses has not begun for any reader. `revision`,
+        `newest`: as for `start`. Raises as `start`."""
+        saver, thread = graph.checkpointer, run.thread
+        if not isinstance(saver, BaseCheckpointSaver):
+            return await self.store.claim(thread, run, revision)
+        while True:
+            since = await self.store.revision(thread) if revision is None else revision
+            if newest is None:
+                with reading(run.label):
+                    newest = await answered(newest_id(saver, thread.thread_id))
+            await wait_for_clock(newest, run.label)
+            try:
+                return await self.store.claim(thread, run, since)
+            except RunConflictError:
+                if revision is not None or await self.store.active(thread) is not None:
+                    raise
+                newest = None  # a run has come and gone meanwhile
 
     async def feed(self, thread: ThreadKey) -> Feed:
         """What happens on a thread from now on: runs that start in any process, and what the pollers see."""
@@ -193,6 +227,15 @@ class Runs:
             log_context(agent, thread.thread_id, outcome.run_id),
         )
 
+    def indexed(self, graph: Graph, agent: str | None, access: Access, messages_key: str) -> IndexedAgent:
+        """What the index reads the threads of a graph with; see `IndexedAgent`. The graph has a checkpointer."""
+        agent = self.name_of(graph) if agent is None else agent
+        return IndexedAgent(graph, agent, access, messages_key, self.store, self.owners, self.note_outcome)
+
+    def threads_running(self, namespace: str) -> frozenset[str]:
+        """The ids of the threads in a namespace that have an active run of this process."""
+        return frozenset(thread.thread_id for thread in self._live if thread.namespace == namespace)
+
     def runs_of(self, agent: Hashable, namespace: str) -> list[Run]:
         """The active runs of one agent. `namespace`: that of its threads."""
         return [run for run in self._live.values() if (run.agent, run.thread.namespace) == (agent, namespace)]
@@ -201,6 +244,7 @@ class Runs:
         """Cancels the runs of one agent, and its queued inputs, and waits for their end. `namespace`: that of its
         threads."""
         await self._stop(lambda: self.stop_queued(agent, namespace), lambda: self.runs_of(agent, namespace))
+        await self.indexing.settled(self._close_wait)
 
     async def _stop(
         self, stop_queued: Callable[[], list[asyncio.Task[Any]]], active: Callable[[], Iterable[Run]]
@@ -215,7 +259,13 @@ class Runs:
                 return
             if queued:
                 await asyncio.wait(queued)
-            statuses = await asyncio.gather(*(run.cancel(self._close_wait) for run in found))
+            try:
+                statuses = await asyncio.gather(*(run.cancel(self._close_wait) for run in found))
+            except asyncio.CancelledError:
+                for run in found:
+                    if self._live.get(run.thread) is run:
+                        _log.error("The run did not stop before its server ended (%s).", run.label)
+                raise
             for run, status in zip(found, statuses, strict=True):
                 if status == "stopping":
                     stuck.add(run)
@@ -238,35 +288,90 @@ class Runs:
                 await asyncio.wait(queued)  # each has started its run then, if it could
             await asyncio.gather(*(run.wait() for run in active))
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether nothing can be started in it any more."""
+        return self._is_closed
+
+    def name_of(self, graph: Graph) -> str | None:
+        """The name under which an app serves a graph with these runs; None if none does, or several names are its."""
+        names = {each.name for each in _served() if each.graph is graph and each.runs is self}
+        return names.pop() if len(names) == 1 else None
+
     async def aclose(self) -> None:
-        """Cancels its runs and waits for their end; ends all feeds."""
+        """Cancels its runs, also those that start meanwhile, and waits for their end; ends all feeds. What is started
+        later is refused."""
         self._feeds.close()
         await self._stop(lambda: self.queue.give_up(self.queue.tasks), lambda: self.active)
+        self._is_closed = True
         await self._run_end.aclose(self._close_wait)
+        await self.indexing.settled(self._close_wait)
         if self._owns_store:
             await self.store.aclose()
 
-    def _release(self, run: Run, done: Callable[[], None]) -> None:
+    def _release(self, graph: Graph, messages_key: str, run: Run, done: Callable[[], None]) -> None:
         last = None
         try:
             last = run.as_last()
         finally:  # nothing else would ever free the thread
-            self.store.release(run.thread, run, last, partial(self._released, run, done))
+            self.store.release(run.thread, run, last, partial(self._released, graph, messages_key, run, done))
 
-    def _released(self, run: Run, done: Callable[[], None]) -> None:
+    def _released(self, graph: Graph, messages_key: str, run: Run, done: Callable[[], None]) -> None:
         if self._live.get(run.thread) is run:
             del self._live[run.thread]
         done()
         self._run_end.call(run)
+        if run.has_checkpointer:
+            agent = run.agent if isinstance(run.agent, str) else None
+            owner = owner_of(run.metadata)
+            access = Access(agent, frozenset() if owner is None else frozenset({owner}))
+            self.indexing.run_ended(self.indexed(graph, agent, access, messages_key), run.thread_id)
+
+
+class Served(NamedTuple):
+    """A graph that an app serves under a name, with its runs."""
+
+    name: str
+    graph: Graph
+    runs: Runs
 
 
 _defaults: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Runs] = weakref.WeakKeyDictionary()
+_apps: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, list[Served]] = weakref.WeakKeyDictionary()
+"""The graphs that the apps of an event loop serve, while their lifespans last."""
+
+
+@contextmanager
+def serving(agents: Iterable[Served]) -> Iterator[None]:
+    """Within the block the runs of these agents are found by whoever names their graph, or their name, and no `Runs`.
+    To be entered in the event loop."""
+    known, added = _apps.setdefault(asyncio.get_running_loop(), []), list(agents)
+    known += added
+    try:
+        yield
+    finally:
+        for each in added:
+            known.remove(each)
+
+
+def _served() -> Iterable[Served]:
+    return _apps.get(asyncio.get_running_loop(), ())
+
+
+def runs_of(graph: Graph, agent: str | None) -> Runs:
+    """The `Runs` of a graph where none are given: those of the app that serves it, or that serves the agent of this
+    name with the same checkpointer (a graph may be built for each request); or else the event loop's. Of several apps,
+    those of the first. Raises `RuntimeError` outside of an event loop."""
+    served, saver = _served(), graph.checkpointer
+    by_graph = (each.runs for each in served if each.graph is graph and agent in (None, each.name))
+    by_name = (each.runs for each in served if each.name == agent and each.graph.checkpointer is saver)
+    return next(chain(by_graph, by_name), None) or default_runs()
 
 
 def default_runs() -> Runs:
-    """The `Runs` that are used where none are given: the event loop's. Raises `RuntimeError` outside of one."""
+    """The event loop's own `Runs`, for graphs that no app serves. Raises `RuntimeError` outside of an event loop."""
     loop = asyncio.get_running_loop()
-    if loop not in _defaults:
+    if loop not in _defaults or _defaults[loop].is_closed:
         for ended in [each for each in _defaults if each.is_closed()]:
             del _defaults[ended]  # the runs that its store keeps would keep the loop
         _defaults[loop] = Runs()
@@ -296,17 +401,21 @@ async def start(
     - `options`: None gives the channels of the graph's output schema. They are those of all readers, except for the
       protocol version, which is each reader's.
     - `view`: what the client that started the run is known to have.
-    - `runs`: the scope that owns the run; None is the event loop's default one.
-    - `agent`: the name under which the run is found; None is the graph object itself.
+    - `runs`: the scope that owns the run; None: that of the app that serves the graph, or the agent of this name, in
+      this event loop; or else the event loop's own.
+    - `agent`: the name under which the run is found; None: that under which the graph is served, or else the graph
+      object itself.
     - `on_disconnect`: what becomes of the run when its last reader leaves.
     - `timeout`: seconds after which the run is stopped and fails with the code `timeout`; None is no limit.
 
-    Raises `RunConflictError` if the thread has an active run, `ValueError` for a config without the thread id that it
-    needs, for an id that cannot be one (as `connect` refuses it) and for a timeout that is not above 0, `TypeError` for
-    anything but a compiled graph, and for a synchronous checkpointer, `RuntimeError` outside of an event loop. What the
+    Raises `RunConflictError` if the thread has an active run, `ClockSkewError` if it has a checkpoint from the future,
+    `RunsClosedError` for runs that are closed, `UnreadableError` for what the checkpointer raises when it is asked for
+    the newest checkpoint, `ValueError` for a config without the thread id that it needs, for an id that cannot be one
+    (as `connect` refuses it) and for a timeout that is not above 0, `TypeError` for anything but a compiled graph, and
+    for a synchronous checkpointer, `RuntimeError` outside of an event loop. What the
     graph raises becomes the run's end, never an exception here.
     """
-    return await (default_runs() if runs is None else runs).start(
+    return await (runs_of(graph, agent) if runs is None else runs).start(
         graph,
         input,
         config,
@@ -320,10 +429,10 @@ async def start(
     )
 
 
-def check_timeout(timeout: float | None) -> None:
+def check_timeout(timeout: float | None, name: str = "timeout") -> None:
     """Raises `ValueError` for a timeout that is not above 0 seconds."""
     if timeout is not None and not timeout > 0:
-        raise ValueError(f"timeout: expected more than 0 seconds, got {timeout!r}")
+        raise ValueError(f"{name}: expected more than 0 seconds, got {timeout!r}")
 
 
 def agent_of(graph: Graph, agent: str | None) -> Hashable:

@@ -59,6 +59,11 @@ class ActiveRun(Protocol):
         """See `RunStatus`."""
 
     @property
+    def is_lost(self) -> bool:
+        """Whether its readers were given an end because its process was lost. The process may come back: then the run
+        is active again, as another object with the same number."""
+
+    @property
     def is_readable(self) -> bool:
         """Whether its events can be read here; else its checkpoint says where it is."""
 
@@ -97,6 +102,13 @@ class OwnedRun(ActiveRun, Protocol):
 
     def stop(self, ending: Ending) -> None:
         """Ends the readers' streams with this ending, and cancels the graph; nothing for a run that has ended."""
+
+
+def is_news(run: ActiveRun, shown: ActiveRun | None) -> bool:
+    """Whether a reader has yet to get this run: one later than `shown`, the last that it got, or `shown` come back."""
+    if shown is None:
+        return True
+    return run is not shown and (run.number > shown.number or (shown.is_lost and run.number == shown.number))
 
 
 @dataclass(frozen=True, slots=True)

@@ -119,6 +119,7 @@ class MemoryRunStore:
     async def forget(self, thread: ThreadKey) -> None:
         """Forgets how the last run on a thread ended."""
         self._remembered.pop(thread, None)
+        self._revisions.pop(thread, None)
         self._forget(thread)
 
     def turn(self, thread: ThreadKey) -> MemoryTurn:

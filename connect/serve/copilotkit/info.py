@@ -6,6 +6,8 @@ names and schemas of tools are the owner's to emit.
 | declared | when |
 |---|---|
 | streaming | always |
+| WebSockets | where the app has them |
+| streams that resume after `Last-Event-ID` | runs of this process: their events have ids |
 | snapshots and deltas of the state | as the options have it |
 | state that persists, interrupts | where threads are kept: on a platform, and by a checkpointer |
 | memory | the graph has a store |
@@ -27,6 +29,7 @@ from typing import Any
 
 from ag_ui.core import AgentCapabilities
 from langgraph.pregel import Pregel
+from langgraph.store.base import BaseStore
 
 from ....translator import Options
 from ...inputs.channels import TOOLS
@@ -40,22 +43,30 @@ _APPROVES = "HumanInTheLoopMiddleware."
 _DELEGATES = "task"
 
 
-def described(name: str, agent: Agent) -> dict[str, Any]:
-    """An agent as CopilotKit's `/info` describes it; `name` is the one that it is served by."""
-    found: dict[str, Any] = {"name": agent.name or name, "capabilities": capabilities(agent)}
+def described(name: str, agent: Agent, *, has_sockets: bool = False) -> dict[str, Any]:
+    """An agent as CopilotKit's `/info` describes it; `name` is the one that it is served by. `has_sockets`: whether the
+    app serves WebSockets."""
+    found: dict[str, Any] = {"name": agent.name or name, "capabilities": capabilities(agent, has_sockets=has_sockets)}
     lost = sorted(agent.backend.unused)
     if lost:
         found["dropped"] = lost
     return found if agent.description is None else {**found, "description": agent.description}
 
 
-def capabilities(agent: Agent) -> dict[str, Any]:
+def keeps_changes(agent: Agent) -> bool:
+    """Whether a thread of the agent can be renamed and archived: a platform keeps that, and a graph's store."""
+    graph = agent.backend.graph
+    return graph is None or isinstance(graph.store, BaseStore)
+
+
+def capabilities(agent: Agent, *, has_sockets: bool = False) -> dict[str, Any]:
     """The agent's own capabilities as JSON, or else what can be seen of it."""
     declared = agent.capabilities
     if declared is None:
         options = agent.adjusted(agent.options or Options())
         graph = agent.backend.graph
         seen = _of_any(options, keeps=graph is None or has_checkpointer(graph))
+        seen["transport"] |= {"websocket": has_sockets, "resumable": graph is not None}
         if graph is not None:
             _add(seen, graph, options)
         declared = AgentCapabilities.model_validate(seen)

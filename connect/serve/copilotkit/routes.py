@@ -44,7 +44,7 @@ from ..routing import routes, thread_of
 from ..service import Service
 from ..streams.stream import HEADERS
 from .endings import answers, readable, unbegun
-from .info import described
+from .info import described, keeps_changes
 
 _SUGGESTS: Final = "copilotkitSuggest"
 _NO_ENDPOINTS: Final = {"inspect": False, "realtimeMetadata": False}
@@ -106,12 +106,15 @@ class CopilotKit:
 
     async def _described(self, request: Request) -> Response:
         listed = await self._service.listed(request)
-        agents = {name: described(name, agent) for name, agent in listed.items()}
+        has_sockets = self._service.has_sockets
+        agents = {name: described(name, agent, has_sockets=has_sockets) for name, agent in listed.items()}
         only = self._service.only
         if only is not None:
             agents.setdefault(DEFAULT, agents[only])
         info = {"version": __version__, "mode": "sse", "agents": agents}
-        endpoints = {"list": self._service.users.may_list(request), "mutations": True, **_NO_ENDPOINTS}
+        may_manage = self._service.users.may_manage(request)
+        may_change = may_manage and all(map(keeps_changes, listed.values()))
+        endpoints = {"list": may_manage, "mutations": may_change, **_NO_ENDPOINTS}
         off = {"audioFileTranscriptionEnabled": False, "telemetryDisabled": True}
         return json_response({**info, "threadEndpoints": endpoints, **off})
 

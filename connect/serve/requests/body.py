@@ -14,7 +14,8 @@ from ag_ui.core import RunAgentInput
 from pydantic import ValidationError
 from starlette.requests import Request
 
-from ...inputs.off_loop import off_loop
+from ...inputs.json_texts import json_texts
+from ...inputs.off_loop import off_loop, size_of
 from ...inputs.unknown import read_input
 from ..errors import Refusal
 from ..limits import Limits
@@ -22,9 +23,13 @@ from .bodies import Bodies
 
 _JSON = re.compile(r"application/(?:[\w.+-]+\+)?json\s*(?:;.*)?", re.IGNORECASE)
 _NAME = re.compile(r"[A-Za-z][\w-]{0,40}")
+INVALID_JSON = "invalid_json"
+"""The code of a body that is not JSON."""
 _MOST_NAMED = 3
 _DIGITS = 18
 """Digits of a length that are looked at: no body is as long as the rest says."""
+_TOO_DEEP = "depth limit exceeded"
+"""The message of `orjson` for JSON that is nested more deeply than it can read."""
 _EXPECTED = "Input should be "
 """How pydantic begins what it says of a value's type, which is all it says then."""
 
@@ -41,24 +46,47 @@ async def read(request: Request, bodies: Bodies) -> Any:
     raw = await _bytes(request, bodies)
     if not raw:
         return None
+    found = loaded(raw, bodies.limits)
+    if await off_loop(_is_deeper, size_of(found), found, bodies.limits.depth):
+        raise _invalid(f"The body's JSON is nested deeper than {bodies.limits.depth} levels.")
+    return found
+
+
+def loaded(raw: bytes | bytearray | str, limits: Limits) -> Any:
+    """The value of a JSON text within `Limits.body` and `Limits.values`; its depth is not checked. Raises `Refusal`.
+
+    `orjson` holds the GIL while it parses, in any thread: 4 MB of `[[],[],...]` stopped the event loop for 0.3 s. So
+    commas and opening brackets are counted first, which bounds the number of values. Those within texts count too,
+    since some texts are parsed as JSON later.
+    """
+    if len(raw) > limits.body:
+        raise _too_large(limits.body)
+    encoded = raw.encode(errors="replace") if isinstance(raw, str) else raw
+    if len(encoded) > limits.body:
+        raise _too_large(limits.body)
+    if sum(encoded.count(mark) for mark in (b",", b"[", b"{")) > limits.values:
+        message = f"The body has more than {limits.values} values: its commas and opening brackets are counted."
+        raise Refusal(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large", message)
     try:
-        found = orjson.loads(raw)
+        return orjson.loads(encoded)
     except orjson.JSONDecodeError as error:
         message = f"The body is no JSON: {error.msg} (line {error.lineno}, column {error.colno})."
-        raise Refusal(HTTPStatus.BAD_REQUEST, "invalid_json", message) from None
-    _check_depth(found, bodies.limits.depth)
-    return found
+        raise Refusal(HTTPStatus.BAD_REQUEST, INVALID_JSON, message) from None
 
 
 async def checked_input(found: Any, limits: Limits, agent: str, *, is_run: bool = True) -> RunAgentInput:
     """The input that a body is, read as in `inputs.unknown`; raises `Refusal`, which names the field that is none, and
     what it should be. `agent`: for the log. `is_run`: whether it is to be run."""
+    return await off_loop(_checked_input, size_of(found), found, limits, agent, is_run)
+
+
+def _checked_input(found: Any, limits: Limits, agent: str, is_run: bool) -> RunAgentInput:
     messages = found.get("messages") if isinstance(found, dict) else None
     size = len(messages) if isinstance(messages, list) else 0
     if size > limits.messages:
         raise _invalid(f"messages: expected {limits.messages} at most, got {size}.")
     try:
-        given = await off_loop(read_input, size, found, agent, is_run=is_run)
+        given = read_input(found, agent, is_run=is_run)
     except ValidationError as error:
         wrong = error.errors(include_url=False, include_context=True, include_input=False)
         errors = [f"{_path(each)}: {_expected(each)}" for each in wrong[:_MOST_NAMED]]
@@ -67,6 +95,9 @@ async def checked_input(found: Any, limits: Limits, agent: str, *, is_run: bool 
         raise _invalid("Expected an AG-UI RunAgentInput: " + "; ".join(errors) + ".") from None
     if given.protocol_version == "":
         raise _invalid("protocolVersion: expected a version such as 1.0, or none.")
+    for field, text in json_texts(given):
+        if _is_text_deeper(text, limits.depth):
+            raise _invalid(f"{field}: expected JSON that is nested at most {limits.depth} levels deep.")
     return given
 
 
@@ -82,7 +113,7 @@ def text_of(found: Any, name: str) -> str | None:
     return value
 
 
-async def _bytes(request: Request, bodies: Bodies) -> bytes:
+async def _bytes(request: Request, bodies: Bodies) -> bytearray:
     """The body; what its headers say of its length is believed only where that is too much."""
     most = bodies.limits.body
     length = request.headers.get("content-length", "")
@@ -95,26 +126,39 @@ async def _bytes(request: Request, bodies: Bodies) -> bytes:
             read += chunk
             if len(read) > most:
                 raise _too_large(most)
-    return bytes(read)
+    return read
 
 
 def _too_large(most: int) -> Refusal:
     return Refusal(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large", f"The body is larger than {most} bytes.")
 
 
-def _check_depth(found: Any, most: int) -> None:
+def _is_deeper(found: Any, most: int) -> bool:
+    """Whether JSON is nested deeper than `most` levels."""
     level = [found] if isinstance(found, dict | list) else []
     depth = 0
     while level:
         depth += 1
         if depth > most:
-            raise _invalid(f"The body's JSON is nested deeper than {most} levels.")
+            return True
         level = [
             inner
             for outer in level
             for inner in (outer.values() if isinstance(outer, dict) else outer)
             if isinstance(inner, dict | list)
         ]
+    return False
+
+
+def _is_text_deeper(text: str, most: int) -> bool:
+    """Whether a text, if it is JSON, is nested deeper than `most` levels: `orjson` writes fewer levels than it reads,
+    so the value of such a text could not be stored with the thread."""
+    if text.count("[") + text.count("{") <= most:
+        return False
+    try:
+        return _is_deeper(orjson.loads(text), most)
+    except orjson.JSONDecodeError as error:
+        return error.msg == _TOO_DEEP
 
 
 def _invalid(message: str) -> Refusal:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from http import HTTPStatus
+from typing import Final
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
@@ -18,6 +19,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
 from ..errors import Refusal, refused
+
+_REMEDY: Final = (
+    "A page's own host is let in with --origin https://its.host (langgraph-agui serve) or hosts=[...] (agui_app). "
+    "A proxy has to send the host of the page and not a name of its own: in nginx, proxy_set_header Host $host."
+)
 
 
 class Hosts:
@@ -32,7 +38,7 @@ class Hosts:
         if scope["type"] == "lifespan" or host_of(Headers(scope=scope)) in self._names:
             await self._app(scope, receive, send)
             return
-        message = f"Unknown Host header. Allowed: {', '.join(sorted(self._names))}."
+        message = f"Expected the Host header of a host that is answered: {', '.join(sorted(self._names))}. {_REMEDY}"
         error = Refusal(HTTPStatus.MISDIRECTED_REQUEST, "unknown_host", message)
         response = refused(error, as_request(scope))
         if scope["type"] == "websocket":

@@ -1,24 +1,26 @@
-"""Who makes a request, and what this user may do: the hooks `authenticate` and `authorize` of an app.
+"""Who makes a request, and what this user may do: the hooks `authenticate` and `authorize` of an app, and its token.
 
 The order, for every request: `authenticate` sees the headers, before the body is read; then the action, the agent and
-the thread are known; then `authorize` decides, before anything of the thread is read. Neither is called for `/health`
-and `/ready`.
+the thread are known; then `authorize` decides, before anything of the thread is read. Without `authorize`, whoever
+knows a thread's id may read and run it, and lists, changes and deletions need the token. No hook is called for
+`/health` and `/ready`.
 """
 
 from __future__ import annotations
 
 import inspect
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, Final, Literal
 
+from starlette.authentication import BaseUser
 from starlette.requests import Request
 
-from ...access import Metadata
+from ...access import Grant
 from ...errors import log_context
 from ..errors import CLOSE, Refusal
-from .hosts import host_of
+from .token import HEADER, Token
 
 Action = Literal["read", "run", "stop", "list", "update", "delete"]
 """What a request does. `read`: connects to a thread, watches it, or reads it. `run`: sends an input; the answer streams
@@ -26,29 +28,42 @@ the thread's run. `stop`: stops a run. `list`: requests the agents (`/info`), or
 then. `update`: renames or archives a thread. `delete`: deletes it."""
 
 Authenticate = Callable[[Request], Any | Awaitable[Any]]
-"""The user of a request, from its headers. None and False are answered with 401; anything else is kept as
-`request.state.user`, where `authorize` and `Agent.intake` find it. It is called before the body is read, must not read
-it, and must not block the event loop."""
+"""The user of a request, from its headers. None, False and a Starlette user who is not authenticated
+(`UnauthenticatedUser`) are answered with 401; anything else is kept as `request.state.user`, where `authorize` and
+`Agent.intake` find it. It is called before the body is read, must not read it, and must not block
+the event loop."""
 
-Authorize = Callable[[Any, Action, str, str | None], bool | Mapping[str, Any] | Awaitable[bool | Mapping[str, Any]]]
+Permission = bool | Mapping[str, Any] | Grant
+"""What `authorize` returns."""
+
+Authorize = Callable[[Any, Action, str, str | None], Permission | Awaitable[Permission]]
 """Whether a user may do something: `authorize(user, action, agent, thread_id)`, also asynchronous. `user` is what
-`authenticate` (or a dependency of FastAPI) left in `request.state.user`, None without one. True allows it. A
-mapping allows it for threads with these metadata alone, and is stamped on the threads that the user creates: see
-`access`. Anything else is 403; or raise Starlette's `HTTPException`. It must not block the event loop."""
+`authenticate` (or a dependency of FastAPI) left in `request.state.user`, or else the `request.user` of Starlette's
+`AuthenticationMiddleware`, if it is authenticated; None without one. True allows it. A mapping allows it only for
+threads with these metadata, and is stamped on the threads that the user creates: see `access`. Anything else is 403; or
+raise Starlette's `HTTPException`. It must not block the event loop."""
 
-_LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "::1"})
-_PROXYS: Final = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip")
-"""Headers that proxies add."""
+_NO_TOKEN: Final = (
+    "Threads are listed, changed and deleted with the app's token alone, and this app has none. Give it one, "
+    "agui_app(..., token=...) or AGUI_TOKEN in its environment; or say who may do what, agui_app(..., authorize=...)."
+)
+_TOKEN_EXPECTED: Final = (
+    "Threads are listed, changed and deleted with the app's token alone. Expected the header Authorization: Bearer "
+    "TOKEN, with the token that the server was given (token=, --token or AGUI_TOKEN), or that it printed at its start."
+)
 
 _log = logging.getLogger(__name__)
 
 
 class Users:
-    """The hooks of one app."""
+    """The hooks of one app, and its token, which decides where there is no `authorize`."""
 
-    def __init__(self, authenticate: Authenticate | None, authorize: Authorize | None) -> None:
+    def __init__(
+        self, authenticate: Authenticate | None, authorize: Authorize | None, token: Token | None = None
+    ) -> None:
         self._authenticate = authenticate
         self._authorize = authorize
+        self._token = token
         self.are_known = authenticate is not None or authorize is not None
         """Whether the app distinguishes users. Error messages name its agents only where it does not."""
 
@@ -59,26 +74,28 @@ class Users:
         user = self._authenticate(request)
         if inspect.isawaitable(user):
             user = await user
-        if user is None or user is False:
+        if user is None or user is False or (isinstance(user, BaseUser) and not user.is_authenticated):
             headers = {"WWW-Authenticate": "Bearer", **CLOSE}
             raise Refusal(
                 HTTPStatus.UNAUTHORIZED, "unauthenticated", "Expected headers that name a known user.", headers
             )
         request.state.user = user
 
-    async def authorize(self, request: Request, action: Action, agent: str, thread_id: str | None) -> Metadata:
+    async def authorize(self, request: Request, action: Action, agent: str, thread_id: str | None) -> Grant:
         """The filter for the threads with which the user may do this; raises `Refusal` (403) if with none."""
         if self._authorize is None:
             if action in ("update", "delete"):
-                self.check_local(request)
-            return {}
+                self.check_token(request)
+            return Grant({})
         allowed: object = self._authorize(user_of(request), action, agent, thread_id)
         if inspect.isawaitable(allowed):
             allowed = await allowed
-        if allowed is True:
-            return {}
-        if isinstance(allowed, Mapping):
+        if isinstance(allowed, Grant):
             return allowed
+        if allowed is True:
+            return Grant({})
+        if isinstance(allowed, Mapping):
+            return Grant(allowed)
         if allowed is not False:
             _log.warning(
                 "authorize returned %s, and %r is refused: expected a boolean or a mapping (%s).",
@@ -88,31 +105,38 @@ class Users:
             )
         raise forbidden()
 
-    def may_list(self, request: Request) -> bool:
-        """Whether a request may be for threads without naming one, as far as that is known before `authorize`."""
-        return self._authorize is not None or is_local(request)
+    def may_manage(self, request: Request) -> bool:
+        """Whether a request may list, change and delete threads, as far as that is known before `authorize`."""
+        return self._authorize is not None or self._has_token(request)
 
-    def check_local(self, request: Request) -> None:
-        """Raises `Refusal` (403) for a request that may come from another machine, where nothing says who may see which
-        thread: without `authorize`, threads are listed, changed and deleted on loopback only."""
-        if not self.may_list(request):
-            message = "Threads are listed, changed and deleted from other machines only where the app has authorize."
-            raise Refusal(HTTPStatus.FORBIDDEN, "forbidden", message)
+    def check_token(self, request: Request) -> None:
+        """Raises `Refusal` (403) for a request without the app's token, where no `authorize` says who may see which
+        thread: whoever knows a thread's id may use it, and only the token lets a client list, change and delete."""
+        if self.may_manage(request):
+            return
+        if self._token is None:
+            raise Refusal(HTTPStatus.FORBIDDEN, "forbidden", _NO_TOKEN)
+        raise Refusal(HTTPStatus.FORBIDDEN, "token_expected", _TOKEN_EXPECTED)
 
+    def headers_of(self, request: Request) -> Sequence[tuple[bytes, bytes]]:
+        """The headers of a request that may be sent on: without the app's token, which is for this app alone."""
+        headers = request.headers.raw
+        if not self._has_token(request):
+            return headers
+        return [(name, value) for name, value in headers if name.lower() != HEADER.encode()]
 
-def is_local(request: Request) -> bool:
-    """Whether a request comes from this machine, and through no proxy that says so in its headers."""
-    client = "" if request.client is None else request.client.host
-    return (
-        host_of(request.headers) in _LOOPBACK_NAMES
-        and (client in _LOOPBACK_NAMES or client.startswith("127."))
-        and not any(name in request.headers for name in _PROXYS)
-    )
+    def _has_token(self, request: Request) -> bool:
+        return self._token is not None and self._token.is_in(request.headers)
 
 
 def user_of(request: Request) -> Any:
-    """The user that `authenticate` found; None without one."""
-    return getattr(request.state, "user", None)
+    """The user that `authenticate`, a dependency of FastAPI or Starlette's `AuthenticationMiddleware` found; None
+    without one."""
+    user = getattr(request.state, "user", None)
+    if user is None:
+        user = request.scope.get("user")
+        return user if isinstance(user, BaseUser) and user.is_authenticated else None
+    return user
 
 
 def forbidden() -> Refusal:

@@ -15,6 +15,8 @@ from contextlib import asynccontextmanager
 
 from starlette.types import Message, Send
 
+from .connection import PIECE
+
 
 class NotReadError(Exception):
     """The reader did not take in time what it was sent."""
@@ -50,8 +52,11 @@ class Sender:
         await self._put(message)
 
     async def send_body(self, body: bytes, *, more: bool = True) -> None:
-        """Sends a part of the body. `more`: whether it is not the last."""
-        await self.send({"type": "http.response.body", "body": body, "more_body": more})
+        """Sends a part of the body, in pieces. `more`: whether it is not the last."""
+        last = max(0, len(body) - 1) // PIECE * PIECE
+        for start in range(0, last, PIECE):
+            await self.send({"type": "http.response.body", "body": body[start : start + PIECE], "more_body": True})
+        await self.send({"type": "http.response.body", "body": body[last:], "more_body": more})
         self.is_over = not more
 
     @asynccontextmanager

@@ -3,12 +3,13 @@
     open --begin(), aclose()--> closing: nothing new is let in; streams between two runs end at once
          --grace seconds, or nothing is open any more--> closed: what is still open is interrupted
          --drained()--> runs that other processes can read end, for up to `drain` seconds
+         --stopped()--> runs are stopped, and the store is closed
 
-A server waits for its streams before it lets an app end. So streams end first: their readers read elsewhere.
+A server waits for its streams before it lets an app end. So streams end first, and their readers connect to another
+process. The end begins at a signal (`signals`), or else at the end of the app's lifespan.
 
-No signal is handled here: a server waits for its connections before it ends an app's lifespan, so the command `serve`
-begins the end itself. Under another server open streams last until that server cancels them (uvicorn, after
-`--timeout-graceful-shutdown`), or `aclose()` is awaited before it waits.
+The end takes `grace` and `drain` seconds at most, and `STOP` more for runs that do not stop, and for a store that does
+not answer.
 """
 
 from __future__ import annotations
@@ -16,9 +17,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from contextlib import asynccontextmanager, suppress
-from typing import Any
+from typing import Any, Final
 
 from ..errors import shutting_down
+
+STOP: Final = 2.0
+"""Seconds that runs have to stop when `grace` and `drain` are over, and then again the store to close."""
 
 
 class StreamInterrupted(Exception):  # noqa: N818 - nothing went wrong
@@ -52,7 +56,11 @@ class Closing:
     def __init__(self, grace: float, drain: float = 0.0) -> None:
         self._grace = grace
         self._drain = drain
-        self._draining: asyncio.Timeout | None = None
+        self._until: float | None = None
+        """When `grace` and `drain` are over, by the event loop's clock. None: the end has not begun."""
+        self._is_hurried = False
+        self._wait: asyncio.Timeout | None = None
+        """The end of the present wait, for streams or for runs."""
         self._open: set[Opened] = set()
         self._ending: asyncio.Task[None] | None = None
         self._gone: asyncio.Event | None = None
@@ -93,8 +101,10 @@ class Closing:
         if self.has_begun:
             return
         self.has_begun = True
+        loop = asyncio.get_running_loop()
+        self._until = loop.time() + self._grace + self._drain
         self.at_begin()
-        self._ending = asyncio.get_running_loop().create_task(self._end(), name="the end of what is open")
+        self._ending = loop.create_task(self._end(), name="the end of what is open")
 
     async def aclose(self) -> None:
         """Begins the end, and returns when nothing is open any more, or what was has been interrupted."""
@@ -105,25 +115,48 @@ class Closing:
     async def drained(self, runs: Iterable[Coroutine[Any, Any, None]]) -> None:
         """Waits until these are over: each waits for runs to end. Up to `drain` seconds, and no longer than `hurry`."""
         with suppress(TimeoutError):
-            async with asyncio.timeout(self._drain) as self._draining:
+            async with self._waiting(self._drain):
                 await asyncio.gather(*runs)
-        self._draining = None
+
+    async def stopped(self, stop: Coroutine[Any, Any, None]) -> bool:
+        """Awaits `stop`, which stops runs or closes the store, for what is left of `grace` and `drain`, but at least
+        for `STOP` seconds. Returns whether it ended in time."""
+        loop = asyncio.get_running_loop()
+        left = 0.0 if self._until is None or self._is_hurried else self._until - loop.time()
+        try:
+            async with asyncio.timeout(max(left, STOP)):
+                await stop
+        except TimeoutError:
+            return False
+        return True
 
     def hurry(self) -> None:
-        """Ends the wait for runs. To be called in the event loop."""
-        if self._draining is not None and not self._draining.expired():
-            self._draining.reschedule(asyncio.get_running_loop().time())
+        """Begins the end, and ends its waits for streams and for runs at once. To be called in the event loop."""
+        self.begin()
+        self._is_hurried = True
+        if self._wait is not None and not self._wait.expired():
+            self._wait.reschedule(asyncio.get_running_loop().time())
 
     def reopen(self) -> None:
-        """Lets in again: for an app that is started anew."""
-        self.has_begun, self._ending = False, None
+        """Takes requests again, for an app that is started again."""
+        self.has_begun = self._is_hurried = False
+        self._ending = self._until = None
+
+    @asynccontextmanager
+    async def _waiting(self, seconds: float) -> AsyncIterator[None]:
+        """A wait of so many seconds at most, which `hurry` ends. Raises `TimeoutError`."""
+        try:
+            async with asyncio.timeout(0.0 if self._is_hurried else seconds) as self._wait:
+                yield
+        finally:
+            self._wait = None
 
     async def _end(self) -> None:
         for opened in list(self._open):
             if opened.is_idle():
                 opened.end(by_server=True)
         with suppress(TimeoutError):
-            async with asyncio.timeout(self._grace):
+            async with self._waiting(self._grace):
                 await self._all_gone()
         for opened in list(self._open):
             opened.end(by_server=True)

@@ -3,15 +3,16 @@ ends.
 
 - It is sent in the request's own task. When its reader leaves, or the server ends, the task is interrupted wherever it
   waits, and all that it reads from is closed at once.
-- It keeps nothing: a frame is made when the server has taken the one before, and a server takes no more than fits into
-  its buffer. So a slow reader delays its own stream only.
+- It keeps nothing: a frame is made when the server has taken the one before, and is handed over in pieces; uvicorn
+  takes one when the kernel has taken the one before. So a slow reader delays its own stream only.
 - Where the server ends in the middle of a run, what is open is closed, and `RUN_ERROR` with the code `shutdown` ends
   the stream. A run of this process ends with the server; a platform's continues. After a run's end nothing is sent.
 - A reader that does not take what it is sent within `send_timeout` is dropped, and its place is free; its run
   continues.
-- A server that never calls `Closing.begin` cancels the request at some time: the stream ends in the same way, with
-  another message.
-- A reader that does not read when the server ends gets no last event: its connection is closed.
+- A server may cancel the request at some time, before `grace` is over or without `Closing.begin`: the stream ends in
+  the same way, with another message.
+- A reader that does not read when the server ends gets no last event: its connection is dropped, or the server would
+  wait for it.
 """
 
 from __future__ import annotations
@@ -32,12 +33,15 @@ from ....translator import events as agui
 from ...errors import SHUTDOWN, log_context
 from ...events.encoded import Batch, Batches, to_batch
 from ...events.streams import JsonLines, Sse, SseWithIds, Wire, frames
+from ..errors import NO_SNIFFING
+from .connection import Connection
 from .sender import NotReadError, Sender
 from .shutdown import Closing, Opened, StreamInterrupted
 
 HEADERS = {
     "Cache-Control": "no-store, no-transform",
     "X-Accel-Buffering": "no",
+    **NO_SNIFFING,
 }
 
 LAST_EVENT_ID = "Last-Event-ID"
@@ -144,6 +148,7 @@ class EventStream(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Sends all events, until the stream or the server ends or the reader leaves."""
+        connection = Connection(receive)
         with self._taken:
             async with aclosing(self._batches):
                 self._sender = sender = Sender(send, self._heartbeat, self._send_timeout, self._wire.heartbeat)
@@ -162,14 +167,15 @@ class EventStream(Response):
                             self._send_timeout,
                             self._label(),
                         )
-                        await _drop(receive)
+                        await connection.dropped()
                     elif sender.failure is not None:
                         raise sender.failure from None
                     elif ended.by_server:
-                        await self._end_early(sender, self._message)
+                        await self._end_early(sender, self._message, connection)
                 except asyncio.CancelledError:
-                    await self._end_early(sender, _CANCELLED)
-                    raise
+                    await self._end_early(sender, _CANCELLED, connection)
+                    if not self._closing.has_begun:  # else the server would log its own cancellation as an error
+                        raise
 
     def _label(self) -> str:
         return log_context(self._agent, self._thread_id, self._batches.run_id)
@@ -187,15 +193,18 @@ class EventStream(Response):
                         break
         await sender.send_body(b"", more=False)
 
-    async def _end_early(self, sender: Sender, message: str) -> None:
-        if sender.is_sending or sender.is_over:
+    async def _end_early(self, sender: Sender, message: str, connection: Connection) -> None:
+        """Sends the last event, and drops the connection of a reader that does not take it."""
+        if sender.is_over:
             return
-        last = b""
-        if not self._batches.is_between or not (self._stays or self._batches.last):
-            last = b"".join(self._wire.frame(each, self._version) for each in self._batches.end_events(message))
-        with suppress(TimeoutError):
-            async with asyncio.timeout(_LAST_EVENT_WITHIN):
-                await sender.send_body(last, more=False)
+        try:
+            async with asyncio.timeout(0 if sender.is_sending else _LAST_EVENT_WITHIN):
+                if not self._batches.is_between or not (self._stays or self._batches.last):
+                    events = self._batches.end_events(message)
+                    await sender.send_body(b"".join(self._wire.frame(each, self._version) for each in events))
+                await sender.send_body(b"", more=False)
+        except TimeoutError:
+            await connection.dropped()
 
 
 def wire_of(request: Request, *, has_ids: bool) -> Wire:
@@ -205,16 +214,6 @@ def wire_of(request: Request, *, has_ids: bool) -> Wire:
     if any(each in accepted for each in _LINES) and "text/event-stream" not in accepted:
         return JsonLines()
     return SseWithIds(has_id=LAST_EVENT_ID in request.headers) if has_ids else Sse()
-
-
-async def _drop(receive: Receive) -> None:
-    """Drops the connection, with what its reader did not take. ASGI has no message for that: a server closes the
-    connection of an unfinished response when the reader has taken all of it, which never happens here. So uvicorn's
-    transport is aborted; under another server the stream ends, and the connection is that server's to close."""
-    transport = getattr(getattr(receive, "__self__", None), "transport", None)
-    if isinstance(transport, asyncio.WriteTransport):
-        transport.abort()
-        await receive()  # returns when the connection is closed
 
 
 @asynccontextmanager

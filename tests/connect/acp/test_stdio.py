@@ -66,6 +66,20 @@ async def test_unknown_methods_and_wrong_parameters_have_their_codes() -> None:
         assert await editor.prompt(session, "Hi") == {"stopReason": "end_turn"}
 
 
+async def test_a_malformed_cancel_is_ignored_with_one_line(caplog: pytest.LogCaptureFixture) -> None:
+    async with editor_of(agent("Hello.")) as editor:
+        session = await editor.new()
+        for params in (b"", b', "params": {}', b', "params": {"sessionId": 7}', b', "params": [1]', b', "params": "x"'):
+            editor.send(b'{"jsonrpc": "2.0", "method": "session/cancel"' + params + b"}")
+        assert await editor.prompt(session, "Hi") == {"stopReason": "end_turn"}
+        assert editor.errors == []
+    lines = [record for record in caplog.records if record.levelname in ("WARNING", "ERROR")]
+    assert len(lines) == 5
+    for record in lines:
+        assert record.exc_info is None
+        assert record.getMessage().startswith("The notification 'session/cancel' is ignored: ")
+
+
 async def test_meta_replaces_no_parameters() -> None:
     async with editor_of(agent("Hello.")) as editor:
         one, other = await editor.new(), await editor.new()

@@ -54,7 +54,7 @@ def test_a_run_of_a_graph_is_recorded_however_it_ends(folder: Path) -> None:
     assert len(interrupts) == 1
 
     with serving("--sqlite", "threads.db", cwd=folder) as server:
-        [listed] = httpx.get(f"{server.url}/threads").json()["threads"]
+        [listed] = httpx.get(f"{server.url}/threads", headers=server.bearer).json()["threads"]
     assert (listed["id"], listed["status"]) == ("one", "waiting")
     with sqlite3.connect(folder / "threads.db") as kept:
         owners = kept.execute("SELECT DISTINCT json_extract(metadata, '$.agui_agent') FROM checkpoints").fetchall()

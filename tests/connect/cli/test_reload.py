@@ -40,6 +40,7 @@ def test_a_change_starts_the_server_again_also_after_a_file_that_cannot_be_impor
         write(tmp_path, "'the second'")
         until(errors, "Threads")
         assert server.run("agent", thread_id="u").messages[-1]["content"] == "the second"
+        assert httpx.get(f"{server.url}/threads", headers=server.bearer, timeout=30).status_code == 200
         write(tmp_path, "'what is' + not Python")
         refused = "langgraph-agui: ./agent.py:graph can't be imported: SyntaxError: invalid syntax (agent.py, line 6)"
         assert until(errors, "langgraph-agui").startswith(refused)

@@ -19,7 +19,7 @@ from websockets.exceptions import InvalidStatus
 from fixtures.gated import FIRST, SECOND
 from tests.support.servers.gates import Gates
 from tests.support.servers.processes.command import Serving, asking, command, one_line, serving
-from tests.support.servers.serving import WITHIN, told
+from tests.support.servers.serving import WITHIN, posted, told
 
 pytestmark = pytest.mark.early
 
@@ -73,6 +73,15 @@ def client_of(server: Serving) -> httpx.AsyncClient:
     return httpx.AsyncClient(base_url=server.url, timeout=WITHIN)
 
 
+def test_the_collector_leaves_what_was_imported_alone(tmp_path: Path) -> None:
+    heard = "I heard {len(state['messages'])}; {state.get('notes')}"
+    frozen = AGENT.replace(heard, "{__import__('gc').get_freeze_count() > 100_000}")
+    (tmp_path / "planner.py").write_text(frozen)
+    with serving("planner.py:graph", cwd=tmp_path) as server:
+        answer = httpx.post(f"{server.url}/planner", json=posted("t", "hi"), timeout=WITHIN)
+    assert '"delta":"True"' in answer.text
+
+
 def test_it_says_where_each_agent_is(folder: Path) -> None:
     with serving("planner.py:graph", "second=planner:other", cwd=folder) as server:
         assert server.said[:2] == [f"planner  {server.url}/planner", f"second  {server.url}/second"]
@@ -89,7 +98,54 @@ def test_it_has_the_inspector_on_its_own_machine_unless_it_is_turned_off(folder:
     for option, status in (("--inspector", 200), (None, 200), ("--no-inspector", 405)):
         with serving("planner.py:graph", *filter(None, [option]), cwd=folder) as server:
             assert httpx.get(f"{server.url}/", timeout=WITHIN).status_code == status
-            assert any(f"Open {server.url} in a browser" in line for line in server.said) == (status == 200)
+            assert any(f"Open {server.url}/#token=" in line for line in server.said) == (status == 200)
+
+
+def statuses_of(server: Serving, *tokens: str) -> list[int]:
+    """What the list of threads is answered with each of these tokens."""
+    headers = [{"Authorization": f"Bearer {token}"} for token in tokens]
+    return [httpx.get(f"{server.url}/threads", headers=each, timeout=WITHIN).status_code for each in headers]
+
+
+def test_it_makes_a_token_and_prints_it_in_the_fragment_of_the_pages_address(folder: Path) -> None:
+    with serving("planner.py:graph", cwd=folder) as server, serving("planner.py:graph", cwd=folder) as other:
+        assert server.token != other.token
+        assert len(server.token) >= 43  # 256 bits
+        assert statuses_of(server, server.token, other.token) == [200, 403]
+    with serving("planner.py:graph", "--no-inspector", cwd=folder) as server:
+        [line] = [line for line in server.said if "Authorization: Bearer " in line]
+        assert statuses_of(server, line.rpartition(" ")[2]) == [200]
+
+
+def test_it_takes_the_token_that_it_is_given_and_prints_none_of_the_environment(folder: Path) -> None:
+    with serving("planner.py:graph", "--token", "a+b/c=#1", cwd=folder, AGUI_TOKEN="other") as server:
+        assert server.token == "a%2Bb%2Fc%3D%231"
+        assert statuses_of(server, "a+b/c=#1", "other") == [200, 403]
+    (folder / ".env").write_text("AGUI_TOKEN=of-the-project")
+    (folder / "langgraph.json").write_text(FILES["langgraph.json"])
+    for token, targets, variables in (
+        ("of-the-process", ["planner.py:graph"], {"AGUI_TOKEN": "of-the-process"}),
+        ("of-the-project", [], {}),
+    ):
+        with serving(*targets, cwd=folder, **variables) as server:
+            assert token not in "".join(server.said)
+            assert any(line.endswith("need the token of AGUI_TOKEN.") for line in server.said)
+            assert statuses_of(server, token, "of-another") == [200, 403]
+
+
+async def test_no_token_is_in_its_log_whatever_is_logged(folder: Path) -> None:
+    with serving("planner:graph", "--log-level", "debug", "--debug", cwd=folder) as server:
+        assert statuses_of(server, server.token) == [200]
+        headers = {**server.bearer, "Cookie": "session=secret"}
+        async with connect(f"{server.url}/planner/ws?thread=t".replace("http:", "ws:"), additional_headers=headers):
+            pass
+        server.process.send_signal(signal.SIGINT)
+        assert server.process.stderr is not None
+        log = server.process.stderr.read()
+    assert "GET /threads" in log
+    assert "< sec-websocket-version: 13" in log.lower(), log  # the headers of the socket, without its credentials
+    assert server.token not in log
+    assert "session=secret" not in log
 
 
 def test_without_a_file_threads_die_and_it_says_so(folder: Path) -> None:
@@ -301,6 +357,7 @@ REFUSED: dict[str, tuple[list[str], int, str]] = {
     "no database": (["planner:graph", "--sqlite", "planner.py"], 1, "planner.py can't be used: DatabaseError: file is"),
     "no folder": (["planner:graph", "--sqlite", "no/t.db"], 1, "no/t.db can't be used: OperationalError: unable"),
     "no port": (["planner:graph", "--port", "-1"], 2, "Invalid value for '--port'"),
+    "no token": (["planner:graph", "--token", " "], 2, "--token: expected a text of visible ASCII characters"),
     "no option": (["planner:graph", "--prot", "1"], 2, "No such option: --prot"),
     "not on a server": (["http://127.0.0.1:9", "--sqlite", "t.db"], 2, "--sqlite is for graphs of your own"),
     "nor a project": (

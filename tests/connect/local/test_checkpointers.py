@@ -1,7 +1,9 @@
 """What serves, runs and reads threads with a checkpointer that is none for it, or that raises."""
 
+import asyncio
 import logging
 import sqlite3
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -9,7 +11,8 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph_agui.connect import Local, Runs, connect, start, watch
-from langgraph_agui.connect.serve import Agent, agui_app
+from langgraph_agui.connect.errors import UnreadableError
+from langgraph_agui.connect.serve import Agent, Limits, agui_app
 
 from tests.support.clients.locally import connected
 from tests.support.servers.serving import events_of, posted, served, told
@@ -31,6 +34,22 @@ class Raising(InMemorySaver):
     async def aget_tuple(self, config: Any) -> Any:
         if self.is_down:
             raise OSError("no route to 10.0.0.7")
+        return await super().aget_tuple(config)
+
+
+class Silent(InMemorySaver):
+    """A checkpointer whose database says nothing, and whose calls cannot be cancelled then."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.speaks = asyncio.Event()
+        self.asked = 0
+
+    async def aget_tuple(self, config: Any) -> Any:
+        self.asked += 1
+        while not self.speaks.is_set():
+            with suppress(asyncio.CancelledError):
+                await self.speaks.wait()
         return await super().aget_tuple(config)
 
 
@@ -82,6 +101,36 @@ async def test_a_checkpointer_that_raises_is_logged_and_answered_before_the_stre
                 assert [event["code"] async for event in told(response)] == ["unreadable_thread"]
             assert "agent 'chat', thread 't'" in caplog.text
             saver.is_down = False
+            assert events_of((await client.post("/chat", json=body)).content)[-1]["type"] == "RUN_FINISHED"
+
+
+async def test_a_checkpointer_that_does_not_answer_holds_up_no_reader(caplog: pytest.LogCaptureFixture) -> None:
+    async with Runs() as runs:
+        source = Local(quick(saver := Silent()), agent="chat", runs=runs, read_timeout=0.05)
+        app = agui_app({"chat": Agent(source=source)}, limits=Limits(readers=2, runs=2))
+        async with served(app) as server, server.client() as client:
+            body = posted("t", "hello", run_id="first")
+            for method, path, post, place in (
+                ("POST", "/chat", body, "agent 'chat', thread 't', run 'first'"),
+                ("POST", "/chat/connect", body, "agent 'chat', thread 't'"),
+                ("GET", "/threads/t/messages", None, "agent 'chat', thread 't'"),
+                *[("POST", "/agent/chat/run", body, "run 'first'")] * 3,
+            ):
+                caplog.clear()
+                asked = saver.asked
+                answer = await client.request(method, path, json=post)
+                assert saver.asked > asked
+                assert (answer.status_code, answer.json()["error"]) == (503, "unreadable_thread"), path
+                assert "retry-after" in answer.headers
+                [line] = [each.getMessage() for each in caplog.records if each.levelno == logging.ERROR]
+                assert line.startswith("The checkpointer does not answer: no answer within 0.05 seconds")
+                assert place in line
+                assert app.state.service.capacity.readers == app.state.service.capacity.starting == 0
+            async with client.stream("GET", "/watch/t") as response:
+                assert [event["code"] async for event in told(response)] == ["unreadable_thread"]
+            with pytest.raises(UnreadableError):
+                await source.thread("t")
+            saver.speaks.set()
             assert events_of((await client.post("/chat", json=body)).content)[-1]["type"] == "RUN_FINISHED"
 
 

@@ -5,7 +5,10 @@ from typing import Any
 from unittest.mock import AsyncMock
 
 import pytest
+from langchain_core.messages import AIMessage
+from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, MessagesState, StateGraph
 from langgraph_agui.connect import Intake, InvalidInputError, Local, Runs, submission
 from langgraph_agui.connect.errors import code_of
 from langgraph_agui.connect.inputs.planning import planned
@@ -47,6 +50,39 @@ async def test_what_was_carried_out_while_its_input_waited_is_not_run_again(text
             view.apply(event)
         assert [each["content"] for each in view.messages] == await said(source.graph)
         assert (view.run_id, view.terminal["outcome"]["type"] if view.terminal else None) == ("fourth", "success")
+
+
+async def test_a_question_that_is_sent_again_while_it_is_answered_runs_once() -> None:
+    """The run has written the question by then. Under another run id, this is the same request."""
+    ran: list[str] = []
+
+    async def look_up(state: MessagesState, config: RunnableConfig) -> dict[str, Any]:
+        ran.append(config["configurable"]["run_id"])
+        return {"messages": [AIMessage("looked up", id=f"looked-{len(ran)}")]}
+
+    point = Pause()
+
+    async def answer(state: MessagesState) -> dict[str, Any]:
+        await point.wait()
+        return {"messages": [AIMessage("the answer", id=f"answer-{len(ran)}")]}
+
+    builder = StateGraph(MessagesState).add_node("look_up", look_up).add_node("answer", answer)
+    graph = builder.add_edge(START, "look_up").add_edge("look_up", "answer").compile(InMemorySaver())
+    async with Runs() as runs:
+        source, given = Local(graph, runs=runs), asked("hello", "first")
+        first = Asker(source, given)
+        await point.reached.wait()
+        later = asked("more", "third", given.messages[0].model_dump(by_alias=True))
+        sent = (given.model_copy(update={"run_id": "second"}), later, given.model_copy(update={"run_id": "fourth"}))
+        queued = []
+        for each in sent:
+            queued.append(Asker(source, each, Intake(busy="queue")))
+            await until(lambda: runs.queue.on(source.key("t")) == len(queued))
+        point.open.set()
+        await asyncio.gather(first.task, *(each.task for each in queued))
+        assert ran == ["first", "third"]
+        assert await said(graph) == ["hello", "looked up", "the answer", "more", "looked up", "the answer"]
+        assert all(each.kinds[-1] == "RUN_FINISHED" for each in queued)
 
 
 async def test_an_answer_is_made_anew_though_its_input_waited() -> None:
@@ -142,10 +178,10 @@ async def test_what_a_queued_input_fails_in_is_logged_and_its_readers_are_told(
 async def test_what_a_message_fails_in_that_came_with_an_answer_is_logged_and_told(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def failing(asking: RunRequest, *rest: Any) -> Any:
+    async def failing(asking: RunRequest, *rest: Any, **more: Any) -> Any:
         if asking.follows:
             raise ZeroDivisionError("a bug")
-        return await planned(asking, *rest)
+        return await planned(asking, *rest, **more)
 
     monkeypatch.setattr(submission, "planned", failing)
     point = Pause()

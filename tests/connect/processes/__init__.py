@@ -16,9 +16,14 @@ Each promise, and the tests that fail without it: here, in `local/store/redis`, 
 | who has the end finds the thread free everywhere | `test_a_client_that_got_the_end_of_a_run_finds_the_thread_free_everywhere`, `test_the_next_run_waits_until_redis_knows_the_end_of_the_one_before` |
 | a killed process | `test_the_owner_of_a_run_is_killed` |
 | a process that is ended | `test_a_server_that_ends_lets_its_runs_end`, `test_a_run_that_does_not_end_in_time_is_stopped_and_its_thread_is_free_at_once`, `test_an_input_that_is_queued_in_a_process_that_ends_has_its_turn`, `test_all_processes_are_restarted_under_load` |
-| a frozen process | `test_the_owner_of_a_run_is_frozen_for_longer_than_a_lease`, `test_an_owner_that_was_frozen_writes_nothing_over_what_another_process_has_written`, `test_an_owner_that_is_stalled_before_its_graph_begins_writes_nothing` |
+| a frozen process | `test_the_owner_of_a_run_is_frozen_for_longer_than_a_lease`, `test_an_owner_that_was_frozen_writes_nothing_over_what_another_process_has_written`, `test_an_owner_that_is_stalled_before_its_graph_begins_writes_nothing`, `test_a_process_that_was_frozen_writes_no_checkpoint_but_the_one_that_was_being_written` |
+| clocks that differ | `test_processes_whose_clocks_differ_a_little_lose_no_message`, `test_a_process_whose_clock_is_far_behind_runs_nothing_and_reads` |
+| an event loop that stands still | `test_a_process_whose_loop_is_blocked_keeps_its_threads` |
+| a process that was silent, and goes on | `test_a_run_whose_process_was_silent_and_goes_on_reaches_its_readers_again`, `test_what_another_process_makes_up_of_a_lost_run_has_no_id_to_continue_after` |
+| Redis is full, or what it needs fails | `test_a_redis_that_is_full_refuses_every_new_run_in_the_same_way`, `test_a_background_task_that_fails_begins_again_and_new_runs_are_refused_meanwhile` |
 | Redis is away | `test_redis_is_away_while_a_run_goes_on`, `test_a_run_ends_while_redis_is_away` |
 | Redis answers again | `test_after_an_outage_no_process_takes_a_thread_before_its_owner_could_renew_its_lease`, `test_after_an_outage_all_processes_have_the_end_that_a_run_had_in_its_own`, `test_redis_comes_back_and_the_thread_of_a_run_is_asked_for_at_once` |
+| a store that was closed, forked or left | `test_a_store_that_was_closed_works_when_it_is_used_again`, `test_a_store_is_one_of_its_own_after_a_fork_and_keeps_no_interpreter_alive` |
 | what Redis keeps is bounded | `test_what_redis_keeps_of_a_run_is_bounded_at_any_moment_and_expires` |
 | a process has few connections to Redis | `test_two_hundred_runs_are_read_elsewhere` |
 | `watch` has the runs of all processes | `test_readers_of_all_processes_have_the_whole_run_wherever_they_come`, `test_who_follows_a_thread_gets_each_run_that_starts_once_and_can_read_it_to_its_end` |

@@ -22,6 +22,7 @@ async def test_two_hundred_runs_are_read_elsewhere(servers: Processes, redis_ser
         await asks.told("RUN_STARTED")
         reads = await other.connect("free", f"t{at}").over()
         await asks.over()
+        assert [(guest.status, guest.body) for guest in (asks, reads)] == [(200, b"")] * 2
         assert [guest.end for guest in (asks, reads)] == ["success"] * 2
         assert [guest.cut for guest in (asks, reads)] == [[]] * 2
         assert reads.view.messages == asks.view.messages

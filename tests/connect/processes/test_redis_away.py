@@ -1,6 +1,10 @@
 """Redis that is silent, killed, and back: runs go on, and readers of other processes miss nothing."""
 
+import asyncio
+import signal
+
 import pytest
+from langgraph_agui.connect.local.store.active_run import CANCEL_WAIT
 
 from tests.support.clients.agui_client import AguiClient
 from tests.support.clients.guests import assert_holds
@@ -75,3 +79,20 @@ async def test_redis_comes_back_and_the_thread_of_a_run_is_asked_for_at_once(
     gate.open("*")
     assert (await asks.over()).end == "success"
     assert_holds(agui_client, asks, await servers.values("chat", "t"))
+
+
+async def test_a_server_ends_in_time_while_redis_does_not_answer(
+    redis_server: RedisServer, servers: Processes, gate: Gates
+) -> None:
+    """The end of its run can't be published: that is in the log, and the process ends."""
+    [one] = await servers.start(1, drain=0.0)
+    gate.hold("t run-1 first 3")
+    asks = one.run("chat", "t", "hi")
+    await gate.reached("t run-1 first 3")
+    redis_server.pause()
+    one.send(signal.SIGTERM)
+    assert (await asks.over()).end == "shutdown"
+    async with asyncio.timeout(CANCEL_WAIT):  # which the end of a run may take while the server goes on
+        await one.ended()
+    assert "The run store did not close in time" in one.log
+    redis_server.resume()

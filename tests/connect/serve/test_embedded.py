@@ -3,18 +3,25 @@ that their runs end with the outer app."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
-from typing import Any
+from contextlib import asynccontextmanager, nullcontext
+from typing import Annotated, Any
 
 import httpx
 import pytest
-from fastapi import APIRouter, Depends, FastAPI, HTTPException, Request
+from fastapi import APIRouter, Depends, FastAPI, Header, HTTPException, Request
+from fastapi.security import APIKeyHeader
+from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, MessagesState, StateGraph
 from langgraph_agui.connect import Intake, Local, Runs
-from langgraph_agui.connect.serve import Action, Agent, add_agui_routes, agui_routes
+from langgraph_agui.connect.serve import Action, Agent, add_agui_routes, agui_app, agui_routes
+from openapi_schema_validator import OAS31Validator
+from openapi_spec_validator import OpenAPIV31SpecValidator, validate
 from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
-from starlette.routing import Route
+from starlette.routing import Mount, Route
+from websockets.asyncio.client import connect
+from websockets.exceptions import InvalidStatus
 
 from fixtures.gated import GATED
 from tests.support.servers.gates import Gates
@@ -111,17 +118,149 @@ async def test_a_dependency_that_yields_is_left_when_the_stream_has_ended(gate: 
         await asyncio.wait_for(left.wait(), WITHIN)
 
 
-async def test_its_schema_names_each_operation_once() -> None:
-    async with served(protected()) as server, server.client() as client:
-        paths = (await client.get("/openapi.json")).json()["paths"]
+async def current_user(key: Annotated[str | None, Header(alias="x-key")] = None) -> dict[str, str] | None:
+    """A dependency that returns the user, and lets nobody else in."""
+    return {"identity": key} if key in ("ada", "bob") else None
+
+
+async def test_a_dependency_that_returns_the_user_gives_it_to_authorize_and_to_the_graph() -> None:
+    def authorize(user: Any, action: Action, agent: str, thread_id: str | None) -> Any:
+        return {"owner": user["identity"]}
+
+    def greet(state: Any, config: RunnableConfig) -> Any:
+        return {"messages": [("ai", f"Hello, {config['configurable']['langgraph_auth_user']['identity']}!")]}
+
+    graph = StateGraph(MessagesState).add_node("greet", greet).add_edge(START, "greet").compile(InMemorySaver())
+    app = FastAPI()
+    add_agui_routes(app, {"chat": graph}, authenticate=Depends(current_user), authorize=authorize)
+    async with served(app, ws="websockets-sansio") as server, server.client() as client:
+        for headers, status in (({}, 401), ({"x-key": "eve"}, 401), (KEY, 200), ({"x-key": "bob"}, 404)):
+            answer = await client.post("/agents/chat", json=posted("t", "hi", run_id=str(status)), headers=headers)
+            assert (answer.status_code, "Hello, ada!" in answer.text) == (status, status == 200)
+        assert (await client.get("/agents/health")).status_code == 200
+        url = f"ws://127.0.0.1:{server.port}/agents/chat/ws?thread=t"
+        with pytest.raises(InvalidStatus, match="401"):
+            await connect(url, proxy=None).__aenter__()
+        for key, is_seen in (("ada", True), ("bob", False)):
+            async with connect(url, proxy=None, additional_headers={"x-key": key}) as socket:
+                await socket.send('{"do": "connect"}')
+                lines = [str(await socket.recv())]
+                while '"do"' not in lines[-1]:
+                    lines.append(str(await socket.recv()))
+            assert ("Hello, ada!" in "".join(lines)) is is_seen
+
+
+async def test_a_value_that_nobody_takes_for_the_user_is_warned_of_once(caplog: pytest.LogCaptureFixture) -> None:
+    def authorize(user: Any, action: Action, agent: str, thread_id: str | None) -> bool:
+        return user is None
+
+    app = FastAPI()
+    add_agui_routes(app, {"chat": chat()}, dependencies=[Depends(current_user)], authorize=authorize)
+    async with served(app) as server, server.client(headers=KEY) as client:
+        for thread_id in ("one", "two"):
+            assert (await client.post("/agents/chat", json=posted(thread_id, "hi"))).status_code == 200
+    lines = [record.getMessage() for record in caplog.records if "The dependency" in record.getMessage()]
+    assert lines == [
+        "The dependency current_user returned a dict, and authorize gets no user: if it is the user, write "
+        "authenticate=Depends(current_user), or keep it as request.state.user."
+    ]
+
+
+@pytest.mark.parametrize("is_entered", [True, False])
+async def test_a_lifespan_that_nobody_enters_is_warned_of_once(
+    caplog: pytest.LogCaptureFixture, is_entered: bool
+) -> None:
+    mounted = agui_app({"chat": chat()})
+
+    @asynccontextmanager
+    async def lifespan(app: Any) -> AsyncIterator[None]:
+        async with mounted.router.lifespan_context(mounted) if is_entered else nullcontext():
+            yield
+
+    app = Starlette(routes=[Mount("/agents", mounted)], lifespan=lifespan)
+    async with served(app) as server, server.client() as client:
+        for _ in range(2):
+            assert (await client.get("/agents/health")).status_code == 200
+    lines = [record for record in caplog.records if "was never entered" in record.getMessage()]
+    assert [(line.levelname, line.args) for line in lines] == ([] if is_entered else [("WARNING", ("chat",))])
+
+
+PATHS = ("/agents/{agent}", "/agents")
+"""What takes an input alone, and what takes an envelope too."""
+
+
+def with_schema() -> FastAPI:
+    """All routes, where each of them can be: behind dependencies that have parameters, in routers with a prefix."""
+
+    async def of_the_path(agent: str = "chat", limit: int = 3) -> None:
+        """It shares the names of parameters with the routes."""
+
+    app = protected(inspector=True, websocket=True)
+    inner, outer = APIRouter(prefix="/more"), APIRouter(prefix="/much")
+    add_agui_routes(inner, chat(), authenticate=Depends(current_user), dependencies=[Depends(APIKeyHeader(name="x"))])
+    outer.include_router(inner)
+    app.include_router(outer, dependencies=[Depends(of_the_path)])
+    return app
+
+
+async def test_its_schema_is_valid_and_names_each_operation_once() -> None:
+    app = with_schema()
+    schema = app.openapi()
+    assert schema["openapi"].startswith("3.1")
+    validate(schema, cls=OpenAPIV31SpecValidator)
+    paths = schema["paths"]
     operations = [operation for path in paths.values() for operation in path.values()]
-    summaries = [operation["summary"] for operation in operations]
     ours = [operation for operation in operations if operation.get("tags") == ["AG-UI"]]
     assert [each["description"] for each in ours] == [f"{each['summary']}." for each in ours]
-    assert not any("content" in each["responses"]["200"] for each in ours)  # most stream events
     assert {"/agents", "/agents/{agent}", "/agents/{agent}/connect", "/agents/health"} < {*paths}
+    summaries = [
+        operation["summary"] for path, each in paths.items() for operation in each.values() if "much" not in path
+    ]
     assert len(summaries) == len({*summaries})
     assert not [path for path in paths if path.endswith("/")]
+    for operation in ours:
+        (answer, *_) = operation["responses"].values()
+        assert "content" in answer or "204" in operation["responses"], operation["summary"]
+    bodies = [operation for path in paths.values() for name, operation in path.items() if name in ("post", "patch")]
+    assert all("requestBody" in operation for operation in bodies)
+    guarded = [paths[path] for path in paths if "/much" in path and not path.endswith(("/health", "/ready"))]
+    assert all("security" in operation for methods in guarded for operation in methods.values())
+
+
+async def test_what_its_schema_says_is_what_is_taken_and_answered() -> None:
+    app = protected(authorize=lambda *_: True)
+    paths = app.openapi()["paths"]
+
+    def check(path: str, method: str, answer: httpx.Response, body: Any = None) -> None:
+        operation = paths[path][method]
+        if body is not None:
+            OAS31Validator(operation["requestBody"]["content"]["application/json"]["schema"]).validate(body)
+        expected = operation["responses"].get(str(answer.status_code)) or operation["responses"]["4XX"]
+        kind = answer.headers.get("content-type", "").partition(";")[0]
+        assert (kind in expected["content"]) if kind else ("content" not in expected)
+        if kind == "application/json":
+            OAS31Validator(expected["content"][kind]["schema"]).validate(answer.json())
+
+    async with served(app) as server, server.client(headers=KEY) as client:
+        given = posted("t", "hi")
+        for path in ("/agents/{agent}", "/agents/{agent}/connect", "/agents/agent/{agent}/run"):
+            answer = await client.post(path.format(agent="chat"), json=given)
+            assert answer.status_code == 200
+            check(path, "post", answer, given)
+        wrong = await client.post("/agents/chat", json={})
+        check("/agents/{agent}", "post", wrong)
+        taken = [paths[path]["post"]["requestBody"]["content"]["application/json"]["schema"] for path in PATHS]
+        is_taken = [[OAS31Validator(schema).is_valid(body) for schema in taken] for body in ({}, {"method": "info"})]
+        assert is_taken == [[False, False], [False, True]]
+        check("/agents/info", "get", await client.get("/agents/info"))
+        stop = {"threadId": "t", "runId": None}
+        check("/agents/{agent}/stop", "post", await client.post("/agents/chat/stop", json=stop), stop)
+        one, query = "/agents/threads/{thread}", "?agent=chat"
+        for path in (one, f"{one}/messages", f"{one}/state", "/agents/threads", "/agents/ready"):
+            check(path, "get", await client.get(path.format(thread="t") + query))
+        change = {"name": "Named"}
+        check(one, "patch", await client.patch(f"/agents/threads/t{query}", json=change), change)
+        check(one, "delete", await client.delete(f"/agents/threads/t{query}"))
 
 
 Build = Callable[[Any, Callable[[Any], Any]], Any]

@@ -13,7 +13,7 @@ from starlette.applications import Starlette
 
 from fixtures.gated import FIRST, SECOND
 from tests.support.servers.gates import Gates
-from tests.support.servers.serving import events_of, kinds_of, posted, served, told, until
+from tests.support.servers.serving import BEARER, TOKEN, events_of, kinds_of, posted, served, told, until
 
 
 @pytest.fixture
@@ -96,7 +96,7 @@ async def test_the_threads_of_a_platform_are_listed_read_renamed_archived_and_de
     platform: LangGraphClient, gate: Gates
 ) -> None:
     threads = [new_id() for _ in range(3)]
-    async with served(app_of(platform, gate)) as server, server.client() as client:
+    async with served(app_of(platform, gate, token=TOKEN)) as server, server.client(headers=BEARER) as client:
         for thread in threads:
             await client.post("/", json=posted(thread, "hi", run_id=new_id()))
         listed: list[str] = []
@@ -119,3 +119,22 @@ async def test_the_threads_of_a_platform_are_listed_read_renamed_archived_and_de
         assert threads[0] not in [each["id"] for each in newest]
         assert (await client.delete(path)).status_code == 204
         assert (await client.get(path)).status_code == 404
+
+
+@pytest.mark.parametrize(
+    "cursor",
+    [
+        "1_2026-01-01T00:00:00_x",  # a date without a zone compares with none
+        f"{10**10}_2026-01-01T00:00:00+00:00_x",
+        f"{10**30}_2026-01-01T00:00:00+00:00_x",
+        "-1_2026-01-01T00:00:00+00:00_x",
+        "1_9999-99-99_x",
+        "none",
+    ],
+)
+async def test_a_cursor_that_no_page_has_is_refused(platform: LangGraphClient, gate: Gates, cursor: str) -> None:
+    await platform.threads.create(thread_id=new_id(), graph_id="gated_chat")
+    async with served(app_of(platform, gate, token=TOKEN)) as server, server.client(headers=BEARER) as client:
+        refused = await client.get("/threads", params={"cursor": cursor})
+    message = "cursor: expected the nextCursor of the page before."
+    assert (refused.status_code, refused.json()) == (422, {"error": "invalid_input", "message": message})

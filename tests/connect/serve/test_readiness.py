@@ -15,6 +15,9 @@ from tests.support.clients.locally import SharedStore
 from tests.support.servers.platforms.fault_server import End, answered, dropped, faulty, refused
 from tests.support.servers.serving import served
 
+NOT_READY = (503, "Not ready. The server's log names the agents, and the reason.")
+"""Who may ask may not know the agents."""
+
 
 class Database(InMemorySaver):
     """A checkpointer whose database is down, or does not answer."""
@@ -65,12 +68,12 @@ async def test_a_server_is_ready_while_its_checkpointers_and_platforms_answer(
             for _ in range(3):
                 assert await ready() == (200, "ready")
             for _ in range(2):
-                assert await ready() == (503, "Not ready: far.")
+                assert await ready() == NOT_READY
             database.is_down = True
-            assert await ready() == (503, "Not ready: a, b.")
+            assert await ready() == NOT_READY
             database.is_down, database.asked = False, 0
             database.answers.clear()
-            assert {*await asyncio.gather(*(ready() for _ in range(5)))} == {(503, "Not ready: a, b.")}
+            assert {*await asyncio.gather(*(ready() for _ in range(5)))} == {NOT_READY}
             assert database.asked == 1
             database.answers.set()
             assert await ready() == (200, "ready")

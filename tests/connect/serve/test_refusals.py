@@ -17,7 +17,7 @@ from fixtures.gated import GATED
 from tests.support.clients.listening import until
 from tests.support.servers.gates import Gates
 from tests.support.servers.platforms.fault_server import Answer, Asked, answered, dropped, faulty, refused
-from tests.support.servers.serving import WITHIN, Served, posted, served
+from tests.support.servers.serving import WITHIN, Served, kinds_of, posted, served
 from tests.support.streams.paced import quick
 
 SECRET = "the secret word"
@@ -42,6 +42,7 @@ def refusal(answer: httpx.Response) -> tuple[int, str]:
     """The status and the code, of an answer of the one shape that errors have."""
     assert answer.headers["content-type"] == "application/json"
     assert answer.headers["cache-control"] == "no-store"
+    assert answer.headers["x-content-type-options"] == "nosniff"
     body = answer.json()
     assert set(body) == {"error", "message"}
     assert SECRET not in answer.text
@@ -237,12 +238,34 @@ async def test_a_run_that_is_refused_leaves_its_place() -> None:
 async def test_more_readers_than_there_may_be_are_sent_away() -> None:
     app = agui_app(GATED["gated_chat"](InMemorySaver()), limits=Limits(readers=1))
     async with served(app) as server, server.client() as client, client.stream("GET", "/watch/t"):
-        assert refusal(await client.get("/watch/u")) == (429, "too_many_readers")
-        assert refusal(await client.post("/", json=posted("u", "hi"))) == (429, "too_many_readers")
+        assert refusal(await client.get("/watch/u")) == (503, "too_many_readers")
+        assert refusal(await client.post("/", json=posted("u", "hi"))) == (503, "too_many_readers")
 
 
-@pytest.mark.parametrize("field", ["body", "bodies", "bodies_size", "messages", "depth", "runs", "queue", "readers"])
-@pytest.mark.parametrize("value", [0, -1, 1.5, True, None])
+async def test_a_body_of_too_many_values_is_refused_before_it_is_read() -> None:
+    app = agui_app({"chat": GATED["gated_chat"](InMemorySaver())}, limits=Limits(values=50))
+    bodies = {
+        "lists": b"[" + b"[]," * 30 + b"[]]",
+        "objects": b"[" + b"{}," * 30 + b"{}]",
+        "numbers": b"[" + b"1," * 60 + b"1]",
+        "members": json.dumps({str(each): each for each in range(60)}).encode(),
+        "in a text": json.dumps(posted("t", "[[]," * 20)).encode(),
+        "no JSON": b"[" * 60,
+    }
+    async with served(app) as server, server.client() as client:
+        for body in bodies.values():
+            for path in ("/", "/chat", "/chat/connect", "/chat/stop", "/agent/chat/run"):
+                answer = await client.post(path, content=body, headers=JSON)
+                assert refusal(answer) == (413, "too_large")
+                assert "more than 50 values" in answer.json()["message"]
+        ended = await client.post("/chat", json={**posted("t", "A" * 1_000_000), "runId": "r"})
+        assert kinds_of(ended.content)[-1] == "RUN_FINISHED"
+
+
+@pytest.mark.parametrize(
+    "field", ["body", "values", "bodies", "bodies_size", "messages", "depth", "runs", "queue", "readers"]
+)
+@pytest.mark.parametrize("value", [0, -1, 1.5, True, "5"])
 def test_a_limit_is_a_number_above_nothing(field: str, value: Any) -> None:
     with pytest.raises(ValueError, match=field):
         Limits(**{field: value})

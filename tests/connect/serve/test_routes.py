@@ -55,6 +55,8 @@ async def test_the_event_stream_is_kept_from_every_buffer(client: httpx.AsyncCli
     assert headers["content-type"] == "text/event-stream; charset=utf-8"
     assert headers["cache-control"] == "no-store, no-transform"
     assert headers["x-accel-buffering"] == "no"
+    assert headers["x-content-type-options"] == "nosniff"
+    assert (await client.get("/health")).headers["x-content-type-options"] == "nosniff"
     assert "content-length" not in headers
 
 

@@ -2,21 +2,26 @@
 
 import asyncio
 import json
+import threading
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import pytest
-from fastapi import Depends, FastAPI
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph_agui.connect.serve import Action, Limits, add_agui_routes, agui_app
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph_agui.connect.serve import Action, Limits, agui_app
 from langgraph_agui.connect.testing import Pause
 from starlette.applications import Starlette
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
+from tests.support.clients.deaf import deaf_socket
 from tests.support.servers.serving import WITHIN, Served, posted, served
 from tests.support.streams.paced import Graph, asking, quick, speaking
+
+BUFFER = 4_096
+"""Bytes that the kernel keeps for a client, or twice as many."""
 
 
 class Socket:
@@ -78,7 +83,7 @@ async def opened(
 
 
 def app_of(graph: Graph, **how: Any) -> Starlette:
-    return agui_app({"chat": graph}, **how)
+    return agui_app({"chat": graph}, **{"websocket": True, **how})
 
 
 def said(*words: str, run: str = "run-1", **more: Any) -> dict[str, Any]:
@@ -177,6 +182,22 @@ async def test_an_object_that_is_nested_too_deeply_is_refused_and_the_socket_sta
         assert await socket.reply() == {"do": "connect", "status": 200}
 
 
+async def test_a_frame_has_the_limits_of_a_body_and_the_socket_stays() -> None:
+    limits = Limits(body=10_000, values=500)
+    async with serving(app_of(quick(InMemorySaver()), limits=limits)) as server, opened(server) as socket:
+        for frame, said_so in (
+            ('{"do": "run", "input": {"state": "' + "x" * 10_000 + '"}}', "larger than 10000 bytes"),
+            ('{"do": "run", "input": {"state": "' + "\u00e9" * 6_000 + '"}}', "larger than 10000 bytes"),
+            ('{"do": "run", "input": {"state": [' + "[]," * 500 + "[]]}}", "more than 500 values"),
+            ("[" * 600, "more than 500 values"),
+        ):
+            reply = await socket.raw(frame)
+            assert (reply["do"], reply["status"], reply["error"]) == (None, 413, "too_large")
+            assert said_so in reply["message"]
+        await socket.send("run", input=said("hello"))
+        assert await socket.reply() == {"do": "run", "status": 200}
+
+
 async def test_a_socket_is_its_users() -> None:
     app = app_of(quick(InMemorySaver()), authenticate=by_header, authorize=own)
     async with serving(app) as server:
@@ -236,11 +257,11 @@ async def test_a_page_of_the_apps_own_origin_may_open_a_socket() -> None:
 async def test_an_open_socket_is_a_reader() -> None:
     app = app_of(quick(), limits=Limits(readers=1))
     async with serving(app) as server, opened(server) as socket:
-        with pytest.raises(InvalidStatus, match="429"):
+        with pytest.raises(InvalidStatus, match="503"):
             async with opened(server):
                 pass
         await socket.send("watch")
-        assert (await socket.reply())["status"] == 429
+        assert (await socket.reply())["status"] == 503
 
 
 async def test_the_end_of_the_server_ends_its_sockets() -> None:
@@ -262,14 +283,63 @@ async def test_the_end_of_the_server_ends_its_sockets() -> None:
         assert running.events[-1]["type"] == "RUN_ERROR"
 
 
-async def test_a_fastapi_app_has_sockets_unless_its_dependencies_are_written_for_requests() -> None:
-    app, guarded = FastAPI(), FastAPI()
-    add_agui_routes(app, {"chat": quick(InMemorySaver())})
-    add_agui_routes(guarded, {"chat": quick(InMemorySaver())}, dependencies=[Depends(lambda: None)])
-    async with serving(app) as server, opened(server, "/agents/chat/ws?thread=t") as socket:
+async def test_commands_that_wait_are_no_tasks() -> None:
+    """They are carried out one after the other, here behind a stop of what can't be interrupted; meanwhile no more are
+    read, and others are served."""
+    count, has_begun, may_end = 500, threading.Event(), threading.Event()
+
+    def blocking(state: MessagesState) -> dict[str, Any]:
+        has_begun.set()
+        may_end.wait(WITHIN)
+        return {}
+
+    graph = (
+        StateGraph(MessagesState).add_node("blocking", blocking).add_edge(START, "blocking").compile(InMemorySaver())
+    )
+    app = app_of(graph, limits=Limits(stop_timeout=WITHIN))
+    async with serving(app) as server, server.client() as client, opened(server) as socket:
+        await client.get("/health")
+        before = len(asyncio.all_tasks())
         await socket.send("run", input=said("hello"))
-        assert await socket.reply() == {"do": "run", "status": 200}
-    async with serving(guarded) as server:
-        with pytest.raises(InvalidStatus):
-            async with opened(server, "/agents/chat/ws?thread=t"):
-                pass
+        await asyncio.to_thread(has_begun.wait, WITHIN)
+        for _ in range(count):
+            await socket.send("stop")
+        for _ in range(20):
+            assert (await client.get("/health")).status_code == 200
+            assert len(asyncio.all_tasks()) - before < 20
+        may_end.set()
+        replies = [await socket.reply() for _ in range(count + 1)]
+    stops = [reply["stopped"] for reply in replies if reply["do"] == "stop"]
+    assert stops == [True, *[False] * (count - 1)]
+
+
+async def test_a_socket_that_is_not_read_collects_nothing_and_is_dropped(caplog: pytest.LogCaptureFixture) -> None:
+    app = app_of(quick(), limits=Limits(send_timeout=0.5))
+    async with served(app, ws="websockets-sansio", buffer=BUFFER) as server:
+        before = len(asyncio.all_tasks())
+        async with deaf_socket(server.port, "/chat/ws?thread=t") as socket:
+            with suppress(ConnectionError):
+                async with asyncio.timeout(WITHIN):
+                    while True:
+                        await socket.send("stop", 1_000)
+                        assert len(asyncio.all_tasks()) - before < 20
+            async with asyncio.timeout(WITHIN):
+                while app.state.service.capacity.readers:  # noqa: ASYNC110
+                    await asyncio.sleep(0)
+    (line,) = [each.getMessage() for each in caplog.records if each.name.endswith(".websocket")]
+    assert line == "A socket did not take what it was sent within 0.5 seconds (agent 'chat', thread 't')."
+    assert not [each for each in caplog.records if each.levelname == "ERROR"]
+
+
+async def test_commands_are_answered_in_their_order_and_a_stop_reaches_the_run_that_streams() -> None:
+    point = Pause()
+    async with serving(app_of(speaking(point, InMemorySaver()))) as server, opened(server) as socket:
+        await socket.send("run", input=said("hello"))
+        await socket.until("TEXT_MESSAGE_CONTENT")
+        for verb in ("nothing", "stop", "nothing", "stop"):
+            await socket.send(verb)
+        replies = [await socket.reply() for _ in range(5)]
+    commands = [reply for reply in replies if reply["do"] != "run"]
+    assert [reply["do"] for reply in commands] == [None, "stop", None, "stop"]
+    assert [reply.get("stopped") for reply in commands] == [None, True, None, False]
+    assert [reply["status"] for reply in replies if reply["do"] == "run"] == [200]

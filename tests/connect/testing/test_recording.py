@@ -20,7 +20,7 @@ from fixtures import FIXTURES
 from fixtures.record import SAMPLE
 from fixtures.run import Conversation
 from tests.support.servers.processes.command import asking
-from tests.support.servers.serving import events_of
+from tests.support.servers.serving import BEARER, TOKEN, events_of
 
 MORE = ("ids_one_for_two_calls", "self_reporting_model", "citations_standard", "review_rejected", "finish_length")
 """Whether their chunks are objects, and which of them share their metadata, makes a difference. In that of
@@ -99,10 +99,10 @@ async def test_the_thread_of_a_recording_is_listed_before_and_after_its_run(
     recording = await recorded(tmp_path / "run.jsonl", Conversation(FIXTURES[name]))
     view = check_stream(recording.translate(), may_remove=True)
     path = f"/threads/{recording.thread_id}"
-    app = agui_app({"fault": Replay(recording, speed=None)})
+    app = agui_app({"fault": Replay(recording, speed=None)}, token=TOKEN)
     async with app.router.lifespan_context(app):
         transport = httpx.ASGITransport(app)
-        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost", headers=BEARER) as client:
             for _ in range(2):
                 listed = (await client.get("/threads")).json()
                 [thread] = listed["threads"]

@@ -24,6 +24,8 @@ Event = dict[str, Any]
 
 WITHIN = 30.0
 """Seconds in which what a test waits for has to come."""
+_TURNS = 100
+"""Turns of the event loop in which a thread in memory is read."""
 
 
 class WatchError(AssertionError):
@@ -156,7 +158,7 @@ class Watchers:
 async def watching(source: Any, *thread_id: str, **how: Any) -> AsyncIterator[Watchers]:
     """Watchers of this source, for as long as the block lasts; then they go away, and leave no task.
 
-    Of a platform's thread on which nothing runs: the block begins when they have the thread's stream and state.
+    Of a thread on which nothing runs the block begins when they have its state, and a platform's stream of it.
     """
     watchers = Watchers()
     tasks = []
@@ -164,6 +166,8 @@ async def watching(source: Any, *thread_id: str, **how: Any) -> AsyncIterator[Wa
         for watcher in watchers.each:
             told = watch(source, *thread_id, **{"options": Options(protocol_version=protocol(watcher.version)), **how})
             tasks.append(asyncio.create_task(watcher.hear(told)))
+    for _ in range(_TURNS):
+        await asyncio.sleep(0)
     try:
         yield watchers
     finally:

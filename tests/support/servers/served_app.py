@@ -1,11 +1,12 @@
 """Apps with the gated graphs, as a process serves them: `app`, and `mounted`, in which it is a part, and `embedded`,
 which has its routes.
 
-Nothing but a server imports this module.
+Nothing but a server imports this module. The variable `GRACE` is their `grace`, 1 second without it.
 
 A run is held at the gates that its request names: the header `x-gate` has their port.
 """
 
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -29,9 +30,11 @@ def _agents() -> dict[str, Agent]:
     return {name: Agent(source=build(InMemorySaver()), intake=_intake) for name, build in GATED.items()}
 
 
-app = agui_app(_agents(), grace=1.0)
+_GRACE = float(os.environ.get("GRACE", "1"))
 
-_inner = agui_app(_agents(), grace=1.0)
+app = agui_app(_agents(), grace=_GRACE)
+
+_inner = agui_app(_agents(), grace=_GRACE)
 
 
 @asynccontextmanager
@@ -46,7 +49,7 @@ mounted.mount("/agui", _inner)
 
 
 embedded = FastAPI()
-add_agui_routes(embedded, _agents(), "/agui", grace=1.0)
+add_agui_routes(embedded, _agents(), "/agui", grace=_GRACE)
 
 
 @embedded.get("/health")

@@ -9,7 +9,7 @@ import asyncio
 import json
 import socket
 import tempfile
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,9 @@ from tests.support.servers.processes.server_process import ServerProcess, free_p
 
 WITHIN = 30.0
 """Seconds in which an answer has to come."""
+TOKEN = "a-token_of.tests~1"
+BEARER = {"Authorization": f"Bearer {TOKEN}"}
+"""What a client sends to list, change and delete the threads of an app with this token."""
 _TURNS = 10
 """Turns of the event loop in which connections close that nothing is sent on."""
 
@@ -133,10 +136,13 @@ async def served(app: Any, **settings: Any) -> AsyncIterator[Served]:
 
 
 @contextmanager
-def app_process(target: str, *options: str, environment: Mapping[str, str] | None = None) -> Iterator[ServerProcess]:
-    """A process that serves `module:app`; it has answered `/health`. Killed at the end of the block, if it still is."""
+def app_process(
+    target: str, *options: str, environment: Mapping[str, str] | None = None, server: Sequence[str] = ("uvicorn",)
+) -> Iterator[ServerProcess]:
+    """A process that serves `module:app`; it has answered `/health`. `server`: the module that serves, and its first
+    arguments. Killed at the end of the block, if it still is."""
     port = free_port()
-    command = [*forked("uvicorn"), target, "--port", str(port), *options]
+    command = [*forked(server[0]), *server[1:], target, *port_option(server[0], port), *options]
     with tempfile.TemporaryDirectory() as folder:
         process = ServerProcess(command, Path(folder), environment or {}, port, "/health")
         process.start()
@@ -144,6 +150,11 @@ def app_process(target: str, *options: str, environment: Mapping[str, str] | Non
             yield process
         finally:
             process.kill()
+
+
+def port_option(server: str, port: int) -> list[str]:
+    """How a server is told its port."""
+    return ["--bind", f"127.0.0.1:{port}"] if server == "gunicorn" else ["--port", str(port)]
 
 
 def posted(thread_id: str, *said: str, run_id: str = "run-1", **more: Any) -> dict[str, Any]:

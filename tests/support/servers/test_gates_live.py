@@ -13,7 +13,7 @@ async def test_a_server_runs_every_gated_graph(backend: Backend) -> None:
         for run, name in zip(runs, CHATS, strict=True):
             await run.end()
             assert (await run.state())["values"]["messages"], name
-            assert any(point.startswith(f"{name} ") for point in gate.passed)
+            assert any(point.startswith(f"{name} ") for point in gate.passed), name
 
 
 async def test_a_run_on_a_server_is_held_and_goes_on(backend: Backend) -> None:

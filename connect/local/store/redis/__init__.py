@@ -9,7 +9,7 @@ A run stays in the process that claimed its thread, its owner. What it emits is 
 - `commands`: one command of many, with its timeout and its retries. `subscriber`: the one Pub/Sub connection.
 - `publisher`: the owner's side of a run, with its lease. `followed_run`: the side of all other processes.
 - `contact`: since when this process has been in contact with Redis, so that it may count a run as lost.
-- `stalls`: whether this process was stalled, so that its leases may be over.
+- `renewals`: a thread that renews the leases of this process, even while its event loop is blocked.
 - `turns`: inputs of all processes, one after the other. `store`: the `RunStore` of all this.
 
 Every name in Redis expires. Pub/Sub messages may be lost: the ids of entries show which are missing, and when a channel

@@ -18,6 +18,7 @@ from typing import Any, Final, TypeVar
 from redis.asyncio import BlockingConnectionPool, Redis
 from redis.asyncio.client import PubSub
 from redis.asyncio.retry import Retry
+from redis.asyncio.sentinel import Sentinel, SentinelConnectionPool
 from redis.backoff import NoBackoff
 from redis.exceptions import NoScriptError, RedisError
 
@@ -26,6 +27,8 @@ from ....errors import StoreUnavailableError
 _TRIES: Final = 2
 _CONNECTIONS: Final = 17
 """Connections of a process at most: one for Pub/Sub, the rest for commands."""
+_CONNECTIONS_OF_THREAD: Final = 2
+"""Connections of the thread that renews leases, at most."""
 
 PAUSES: Final = (0.05, 0.1, 0.2, 0.5, 1.0)
 """Seconds before each further try of what has to succeed; the last one is that of all others."""
@@ -40,13 +43,16 @@ class Commands:
     """A client. `redis`: a URL, or a client with its own connections, which is not closed here. Raises `TypeError` for
     anything else, `ValueError` for a client that decodes what it gets: events are bytes."""
 
-    def __init__(self, redis: str | Redis, timeout: float) -> None:
+    def __init__(
+        self, redis: str | Redis, timeout: float, *, connections: int = _CONNECTIONS, is_logged: bool = True
+    ) -> None:
+        self._given = redis
         self._owns_client = isinstance(redis, str)
         if isinstance(redis, str):
             of_tcp: dict[str, Any] = {} if redis.startswith("unix://") else {"socket_keepalive": True}
             pool = BlockingConnectionPool.from_url(
                 redis,
-                max_connections=_CONNECTIONS,
+                max_connections=connections,
                 timeout=timeout,
                 socket_connect_timeout=timeout,
                 socket_timeout=None,  # each command has its own; what is read from Pub/Sub may take its time
@@ -62,15 +68,27 @@ class Commands:
         if self.client.connection_pool.connection_kwargs.get("decode_responses"):
             raise ValueError("RedisRunStore: expected a client with decode_responses=False")
         self._timeout = timeout
+        self._is_logged = is_logged
         self._is_available = True
+
+    def of_another_loop(self) -> Commands:
+        """The same commands for another event loop, with connections of their own. They do not log failures, which
+        these log."""
+        if isinstance(self._given, str):
+            return Commands(self._given, self._timeout, connections=_CONNECTIONS_OF_THREAD, is_logged=False)
+        copied = Commands(Redis(connection_pool=_copied(self.client.connection_pool)), self._timeout, is_logged=False)
+        copied._owns_client = True
+        return copied
 
     def pubsub(self) -> PubSub:
         """A new Pub/Sub connection."""
         made: PubSub = self.client.pubsub()
         return made
 
-    async def run(self, script: str, keys: Iterable[str], args: Iterable[str | bytes | int]) -> Any:
-        """Runs a script."""
+    async def run(
+        self, script: str, keys: Iterable[str], args: Iterable[str | bytes | int], *, proves: bool = False
+    ) -> Any:
+        """Runs a script. `proves`: see `ask`."""
         names, sha = [*keys], hashlib.sha1(script.encode(), usedforsecurity=False).hexdigest()
         given = [*names, *args]
 
@@ -80,35 +98,46 @@ class Commands:
             except NoScriptError:  # the first time, and after Redis came back
                 return await self.client.eval(script, len(names), *given)
 
-        return await self.ask(evaluated)
+        return await self.ask(evaluated, proves=proves)
 
-    async def ask(self, command: Callable[[], Awaitable[_Answer]]) -> _Answer:
-        """The answer to a command, which may be carried out more than once. Raises `StoreUnavailableError`."""
+    async def ask(self, command: Callable[[], Awaitable[_Answer]], *, proves: bool = False) -> _Answer:
+        """The answer to a command, which may be carried out more than once. Raises `StoreUnavailableError`. `proves`:
+        whether an answer means that Redis answers all commands; one that only reads does not, as a full Redis answers
+        it."""
         for tries_left in reversed(range(_TRIES)):
             try:
                 async with asyncio.timeout(self._timeout):
                     answer = await command()
-            except FAILURES as error:
+            except Exception as error:
                 if tries_left:
                     continue
-                if self._is_available:
-                    self._is_available = False
-                    _log.warning("Redis does not answer (%s: %s). Runs of this process continue.", *_described(error))
+                if self._is_available and self._is_logged:
+                    is_expected = isinstance(error, FAILURES)  # else it is e.g. what a credential provider raises
+                    text = "Redis does not answer (%s: %s). Runs of this process continue."
+                    _log.warning(text, *_described(error), exc_info=None if is_expected else error)
+                self._is_available = False
                 raise StoreUnavailableError from error
-            if not self._is_available:
+            if proves and not self._is_available:
                 self._is_available = True
                 _log.warning("Redis answers again.")
             return answer
         raise AssertionError("there is a last try")
 
-    async def ping(self) -> None:
-        """Raises `StoreUnavailableError` where Redis does not answer."""
-        await self.ask(lambda: self.client.ping())
-
     async def aclose(self) -> None:
         """Closes the connections of a client that was made here."""
         if self._owns_client:
             await self.client.aclose()
+
+
+def _copied(pool: Any, sentinel: Any = Sentinel, of_sentinel: Any = SentinelConnectionPool) -> Any:
+    """A new pool with the same settings, since the connections of a pool belong to one event loop."""
+    known = {name: value for name, value in pool.connection_kwargs.items() if name != "connection_pool"}
+    if not isinstance(pool, of_sentinel):
+        return type(pool)(connection_class=pool.connection_class, **known)
+    manager = sentinel([], pool.sentinel_manager.min_other_sentinels)
+    sentinels = [Redis(connection_pool=_copied(each.connection_pool)) for each in pool.sentinel_manager.sentinels]
+    manager.sentinels = sentinels
+    return of_sentinel(pool.service_name, manager, is_master=pool.is_master, **known)
 
 
 def _described(error: BaseException) -> tuple[str, str]:

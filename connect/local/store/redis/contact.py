@@ -11,36 +11,40 @@ from contextlib import suppress
 from typing import Final
 
 from ....errors import StoreUnavailableError
+from .background import Background
 from .database import Database
 
+_TASK: Final = "contact with redis"
 _BEATS: Final = 12
 """In a lease."""
+_LONGEST: Final = 1.0
+"""Seconds between two beats at most."""
 
 
 class Contact:
     """The contact of a process; `begin` it before anything is asked that depends on it."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, background: Background) -> None:
         self.now = b""
         """As Redis had it last."""
         self._database = database
-        self._task: asyncio.Task[None] | None = None
+        self._background = background
+        self._has_begun = False
 
     async def begin(self) -> None:
         """Makes contact, once. Raises `StoreUnavailableError`."""
-        if self._task is None:
-            self.now = await self._database.keep_contact(is_first=True)
-        if self._task is None:
-            self._task = asyncio.get_running_loop().create_task(self._keep(), name="contact with redis")
+        if not self._has_begun:
+            await self.keep(is_first=True)
+            self._has_begun = True
+            self._background.begin(_TASK, self._keep)
 
-    async def aclose(self) -> None:
-        """Ends it."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.wait([self._task])
+    async def keep(self, *, is_first: bool = False) -> None:
+        """Tells Redis that this process is in contact. Raises `StoreUnavailableError`."""
+        self.now = await self._database.keep_contact(is_first=is_first)
 
     async def _keep(self) -> None:
         while True:
-            await asyncio.sleep(self._database.lease / _BEATS)
             with suppress(StoreUnavailableError):
-                self.now = await self._database.keep_contact(is_first=False)
+                await self.keep()
+            self._background.works(_TASK)
+            await asyncio.sleep(min(self._database.lease / _BEATS, _LONGEST))

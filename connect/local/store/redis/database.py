@@ -80,7 +80,7 @@ class Database:
             (contact_key(self.process), EMPTIED),
             (self.lease_ms // _CONTACTS_A_LEASE, _DAY, int(not is_first)),
         )
-        return bytes(await self._commands.run(scripts.CONTACT, names, given))
+        return bytes(await self._commands.run(scripts.CONTACT, names, given, proves=True))
 
     async def claim(
         self, thread: ThreadKey, token: str, claim: bytes, contact: bytes, revision: int | None = None
@@ -125,8 +125,15 @@ class Database:
 
     async def end(self, own: Own, last: bytes) -> bool:
         """Frees the thread; False if another run has it."""
-        answer = await self._commands.run(scripts.END, (Keys(own.thread).thread,), (*_own(own), last))
+        keys = Keys(own.thread)
+        answer = await self._commands.run(scripts.END, (keys.thread,), (*_own(own), last, keys.channel))
         return bool(answer == b"free")
+
+    async def renew(self, own: Own) -> bool:
+        """Renews the lease of a run; False if another run has the thread."""
+        keys = Keys(own.thread)
+        answer = await self._commands.run(scripts.RENEW, (keys.thread,), (*_own(own), self.lease_ms, keys.channel))
+        return bool(answer == b"ok")
 
     async def last(self, thread: ThreadKey) -> bytes | None:
         """How the last run of a thread ended; see `last_from_json`."""
@@ -134,9 +141,12 @@ class Database:
         return last
 
     async def forget(self, thread: ThreadKey) -> None:
-        """Forgets how the last run ended."""
-        name = Keys(thread).thread
-        await self._commands.ask(lambda: self._client.hdel(name, "last"))
+        """Forgets how the last run ended, and its events; those of runs before it expire."""
+        keys = Keys(thread)
+        (fence,) = await self._hash(keys.thread, "fence")
+        ended = [name for at in (int(fence or 1) - 1, int(fence or 1)) for name in (keys.log(at), keys.readers(at))]
+        await self._commands.ask(lambda: self._client.delete(*ended))  # the end of a run has raised the fence by one
+        await self._commands.ask(lambda: self._client.hdel(keys.thread, "last"))
 
     async def entries(self, thread: ThreadKey, fence: int, after: int) -> list[Entry]:
         """The entries of a run's log after the entry of this number."""

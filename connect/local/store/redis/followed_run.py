@@ -16,10 +16,13 @@ When nothing has come for a while, the log is read once more, and then the lease
 | the lease | what happens |
 |---|---|
 | is the run's, and valid or in doubt | it is waited on |
-| is the run's, and lost | the owner is lost: what is open is closed, and `RUN_ERROR` ends the run |
+| is the run's, and lost | the owner is lost: what is open is closed, and `RUN_ERROR` ends the run (`is_lost`) |
 | is not the run's, for less than half a lease | it is waited on: the run's last entry is on the way |
 | is not the run's, for longer | the owner is lost |
 | can't be read | it is waited on: Redis does not answer |
+
+An owner that counts as lost may come back, since it was frozen, or Redis did not answer it. Then its run gets a new
+`FollowedRun`.
 
 A run of an unknown format (`keys.FORMAT`) is read from its checkpoint. Here it can be cancelled and waited for, until
 its lease is over; a reader gets `RUN_ERROR` at once.
@@ -70,6 +73,8 @@ class FollowedRun:
         self.label = log_context(claim.agent, thread.thread_id, claim.run_id)
         self.is_stopping = False
         """Whether its lease says so."""
+        self.is_lost = False
+        """See `ActiveRun`."""
         self.is_readable = claim.is_readable
         self._claim = claim
         self._database = database
@@ -302,6 +307,7 @@ class FollowedRun:
             self._gone_since = None
             self._next_check = min(self._next_check, now.seconds + _LATER)
         elif not self.is_readable:
+            self.is_lost = True
             self._end("failed")
         else:
             self._wait_for_last_entry(asyncio.get_running_loop().time())
@@ -327,19 +333,20 @@ class FollowedRun:
     def _refuse_readers(self) -> None:
         _log.warning("The run is of another version, and cannot be followed (%s).", self.label)
         self._emit_error()
-        self._events.close()
         self._has_view.set()
         self._is_noted.set()
 
     def _lose(self) -> None:
         _log.warning("The process that ran the run is lost (%s).", self.label)
+        self.is_lost = True
         self._end("failed")
 
     def _emit_error(self) -> None:
-        """Closes what is open, and ends the run with the same error that a late joiner gets."""
+        """Closes what is open, and ends the run with the same error that a late joiner gets. These events are not the
+        owner's, which may continue with others after a pause."""
         is_unknown = self._view.run_id is None
         started = [events.run_started(self.thread_id, self.run_id, PROTOCOL_VERSION)] if is_unknown else []
         emitted = [*started, *self._view.open.closings(), error_event(UNFINISHED.error)]
         for event in emitted:
             self._view.apply(event)
-        self._events.publish(emitted)
+        self._events.close_with(emitted)

@@ -9,7 +9,7 @@ The keys of a thread have one hash tag, so that they are in one slot; ids are qu
 | `line`, `alive` | list and hash: tickets of inputs, and until when they count | after two leases |
 | `closed` | the ticket that has closed the thread | after a lease |
 | `readers:<fence>` | hash: processes with readers of the run, and until when that counts | after two leases |
-| `live` | channel: entries as they are appended, claims (`started`), `turn`, `mark` | |
+| `live` | channel: entries as they are appended, claims (`started`, and `back` from an owner whose lease was over), `turn`, `mark` | |
 | `agui:owner:<owner>` | channel of a process: the fence of a run that is to be looked at | |
 | `agui:contact:<process>` | since when it has been in contact with Redis, in ms | after a third of a lease |
 | `agui:emptied` | since when Redis has been known to have lost its data, in ms; 0 if it has not | a day |
@@ -36,6 +36,7 @@ that of its log, and the other fields of a claim are the same in all formats."""
 SNAPSHOT: Final = "snapshot"
 MORE: Final = "more"
 STARTED: Final = "started"
+BACK: Final = "back"
 TURN: Final = "turn"
 MARK: Final = "mark"
 OUTCOMES: Final = frozenset({"finished", "interrupted", "failed", "cancelled"})
@@ -128,8 +129,8 @@ class Entry:
 
     - `fence`, `number`: its id.
     - `kind`: `SNAPSHOT` (the events bring a client that has nothing to where the run is), `MORE` (the next events), one
-      of `OUTCOMES` (the last ones); of messages also `STARTED` (with a claim), `TURN`, and `MARK` (with an id: its
-      receiver has had every message before it).
+      of `OUTCOMES` (the last ones); of messages also `STARTED` and `BACK` (with a claim), `TURN`, and `MARK` (with an
+      id: its receiver has had every message before it).
     - `at`: how many events of the run there are up to it, as in `Offset.event`.
     - `frames`: the events as SSE frames, one after the other.
     """

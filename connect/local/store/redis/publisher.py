@@ -13,12 +13,13 @@ The publisher reads the run as any reader does, from a snapshot on. Its next ent
 | `ok` | continues |
 | `gap`: the log is empty, or without its last entries | continues with a snapshot |
 | `taken`: the lease was lost, and another run has the thread | stops the run in an error, and publishes no more |
+| an unexpected exception | logs it, and begins again with a snapshot; after a few in a row it stops the run |
 | the run is to stop | stops the run |
 | the run is without the readers that it needs | stops the run, not earlier than half a lease after an outage |
 | nothing | repeats the command; the run continues |
 
-After a stall of the process (`stalls`), or a late answer to its claim, the lease may have expired, and another run may
-have the thread. So the publisher asks Redis which run has the thread before the graph begins or continues, since the
+While the process stood still, or after a late answer to its claim, the lease may have expired, and another run may have
+the thread. So Redis is asked which run has the thread before the graph begins or continues (`renewals`), since the
 graph may then write a checkpoint.
 
 The end: Redis frees the thread first, then the run emits its last events. If Redis does not answer, the run emits them
@@ -42,9 +43,9 @@ from ....events.readers import Reader
 from ....run_outcome import UNFINISHED
 from ..active_run import LastRun, OwnedRun
 from .commands import PAUSES
-from .database import Database, Own
+from .database import Appended, Database, Own
 from .keys import MORE, OUTCOMES, SNAPSHOT, Entry, last_to_json
-from .stalls import Stalls
+from .renewals import TAKEN, HeldLease, Renewals, clock
 
 _LONGEST_WAIT: Final = 1.0
 """Seconds for which the end of a run is kept from readers in this process until Redis knows it."""
@@ -62,8 +63,8 @@ _log = logging.getLogger(__name__)
 class Publisher:
     """Publishes one run of this process, from its claim on.
 
-    `last`: how the thread's previous run ended, as stored. `window`: seconds for which events are gathered. `stalls`:
-    those of the process. `at_end`: called when the publisher is done.
+    `sent`: when the claim was sent, by `clock`. `last`: how the thread's previous run ended, as stored. `window`:
+    seconds for which events are gathered. `renewals`: those of the process. `at_end`: called when it is done.
     """
 
     def __init__(
@@ -71,9 +72,10 @@ class Publisher:
         database: Database,
         own: Own,
         run: OwnedRun,
+        sent: float,
         last: bytes,
         window: float,
-        stalls: Stalls,
+        renewals: Renewals,
         at_end: Callable[[], None],
     ) -> None:
         self.run = run
@@ -83,9 +85,8 @@ class Publisher:
         self._database = database
         self._own = own
         self._window = window
-        self._stalls = stalls
-        self._stalls_before = stalls.count
-        """The count of stalls when Redis last confirmed the lease, or when the run began; -1: it has to be asked."""
+        self._renewals = renewals
+        self._lease = HeldLease(own, sent, database.lease, self._lose_lease)
         self._at_end = at_end
         self._now = asyncio.get_running_loop().time
         self._reader = Reader(_OPTIONS)
@@ -109,31 +110,19 @@ class Publisher:
         """Whether Redis knows that the run is over."""
         self._is_known = asyncio.Event()
         """Set when Redis knows that, and when the publisher has ended."""
-        self._is_over = False
+        self._is_over = self._is_lost = False
         self._woken = asyncio.Event()
+        renewals.hold(self._lease)
         self.task = asyncio.get_running_loop().create_task(self._publish(), name=f"publisher of {run.run_id}")
 
     def wake(self) -> None:
         """Renews the lease now: its answer says whether the run is to stop."""
         self._woken.set()
 
-    def doubt(self) -> None:
-        """Notes that another run may have the thread: Redis is asked before this run continues."""
-        self._stalls_before = -1
-
     def confirmation(self) -> Awaitable[None] | None:
         """See `RunStore.confirmation`."""
-        return None if self._stalls.count == self._stalls_before else self._confirm()
-
-    async def _confirm(self) -> None:
-        """Asks Redis once which run has the thread. A run that has lost the thread is stopped. If Redis does not
-        answer, the run continues, as any run does."""
-        stalls = self._stalls.count
-        with suppress(StoreUnavailableError):
-            if (await self._database.append(self._own, self.run.status, None, self._number)).answer == "taken":
-                self._lose()
-                await asyncio.sleep(0)  # the run's task, which waits here, is cancelled
-        self._stalls_before = stalls
+        self._renewals.look(self._lease)
+        return asyncio.sleep(0) if self._is_lost else None  # in which the run's task is cancelled
 
     async def wait_for_end(self, seconds: float) -> None:
         """Waits until Redis knows that the run is over, so many seconds at most."""
@@ -156,6 +145,7 @@ class Publisher:
         if last is not None:  # without a checkpointer the log is all that is left of it
             self._last = last_to_json(last, self._own.claim if last.run is not None else None, self.number)
         self._done = done
+        self._renewals.leave(self._lease)
         if self._is_over:
             self._free()
         else:
@@ -169,13 +159,23 @@ class Publisher:
             self._done()
 
     async def _publish(self) -> None:
+        failures = 0
         try:
             while not self._is_over:
-                await self._turn()
-        except Exception:
-            _log.exception("The run could not be published any more (%s).", self.run.label)
+                try:
+                    await self._turn()
+                    failures = 0
+                except Exception:
+                    _log.exception("The run could not be published (%s).", self.run.label)
+                    if failures == len(PAUSES):
+                        self._lose("The run can't be published, and is stopped")
+                        break
+                    await asyncio.sleep(PAUSES[failures])
+                    failures += 1
+                    await self._begin_anew()
         finally:
             self._is_over = True
+            self._renewals.leave(self._lease)
             self._is_known.set()
             await self._leave()
             self._free()
@@ -255,8 +255,16 @@ class Publisher:
         """Appends an entry, and acts on the answer; None only renews the lease."""
         status = "free" if self._has_ended else self.run.status
         append = partial(self._database.append, self._own, status, entry, self._number)
+
+        async def renewed() -> Appended:
+            sent = clock()
+            appended = await append()
+            if status != "free" and appended.answer != "taken":
+                self._lease.renewed(sent)
+            return appended
+
         had_readers = self._had_readers and not self.run.readers  # else Redis is asked again when the last one has left
-        answer, is_cancelled, elsewhere = await self._answer(append)
+        answer, is_cancelled, elsewhere = await self._answer(renewed)
         if answer == "taken":
             self._lose()
         elif answer == "gap":
@@ -289,11 +297,16 @@ class Publisher:
             if self._has_read_all:
                 await self._append(self._entry(self.run.status, []))
 
-    def _lose(self) -> None:
-        if self._is_over:
+    def _lose_lease(self, why: str) -> None:
+        if self._done is None:  # else the run has ended, and the end of the lease is the answer to that
+            self._lose(why)
+
+    def _lose(self, why: str = TAKEN) -> None:
+        if self._is_over or self._has_ended:
             return
-        _log.error("The run lost its lease to another one of its thread, and is stopped (%s).", self.run.label)
-        self._is_over = True
+        _log.error("%s (%s).", why, self.run.label)
+        self._is_over = self._is_lost = True
+        self._renewals.leave(self._lease)
         self.run.stop(UNFINISHED)
         self.wake()
 

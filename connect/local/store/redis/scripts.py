@@ -29,15 +29,15 @@ local function after(ms) return string.format('%.0f', now + ms) end
 CONTACT: Final = (
     _NOW
     + """
-if redis.call('EXISTS', KEYS[1]) == 0 then redis.call('SET', KEYS[1], after(0)) end
-redis.call('PEXPIRE', KEYS[1], ARGV[1])
+redis.call('SET', KEYS[1], redis.call('GET', KEYS[1]) or after(0), 'PX', ARGV[1])
 if redis.call('EXISTS', KEYS[2]) == 0 then redis.call('SET', KEYS[2], ARGV[3] == '1' and after(0) or '0') end
 redis.call('PEXPIRE', KEYS[2], ARGV[2])
 return redis.call('GET', KEYS[1])
 """
 )
 """Keys: contact, emptied. Arguments: for how many ms the contact counts, keep in ms, whether the process has been in
-contact before: then Redis came back empty if it does not know `emptied`. Gives the contact."""
+contact before: then Redis came back empty if it does not know `emptied`. Gives the contact. It always writes, so a
+Redis that is full, or has become a replica, refuses it, as it would refuse a new run."""
 
 _LEASE: Final = (
     _NOW
@@ -113,17 +113,46 @@ end
 """Whether the run has the thread, or gets it again. It names the first key and four arguments of the scripts that
 begin with it."""
 
-APPEND: Final = (
+_RENEWED: Final = (
     _NOW
     + _OWNED
+    + """
+local function come_back(channel)
+  local till = redis.call('HGET', thread, 'until')
+  if not till or tonumber(till) <= now then
+    redis.call('PUBLISH', channel, 'back ' .. fence .. '-0 0\\n' .. claim)
+  end
+end
+local function renew(lease_ms, channel)
+  come_back(channel)
+  redis.call('HSET', thread, 'until', after(lease_ms))
+  redis.call('PEXPIRE', thread, keep_ms)
+end
+"""
+)
+"""Renews the lease of a run that has the thread. If it was over, readers elsewhere may have been told that the owner is
+lost: they are told that it is back."""
+
+RENEW: Final = (
+    _RENEWED
+    + """
+if not is_owned() then return 'taken' end
+renew(ARGV[5], ARGV[6])
+return 'ok'
+"""
+)
+"""Key: thread. Arguments after the first four: the lease in ms, channel. Gives `ok`, or `taken`."""
+
+APPEND: Final = (
+    _RENEWED
     + """
 local log, readers = KEYS[2], KEYS[3]
 local status, lease_ms, log_ms, channel = ARGV[5], ARGV[6], ARGV[7], ARGV[8]
 local number, kind, at, frames = tonumber(ARGV[9]), ARGV[10], ARGV[11], ARGV[12]
 if status ~= 'free' then
   if not is_owned() then return {'taken', '', 0} end
-  redis.call('HSET', thread, 'until', after(lease_ms), 'status', status)
-  redis.call('PEXPIRE', thread, keep_ms)
+  renew(lease_ms, channel)
+  redis.call('HSET', thread, 'status', status)
 end
 local newest = redis.call('XREVRANGE', log, '+', '-', 'COUNT', 1)[1]
 newest = newest and tonumber(string.match(newest[1], '%-(%d+)$')) or 0
@@ -153,11 +182,12 @@ missing in the log: a snapshot is next) or `taken` (another run has the thread),
 many other processes have readers."""
 
 END: Final = (
-    _OWNED
+    _RENEWED
     + """
 local last = ARGV[5]
 if redis.call('HGET', thread, 'ended') == token then return 'free' end
 if not is_owned() then return 'taken' end
+come_back(ARGV[6])
 redis.call('HSET', thread, 'ended', token, 'fence', string.format('%.0f', tonumber(fence) + 1))
 redis.call('HDEL', thread, 'claim', 'token', 'until', 'status', 'cancel')
 if last ~= '' then redis.call('HSET', thread, 'last', last) end
@@ -165,7 +195,7 @@ redis.call('PEXPIRE', thread, keep_ms)
 return 'free'
 """
 )
-"""Key: thread. Argument after the first four: how the run ended; "" where only its checkpoint says that."""
+"""Key: thread. Arguments after the first four: how the run ended, "" where only its checkpoint says that; channel."""
 
 CANCEL: Final = """
 if redis.call('HGET', KEYS[1], 'fence') ~= ARGV[1] then return 0 end

@@ -1,7 +1,8 @@
 """The runs that start on threads in other processes, for the feeds of this one: `Starts`.
 
-A claim is published on the thread's channel. When messages may have been lost, the active run is looked up; a run that
-the feeds have had already is skipped, by its number.
+A claim is published on the thread's channel, and once more by an owner whose lease had expired and who still has the
+thread. When messages may have been lost, the active run is looked up. A run that the feeds have had already is skipped;
+one that counted as lost and came back is another object.
 
 Messages of a channel arrive in the order in which they were published. So once a mark has arrived (`catch_up`), a feed
 has all runs that started before it.
@@ -14,13 +15,13 @@ from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from typing import Any
 from uuid import uuid4
-from weakref import WeakSet
+from weakref import WeakSet, ref
 
 from ....errors import StoreUnavailableError
 from ..active_run import ActiveRun, ThreadKey
 from ..feed import Feed
 from .database import Database
-from .keys import MARK, STARTED, TURN, Claim, Entry, Keys
+from .keys import BACK, MARK, STARTED, TURN, Claim, Entry, Keys
 from .subscriber import Subscriber
 
 _MOST_UNUSED = 64
@@ -69,10 +70,10 @@ class Starts:
         return task
 
     def start(self, thread: ThreadKey, number: int, run: ActiveRun) -> None:
-        """A run has started: the feeds have it once."""
+        """Gives the feeds a run that has started or come back, once."""
         known = self._threads.get(thread)
-        if known is not None and number > known.number:
-            known.number = number
+        if known is not None and (number > known.number or (number == known.number and run is not known.run())):
+            known.number, known.run = number, ref(run)
             for feed in known.feeds:
                 feed.start(run)
 
@@ -104,9 +105,9 @@ class Starts:
         if message is None:
             self._begin(self._start_active(thread))
             known.wake()
-        elif message.startswith(STARTED.encode()):
+        elif message.startswith((STARTED.encode(), BACK.encode())):
             entry = Entry.of_message(message)
-            if entry.fence > known.number and (run := self._find(thread, entry.fence, Claim.from_json(entry.frames))):
+            if entry.fence >= known.number and (run := self._find(thread, entry.fence, Claim.from_json(entry.frames))):
                 self.start(thread, entry.fence, run)
         elif message.startswith(TURN.encode()):
             known.wake()
@@ -139,6 +140,8 @@ class _Thread:
         self.feeds: WeakSet[Feed] = WeakSet()
         self.number = 0
         """That of the last run that the feeds have."""
+        self.run: Callable[[], ActiveRun | None] = lambda: None
+        """Gives that run, or None once nobody reads it any more."""
         self.take: Callable[[bytes | None], None] | None = None
         self.subscribed: asyncio.Task[None] | None = None
         """Ends when the channel is subscribed, or Redis did not answer in time."""

@@ -13,12 +13,13 @@ Rules, beside those of every `RunStore`:
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final
 from uuid import uuid4
-from weakref import WeakValueDictionary
+from weakref import WeakSet, WeakValueDictionary
 
 from langgraph.pregel import Pregel
 from redis.asyncio import Redis
@@ -27,18 +28,22 @@ from ....errors import RunConflictError, StoreUnavailableError
 from ...checkpointers import has_checkpointer
 from ..active_run import ActiveRun, LastRun, OwnedRun, ThreadKey
 from ..feed import Feed
+from .background import Background
 from .commands import Commands
 from .contact import Contact
-from .database import Claimed, Database, Lease, Own
+from .database import Database, Lease, Own
 from .followed_run import FollowedRun
 from .keys import Claim, last_from_json, owner_channel, quoted
 from .publisher import Publisher
-from .stalls import Stalls
+from .renewals import Renewals, clock
 from .starts import Starts
 from .subscriber import Subscriber
 from .turns import RedisTurn
 
 _LEAST_LEASE: Final = 0.5
+_MOST_DOUBT: Final = 2
+"""For how many leases it can be in doubt whether a run is lost. It is half a lease after an outage; this is well
+above."""
 _LOOKS: Final = 20
 """Looks in a lease at a thread that is in doubt."""
 _TO_PUBLISH: Final = 5.0
@@ -51,10 +56,12 @@ class RedisRunStore:
     - `redis`: a URL (`redis://`, `rediss://`, `unix://`), or a `redis.asyncio.Redis` (with Sentinel, credentials and so
       on), which is not closed here. Redis 6 or newer, or Valkey, with `maxmemory-policy noeviction`.
     - `namespace`: the same for processes that share their checkpoints, and different for all others.
-    - `lease`: seconds after which a run counts as lost, unless its process renews the lease. A process whose event loop
-      is blocked for longer loses its runs.
+    - `lease`: seconds after which a run counts as lost, unless its process renews the lease. A process that is frozen
+      for longer loses its runs.
     - `window`: seconds for which events are gathered for other processes.
     - `timeout`: seconds that a command may take.
+    - `blocked`: seconds for which the event loop may stand still, because a synchronous call blocks it. In this time a
+      thread renews the leases of the process.
 
     Agents must have names. Connects at its first use. Raises `TypeError` and `ValueError` for arguments that are
     not like these.
@@ -71,22 +78,36 @@ class RedisRunStore:
         lease: float = 10.0,
         window: float = 0.03,
         timeout: float = 2.0,
+        blocked: float = 300.0,
     ) -> None:
         if not namespace:
             raise ValueError("namespace: expected a name, got an empty one")
         if lease < _LEAST_LEASE:
             raise ValueError(f"lease: expected at least {_LEAST_LEASE} seconds, got {lease!r}")
+        if blocked < 0:
+            raise ValueError(f"blocked: expected a number of seconds, got {blocked!r}")
+        self._redis = redis
         self._namespace = quoted(namespace)
+        self._lease_seconds = lease
         self._window = window
         self._timeout = timeout
+        self._blocked = blocked
+        self._begin()
+        _stores.add(self)
+
+    def _begin(self) -> None:
+        """Begins as a new process that is not connected yet: when the store is made, after it was closed, and in a
+        forked process."""
+        lease, timeout = self._lease_seconds, self._timeout
         self._owner = uuid4().hex
-        self._commands = Commands(redis, timeout)
+        self._commands = Commands(self._redis, timeout)
         self._database = Database(self._commands, lease, self._owner)
+        self._background = Background()
         own = (owner_channel(self._owner), self._wake)
-        self._subscriber = Subscriber(self._commands, own, idle=max(lease / 3, 1.0), wait=timeout)
-        self._contact = Contact(self._database)
+        self._subscriber = Subscriber(self._commands, self._background, own, idle=max(lease / 3, 1.0), wait=timeout)
+        self._contact = Contact(self._database, self._background)
         self._starts = Starts(self._database, self._subscriber, self._found, self._active_elsewhere)
-        self._stalls = Stalls(lease / 3)
+        self._renewals = Renewals(self._commands.of_another_loop, self._owner, lease, self._blocked)
         self._owned: dict[ThreadKey, Publisher] = {}
         """The publishers of the threads' last runs in this process, until they have published their end."""
         self._publishers: set[Publisher] = set()
@@ -105,44 +126,41 @@ class RedisRunStore:
     async def claim(self, thread: ThreadKey, run: OwnedRun, revision: int | None = None) -> int:
         """See `RunStore.claim`. Raises `StoreUnavailableError` where Redis does not answer."""
         self._subscriber.start()
+        if self._background.is_failing:
+            raise StoreUnavailableError
         if (before := self._owned.get(thread)) is not None and before.is_free:
             await before.wait_for_end(self._timeout)  # Redis may not know it yet
         await self._contact.begin()
         claim = Claim(run.run_id, str(run.agent), self._owner, run.metadata, run.needs_readers)
-        token, stored, now = uuid4().hex, claim.to_json(), asyncio.get_running_loop().time
+        token, stored = uuid4().hex, claim.to_json()
+        within = self._deadline()
         while True:
-            asked = now()
+            sent = clock()
             claimed = await self._database.claim(thread, token, stored, self._contact.now, revision)
             if claimed == "closed":
                 await self.turn(thread).news()
             elif claimed == "changed":
                 raise RunConflictError(f"thread {thread.thread_id!r} has had another run meanwhile")
             elif isinstance(claimed, float):
-                await self._in_doubt(claimed)
+                await self._in_doubt(claimed, within)
             elif isinstance(claimed, Claim):
                 raise RunConflictError(f"thread {thread.thread_id!r} has a run that is active, {claimed.run_id!r}")
             else:
-                is_late = now() > asked + self._database.lease / 3
-                return self._begin(Own(thread, claimed.fence, token, stored), run, claimed, is_late=is_late)
+                return self._publish(Own(thread, claimed.fence, token, stored), run, sent, claimed.last)
 
     async def revision(self, thread: ThreadKey) -> int:
         """See `RunStore.revision`. Raises `StoreUnavailableError` where Redis does not answer."""
         return await self._database.fence(thread)
 
-    def _begin(self, own: Own, run: OwnedRun, claimed: Claimed, *, is_late: bool) -> int:
-        """Publishes a run. `is_late`: the claim was granted a while ago."""
+    def _publish(self, own: Own, run: OwnedRun, sent: float, last: bytes) -> int:
+        """Publishes a run. `sent`: when its claim was sent. `last`: how the run before it ended."""
 
         def forget() -> None:
             self._publishers.discard(publisher)
             if self._owned.get(own.thread) is publisher:
                 del self._owned[own.thread]
-            if not self._publishers:
-                self._stalls.stop()
 
-        self._stalls.start()
-        publisher = Publisher(self._database, own, run, claimed.last, self._window, self._stalls, at_end=forget)
-        if is_late:
-            publisher.doubt()
+        publisher = Publisher(self._database, own, run, sent, last, self._window, self._renewals, at_end=forget)
         self._owned[own.thread] = publisher
         self._publishers.add(publisher)
         self._starts.start(own.thread, own.fence, run)
@@ -189,21 +207,26 @@ class RedisRunStore:
         if now.state != "valid" or now.claim is None:
             return None
         run = self._followed_run(thread, now.fence, now.claim)
-        if run.is_over:  # it counted as lost, and its owner has the lease again
-            del self._followed[thread, now.fence]
-            run = self._followed_run(thread, now.fence, now.claim)
         run.is_stopping = run.is_stopping or now.is_stopping
         return run
 
     async def _lease(self, thread: ThreadKey) -> Lease:
         """The lease of a thread, when it is no more in doubt."""
         await self._contact.begin()
+        within = self._deadline()
         while (now := await self._database.lease_of(thread)).state == "doubt":
-            await self._in_doubt(now.seconds)
+            await self._in_doubt(now.seconds, within)
         return now
 
-    async def _in_doubt(self, seconds: float) -> None:
-        """Waits until the next look at a thread that is in doubt for so many seconds at most."""
+    def _deadline(self) -> float:
+        """The time, by `clock`, after which a thread can be in doubt only if something fails."""
+        return clock() + _MOST_DOUBT * self._database.lease
+
+    async def _in_doubt(self, seconds: float, within: float) -> None:
+        """Pauses before the next look at a thread that is in doubt. `seconds`: how long that can last. `within`: the
+        deadline, by `clock`. Raises `StoreUnavailableError` after the deadline, and while a background task fails."""
+        if self._background.is_failing or clock() > within:
+            raise StoreUnavailableError
         await asyncio.sleep(min(seconds, self._database.lease / _LOOKS))
 
     async def last(self, thread: ThreadKey) -> LastRun | None:
@@ -242,10 +265,13 @@ class RedisRunStore:
     async def ping(self) -> None:
         """Raises `StoreUnavailableError` where Redis does not answer."""
         await self._contact.begin()
-        await self._commands.ping()
+        await self._contact.keep()
+        if self._background.is_failing:
+            raise StoreUnavailableError
 
     async def aclose(self) -> None:
-        """Waits until the ends of its runs are published, if Redis answers, and closes its connections."""
+        """Waits until the ends of its runs are published, if Redis answers, and closes its connections. If it
+        is used again, it connects again."""
         self._starts.close()
         publishing = [publisher.task for publisher in self._publishers]
         if publishing:
@@ -255,18 +281,19 @@ class RedisRunStore:
             await asyncio.wait(publishing)
         for followed in list(self._followed.values()):
             await followed.aclose()
-        await self._contact.aclose()
-        await self._subscriber.aclose()
+        await self._renewals.aclose()
+        await self._background.aclose()
         await self._commands.aclose()
+        self._begin()
 
     def _found(self, thread: ThreadKey, fence: int, claim: Claim) -> ActiveRun | None:
         """The run of another process, if it can be read."""
         return None if claim.owner == self._owner or not claim.is_readable else self._followed_run(thread, fence, claim)
 
     def _followed_run(self, thread: ThreadKey, fence: int, claim: Claim) -> FollowedRun:
-        """The one `FollowedRun` for all readers of a run in this process."""
+        """The `FollowedRun` that all readers of a run in this process share; a new one if the owner was lost."""
         run = self._followed.get((thread, fence))
-        if run is None:
+        if run is None or run.is_lost:
             run = FollowedRun(self._database, self._subscriber, thread, fence, claim)
             self._followed[thread, fence] = run
         return run
@@ -277,3 +304,14 @@ class RedisRunStore:
         for publisher in self._owned.values():
             if message is None or publisher.number == int(message):
                 publisher.wake()
+
+
+_stores: WeakSet[RedisRunStore] = WeakSet()
+
+
+def _begin_in_fork() -> None:
+    for store in _stores:
+        store._begin()
+
+
+os.register_at_fork(after_in_child=_begin_in_fork)

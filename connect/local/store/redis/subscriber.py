@@ -14,11 +14,14 @@ import asyncio
 import logging
 from collections.abc import Callable
 from contextlib import aclosing, suppress
-from typing import Any
+from typing import Any, Final
 
 from redis.asyncio.client import PubSub
 
+from .background import Background
 from .commands import FAILURES, PAUSES, Commands
+
+_TASK: Final = "redis subscriber"
 
 Take = Callable[[bytes | None], None]
 """Takes a message; None: some may have been lost."""
@@ -36,18 +39,19 @@ class Subscriber:
     """The channels of a process, each with its takers. `own`: the channel that it always has, with its taker. `idle`:
     seconds without a message after which the connection is tested. `wait`: seconds for which `subscribe` waits."""
 
-    def __init__(self, commands: Commands, own: tuple[str, Take], *, idle: float, wait: float) -> None:
+    def __init__(
+        self, commands: Commands, background: Background, own: tuple[str, Take], *, idle: float, wait: float
+    ) -> None:
         self._commands = commands
+        self._background = background
         self._idle = idle
         self._wait = wait
         self._channels: dict[str, _Channel] = {own[0]: _Channel(own[1])}
         self._pubsub: PubSub | None = None
-        self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
         """Connects, if it has not yet."""
-        if self._task is None:
-            self._task = asyncio.get_running_loop().create_task(self._read(), name="redis subscriber")
+        self._background.begin(_TASK, self._read)
 
     async def subscribe(self, name: str, take: Take) -> None:
         """Calls `take` with each message of a channel from now on. If Redis does not answer in time, the messages come
@@ -58,7 +62,8 @@ class Subscriber:
         self.start()
         if known is None and self._pubsub is not None:
             with suppress(*FAILURES):  # the reading task sees it too
-                await self._pubsub.subscribe(name)
+                async with asyncio.timeout(self._wait):
+                    await self._pubsub.subscribe(name)
         with suppress(TimeoutError):
             async with asyncio.timeout(self._wait):
                 await channel.is_subscribed.wait()
@@ -74,12 +79,6 @@ class Subscriber:
             with suppress(*FAILURES):
                 await self._pubsub.unsubscribe(name)
 
-    async def aclose(self) -> None:
-        """Ends the connection."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.wait([self._task])
-
     async def _read(self) -> None:
         tries = 0
         while True:
@@ -91,10 +90,12 @@ class Subscriber:
                             await pubsub.subscribe(*missing)
                         subscribed |= missing
                     self._pubsub = pubsub
+                    self._background.works(_TASK)
                     while True:
                         await self._receive(pubsub)
                         tries = 0
             except FAILURES as error:
+                self._background.works(_TASK)  # Redis does not
                 if not tries:
                     _log.warning("The Pub/Sub connection to Redis was lost (%s: %s).", type(error).__name__, error)
             finally:

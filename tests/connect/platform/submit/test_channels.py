@@ -1,13 +1,15 @@
 """What a client writes to a platform's channels replaces what the thread had, with a reducer and without one."""
 
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from ag_ui.core import Message, RunAgentInput, UserMessage
-from langgraph_agui.connect import run
+from langgraph_agui.connect import cancel, run, threads
 from langgraph_agui.connect.inputs import Intake
 from langgraph_agui.connect.platform.backend import Platform
 
+from tests.support.clients.platform.chats import asking, room
 from tests.support.servers.gates import gates
 from tests.support.servers.platforms.backend import Backend
 
@@ -37,3 +39,28 @@ async def test_a_channel_with_a_reducer_is_replaced_if_its_owner_names_it(
         values: Any = (await client.threads.get_state(thread_id))["values"]
         assert (values["count"], values["notes"]) == (21, notes)
         assert {thread["thread_id"] for thread in await client.threads.search(limit=1000)} == before
+
+
+async def test_a_stopped_run_that_goes_on_with_another_state_breaks_no_thread(
+    backend: Backend, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A server keeps what the first input writes until a step has ended; what the next ones change waits."""
+    async with room(backend) as here:
+        thread_id, source = str(uuid4()), Platform(here.client, "gated_fronted")
+        here.gate.hold("front")
+        for number in (1, 2, 3, 4):
+            fields = {"run_id": f"run-{number}", "state": {"mood": f"mood {number}"}}
+            given = asking("go", "first", thread_id=thread_id).model_copy(update=fields)
+            asker = here.asks("gated_fronted", given, intake=here.intake(state={"mood"}))
+            await here.gate.reached("front", number)
+            if number < 4:
+                await cancel(source, thread_id)
+            else:
+                here.gate.open("front")
+            await asker.task
+        values = await here.values(thread_id)
+        assert (values["mood"], values["messages"][-1]["content"]) == ("mood 2", "human: go")
+        assert caplog.text.count("What an input writes to 'mood' is left out") == 2
+        found = await threads(source).get(thread_id)
+        assert found is not None
+        assert found.status == "idle"

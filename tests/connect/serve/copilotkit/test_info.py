@@ -9,13 +9,16 @@ from langchain.agents import AgentState, create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
-from langgraph_agui.connect.serve import Agent
+from langgraph_agui.connect.serve import Agent, agui_app
 from langgraph_agui.connect.serve.copilotkit.info import capabilities, described
 from langgraph_agui.connect.testing import ScriptedChatModel
 from langgraph_agui.translator import Options
 from langgraph_sdk import get_client
+from websockets.asyncio.client import connect
+from websockets.exceptions import InvalidStatus
 
 from fixtures.gated import GATED, look_up
+from tests.support.servers.serving import posted, served
 
 KEPT = InMemorySaver()
 
@@ -37,7 +40,10 @@ def seen(source: Any, *path: str, **how: Any) -> Any:
 
 
 def test_a_graph_streams() -> None:
-    assert seen(GATED["gated_chat"](KEPT), "transport") == {"streaming": True}
+    expected = {"streaming": True, "websocket": False, "resumable": True}
+    assert seen(GATED["gated_chat"](KEPT), "transport") == expected
+    declared = capabilities(Agent(GATED["gated_chat"](KEPT)), has_sockets=True)
+    assert declared["transport"] == {**expected, "websocket": True}
 
 
 @pytest.mark.parametrize("checkpointer", [KEPT, None])
@@ -52,6 +58,7 @@ async def test_a_platform_keeps_threads_and_tells_nothing_of_tools() -> None:
     async with get_client(url="http://localhost") as client:
         assert seen(client, "state", "persistentState") is True
         assert seen(client, "tools") is None
+        assert seen(client, "transport", "resumable") is False
 
 
 @pytest.mark.parametrize(
@@ -110,3 +117,25 @@ def test_an_agent_is_described_by_its_owner() -> None:
     told = described("chat", Agent(source=agent(), name="Chat", description="Talks."))
     assert (told["name"], told["description"]) == ("Chat", "Talks.")
     assert described("chat", Agent(source=agent()))["name"] == "chat"
+
+
+@pytest.mark.parametrize("store", [InMemoryStore(), None])
+@pytest.mark.parametrize("websocket", [True, False])
+async def test_what_info_says_can_be_done_can_be(store: Any, websocket: bool) -> None:
+    graph = GATED["gated_chat"](KEPT).copy(update={"store": store})
+    app = agui_app({"chat": graph}, token="secret", websocket=websocket)
+    async with served(app, ws="websockets-sansio") as server:
+        for headers in ({"Authorization": "Bearer secret"}, {}):
+            async with server.client(headers=headers) as client:
+                assert (await client.post("/chat", json=posted("t", "hi"))).status_code == 200
+                info = (await client.get("/info")).json()
+                may_list = (await client.get("/threads")).status_code == 200
+                renames = (await client.patch("/threads/t", json={"name": "x"})).status_code == 200
+                assert (info["threadEndpoints"]["list"], info["threadEndpoints"]["mutations"]) == (may_list, renames)
+                assert renames is (store is not None and bool(headers))
+            declared = info["agents"]["chat"]["capabilities"]["transport"]["websocket"]
+            try:
+                async with connect(f"ws://127.0.0.1:{server.port}/chat/ws?thread=t", proxy=None):
+                    assert declared is websocket is True
+            except InvalidStatus:
+                assert declared is websocket is False

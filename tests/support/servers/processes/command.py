@@ -51,6 +51,17 @@ class Serving:
     said: Sequence[str]
     process: "subprocess.Popen[str]"
 
+    @property
+    def token(self) -> str:
+        """The token that it has printed in the fragment of the inspector's URL."""
+        [page] = [word for line in self.said if line.startswith("Open ") for word in line.split() if "#token=" in word]
+        return page.partition("#token=")[2]
+
+    @property
+    def bearer(self) -> dict[str, str]:
+        """The headers of a client that has its token."""
+        return {"Authorization": f"Bearer {self.token}"}
+
     def run(self, agent: str, text: str = "hi", thread_id: str = "t", run_id: str = "r", **more: Any) -> ClientView:
         """What a client holds after it has asked an agent for a run."""
         given = asking(text, thread_id, run_id, **more)

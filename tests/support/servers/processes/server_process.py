@@ -83,6 +83,15 @@ class ServerProcess:
             raise ServerStartError("it was never started")
         return self._process.wait(seconds)
 
+    def wait_until_ready(self) -> None:
+        """Waits until it answers, also when it has just been told to start again; raises ServerStartError."""
+        if self._process is not None:
+            self._wait_until_ready(self._process)
+
+    def path(self, name: str) -> Path:
+        """A file of its folder."""
+        return self._folder / name
+
     @property
     def log(self) -> str:
         """The end of what it has logged."""

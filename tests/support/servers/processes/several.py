@@ -6,6 +6,7 @@ A process is stopped, killed and ended by real signals. What it serves is in `sh
 import asyncio
 import os
 import signal
+import sys
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
@@ -18,13 +19,13 @@ from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from langgraph_agui.translator import ClientView
 from redis.asyncio import Redis
 
-from fixtures.gated import GATED
 from tests.support.clients.guests import Guest
 from tests.support.servers.databases.redis_server import RedisServer
 from tests.support.servers.gates import Gates
+from tests.support.servers.processes.clock import clock
 from tests.support.servers.processes.forks import forked
 from tests.support.servers.processes.server_process import ServerProcess, free_port
-from tests.support.servers.processes.shared_server import AGENTS, Settings
+from tests.support.servers.processes.shared_server import AGENTS, GRAPHS, Settings
 from tests.support.servers.serving import WITHIN, posted, told
 
 _LOOK_EVERY = 0.01
@@ -165,19 +166,27 @@ class Processes:
         self._all: list[Process] = []
 
     async def start(
-        self, count: int, *, lease: float = LONG, grace: float = 0.0, drain: float = WITHIN
+        self,
+        count: int,
+        *,
+        lease: float = LONG,
+        grace: float = 0.0,
+        drain: float = WITHIN,
+        blocked: float = 300.0,
+        ahead: float = 0.0,
     ) -> list[Process]:
-        """Starts so many."""
-        made = [self._made(lease, grace, drain) for _ in range(count)]
+        """Starts so many. `ahead`: by how many seconds their clocks are."""
+        made = [self._made(lease, grace, drain, blocked, ahead) for _ in range(count)]
         await asyncio.gather(*(each.start() for each in made))
         return made
 
-    def _made(self, lease: float, grace: float, drain: float) -> Process:
+    def _made(self, lease: float, grace: float, drain: float, blocked: float, ahead: float) -> Process:
         port, folder = free_port(), self._folder / str(len(self._all))
         folder.mkdir()
-        settings = Settings(port, self._redis.url, self._postgres, self._gate.port, lease, grace, drain)
-        command = [*forked("tests.support.servers.processes.shared_server"), settings.argument]
-        process = Process(ServerProcess(command, folder, {}, port, "/health"), self._clients)
+        settings = Settings(port, self._redis.url, self._postgres, self._gate.port, lease, grace, drain, blocked)
+        module = "tests.support.servers.processes.shared_server"
+        command = [*(forked(module) if not ahead else (sys.executable, "-m", module)), settings.argument]
+        process = Process(ServerProcess(command, folder, clock(ahead), port, "/health"), self._clients)
         self._all.append(process)
         return process
 
@@ -193,6 +202,14 @@ class Processes:
             while bool(await client.keys(f"agui:{{tests:{thread_id}}}:readers:*")) != is_noted:  # noqa: ASYNC110
                 await asyncio.sleep(_LOOK_EVERY)
 
+    async def renewed(self, thread_id: str, seconds: float) -> None:
+        """Returns when the lease of a thread's run has been renewed for so many seconds."""
+        name, first = f"agui:{{tests:{thread_id}}}:thread", 0.0
+        async with self._looking() as client:
+            while float(await client.hget(name, "until") or 0) < first + seconds * 1_000 or not first:
+                first = first or float(await client.hget(name, "until") or 0)
+                await asyncio.sleep(_LOOK_EVERY)
+
     @asynccontextmanager
     async def _looking(self) -> AsyncIterator["Redis"]:
         async with Redis.from_url(self._redis.url) as client, asyncio.timeout(WITHIN):
@@ -201,7 +218,7 @@ class Processes:
     async def values(self, agent: str, thread_id: str, _: Any = None) -> Any:
         """The values of a thread's last checkpoint."""
         async with AsyncPostgresSaver.from_conn_string(self._postgres) as saver:
-            graph = GATED[AGENTS[agent][0]](saver)
+            graph = GRAPHS[AGENTS[agent][0]](saver)
             return (await graph.aget_state({"configurable": {"thread_id": thread_id}})).values
 
     async def close(self) -> None:

@@ -7,7 +7,6 @@ The points of a run have the ids of its thread and its own before them (`t run-1
 import asyncio
 import json
 import os
-import socket
 import sys
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -25,8 +24,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from fixtures.gated import GATED
+from fixtures.gated import BLOCKING, GATED
 
+GRAPHS = {**GATED, **BLOCKING}
 AGENTS: dict[str, tuple[str, dict[str, Any]]] = {
     "chat": ("gated_chat", {}),
     "queued": ("gated_chat", {"busy": "queue"}),
@@ -36,6 +36,8 @@ AGENTS: dict[str, tuple[str, dict[str, Any]]] = {
     "raising": ("gated_raising", {}),
     "asking": ("gated_asking", {}),
     "fast": ("gated_fast", {}),
+    "parallel": ("gated_parallel", {}),
+    "blocking": ("gated_blocking", {}),
     "free": ("gated_chat", {"prepare": None}),
 }
 """The agents: the gated graph of each, and its intake. The runs of `free` come to no gates."""
@@ -52,20 +54,12 @@ class Settings:
     lease: float
     grace: float
     drain: float
+    blocked: float = 300.0
 
     @property
     def argument(self) -> str:
         """As an argument of the command."""
         return json.dumps(asdict(self))
-
-
-class _Server(uvicorn.Server):
-    """Ends its streams before it waits for them, as the command `serve` does."""
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        app: Any = self.config.app
-        app.state.closing.begin()
-        await super().shutdown(sockets)
 
 
 async def _serve(settings: Settings) -> None:
@@ -77,11 +71,11 @@ async def _serve(settings: Settings) -> None:
     pool: AsyncConnectionPool[AsyncConnection[DictRow]] = AsyncConnectionPool(
         settings.postgres, kwargs=asked, min_size=1, max_size=4, open=False
     )
-    store = RedisRunStore(settings.redis, namespace="tests", lease=settings.lease)
+    store = RedisRunStore(settings.redis, namespace="tests", lease=settings.lease, blocked=settings.blocked)
     async with pool:
         saver = AsyncPostgresSaver(pool)
         agents = {
-            name: Agent(GATED[graph](saver), intake=Intake(**{"prepare": prepare, **intake}))
+            name: Agent(GRAPHS[graph](saver), intake=Intake(**{"prepare": prepare, **intake}))
             for name, (graph, intake) in AGENTS.items()
         }
         app = agui_app(
@@ -93,7 +87,7 @@ async def _serve(settings: Settings) -> None:
 
         app.router.routes.insert(0, Route("/pid", pid))
         config = uvicorn.Config(app, host="127.0.0.1", port=settings.port, log_level="warning", ws="none")
-        await _Server(config).serve()
+        await uvicorn.Server(config).serve()
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_state_machine_as_test
 from langgraph_agui.connect.events.readers import Reader
 from langgraph_agui.connect.local.store.active_run import LastRun, ThreadKey
+from langgraph_agui.connect.local.store.redis.background import Background
 from langgraph_agui.connect.local.store.redis.commands import Commands
 from langgraph_agui.connect.local.store.redis.database import Claimed, Database, Own
 from langgraph_agui.connect.local.store.redis.followed_run import FollowedRun
@@ -101,7 +102,7 @@ class Machine(RuleBasedStateMachine):
         self.runner = asyncio.Runner()
         self.commands = Commands(self.url, 5.0)
         self.database = Database(self.commands, 60.0, "p")
-        self.subscriber = Subscriber(self.commands, ("own", lambda _: None), idle=60.0, wait=5.0)
+        self.subscriber = Subscriber(self.commands, Background(), ("own", lambda _: None), idle=60.0, wait=5.0)
         self.owners: list[Owner] = []
         self.readers: list[tuple[Owner, FollowedRun]] = []
         self.sent: list[Callable[[], Coroutine[Any, Any, Any]]] = []

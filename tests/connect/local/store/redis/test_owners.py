@@ -11,7 +11,7 @@ from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
-from langgraph_agui.connect import Intake, Local, connect, run
+from langgraph_agui.connect import Intake, Local, connect, run, watch
 from langgraph_agui.connect.local.store.redis.keys import (
     EMPTIED,
     Claim,
@@ -22,7 +22,9 @@ from langgraph_agui.connect.local.store.redis.scripts import CLAIM
 from langgraph_agui.connect.testing import Pause
 from redis import Redis as SyncRedis
 
+from tests.support.clients.agui_client import VERSIONS
 from tests.support.clients.listening import turns, until
+from tests.support.clients.watching import Watcher
 from tests.support.redis_processes import THREAD, WORDS, Process, awaited, is_idle, process, texts_in
 from tests.support.servers.databases.redis_server import RedisServer
 from tests.support.servers.serving import posted
@@ -70,7 +72,31 @@ async def test_a_lease_that_nobody_took_is_the_owners_again(one: Process, other:
     await awaited(lambda: is_idle(other))
 
 
-async def test_a_stalled_owner_writes_no_checkpoint_over_that_of_another_run(one: Process, server: RedisServer) -> None:
+async def test_a_watcher_gets_the_end_of_a_run_that_came_back_while_its_own_process_could_not_reach_redis(
+    one: Process, other: Process
+) -> None:
+    saver, point, watcher = InMemorySaver(), Pause(), Watcher(VERSIONS[0])
+    graph = speaking(point, saver)
+    source = Local(graph, agent="chat", runs=other.runs)
+    reading = asyncio.create_task(watcher.hear(watch(source, "t", poll=0.001)))
+    run = await one.start(graph)
+    await watcher.until(lambda it: it.text == "one two ", "the beginning")
+    one.way.close()
+    await watcher.until(lambda it: it.ended == ["r"], "the loss")
+    other.way.close()
+    one.way.open()
+    point.open.set()
+    assert await run.wait() == "finished"
+    await awaited(lambda: is_idle(one))
+    other.way.open()
+    await watcher.until(lambda it: it.ended == ["r", "r"], "the end")
+    assert (watcher.text, watcher.events[-1]["type"]) == (WORDS, "RUN_FINISHED")
+    reading.cancel()
+    await asyncio.wait([reading])
+
+
+@pytest.mark.usefixtures("redis")
+async def test_a_stalled_owner_writes_no_checkpoint_over_that_of_another_run(server: RedisServer) -> None:
     saver = InMemorySaver()
 
     async def stalls(state: MessagesState) -> dict[str, Any]:
@@ -78,9 +104,9 @@ async def test_a_stalled_owner_writes_no_checkpoint_over_that_of_another_run(one
         return {"messages": [AIMessage("Late.", id="late-1")]}
 
     builder = StateGraph(MessagesState).add_node("stalls", stalls).add_edge(START, "stalls")
-    graph = builder.compile(saver)
-    run = await one.start(graph)
-    assert await run.wait() == "failed"
+    async with process(server.url, blocked=0.0) as one:
+        run = await one.start(builder.compile(saver))
+        assert await run.wait() == "failed"
     config: Any = on("t")
     newest = await saver.aget_tuple(config)
     assert newest is not None
@@ -94,7 +120,7 @@ async def test_an_owner_that_is_stalled_before_its_graph_begins_writes_nothing(
 ) -> None:
     """Before or after it has the answer to its claim."""
     saver = InMemorySaver()
-    async with process(server.url, within=60.0) as one:
+    async with process(server.url, within=60.0, blocked=0.0) as one:
         starting = asyncio.create_task(one.start(quick(saver)))
         with SyncRedis.from_url(server.url) as client:
             while not (starting.done() if has_answer else client.exists(Keys(THREAD).thread)):  # noqa: ASYNC110

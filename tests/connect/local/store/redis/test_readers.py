@@ -18,7 +18,7 @@ from langgraph_agui.connect.local.store.redis.keys import (
 from langgraph_agui.connect.testing import Pause
 
 from tests.support.clients.listening import Listener, held, turns, until
-from tests.support.redis_processes import THREAD, WORDS, Process, Reading, awaited, is_counted, process, steps
+from tests.support.redis_processes import SLOW, THREAD, WORDS, Process, Reading, awaited, is_counted, process, steps
 from tests.support.servers.databases.redis_server import RedisServer
 from tests.support.streams.paced import speaking
 
@@ -136,7 +136,13 @@ async def test_a_reader_elsewhere_gets_every_event_of_a_burst_once(one: Process,
     assert there.listener.reader.offset == here.listener.reader.offset
 
 
-async def test_offsets_are_the_same_everywhere_after_a_publisher_was_far_behind(one: Process, other: Process) -> None:
+@pytest.mark.usefixtures("redis")
+async def test_offsets_are_the_same_everywhere_after_a_publisher_was_far_behind(server: RedisServer) -> None:
+    async with process(server.url, SLOW) as one, process(server.url, SLOW) as other:
+        await _far_behind(one, other)
+
+
+async def _far_behind(one: Process, other: Process) -> None:
     points = [Pause(), Pause()]
 
     async def emit(state: MessagesState) -> dict[str, Any]:

@@ -1,0 +1,153 @@
+"""The newest checkpoints of threads, for an index in memory: `MemoryHeads` for LangGraph's in-memory checkpointer,
+`SqlHeads` for a database whose user may make no table, `ListedHeads` for any other checkpointer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+from weakref import proxy
+
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.memory import InMemorySaver
+
+from .row import Head
+from .sql_table import SqlTable
+
+_PAGE: Final = 64
+_SCANNED: Final = 1_024
+"""Checkpoints that are looked through for one page at most."""
+
+
+class MemoryHeads:
+    """See `Heads`. The checkpointer's public `storage` and `writes` have all of it."""
+
+    def __init__(self, saver: InMemorySaver) -> None:
+        self._saver = proxy(saver)  # the checkpointer keeps its index alive, not the other way round
+
+    async def token(self) -> None:
+        """See `Heads`. None: a token would save nothing, since reading the checkpoints is as quick."""
+
+    async def all(self, before: str | None, count: int) -> tuple[Mapping[str, Head], None]:
+        """See `Heads`."""
+        heads = ((thread_id, self._head(thread_id)) for thread_id in list(self._saver.storage))
+        return {thread_id: head for thread_id, head in heads if head is not None}, None
+
+    async def one(self, thread_id: str) -> Head | None:
+        """See `Heads`."""
+        return self._head(thread_id)
+
+    def forget(self, thread_id: str) -> None:
+        """There is nothing to forget."""
+
+    def _head(self, thread_id: str) -> Head | None:
+        ids = self._saver.storage[thread_id].get("") if thread_id in self._saver.storage else None
+        if not ids:
+            return None
+        newest = max(ids)
+        return Head(newest, len(self._saver.writes.get((thread_id, "", newest), ())), min(ids))
+
+
+class SqlHeads:
+    """See `Heads`: of a database whose user may make no table."""
+
+    def __init__(self, table: SqlTable) -> None:
+        self._table = table
+
+    async def token(self) -> Any:
+        """See `Heads`."""
+        return await self._table.token()
+
+    async def all(self, before: str | None, count: int) -> tuple[Mapping[str, Head], None]:
+        """See `Heads`."""
+        return await self._table.heads(), None
+
+    async def one(self, thread_id: str) -> Head | None:
+        """See `Heads`."""
+        return await self._table.head(thread_id)
+
+    def forget(self, thread_id: str) -> None:
+        """There is nothing to forget."""
+
+
+class ListedHeads:
+    """See `Heads`. A checkpointer lists whole checkpoints of all threads and subgraphs together, the newest first,
+    which is slow. So each checkpoint is listed once: those newer than the newest that was seen, and older ones when a
+    page gets to them, about `_SCANNED` for one page. A checkpoint that another process writes late, under an older id,
+    is not seen before the thread's next one."""
+
+    def __init__(self, saver: BaseCheckpointSaver[Any]) -> None:
+        self._saver = proxy(saver)  # the checkpointer keeps its index alive, not the other way round
+        self._heads: dict[str, Head] = {}
+        self._newest: str | None = None
+        """The id of the newest checkpoint that was seen."""
+        self._oldest: str | None = None
+        """The id of the checkpoint down to which all were seen."""
+        self._is_complete = False
+
+    async def token(self) -> None:
+        """See `Heads`. None: only a list of the checkpoints can tell whether anything was written."""
+
+    async def all(self, before: str | None, count: int) -> tuple[Mapping[str, Head], str | None]:
+        """See `Heads`."""
+
+        def has_enough() -> bool:
+            older = (head for head in self._heads.values() if before is None or head.checkpoint_id < before)
+            return (self._is_complete and self._newest is not None) or sum(1 for _ in older) >= count
+
+        left = _SCANNED - await self._see_newer()
+        while left > 0 and not has_enough():
+            page = await self._listed(self._oldest)
+            self._see(page)
+            self._oldest = page[-1][0] if page else self._oldest
+            self._newest = self._newest or (page[0][0] if page else None)
+            self._is_complete = len(page) < _PAGE
+            left -= _PAGE
+            if not page:
+                break
+        return self._heads, None if self._is_complete else self._oldest
+
+    async def one(self, thread_id: str) -> Head | None:
+        """See `Heads`."""
+        saved = await self._saver.aget_tuple({"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}})
+        return None if saved is None else Head(saved.checkpoint["id"], len(saved.pending_writes or ()))
+
+    def forget(self, thread_id: str) -> None:
+        """See `Heads`."""
+        self._heads.pop(thread_id, None)
+
+    async def _see_newer(self) -> int:
+        """Looks at the checkpoints that are newer than all that were seen; returns how many it looked through."""
+        known, newest, last, seen = self._newest, None, None, 0
+        while known is not None:
+            page = await self._listed(last)
+            seen += len(page)
+            newest = newest or (page[0][0] if page else known)
+            newer = [listed for listed in page if listed[0] > known]
+            self._see(newer)
+            if len(newer) < _PAGE:
+                break
+            last = page[-1][0]
+            if seen >= _SCANNED:  # there may be a gap below: older checkpoints are looked through again from here on
+                self._oldest, self._is_complete = last, False
+                break
+        self._newest = newest
+        return seen
+
+    def _see(self, page: Sequence[tuple[str, str | None, int]]) -> None:
+        for checkpoint_id, thread_id, writes in page:
+            if thread_id is None:
+                continue
+            known = self._heads.get(thread_id)
+            if known is None or checkpoint_id >= known.checkpoint_id:
+                self._heads[thread_id] = Head(checkpoint_id, writes)
+
+    async def _listed(self, before: str | None) -> list[tuple[str, str | None, int]]:
+        """A page of checkpoints, the newest first: their ids, their threads (None: a subgraph's), and how many writes
+        they have. The page is complete before anything else is read: a checkpointer may be locked while it lists."""
+        older: Any = None if before is None else {"configurable": {"checkpoint_id": before}}
+        page = []
+        async for saved in self._saver.alist(None, before=older, limit=_PAGE):
+            key: Any = saved.config["configurable"]
+            thread_id = None if key.get("checkpoint_ns") else str(key["thread_id"])
+            page.append((str(key["checkpoint_id"]), thread_id, len(saved.pending_writes or ())))
+        return page

@@ -1,0 +1,235 @@
+"""The index of a checkpointer's threads: `ThreadIndex`, which keeps the rows up to date. A `ThreadTable` stores them.
+
+Rules:
+
+1. A row records the newest checkpoint that the thread had when it was read, and how many writes that had. Each list
+   compares both with the checkpointer, unless the database says that nothing was written since. So runs of others (a
+   scheduler's `ainvoke`, another process) are noticed. Clocks play no part.
+2. Once lists are asked for in a process, each run that ends there has its thread read, so a list finds little to read.
+   Before a page is read, the other threads that have changed are, the newest first, at most `_READ` for one page. If
+   there are more, the page ends with the last one that was read, and has a next page. So the index of a database that
+   already has threads is made bit by bit.
+3. A row is written only if nobody else has written it since the thread was read.
+4. A status changes without a checkpoint when a run begins, or ends before its first one: the run store knows of both.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Collection, Hashable, Mapping
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Final
+from weakref import WeakKeyDictionary
+
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.memory import InMemorySaver
+
+from ...recent import Recent
+from ...thread_info import ThreadStatus
+from .heads import ListedHeads, MemoryHeads, SqlHeads
+from .memory_table import MemoryTable
+from .reading import IndexedAgent, read_row, written
+from .row import IndexRow
+from .sql_table import SqlTable
+from .table import ThreadTable
+
+_READ: Final = 64
+"""Threads that are read for one page at most."""
+_READ_FOR: Final = 2.0
+"""Seconds after which no more are read for one page."""
+_QUICK: Final = 0.05
+"""Seconds. If a comparison of many threads takes longer, not every list makes one."""
+_MANY: Final = 5_000
+"""More threads than this count as many."""
+_RARER: Final = 20
+"""After such a comparison the next one waits for this many times as long as it took."""
+_TRIES: Final = 3
+"""How often a thread is read at most, if others write its row meanwhile."""
+_AGAIN: Final = 60.0
+"""Seconds after which a thread that could not be read is read again."""
+_MOST: Final = 1_000
+"""Comparisons, and unreadable threads, that are remembered."""
+
+_log = logging.getLogger(__name__)
+
+
+class ThreadIndex:
+    """The index of the threads of one checkpointer. Every method raises what the checkpointer raises."""
+
+    def __init__(self) -> None:
+        self.is_used = False
+        """Whether lists are asked for in this process."""
+        self._table: ThreadTable | None = None
+        self._compared: Recent[Hashable, Hashable] = Recent(_MOST)
+        """By reader and running threads: the table's token before a comparison that found no thread to read."""
+        self._not_before = 0.0
+        """When the next comparison may be made, by `time.monotonic`."""
+        self._unreadable: Recent[tuple[str, str], float] = Recent(_MOST)
+        """By agent and thread: when it turned out that the thread can't be read, by `time.monotonic`."""
+
+    async def page(
+        self,
+        agent: IndexedAgent,
+        metadata: Mapping[str, Any],
+        statuses: Collection[ThreadStatus] | None,
+        before: str | None,
+        floor: str | None,
+        limit: int,
+    ) -> list[tuple[str, IndexRow | None]]:
+        """Rows of an agent, as `ThreadTable.page` selects them: each is the id of the checkpoint that it was selected
+        by, and the row as it is now; None: the thread was deleted, or is newer than `before` by now."""
+        table = await self._ready(agent)
+        rows: list[tuple[str, IndexRow | None]] = []
+        for row, head in await table.page(agent.reader, metadata, statuses, before, floor, limit):
+            now: IndexRow | None = row
+            if head is None:
+                await table.remove(row.thread_id)
+                now = None
+            elif not row.is_of(head) or await self._is_old(agent, row, table):
+                now = await self.read(agent, row.thread_id)
+                if now is not None and before is not None and now.head.checkpoint_id >= before:
+                    now = None
+            rows.append((row.head.checkpoint_id, now))
+        return rows
+
+    async def row(self, agent: IndexedAgent, thread_id: str) -> IndexRow | None:
+        """The row of one thread, as it is now; None: there is no such thread."""
+        table = await self._ready(agent)
+        row, head = await table.row(agent.reader.agent, thread_id)
+        if head is None:
+            return None
+        if row is None or not row.is_of(head) or row.status == "unreadable" or await self._is_old(agent, row, table):
+            return await self.read(agent, thread_id)
+        return row
+
+    async def catch_up(
+        self,
+        agent: IndexedAgent,
+        running: Collection[str],
+        before: str | None,
+        lock: AbstractAsyncContextManager[Any],
+    ) -> str | None:
+        """Reads the threads that have changed, the newest first, at most as many as one page may read. `running`: the
+        ids of threads that have a run of this process. `before`: only threads older than this checkpoint. `lock`: held
+        while it reads, so that of several lists one reads and the others wait. Returns the id of the checkpoint down to
+        which the index is up to date; None: all of it is."""
+        self.is_used = True
+        table, reader = await self._ready(agent), agent.reader
+        async with lock:
+            token, key = await table.token(), (reader, frozenset(running))
+            if token is not None and self._compared.get(key) == token:
+                return None
+            began = time.monotonic()
+            if before is None and began < self._not_before:
+                return None
+            changed, floor = await table.changed(reader, running, before, _READ + 1)
+            compared = time.monotonic()
+            if compared - began > _QUICK and await table.count(reader.agent) > _MANY:
+                self._not_before = compared + _RARER * (compared - began)
+            read: str | None = None
+            for thread_id, checkpoint_id in changed[:_READ]:
+                if read is not None and time.monotonic() - compared > _READ_FOR:
+                    break
+                await self._try(agent, thread_id)
+                read = checkpoint_id
+            else:
+                if len(changed) <= _READ:
+                    if before is None and floor is None and not changed:
+                        self._compared[key] = token
+                    return floor
+            return read if floor is None or read is None else max(read, floor)
+
+    async def read(self, agent: IndexedAgent, thread_id: str) -> IndexRow | None:
+        """Reads a thread, and writes its row; None: there is no such thread."""
+        table = await self._ready(agent)
+        row: IndexRow | None = None
+        for _ in range(_TRIES):
+            old, head = await table.row(agent.reader.agent, thread_id)
+            if head is None:
+                if old is not None:
+                    await table.remove(thread_id)
+                return None
+            row = await read_row(agent, thread_id, head, old)
+            if row.status == "unreadable":
+                self._unreadable[agent.reader.agent, thread_id] = time.monotonic()
+            if await table.put(agent.reader.agent, row, old):
+                if old is None and (await table.row(agent.reader.agent, thread_id))[1] is None:
+                    await table.remove(thread_id)  # it was deleted meanwhile
+                    return None
+                break
+        return row
+
+    async def remove(self, agent: IndexedAgent, thread_id: str) -> None:
+        """Removes the row of a thread that was deleted."""
+        await (await self._ready(agent)).remove(thread_id)
+
+    async def _try(self, agent: IndexedAgent, thread_id: str) -> None:
+        """Reads one of several threads. If it can't be read, it is logged and left out, and the others are read."""
+        try:
+            await self.read(agent, thread_id)
+        except Exception:  # whatever a checkpointer raises
+            await (await self._ready(agent)).row(agent.reader.agent, thread_id)  # raises if none can be read
+            _log.exception("A thread can't be read, and is not listed (%s).", agent.label(thread_id))
+
+    async def _is_old(self, agent: IndexedAgent, row: IndexRow, table: ThreadTable) -> bool:
+        """Whether the status of a thread has changed, or its metadata, though its checkpoints have not."""
+        if not table.is_shared and row.written != await written(agent, row.thread_id):
+            return True
+        if row.status == "unreadable":
+            known = self._unreadable.get((agent.reader.agent, row.thread_id))
+            return known is None or time.monotonic() - known > _AGAIN
+        return await agent.is_running(row.thread_id) != (row.status == "running")
+
+    async def _ready(self, agent: IndexedAgent) -> ThreadTable:
+        """The table; it is made when it is first needed."""
+        if self._table is None:
+            self._table = await _table_of(agent)
+        return self._table
+
+
+_indexes: WeakKeyDictionary[BaseCheckpointSaver[Any], ThreadIndex] = WeakKeyDictionary()
+
+
+def index_of(saver: BaseCheckpointSaver[Any]) -> ThreadIndex:
+    """The index of a checkpointer."""
+    if saver not in _indexes:
+        _indexes[saver] = ThreadIndex()
+    return _indexes[saver]
+
+
+async def _table_of(agent: IndexedAgent) -> ThreadTable:
+    """The table for a checkpointer: in its database, or in this process."""
+    saver = agent.saver
+    if isinstance(saver, InMemorySaver):
+        return MemoryTable(MemoryHeads(saver))
+    table = _sql_table(saver)
+    if table is None:
+        return MemoryTable(ListedHeads(saver))
+    try:
+        await table.create()
+    except table.errors as error:
+        await table.heads()  # raises if the database can't be read at all
+        _log.warning(
+            "The table for lists of threads can't be made in the checkpointer's database, and the lists are kept in "
+            "this process: %s (%s).",
+            error,
+            agent.label(None),
+        )
+        return MemoryTable(SqlHeads(table))
+    return table
+
+
+def _sql_table(saver: BaseCheckpointSaver[Any]) -> SqlTable | None:
+    """The table for one of LangGraph's two SQL checkpointers; None for any other. Derived classes have the same
+    tables."""
+    modules = {base.__module__ for base in type(saver).__mro__}
+    if "langgraph.checkpoint.sqlite.aio" in modules:
+        from .sqlite_table import SqliteTable
+
+        return SqliteTable(saver)  # type: ignore[arg-type]
+    if "langgraph.checkpoint.postgres.aio" in modules:
+        from .postgres_table import PostgresTable
+
+        return PostgresTable(saver)  # type: ignore[arg-type]
+    return None

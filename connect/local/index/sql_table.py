@@ -1,0 +1,260 @@
+"""An index in a table of a SQL checkpointer's database: `SqlTable`. Here are the statements; `sqlite_table` and
+`postgres_table` carry them out.
+
+The number in the table's name is that of its format: a later format gets a table of its own, so that servers of both
+versions can run at the same time. Threads are listed by looking in the checkpointer's primary key for the next larger
+thread id, again and again: a step costs the same, however many checkpoints a thread has.
+"""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, ClassVar, Final
+
+from ...thread_info import ThreadStatus
+from .row import First, Head, IndexRow, Reader, comparable, to_json
+
+_TABLE: Final = "agui_threads_1"
+
+_COLUMNS: Final = "thread_id, checkpoint_id, writes, status, access, metadata, shown, edition"
+
+_ROW: Final = ", ".join(f"r.{column.strip()}" for column in _COLUMNS.split(","))
+
+_NO_OWNER: Final = ""
+
+_THREADS: Final = (
+    "WITH RECURSIVE ids(id) AS (SELECT min(thread_id) FROM checkpoints UNION ALL "
+    "SELECT (SELECT min(c.thread_id) FROM checkpoints c WHERE c.thread_id > ids.id) FROM ids WHERE ids.id IS NOT NULL)"
+)
+"""The ids of all threads, and a null at the end."""
+
+
+class SqlTable(ABC):
+    """See `ThreadTable`. Placeholders of the statements are question marks."""
+
+    is_shared = True
+    json_type: ClassVar[str]
+    """The type of a column of JSON."""
+    writes: ClassVar[str]
+    """The checkpointer's table of writes."""
+    tables: ClassVar[str]
+    """The query for how many tables have a name; its one value is that name."""
+
+    @abstractmethod
+    async def token(self) -> Any:
+        """See `ThreadTable`."""
+
+    @abstractmethod
+    async def select(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """The rows of a query."""
+
+    @abstractmethod
+    async def write(self, statement: str, values: Sequence[Any] = ()) -> int:
+        """Carries out a statement, and commits it. Returns how many rows it wrote."""
+
+    @abstractmethod
+    def has(self, column: str) -> str:
+        """The condition that a column of JSON has a name with a value. Its values are those of `pair`."""
+
+    @abstractmethod
+    def knows(self, column: str) -> str:
+        """The condition that a column of JSON has a name. Its one value is that name."""
+
+    @abstractmethod
+    def pair(self, name: str, value: Any) -> tuple[Any, ...]:
+        """The values of the condition `has`."""
+
+    async def create(self) -> None:
+        """Makes the table if it does not exist, and checks that it can be written. Raises what the database raises."""
+        if not await self._exists():
+            try:
+                await self._make()
+            except self.errors:
+                if not await self._exists():  # another process has made it at the same moment
+                    raise
+        await self.write(f"DELETE FROM {_TABLE} WHERE thread_id IS NULL")
+
+    async def _exists(self) -> bool:
+        ((count,),) = await self.select(self.tables, (_TABLE,))
+        return bool(count)
+
+    async def _make(self) -> None:
+        await self.write(
+            f"CREATE TABLE IF NOT EXISTS {_TABLE} (thread_id TEXT NOT NULL, agent TEXT NOT NULL, "
+            f"checkpoint_id TEXT NOT NULL, writes INTEGER NOT NULL, status TEXT, owner TEXT NOT NULL, "
+            f"access {self.json_type} NOT NULL, metadata {self.json_type} NOT NULL, shown {self.json_type} NOT NULL, "
+            f"edition INTEGER NOT NULL, PRIMARY KEY (thread_id, agent))"
+        )
+        await self.write(
+            f"CREATE INDEX IF NOT EXISTS {_TABLE}_newest ON {_TABLE} (agent, checkpoint_id) WHERE status IS NOT NULL"
+        )
+
+    @property
+    @abstractmethod
+    def errors(self) -> type[Exception]:
+        """The class of what the database raises for a statement that it refuses."""
+
+    async def changed(
+        self, reader: Reader, running: Collection[str], before: str | None, limit: int
+    ) -> tuple[Sequence[tuple[str, str]], str | None]:
+        """See `ThreadTable`."""
+        allowed, values = self._allowed(reader, or_in_time=True)
+        started = f"OR (r.status <> 'running' AND r.thread_id IN ({_marks(running)}))" if running else ""
+        older = "AND h.checkpoint_id < ?" if before is not None else ""
+        rows = await self.select(
+            f"{_THREADS}, heads(thread_id, checkpoint_id) AS (SELECT ids.id, {self._newest('ids.id')} FROM ids "
+            f"WHERE ids.id IS NOT NULL) "
+            f"SELECT h.thread_id, h.checkpoint_id FROM heads h "
+            f"LEFT JOIN {_TABLE} r ON r.agent = ? AND r.thread_id = h.thread_id "
+            f"WHERE h.checkpoint_id IS NOT NULL {older} AND (r.thread_id IS NULL OR ({allowed} AND "
+            f"(r.status IS NULL OR r.checkpoint_id <> h.checkpoint_id "
+            f"OR r.writes <> {self._writes('h.thread_id', 'h.checkpoint_id')} {started}))) "
+            f"ORDER BY h.checkpoint_id DESC LIMIT ?",
+            (reader.agent, *(() if before is None else (before,)), *values, *running, limit),
+        )
+        return [(thread_id, checkpoint_id) for thread_id, checkpoint_id in rows], None
+
+    async def page(
+        self,
+        reader: Reader,
+        metadata: Mapping[str, Any],
+        statuses: Collection[ThreadStatus] | None,
+        before: str | None,
+        floor: str | None,
+        limit: int,
+    ) -> Sequence[tuple[IndexRow, Head | None]]:
+        """See `ThreadTable`."""
+        allowed, values = self._allowed(reader)
+        conditions, placed = ["r.agent = ?", "r.status IS NOT NULL", allowed], [reader.agent, *values]
+        for name, value in comparable(metadata):
+            conditions.append(self.has("r.metadata"))
+            placed += self.pair(name, value)
+        if statuses is not None:
+            conditions.append(f"r.status IN ({_marks(statuses)})")
+            placed += statuses
+        for comparison, limiting in (("<", before), (">=", floor)):
+            if limiting is not None:
+                conditions.append(f"r.checkpoint_id {comparison} ?")
+                placed.append(limiting)
+        where = " AND ".join(conditions)
+        rows = await self.select(
+            f"SELECT {_ROW}, {self._head('r.thread_id')} FROM {_TABLE} r WHERE {where} "
+            f"ORDER BY r.checkpoint_id DESC LIMIT ?",
+            (*placed, limit),
+        )
+        return [(_row(columns), _head(columns[8:])) for columns in rows]
+
+    async def row(self, agent: str, thread_id: str) -> tuple[IndexRow | None, Head | None]:
+        """See `ThreadTable`."""
+        (columns,) = await self.select(
+            f"SELECT {_ROW}, {self._head('t.id')} FROM (SELECT CAST(? AS TEXT) AS id) t "
+            f"LEFT JOIN {_TABLE} r ON r.thread_id = t.id AND r.agent = ?",
+            (thread_id, agent),
+        )
+        return None if columns[0] is None else _row(columns), _head(columns[8:])
+
+    async def count(self, agent: str) -> int:
+        """See `ThreadTable`."""
+        ((count,),) = await self.select(f"SELECT count(*) FROM {_TABLE} WHERE agent = ?", (agent,))
+        return int(count)
+
+    async def put(self, agent: str, row: IndexRow, old: IndexRow | None) -> bool:
+        """See `ThreadTable`."""
+        first = row.first
+        shown = {
+            "updated_at": row.updated_at,
+            "opening": row.opening,
+            "first": [first.id, first.created_at, first.opening, first.metadata],
+        }
+        written = (
+            row.head.checkpoint_id,
+            row.head.writes,
+            row.status,
+            row.owner or _NO_OWNER,
+            *(to_json(value) for value in (row.access, row.metadata, shown)),
+        )
+        if old is None:
+            statement = (
+                f"INSERT INTO {_TABLE} (checkpoint_id, writes, status, owner, access, metadata, shown, thread_id, "
+                f"agent, edition) VALUES ({_marks(range(9))}, 1) ON CONFLICT DO NOTHING"
+            )
+            return await self.write(statement, (*written, row.thread_id, agent)) == 1
+        statement = (
+            f"UPDATE {_TABLE} SET checkpoint_id = ?, writes = ?, status = ?, owner = ?, access = ?, metadata = ?, "
+            f"shown = ?, edition = edition + 1 WHERE thread_id = ? AND agent = ? AND edition = ?"
+        )
+        return await self.write(statement, (*written, row.thread_id, agent, old.edition)) == 1
+
+    async def remove(self, thread_id: str) -> None:
+        """See `ThreadTable`."""
+        await self.write(f"DELETE FROM {_TABLE} WHERE thread_id = ?", (thread_id,))
+
+    async def heads(self) -> dict[str, Head]:
+        """The newest checkpoints of all threads, by thread id: for an index in memory (`SqlHeads`)."""
+        rows = await self.select(f"{_THREADS} SELECT ids.id, {self._head('ids.id')} FROM ids WHERE ids.id IS NOT NULL")
+        heads = ((thread_id, _head(rest)) for thread_id, *rest in rows)
+        return {thread_id: head for thread_id, head in heads if head is not None}
+
+    async def head(self, thread_id: str) -> Head | None:
+        """The newest checkpoint of a thread; None: it has none."""
+        (columns,) = await self.select(
+            f"SELECT {self._head('t.id')} FROM (SELECT CAST(? AS TEXT) AS id) t", (thread_id,)
+        )
+        return _head(columns)
+
+    def _allowed(self, reader: Reader, *, or_in_time: bool = False) -> tuple[str, list[Any]]:
+        """The condition for rows that the reader may have, as far as a database compares values, and its values;
+        `or_in_time`: see `Reader.may_get`."""
+        conditions, values = ["r.agent IS NOT NULL"], list[Any]()
+        if reader.owners is not None:
+            conditions.append(f"r.owner IN ({_marks([_NO_OWNER, *reader.owners])})")
+            values += [_NO_OWNER, *sorted(reader.owners)]
+        for name, value in reader.where:
+            has = self.has("r.access")
+            conditions.append(f"({has} OR NOT {self.knows('r.access')})" if or_in_time else has)
+            values += [*self.pair(name, value), name] if or_in_time else self.pair(name, value)
+        return f"({' AND '.join(conditions)})", values
+
+    def _newest(self, thread: str) -> str:
+        return f"(SELECT max(c.checkpoint_id) FROM checkpoints c WHERE c.thread_id = {thread} AND c.checkpoint_ns = '')"
+
+    def _writes(self, thread: str, checkpoint: str) -> str:
+        return (
+            f"(SELECT count(*) FROM {self.writes} w WHERE w.thread_id = {thread} AND w.checkpoint_ns = '' "
+            f"AND w.checkpoint_id = {checkpoint})"
+        )
+
+    def _head(self, thread: str) -> str:
+        """The columns of a `Head`."""
+        first = (
+            f"(SELECT min(c.checkpoint_id) FROM checkpoints c WHERE c.thread_id = {thread} AND c.checkpoint_ns = '')"
+        )
+        return f"{self._newest(thread)}, {self._writes(thread, self._newest(thread))}, {first}"
+
+
+def _marks(values: Collection[Any]) -> str:
+    return ", ".join("?" * len(values))
+
+
+def _head(columns: Sequence[Any]) -> Head | None:
+    checkpoint_id, writes, first_id = columns
+    return None if checkpoint_id is None else Head(checkpoint_id, writes, first_id)
+
+
+def _row(columns: Sequence[Any]) -> IndexRow:
+    thread_id, checkpoint_id, writes, status, *texts, edition = columns[:8]
+    access, metadata, shown = (json.loads(value) if isinstance(value, str) else value for value in texts)
+    first_id, created_at, opening, left = shown["first"]
+    return IndexRow(
+        thread_id=thread_id,
+        head=Head(checkpoint_id, writes, first_id),
+        first=First(id=first_id, created_at=created_at, opening=opening, metadata=left),
+        access=access,
+        status=status,
+        updated_at=shown["updated_at"],
+        opening=shown["opening"],
+        metadata=metadata,
+        edition=edition,
+    )

@@ -1,0 +1,69 @@
+"""The route of a WebSocket in a FastAPI app, whose handshake passes the same dependencies as the app's requests.
+
+FastAPI resolves the dependencies of its own WebSocket routes with a `WebSocket`. A dependency that takes a `Request`,
+as each of FastAPI's security schemes does, can't be called with that. But the handshake of a WebSocket is an HTTP
+request, so here an `APIRoute` answers it as one, with the dependencies of the route, of its router, of `include_router`
+and of the app. The socket is opened only after that. A refusal by a dependency is answered as for any request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from fastapi.routing import APIRoute
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Match
+from starlette.types import Message, Receive, Scope, Send
+from starlette.websockets import WebSocket
+
+_CHANNEL = "langgraph_agui.socket"
+"""Where the scope of a handshake has the socket's own `receive` and `send`."""
+
+
+class SocketRoute(APIRoute):
+    """A route for WebSockets only, whose endpoint returns an `Opened`."""
+
+    @classmethod
+    def based_on(cls, route_class: type[APIRoute]) -> type[APIRoute]:
+        """This class, extended by what a router's own class of routes does with requests."""
+        return cls if issubclass(cls, route_class) else type(cls.__name__, (cls, route_class), {})
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """Whether the handshake is for this path."""
+        return super().matches(_as_get(scope)) if scope["type"] == "websocket" else (Match.NONE, {})
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answers a handshake as the request that it is."""
+        is_answered = "websocket.http.response" in (scope.get("extensions") or {})
+
+        async def deny(message: Message) -> None:
+            if is_answered:
+                await send({**message, "type": f"websocket.{message['type']}"})
+            elif message["type"] == "http.response.start":
+                await send({"type": "websocket.close"})  # such a server answers 403
+
+        await super().handle({**_as_get(scope), _CHANNEL: (receive, send)}, _no_body, deny)
+
+
+class Opened(Response):
+    """The answer to a handshake that has passed all dependencies: `serve` opens the socket, and serves it. The socket's
+    scope has what dependencies have kept in that of the request."""
+
+    def __init__(self, request: Request, serve: Callable[[WebSocket], Awaitable[None]]) -> None:
+        super().__init__()
+        self._request = request
+        self._serve = serve
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serves the socket, to its end."""
+        request_scope = self._request.scope
+        await self._serve(WebSocket({**request_scope, "type": "websocket"}, *request_scope[_CHANNEL]))
+
+
+def _as_get(scope: Scope) -> Scope:
+    return {**scope, "type": "http", "method": "GET"}
+
+
+async def _no_body() -> Message:
+    return {"type": "http.request", "body": b"", "more_body": False}
