@@ -7,11 +7,14 @@ import { effect } from "@preact/signals";
 import { render } from "preact";
 
 import { openAddressed } from "./address.ts";
+import { takeToken } from "./server/api.ts";
 import { session } from "./session.ts";
-import { keepReading } from "./threads.ts";
+import { keepReading, refresh } from "./threads.ts";
 import { App } from "./ui/app.tsx";
 import { chosenEvent } from "./ui/panes.ts";
 
+takeToken();
+addEventListener("hashchange", () => takeToken() && void refresh());
 addEventListener("popstate", openAddressed);
 effect(() => {
   document.title = session.value ? `${session.value.name} · Inspector` : "Inspector";

@@ -3,6 +3,7 @@
 import { effect, signal } from "@preact/signals";
 
 import { type Agent, listAgents, listThreads, Refused, type Thread, type ThreadStatus } from "./server/api.ts";
+import { repeated } from "./repeated.ts";
 import { session, view } from "./session.ts";
 
 export const agents = signal<readonly Agent[] | null>(null);
@@ -10,7 +11,8 @@ export const agent = signal("");
 export const status = signal<ThreadStatus | null>(null);
 export const threads = signal<readonly Thread[] | null>(null);
 export const hasMore = signal(false);
-export const problem = signal<{ readonly message: string; readonly isUnknownUser: boolean } | null>(null);
+/** Why there is no list, and what the server wants to have for one, as far as the user can give it. */
+export const problem = signal<{ readonly message: string; readonly missing: "user" | "token" | null } | null>(null);
 
 const PAGE = 30;
 const MOST_IN_A_PAGE = 100;
@@ -39,8 +41,9 @@ export async function refresh(): Promise<void> {
     problem.value = null;
   } catch (error) {
     if (number !== reading) return;
-    const isUnknownUser = error instanceof Refused && error.status === 401;
-    problem.value = { message: error instanceof Refused ? error.message : "The server cannot be reached.", isUnknownUser };
+    const refused = error instanceof Refused ? error : null;
+    const missing = refused?.status === 401 ? "user" : refused?.code === "token_expected" ? "token" : null;
+    problem.value = { message: refused?.message ?? "The server cannot be reached.", missing };
   }
 }
 
@@ -65,11 +68,10 @@ function restart(): void {
   void refresh();
 }
 
-/** Reads the list from now on: at intervals, and when the open thread begins or ends a run. */
+/** Reads the list from now on: some seconds after each answer, and when the open thread begins or ends a run. */
 export function keepReading(): void {
-  const again = () => document.visibilityState === "visible" && void refresh();
-  void refresh();
-  setInterval(again, EVERY);
+  const again = repeated(refresh, EVERY, () => document.visibilityState === "visible");
+  again();
   document.addEventListener("visibilitychange", again);
   let before = "";
   effect(() => {

@@ -11,11 +11,14 @@ import {
   type RunAgentInput,
 } from "@ag-ui/client";
 
+import { addressBelow, answerOf, checkedUrl } from "./address.js";
 import { detach, makeReady, watch, type Watch, type WatchOptions } from "./watch.js";
 
 /**
- * An `HttpAgent` for `POST {url}`, with what the server has beside it. `url`: the agent's, such as
- * `http://127.0.0.1:8000/planner`; `threadId`: the conversation.
+ * An `HttpAgent` for `POST {url}`, with what the server has below it. `url`: the agent's, such as
+ * `http://127.0.0.1:8000/planner`, or the server's own where it has a single agent; in a page also a path of the page's
+ * origin. `threadId`: the conversation. Throws a `TypeError` for a URL that is none of these. Requests stay at the origin of
+ * the URL: a redirect is an error.
  */
 export class ThreadAgent extends HttpAgent {
   // No `#private` fields: `clone()` makes an object without them.
@@ -24,8 +27,9 @@ export class ThreadAgent extends HttpAgent {
 
   constructor(config: HttpAgentConfig) {
     super(config);
+    checkedUrl(this.url);
     const { fetch } = this;
-    this.fetch = async (url, init) => quiet(await fetch(url, init));
+    this.fetch = async (url, init) => quiet(await answerOf(fetch, url, init));
   }
 
   /** Runs the agent, as `HttpAgent` does. What it reads of a run of others is ended first. */
@@ -72,7 +76,7 @@ export class ThreadAgent extends HttpAgent {
    * continues, and an agent that is watched connects to it again.
    */
   async stop(): Promise<boolean> {
-    const response = await this.fetch(this.route("stop"), {
+    const response = await this.fetch(addressBelow(this.url, ["stop"]), {
       method: "POST",
       headers: { ...this.headers, "Content-Type": "application/json" },
       body: JSON.stringify({ threadId: this.threadId }),
@@ -87,12 +91,8 @@ export class ThreadAgent extends HttpAgent {
   }
 
   protected override connect(input: RunAgentInput): ReturnType<HttpAgent["run"]> {
-    const request = () => this.fetch(this.route("connect"), this.requestInit(input));
+    const request = () => this.fetch(addressBelow(this.url, ["connect"]), this.requestInit(input));
     return transformHttpEventStream(runHttpRequest(request), this.debugLogger);
-  }
-
-  private route(name: string): string {
-    return `${this.url.replace(/\/$/, "")}/${name}`;
   }
 }
 

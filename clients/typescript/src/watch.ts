@@ -17,6 +17,7 @@
 // 6. A server without the watch route (404; CopilotKit's Node runtime is one) reports nothing: the agent connects once, and
 //    again after a stream that ended before its run. If it can't connect either, the page is `refused`.
 
+import { addressBelow, answerOf } from "./address.js";
 import { Connection, delayAfter, type ConnectionState } from "./connection.js";
 import { endOf, next, positionAfter, type Position } from "./position.js";
 
@@ -57,7 +58,10 @@ export interface WatchOptions {
   threadId?: string;
   /** How the agent connects. By default `agent.connectAgent()`; with CopilotKit `copilotkit.connectAgent({ agent })`. */
   connect?: () => Promise<unknown>;
-  /** The address that is watched. By default it is made from the agent's `runtimeUrl`, or from its `url`. */
+  /**
+   * The address that is watched, with the agent's headers. By default it is made from the agent's `runtimeUrl`, or from its
+   * `url`.
+   */
   url?: string;
 }
 
@@ -85,7 +89,10 @@ interface Subscriber {
   onRunFinalized?(): void;
 }
 
-/** Keeps an agent on its thread until `close()`. Watch an agent once at a time. */
+/**
+ * Keeps an agent on its thread until `close()`. Watch an agent once at a time. Throws a `TypeError` for an agent without a
+ * URL, and for a thread id that can't be in one (`..`).
+ */
 export function watch(agent: WatchableAgent, options: WatchOptions = {}): Watch {
   return new Watch(agent, options);
 }
@@ -172,7 +179,8 @@ export class Watch {
     const init: RequestInit = { headers: { ...headers, Accept: "text/event-stream" }, cache: "no-store", signal };
     if (credentials !== undefined) init.credentials = credentials;
     // CopilotKit's own displays an error for each attempt that fails.
-    return this.agent.runtimeUrl === undefined && this.agent.fetch ? this.agent.fetch(url, init) : fetch(url, init);
+    const send = this.agent.runtimeUrl === undefined ? this.agent.fetch : undefined;
+    return answerOf(send?.bind(this.agent) ?? fetch, url, init);
   }
 
   private reported(event: unknown): void {
@@ -359,13 +367,8 @@ function isAbort(event: { type: string; code?: string; rawEvent?: unknown }): bo
   return event.type === "RUN_ERROR" && event.code === "abort" && event.rawEvent !== undefined;
 }
 
-/** The watch route of an agent's thread: beside CopilotKit's routes, or beside the agent's own. */
+/** The watch route of an agent's thread: below CopilotKit's routes, or below the agent's own. */
 function addressOf({ runtimeUrl, url, agentId, threadId }: WatchableAgent): string {
-  const thread = encodeURIComponent(threadId);
-  if (runtimeUrl !== undefined) {
-    return `${runtimeUrl.replace(/\/$/, "")}/watch/${thread}?agent=${encodeURIComponent(agentId ?? "default")}&events=runs`;
-  }
-  const parts = /^([^?#]*)\/([^/?#]+)\/?(?:[?#].*)?$/.exec(url ?? "");
-  if (parts === null) throw new Error(`Expected the agent's url to end in its name, got ${url}; or give watch a url.`);
-  return `${parts[1]}/watch/${thread}?agent=${parts[2]}&events=runs`;
+  const query = { ...(runtimeUrl !== undefined && { agent: agentId ?? "default" }), events: "runs" };
+  return addressBelow(runtimeUrl ?? url ?? "", ["watch", threadId], query);
 }

@@ -7,7 +7,7 @@ export interface Agent {
   readonly description?: string;
 }
 
-export type ThreadStatus = "idle" | "running" | "waiting" | "failed";
+export type ThreadStatus = "idle" | "running" | "waiting" | "failed" | "unreadable";
 
 export interface Thread {
   readonly id: string;
@@ -35,7 +35,25 @@ const KEY = "authorization";
 export const credentials = {
   get: () => sessionStorage.getItem(KEY) ?? "",
   set: (value: string) => (value ? sessionStorage.setItem(KEY, value) : sessionStorage.removeItem(KEY)),
+  /** The server's token; also the address with it, which the server prints. */
+  setToken: (text: string) => credentials.set(`Bearer ${tokenIn(text) ?? text}`),
 };
+
+/** Takes the token out of the page's address, so that no bookmark, link or picture of the page has it; returns whether
+ * there was one. */
+export function takeToken(): boolean {
+  const token = tokenIn(location.hash);
+  if (token === null) return false;
+  history.replaceState(history.state, "", location.pathname + location.search);
+  credentials.set(`Bearer ${token}`);
+  return true;
+}
+
+/** The token in a fragment, or in an address that has one. */
+function tokenIn(text: string): string | null {
+  const token = new URLSearchParams(text.slice(text.indexOf("#") + 1)).get("token") ?? "";
+  return /^[!-~]+$/.test(token) ? token : null; // no header can have others
+}
 
 /** The answer to a request; throws `Refused`, and a `TypeError` where the server cannot be reached. */
 export async function requested(path: string, how: RequestInit = {}): Promise<Response> {

@@ -48,8 +48,8 @@ export function Sidebar() {
       </div>
       <div class="threads">
         {problem.value ? (
-          problem.value.isUnknownUser ? (
-            <SignIn />
+          problem.value.missing ? (
+            <SignIn key={problem.value.missing} {...ASKED[problem.value.missing]} />
           ) : (
             <div class="empty" role="alert">
               <p>{problem.value.message}</p>
@@ -111,23 +111,43 @@ function age(at: string): string {
   return `${Math.floor(seconds / length)} ${unit}`;
 }
 
-function SignIn() {
-  const [value, setValue] = useState(credentials.get());
+interface Asked {
+  readonly why: string;
+  readonly label: string;
+  readonly placeholder: string;
+  readonly button: string;
+  readonly set: (value: string) => void;
+}
+
+const ASKED: { readonly [missing in "user" | "token"]: Asked } = {
+  user: { why: "The server does not know you.", label: "Authorization header", placeholder: "Bearer …", button: "Sign in", set: credentials.set },
+  token: {
+    why: "The list of threads needs the server's token. The server was given it as --token or AGUI_TOKEN, or has printed it with the address of this page.",
+    label: "Token",
+    placeholder: "The token, or the address with it",
+    button: "List the threads",
+    set: credentials.setToken,
+  },
+};
+
+function SignIn({ why, label, placeholder, button, set }: Asked) {
+  const [value, setValue] = useState("");
   const use = (event: Event) => {
     event.preventDefault();
-    credentials.set(value.trim());
+    if (!value.trim()) return;
+    set(value.trim());
     void refresh();
     session.peek()?.stream?.retry();
   };
   return (
     <form class="empty sign-in" onSubmit={use}>
-      <p>The server does not know you.</p>
+      <p>{why}</p>
       <label>
-        Authorization header
-        <input type="password" autocomplete="off" placeholder="Bearer …" value={value} onInput={({ currentTarget }) => setValue(currentTarget.value)} />
+        {label}
+        <input type="password" autocomplete="off" required pattern="[ -~]+" placeholder={placeholder} value={value} onInput={({ currentTarget }) => setValue(currentTarget.value)} />
       </label>
       <p class="quiet">It is kept until this tab is closed.</p>
-      <button type="submit">Sign in</button>
+      <button type="submit">{button}</button>
     </form>
   );
 }
