@@ -8,13 +8,14 @@ ends what uses them first.
 import os
 import pwd
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 DEBIANS_POSTGRES = Path("/usr/lib/postgresql")
 _USER = "nobody"
@@ -58,26 +59,80 @@ def own_redis() -> Iterator[str]:
                 server.kill()
 
 
+class OwnPostgres:
+    """A PostgreSQL server in a folder of its own, at `url`, while the block lasts. It can be paused, and stopped and
+    started again with its data. Raises `FileNotFoundError` if PostgreSQL is not installed, and `RuntimeError`, with the
+    output, if one of its programs fails."""
+
+    def __init__(self, port: int) -> None:
+        self.url = f"postgresql://postgres@127.0.0.1:{port}/postgres"
+        self._port = port
+        self._temporary = tempfile.TemporaryDirectory()
+        self._folder = Path(self._temporary.name)
+        self._data = self._folder / "data"
+
+    def __enter__(self) -> Self:
+        try:
+            if _as_user():
+                shutil.chown(self._folder, _USER)
+            self._run("initdb", "-U", "postgres", "-A", "trust", "--no-sync")
+            self.start()
+        except BaseException:
+            self._temporary.cleanup()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        try:
+            self.resume()
+            self.stop()
+        finally:
+            self._temporary.cleanup()
+
+    def start(self) -> None:
+        """Starts it, and waits until it answers."""
+        options = f"-p {self._port} -k {self._folder} -c listen_addresses=127.0.0.1 {_UNSAFE}"
+        self._run("pg_ctl", "-w", "-l", str(self._folder / "log"), "-o", options, "start")
+
+    def stop(self) -> None:
+        """Ends it at once, with all its connections. Does nothing if it does not run."""
+        if self._processes():
+            self._run("pg_ctl", "-w", "-m", "immediate", "stop")
+
+    def pause(self) -> None:
+        """Stops its processes: the kernel accepts connections, and nothing answers."""
+        self._send(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Lets its processes run again."""
+        self._send(signal.SIGCONT)
+
+    def _send(self, number: signal.Signals) -> None:
+        for process in self._processes():
+            with suppress(ProcessLookupError):
+                os.kill(process, number)
+
+    def _processes(self) -> list[int]:
+        """The server's main process, and those that it has started."""
+        written = self._data / "postmaster.pid"
+        if not written.exists():
+            return []
+        main = int(written.read_text().split()[0])
+        children = Path(f"/proc/{main}/task/{main}/children")
+        return [main, *map(int, children.read_text().split())] if children.exists() else [main]
+
+    def _run(self, program: str, *arguments: str) -> None:
+        binaries = postgres_binaries()
+        if binaries is None:
+            raise FileNotFoundError("no PostgreSQL here: install the package postgresql (as root: make postgres)")
+        _run(self._folder, str(binaries / program), "-D", str(self._data), *arguments)
+
+
 @contextmanager
 def own_postgres(port: int) -> Iterator[str]:
-    """The URL of an empty database of a server on this port. Raises `FileNotFoundError` where there are no binaries,
-    and `RuntimeError`, with what they have written, where they fail."""
-    binaries = postgres_binaries()
-    if binaries is None:
-        raise FileNotFoundError("no PostgreSQL here: install the package postgresql (as root: make postgres)")
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        if _as_user():
-            shutil.chown(folder, _USER)
-        data = str(folder / "data")
-        control = [str(binaries / "pg_ctl"), "-D", data, "-w"]
-        options = f"-p {port} -k {folder} -c listen_addresses=127.0.0.1 {_UNSAFE}"
-        _run(folder, str(binaries / "initdb"), "-D", data, "-U", "postgres", "-A", "trust", "--no-sync")
-        try:
-            _run(folder, *control, "-l", str(folder / "log"), "-o", options, "start")
-            yield f"postgresql://postgres@127.0.0.1:{port}/postgres"
-        finally:
-            _run(folder, *control, "-m", "immediate", "stop")
+    """The URL of an empty database of a server on this port. Raises as `OwnPostgres`."""
+    with OwnPostgres(port) as server:
+        yield server.url
 
 
 def _run(folder: Path, *command: str) -> None:

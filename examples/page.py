@@ -1,18 +1,22 @@
 """The guide and its page behind one address: `make example`, or `python -m examples.page` once the page is built.
 
     GET  /                      the page: what `npm run build:guide` made of `examples/copilotkit/guide.html`
-         /agui/...              the agent, and the list of its threads
+         /agui/...              the agent, and the list of its threads, which needs the token
     POST /briefing/{thread}     a run that no page has started, as a scheduler would start one: every open page shows it
 
-Threads are in memory, and gone when it ends. For one person, on this machine.
+Threads are in memory, and gone when it ends. For one person, on this machine: the address that is printed has the token
+in its fragment, which a browser sends to no server. The page takes it from there (`examples/copilotkit/src/page.ts`).
 """
 
 import argparse
 import asyncio
+import os
+import secrets
 import socket
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import uvicorn
 from langchain_core.messages import HumanMessage
@@ -21,7 +25,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.store.memory import InMemoryStore
 from langgraph_agui.connect import Intake, Local, RunConflictError, options_for, start, thread
-from langgraph_agui.connect.serve import Agent, AguiRoutes, agui_routes
+from langgraph_agui.connect.serve import Agent, agui_routes
 from langgraph_agui.translator import Options
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
@@ -40,14 +44,15 @@ NAME = "default"
 BRIEFING = "What is new today?"
 
 
-def page_app(rest: Rest = PACE, built: Path = BUILT) -> Starlette:
-    """The app. `rest`: the guide's pace. `built`: the folder of the built page.
+def page_app(rest: Rest = PACE, built: Path = BUILT, token: str | None = None) -> Starlette:
+    """The app. `rest`: the guide's pace. `built`: the folder of the built page. `token`: what the list of threads
+    needs; None: AGUI_TOKEN of the environment.
 
     Raises `RuntimeError` where the page is not built."""
     graph = city_guide(rest).copy({"checkpointer": InMemorySaver(), "store": InMemoryStore()})
     options = options_for(graph, plan="todos", error_detail="code")
     agent = Agent(Local(graph, agent=NAME), intake=Intake(state={"stops", "budget"}), options=options)
-    agui = agui_routes({NAME: agent}, path="/agui")
+    agui = agui_routes({NAME: agent}, path="/agui", token=token, grace=2.0)
     index = built / "guide.html"
     if not index.exists():
         raise RuntimeError(f"the page is not built: {index} is missing; `make example` builds it")
@@ -58,7 +63,7 @@ def page_app(rest: Rest = PACE, built: Path = BUILT) -> Starlette:
     async def page(_: Request) -> FileResponse:
         return FileResponse(index)
 
-    app = Starlette(
+    return Starlette(
         routes=[
             Route("/", page),
             Route("/briefing/{thread}", brief, methods=["POST"]),
@@ -68,8 +73,6 @@ def page_app(rest: Rest = PACE, built: Path = BUILT) -> Starlette:
         middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=["localhost", HOST])],
         lifespan=agui.lifespan,
     )
-    app.state.agui = agui
-    return app
 
 
 async def _brief(graph: CompiledStateGraph[Any, Any, Any, Any], options: Options, thread_id: str) -> JSONResponse:
@@ -87,19 +90,15 @@ async def _brief(graph: CompiledStateGraph[Any, Any, Any, Any], options: Options
 
 
 class _Server(uvicorn.Server):
-    """Prints the address when it answers, and ends open streams first when it is stopped."""
+    """Prints the address when it answers."""
 
-    def __init__(self, config: uvicorn.Config, agui: AguiRoutes, url: str) -> None:
+    def __init__(self, config: uvicorn.Config, url: str) -> None:
         super().__init__(config)
-        self._agui, self._url = agui, url
+        self._url = url
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         print(f"Open {self._url} (and once more, in a second tab). Ctrl-C ends it.", flush=True)
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        self._agui.service.closing.begin()
-        await super().shutdown(sockets)
 
 
 def _bound(port: int) -> socket.socket:
@@ -122,11 +121,11 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=PORT, help="any other, if it is in use (default: %(default)s)")
     parser.add_argument("--page", type=Path, default=BUILT, metavar="FOLDER", help="the built page")
     choices = parser.parse_args()
-    app = page_app(built=choices.page)
+    token = os.environ.get("AGUI_TOKEN") or secrets.token_urlsafe()
+    app = page_app(built=choices.page, token=token)
     with closing(_bound(choices.port)) as bound, suppress(KeyboardInterrupt):
-        url = f"http://{HOST}:{bound.getsockname()[1]}"
-        config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=3)
-        asyncio.run(_Server(config, app.state.agui, url).serve([bound]))
+        url = f"http://{HOST}:{bound.getsockname()[1]}/#token={quote(token, safe='')}"
+        asyncio.run(_Server(uvicorn.Config(app, log_level="warning"), url).serve([bound]))
 
 
 if __name__ == "__main__":

@@ -89,7 +89,6 @@ def main() -> None:
             factory=True,
             workers=2,
             port=port,
-            timeout_graceful_shutdown=5,
             timeout_worker_healthcheck=60,  # a worker that is silent for longer is killed, also while it imports
         )
 

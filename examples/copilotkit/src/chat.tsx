@@ -6,7 +6,7 @@ import { useWatch } from "langgraph-agui/react";
 import { createRoot } from "react-dom/client";
 
 import { ACTIVITIES } from "./activities";
-import { AGENT, RUNTIME_URL, useThread } from "./page";
+import { AGENT, HEADERS, RUNTIME_URL, useThread } from "./page";
 import { PlanView, Question, useMap } from "./plan";
 
 function DayPlanner({ thread }: { thread: string }) {
@@ -44,6 +44,7 @@ function Page() {
         key={thread}
         runtimeUrl={RUNTIME_URL}
         useSingleEndpoint={false}
+        headers={HEADERS}
         enableInspector={false}
         renderActivityMessages={ACTIVITIES}
         onError={({ error }) => console.error(error)}

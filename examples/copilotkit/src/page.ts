@@ -12,6 +12,23 @@ export const RUNTIME_URL = new URL(
 export const AGENT = new URLSearchParams(location.search).get("agent") ?? "default";
 
 /**
+ * The headers of all requests: with the server's token, which lists of threads need. It comes in the fragment of the
+ * page's address, which a browser sends to no server, and is kept for as long as the tab is open. A page for users needs
+ * none of this: its server has `authorize`.
+ */
+export const HEADERS = headersOfPage();
+
+function headersOfPage(): Record<string, string> {
+  const token = new URLSearchParams(location.hash.slice(1)).get("token");
+  if (token) {
+    sessionStorage.setItem("token", token);
+    history.replaceState(history.state, "", location.pathname + location.search); // a copied address is without it
+  }
+  const kept = sessionStorage.getItem("token");
+  return kept ? { Authorization: `Bearer ${kept}` } : {};
+}
+
+/**
  * The thread that the page's address names, so that a reload, a bookmark or a link comes back to it. Without an explicit
  * thread CopilotKit makes a new one at every load, and never asks the server for its messages.
  */

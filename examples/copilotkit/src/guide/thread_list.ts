@@ -2,14 +2,14 @@
 
 import { useCallback, useEffect, useState } from "react";
 
-import { AGENT, RUNTIME_URL } from "../page";
+import { AGENT, HEADERS, RUNTIME_URL } from "../page";
 
 export type Thread = {
   id: string;
   name: string | null;
   updatedAt: string;
   archived: boolean;
-  status: "idle" | "running" | "waiting" | "failed";
+  status: "idle" | "running" | "waiting" | "failed" | "unreadable";
 };
 
 export type ThreadList = {
@@ -43,12 +43,22 @@ export function useThreadList(archived: boolean): ThreadList {
   }, [archived]);
 
   useEffect(() => {
-    const refreshVisible = () => document.visibilityState === "visible" && void refresh();
-    refreshVisible();
-    const timer = setInterval(refreshVisible, EVERY);
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    let isReading = false;
+    let isOpen = true;
+    const refreshVisible = async () => {
+      if (isReading || document.visibilityState !== "visible") return;
+      clearTimeout(timer);
+      isReading = true;
+      await refresh();
+      isReading = false;
+      if (isOpen) timer = setTimeout(refreshVisible, EVERY); // after the answer, however long that takes
+    };
+    void refreshVisible();
     document.addEventListener("visibilitychange", refreshVisible);
     return () => {
-      clearInterval(timer);
+      isOpen = false;
+      clearTimeout(timer);
       document.removeEventListener("visibilitychange", refreshVisible);
     };
   }, [refresh]);
@@ -74,7 +84,7 @@ export function useThreadList(archived: boolean): ThreadList {
 
 async function request(method: string, path: string, query: Record<string, string>, body?: object) {
   const asked = new URLSearchParams({ agent: AGENT, ...query });
-  const headers = body && { "Content-Type": "application/json" };
+  const headers = { ...HEADERS, ...(body && { "Content-Type": "application/json" }) };
   const response = await fetch(`${RUNTIME_URL}/threads${path}?${asked}`, {
     method,
     headers,

@@ -18,7 +18,7 @@ type Props = {
   showArchive(shown: boolean): void;
 };
 
-const STATUS = { idle: "", running: "Running", waiting: "Waits for you", failed: "Failed" };
+const STATUS = { idle: "", running: "Running", waiting: "Waits for you", failed: "Failed", unreadable: "Unreadable" };
 
 export function Threads({ list, current, open, begin, isConnected, isArchiveShown, showArchive }: Props) {
   const gone = () => (list.threads.some((each) => each.id === current) ? undefined : begin());
