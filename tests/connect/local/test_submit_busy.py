@@ -63,7 +63,7 @@ async def test_a_question_that_is_sent_again_while_it_is_answered_runs_once() ->
     point = Pause()
 
     async def answer(state: MessagesState) -> dict[str, Any]:
-        await point.wait()
+        await point()
         return {"messages": [AIMessage("the answer", id=f"answer-{len(ran)}")]}
 
     builder = StateGraph(MessagesState).add_node("look_up", look_up).add_node("answer", answer)
