@@ -173,9 +173,7 @@ def _nothing_new(given: RunAgentInput, sent: _Sent, state: ThreadState, before: 
     answering = is_answering(given)
     again = None if answering else sent.shortened()
     if again is not None:
-        is_done = given.run_id == state.run_id
-        if before is not None:
-            is_done |= sent.has_come_since(before) or sent.was_being_answered(before)
+        is_done = given.run_id == state.run_id or (before is not None and sent.is_answered_since(before))
         return Nothing() if is_done else Again(again)
     if state.is_unfinished and (state.has_failed or not answering):
         return GoOn()
@@ -243,18 +241,9 @@ class _Sent:
         last = self._question()
         return None if last is None or self._after(last.id) is None else last.id
 
-    def has_come_since(self, before: Sequence[Any]) -> bool:
-        """Whether the question that the client's list ends with is in the thread, and was not, or had other content,
-        when the thread had these messages."""
-        last = self._question()
-        if last is None:
-            return False
-        had = dict(zip(message_ids(before), before, strict=True)).get(last.id)
-        return had is None or (same_content(self._stored[last.id], last) and not same_content(had, last))
-
-    def was_being_answered(self, before: Sequence[Any]) -> bool:
-        """Whether the answer to the question that the client's list ends with was not complete when the thread had
-        these messages: a run was making it, for the same question."""
+    def is_answered_since(self, before: Sequence[Any]) -> bool:
+        """Whether the question that the client's list ends with was answered, or answered to the end, after the thread
+        had these messages: by a run for the same question."""
         last = self._question()
         if last is None:
             return False
