@@ -65,6 +65,8 @@ def unattributed(messages: Iterable[Wire]) -> list[Wire]:
 
 def _form(message: Wire) -> str:
     form = {key: value for key, value in message.items() if value not in ("", [], None)}
+    if message["role"] == "tool":
+        form.pop("error", None)  # no event has it: only a snapshot brings it, next to the same in the metadata
     form["toolCalls"] = [_call(call) for call in message.get("toolCalls") or ()]
     return json.dumps(form, sort_keys=True)
 

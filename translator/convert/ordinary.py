@@ -11,12 +11,15 @@ lone surrogate.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from ..content.reader import finish_reason_in, has_content
 from ..content.server_tools import json_text
 from ..options import Options
 from ..wire.events import Event
+
+_LONGEST_ERROR: Final = 1_000
+"""Characters of a failed result that say why it failed; its content has the rest."""
 
 
 def ordinary(view: Mapping[str, Any], options: Options) -> Event | None:
@@ -93,6 +96,14 @@ def _tool(view: Mapping[str, Any], message_id: str, content: str, name: str | No
     if options.result_limit is not None and len(content) > options.result_limit:
         return None
     message: Event = {"id": message_id, "role": "tool", "content": content, "toolCallId": call_id}
-    if view.get("status") == "error":
-        message["metadata"] = {"status": "error"}
-    return message
+    return with_failure(message) if view.get("status") == "error" else message
+
+
+def with_failure(message: Event) -> Event:
+    """The result of a tool that failed: `error`, AG-UI's field of a message, and the same in the metadata, next to the
+    status. `TOOL_CALL_RESULT` has no field for it, and clients drop what they do not know
+    (https://github.com/ag-ui-protocol/ag-ui/pull/2549), so that a client that follows a run has the metadata alone."""
+    content = message["content"]
+    reason = content[:_LONGEST_ERROR] if isinstance(content, str) else "error"
+    metadata = {**message.get("metadata", {}), "status": "error", "error": reason}
+    return {**message, "error": reason, "metadata": metadata}

@@ -12,7 +12,8 @@ Rules
    media without a source that AG-UI has a form for: `report` takes that.
 4. A tool's content is its text; where it has media, content parts (as text for clients older than 1.0, which refuse
    parts there); anything else, compact JSON.
-5. A tool result beyond the limit is truncated, with its true size in metadata; its media are left out.
+5. A tool result beyond the limit is truncated, with its true size in metadata; its media are left out. One of a tool
+   that failed says why in `error`, and in its metadata (`ordinary.with_failure`).
 6. An assistant's content is read by `read_content`, as in a stream: its text is all Text blocks joined, its calls have
    the order of their first mention. It becomes, in this order: one reasoning message for each reasoning block, the
    assistant message, media activities, results of tools that the provider ran.
@@ -20,8 +21,8 @@ Rules
 8. A call without a name is left out: a client has no use for it. A message of hidden calls alone becomes none; one that
    has nothing at all becomes an empty one.
 9. `to_agui_messages` gives more than a front end displays: system and developer messages, user messages of
-   middlewares, results whole, errors also in `error`, and under `metadata.langchain` fields of the LangChain message
-   that AG-UI has no equivalents of, so that `to_langchain_messages` gives them back.
+   middlewares, results whole, and under `metadata.langchain` fields of the LangChain message that AG-UI has no
+   equivalents of, so that `to_langchain_messages` gives them back.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ from ..parts.message import as_name, fields, kind_of
 from ..wire import ids
 from ..wire.events import Event
 from ..wire.older_clients import parts_as_text
-from .ordinary import ordinary
+from .ordinary import ordinary, with_failure
 
 AG_UI_MESSAGE: Final = TypeAdapter[Message](Message)
 """Checks and builds the protocol's messages."""
@@ -236,8 +237,6 @@ def _complete(message: Any, position: int) -> list[Event]:
             wire["metadata"] = {METADATA_KEY: {"lc_source": middleware}}
         return [wire]
     wires = to_agui(message, position, _EVERYTHING)
-    if kind == "tool" and view.get("status") == "error":
-        wires[0]["error"] = wires[0]["content"] if isinstance(wires[0]["content"], str) else "error"
     if kind == "ai":
         itself = next(wire for wire in wires if wire["id"] == message_id)
         in_agui: tuple[Any, ...] = (None, {}, itself.get("content", ""))
@@ -266,13 +265,11 @@ def _user(view: Mapping[str, Any], message_id: str, report: Report) -> Event:
 def _tool(view: Mapping[str, Any], message_id: str, options: Options) -> Event:
     content, metadata = _tool_content(view.get("content"), options)
     call_id = view.get("tool_call_id")
-    if view.get("status") == "error":
-        metadata["status"] = "error"
     message: Event = {"id": message_id, "role": "tool", "content": content}
     message["toolCallId"] = call_id if isinstance(call_id, str) else ""
     if metadata:
         message["metadata"] = metadata
-    return message
+    return with_failure(message) if view.get("status") == "error" else message
 
 
 def _tool_content(content: Any, options: Options) -> tuple[str | list[Event], Event]:

@@ -1,7 +1,8 @@
 """A whole wire message as the events that give it to a client.
 
-Some messages cannot be made by events and need a snapshot: users' and assistants' content in parts, and a result that
-has `error`. Metadata for which events have no room is left out; who needs it compares what the client then has.
+Some messages cannot be made by events and need a snapshot: users' and assistants' content in parts, and a result with
+an `error` that its metadata does not have too. Metadata for which events have no room is left out; who needs it
+compares what the client then has.
 """
 
 from __future__ import annotations
@@ -111,8 +112,8 @@ def _assistant(message: Mapping[str, Any], subagent: str | None) -> list[Event] 
 
 
 def _tool(message: Mapping[str, Any], subagent: str | None) -> list[Event] | None:
-    if "error" in message:
-        return None
+    if "error" in message and message.get("metadata", {}).get("error") != message["error"]:
+        return None  # the event has no field for it (`ordinary.with_failure`)
     result = events.tool_result(
         message["id"], message["toolCallId"], message["content"], message.get("metadata"), subagent
     )

@@ -161,7 +161,15 @@ STORED: list[tuple[dict[str, Any], list[dict[str, Any]]]] = [
     ({"type": "tool", "content": "a", "tool_call_id": "c", "name": "secret"}, []),
     (
         {"type": "tool", "content": "a", "tool_call_id": "c", "status": "error"},
-        [{"role": "tool", "content": "a", "toolCallId": "c", "metadata": {"status": "error"}}],
+        [
+            {
+                "role": "tool",
+                "content": "a",
+                "toolCallId": "c",
+                "error": "a",
+                "metadata": {"status": "error", "error": "a"},
+            }
+        ],
     ),
     ({"type": "tool", "content": [7], "tool_call_id": "c"}, [{"role": "tool", "content": "[7]", "toolCallId": "c"}]),
     (

@@ -235,7 +235,8 @@ def test_media_in_a_tools_result_is_text_for_an_older_client() -> None:
 
 def test_a_failed_tool_is_marked() -> None:
     message = ToolMessage("no", tool_call_id="c", id="t", status="error")
-    assert one(message)["metadata"] == {"status": "error"}
+    assert one(message)["metadata"] == {"status": "error", "error": "no"}
+    assert one(message)["error"] == "no"
 
 
 def test_a_result_beyond_the_limit_is_truncated_and_has_its_size() -> None:

@@ -7,7 +7,8 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.tools import tool
 from langgraph_agui.connect.testing import text, tool_call
-from langgraph_agui.translator import ClientView, Options, encode
+from langgraph_agui.translator import ClientView, Options, client_contents, encode
+from langgraph_agui.translator.wire.events import messages_snapshot, run_finished, run_started
 from langgraph_agui.translator.wire.older_clients import for_client_version
 
 from fixtures import Fixture
@@ -16,6 +17,7 @@ from fixtures.graphs.history import chain
 from fixtures.graphs.speech import said, speaker
 from fixtures.graphs.toolbox import agent
 from fixtures.scripts import end
+from tests.support.clients.agui_client import VERSIONS, WITHOUT_SUBAGENTS, AguiClient
 from tests.support.streams.event_lines import Event, Translated, run_fixture, run_made, run_turn
 
 WITH_RESULTS = [
@@ -62,9 +64,26 @@ async def test_a_result_is_told_before_the_next_model_speaks() -> None:
 
 
 @pytest.mark.parametrize("fixture", ["tool_error_handled", "agent_unknown_tool", "args_empty"])
-async def test_a_tool_that_failed_has_a_result_marked_as_an_error(fixture: str) -> None:
+async def test_the_result_of_a_tool_that_failed_says_why_live_and_in_a_snapshot(
+    fixture: str, agui_client: AguiClient
+) -> None:
     told = await run_turn(fixture)
-    assert [event["metadata"] for event in results(told)] == [{"status": "error"}]
+    (event,) = results(told)
+    assert event["metadata"] == {"status": "error", "error": event["content"]}
+    stream = [
+        run_started("t", "r", None),
+        messages_snapshot(client_contents(told.values)[0]),
+        run_finished("t", "r", {"type": "success"}),
+    ]
+    for version in (*VERSIONS, WITHOUT_SUBAGENTS):
+        answer = agui_client.play(stream, version=version)
+        (result,) = [message for message in answer.messages if message["role"] == "tool"]
+        metadata = None if version == WITHOUT_SUBAGENTS else event["metadata"]  # whose messages have none
+        assert (result["error"], result.get("metadata"), answer.warnings) == (event["content"], metadata, [])
+
+
+async def test_a_client_that_followed_a_failed_tool_needs_no_snapshot_for_its_error() -> None:
+    assert (await run_turn("tool_error_handled")).kinds("MESSAGES_SNAPSHOT") == []
 
 
 async def test_a_tool_that_succeeded_is_not_marked() -> None:
