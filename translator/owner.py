@@ -19,5 +19,11 @@ class Owner(NamedTuple):
     in_tool: bool = False
     """Whether the message is visible as a part of a tool call."""
 
+    @property
+    def writes_state(self) -> bool:
+        """Whether what it writes, or predicts, is the run's state. A subagent has a state of its own, in channels that
+        may have the names of the run's (`todos`), and so has an agent that a tool runs."""
+        return self.id is None and not self.in_tool
+
 
 RUN: Final = Owner()

@@ -271,7 +271,7 @@ class Procedures:
         if progress is not None:
             yield from self._on_progress(part.ns, progress)
             return
-        written = written_state(payload)
+        written = written_state(payload) if owner.writes_state else None
         if written is None:
             event = custom_event(payload, self._view, owner.tag)
             if event["type"] == "ACTIVITY_SNAPSHOT":

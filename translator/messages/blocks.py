@@ -88,7 +88,7 @@ class BlockEvents:
             call.next_text = events.text_content(message_id, "", tag)
         if isinstance(last, ToolCallBlock) and (tool := call.tools.at(last.index)) is not None:
             is_begun = tool.is_emitted and tool.size > 0 and tool.emitted_id in view.open_calls
-            if is_begun and not self._predictions.predicts(tool):
+            if is_begun and not (call.record.owner.writes_state and self._predictions.predicts(tool)):
                 call.next_arguments, call.next_index = events.tool_args(tool.emitted_id, "", tag), last.index
 
     def close(self, call: ModelCall) -> Iterator[Event]:
@@ -99,7 +99,7 @@ class BlockEvents:
         if call.record.is_suppressed:
             return
         yield from call.reasoning.end(view.open_spans)
-        for tool in call.tools.calls:
+        for tool in call.tools.calls if call.record.owner.writes_state else ():
             if tool.is_emitted and tool.emitted_id in view.open_calls:
                 yield from self._predictions.on_end(tool)
         yield from tool_calls.ends(call.tools, tag, view.open_calls)
@@ -177,7 +177,7 @@ class BlockEvents:
             yield from call.reasoning.end(view.open_spans)
             if call.name and message_id not in view.open_texts:  # the only event that carries a name opens the text
                 yield from self._text(call, "")
-            yield from self._predictions.on_fragment(tool, made)
+            yield from self._predictions.on_fragment(tool, made) if record.owner.writes_state else made
 
     def _emits(self, call: ModelCall, tool: ToolCall) -> bool:
         """Whether a tool call is emitted; chooses its id."""

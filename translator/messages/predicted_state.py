@@ -3,7 +3,8 @@
 Rules:
 
 1. What is predicted comes from the options and from the metadata of a model call: `predict_state`, as in
-   `ag-ui-langgraph`, and CopilotKit's key for the same (`copilotkit_customize_config` sets it).
+   `ag-ui-langgraph`, and CopilotKit's key for the same (`copilotkit_customize_config` sets it). Only calls of the run
+   itself are predicted, which has this state (`Owner.writes_state`).
 2. Before a predicted call starts, the custom event `PredictState` names the predictions, once per call: CopilotKit's
    client then predicts by itself from the arguments.
 3. The value so far is emitted as `STATE_DELTA` each time the arguments have grown by a half, and once when they are

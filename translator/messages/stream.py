@@ -121,7 +121,8 @@ class MessageStream:
         if kind == "tool":
             call_id = str(view.get("tool_call_id"))
             self._visibility.on_result(ns, metadata, call_id)
-            self._predictions.on_result(call_id)
+            if owner.id is None and not self._visibility.in_tool(ns):
+                self._predictions.on_result(call_id)
             yield from self.on_whole(ns, message, metadata, owner)
         elif kind == "ai" and is_chunk(view) and (not metadata or _names_model(metadata)):
             yield from self._on_chunk(ns, view, metadata, owner, live=not isinstance(message, Mapping))
@@ -275,7 +276,8 @@ class MessageStream:
         call = self._calls.begin(message_id, metadata, owner._replace(in_tool=parent is not None), parent)
         if owner.is_hidden or decision.is_hidden or (decision.parent_call is not None and parent is None):
             self._ledger.suppress(call.record, Reason.HIDDEN)
-        self._predictions.begin(metadata)
+        if call.record.owner.writes_state:
+            self._predictions.begin(metadata)
         return call
 
     def _emits_calls(self, call: ModelCall, message: Mapping[str, Any]) -> bool:

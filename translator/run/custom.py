@@ -8,7 +8,7 @@ Rules:
    other AG-UI event included, is `CUSTOM` with the name `custom` and the payload as its value.
 3. A mapping of just `name`, which is `agui_state`, and `value`, a mapping, is state that a node writes while it runs:
    values by channel. They are emitted as state, and stay until a node has written their channel or the run ends
-   (`checkpoint/state.py`).
+   (`checkpoint/state.py`). A subagent has a state of its own: what it writes is a `CUSTOM` event with its id.
 """
 
 from __future__ import annotations

@@ -6,12 +6,13 @@ from typing import Annotated, Any
 
 import pytest
 from langchain.agents import AgentState, create_agent
-from langchain.agents.middleware import AgentMiddleware
+from langchain.agents.middleware import AgentMiddleware, TodoListMiddleware, before_model
 from langchain.tools import ToolRuntime
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import tool
+from langgraph.config import get_stream_writer
 from langgraph.types import Command
-from langgraph_agui.connect.testing import ScriptedChatModel, tool_call
+from langgraph_agui.connect.testing import ScriptedChatModel, text, tool_call
 from langgraph_agui.translator import (
     STREAM_MODES,
     Cancelled,
@@ -27,6 +28,7 @@ from langgraph_agui.translator.endings import Ending
 from langgraph_agui.translator.jsonable.partial_json import read_partial
 
 from fixtures.graphs.speech import said
+from fixtures.graphs.subagents import deep, specialist, task
 from fixtures.scripts import end as ends
 from tests.support.clients.agui_client import AguiClient
 from tests.support.streams.event_lines import run_fixture
@@ -318,3 +320,49 @@ def test_unfinished_json_is_a_beginning_of_the_finished(escaped: bool) -> None:
 )
 def test_unfinished_json_is_read_as_far_as_it_goes(text: str, value: Any) -> None:
     assert read_partial(text) == value
+
+
+def _plan(text_: str, call_id: str) -> Any:
+    return tool_call("write_todos", {"todos": [{"content": text_, "status": "in_progress"}]}, call_id) + ends(
+        "tool_calls"
+    )
+
+
+@pytest.mark.parametrize("subagents", ["attributed", "inline"])
+async def test_a_subagents_plan_is_not_the_runs(subagents: Any) -> None:
+    """Both have a list of tasks under the same name; the subagent's is its own, streamed or written by a tool."""
+
+    @tool
+    async def look(where: str) -> str:
+        """Looks around."""
+        get_stream_writer()({"name": "agui_state", "value": {"todos": ["written by its tool"]}})
+        return "birds"
+
+    def writing_node(state: AgentState[Any], runtime: Any) -> None:
+        get_stream_writer()({"name": "agui_state", "value": {"todos": ["written by its node"]}})
+
+    private = [TodoListMiddleware(), before_model(writing_node)]
+    looks = tool_call("look", {"where": "tree"}, "call_look") + ends("tool_calls")
+    found = text("Found it.") + ends()
+    turns = [_plan("a private list, which is long enough to be predicted", "call_p"), looks, found]
+    researcher = {**specialist(*turns, tools=[look]), "middleware": private}
+    mine, delegates = _plan("the user's list", "call_m"), task("researcher", "find birds", "call_task") + ends()
+    graph = deep(mine, delegates, text("Done.") + ends(), subagents=[researcher], middleware=[TodoListMiddleware()])(
+        None
+    )
+    options = Options(predict_state=(Prediction("todos", "write_todos", "todos"),), subagents=subagents)
+    run = TranslatorRun(options, ClientView([], {}))
+    seen: list[Any] = []
+    async for part in graph.astream(
+        {"messages": [{"role": "user", "content": "hi"}]}, stream_mode=STREAM_MODES, subgraphs=True
+    ):
+        run.feed(part)
+        seen.append(run.view.state.get("todos"))
+    run.finish()
+    contents = [json.dumps(todos) for todos in seen if todos]
+    assert contents
+    assert not [todos for todos in contents if "private" in todos or "written" in todos]
+    customs = [event for event in run.events if event["type"] == "CUSTOM"]
+    assert [event["name"] for event in customs] == ["PredictState", *["agui_state"] * (len(customs) - 1)]
+    tags = {event.get("subagentRunId") is not None for event in customs[1:]}
+    assert tags == {subagents == "attributed"}
