@@ -57,6 +57,7 @@ from .inputs.thread_state import ThreadState
 from .local.backend import Local
 from .local.run.run import Run
 from .local.run.runs import Runs, start
+from .local.run.structured_output import StructuredOutputMarker
 from .local.run.summary import RunSummary
 from .local.store.memory_store import MemoryRunStore
 from .platform.backend import Platform, outcome
@@ -90,6 +91,7 @@ __all__ = [
     "RunSummary",
     "Runs",
     "Source",
+    "StructuredOutputMarker",
     "ThreadInfo",
     "ThreadNotFoundError",
     "ThreadPage",

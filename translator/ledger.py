@@ -73,6 +73,7 @@ class Reason(Enum):
     """Why a message is suppressed."""
 
     HIDDEN = "the model call is not visible (`messages/visibility.py`, or the option `subagents`)"
+    STRUCTURED = "the answer of the model call is structured output, which is shown only where the graph saves it"
     OTHER_AGENT = "another agent's message has its id, and the client lets no agent open what another opened"
     ON_CLIENT = "the client has a message of its id that it cannot be made to drop"
     SUPERSEDED = "another model call says a message of the same id"

@@ -97,6 +97,9 @@ class Intake:
         `CUSTOM`, and messages, tool calls and state that they send under the names of `ag-ui-langgraph` or CopilotKit
         (`manually_emit_message`, ...) as such. A callback handler is added to the config of each run. For a graph of
         this process; not on a platform.
+    `mark_structured_output`: Whether model calls are marked whose answer is structured output, so that it is not shown
+        as text; see `StructuredOutputMarker`, which is added to the config of each run. For a graph of this process: to
+        the runs of a platform nothing is added.
     """
 
     state: Collection[str] | Literal["all"] = frozenset()
@@ -113,6 +116,7 @@ class Intake:
     on_disconnect: OnDisconnect = "continue"
     on_cancel: OnCancel = "discard"
     dispatched_events: bool = False
+    mark_structured_output: bool = True
 
     def __post_init__(self) -> None:
         for name, kind in _CHOICES:

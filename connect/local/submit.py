@@ -237,6 +237,7 @@ class _Submission(Submission[Read]):
             agent=self._source.agent,
             on_disconnect=self._intake.on_disconnect,
             dispatched_events=self._intake.dispatched_events,
+            mark_structured_output=self._intake.mark_structured_output,
             on_cancel=self._intake.on_cancel,
             timeout=self._source.timeout,
             context=goes_in.context,

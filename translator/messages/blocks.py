@@ -68,7 +68,7 @@ class BlockEvents:
         elif record.is_suppressed:
             return
         elif isinstance(block, Reasoning | Encrypted):
-            if self._options.reasoning and not call.hides_text:
+            if self._options.reasoning and not call.hides_reasoning:
                 yield from self._reasoning(call, block)
         elif isinstance(block, ServerResult):
             yield from self._server_result(call, block)
@@ -109,7 +109,7 @@ class BlockEvents:
         call.finish, call.citations = None, []
         if message_id is None:
             return
-        if metadata and message_id not in view.open_texts:
+        if metadata and not call.hides_text and message_id not in view.open_texts:
             yield from call.part_of_tool(self._text(call, ""))
         if message_id in view.open_texts:
             yield events.text_end(message_id, metadata, tag)
@@ -216,7 +216,7 @@ class BlockEvents:
         if block.call_id is not None:
             if self._view.message_of_call(block.call_id) is not None:
                 yield events.call_encrypted(block.call_id, block.value, tag)
-        else:
+        elif not call.hides_text:
             yield from self._text(call, "")
             if call.record.id is not None:
                 yield events.reasoning_encrypted(call.record.id, block.value, tag)

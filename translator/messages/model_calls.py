@@ -56,6 +56,7 @@ class ModelCall:
         "has_text",
         "hidden_text",
         "hides_calls",
+        "hides_reasoning",
         "hides_text",
         "media",
         "metadata",
@@ -79,12 +80,12 @@ class ModelCall:
         self.record = Record(owner, self)
         self.parent_call = parent_call
         """The id of the tool call, as the client knows it, as part of which the call is visible."""
-        self.hides_text = is_hidden(metadata, "messages")
+        self.hides_text = self.hides_reasoning = is_hidden(metadata, "messages")
         self.hides_calls = is_hidden(metadata, "tool-calls")
         self.has_text = False
         """Whether a chunk had text, emitted or not."""
         self.hidden_text: list[str] = []
-        """The text that the call's own metadata hides."""
+        """The text that is not emitted although the call is visible."""
         self.reasoning = ReasoningEvents(owner.tag)
         self.tools = ToolCalls()
         self.citations: list[Any] = []

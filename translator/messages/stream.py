@@ -159,6 +159,8 @@ class MessageStream:
             self._count(view, metadata)
         call = self._begin(ns, message_id, metadata, owner)
         record = call.record
+        if call.hides_text and itself.get("content"):  # the checkpoint brings it, if the graph saves it
+            self._ledger.suppress(record, Reason.STRUCTURED)
         for call_id in call_ids:
             self._visibility.on_call(ns, metadata, call_id)
         made_events: list[Event] = []
@@ -274,8 +276,10 @@ class MessageStream:
         decision = self._visibility.decide(ns, metadata, owner.depth)
         parent = None if decision.parent_call is None else self._ledger.calls.answered(decision.parent_call, owner)
         call = self._calls.begin(message_id, metadata, owner._replace(in_tool=parent is not None), parent)
-        if owner.is_hidden or decision.is_hidden or (decision.parent_call is not None and parent is None):
-            self._ledger.suppress(call.record, Reason.HIDDEN)
+        call.hides_text = call.hides_text or decision.hides_text
+        is_hidden = owner.is_hidden or (decision.parent_call is not None and parent is None)
+        if is_hidden or decision.hidden is not None:
+            self._ledger.suppress(call.record, decision.hidden or Reason.HIDDEN)
         if call.record.owner.writes_state:
             self._predictions.begin(metadata)
         return call

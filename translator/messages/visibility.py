@@ -2,8 +2,9 @@
 
 Rules
 
-1. What a model says to a middleware (a summary: `lc_source`, and whatever carries `lc_internal_call`) or inside a tool
-   is hidden.
+1. What a model says to a middleware (a summary: `lc_source`, whatever carries `lc_internal_call`, and the hooks of
+   LangGraph's `create_react_agent`, which are nodes with fixed names), inside a tool, or with a tag that asks not to
+   stream it, is hidden.
 2. A task runs a tool if its input is a tool call (the `tasks` mode says so), or if its node runs tools: one that is
    called `tools`, or that has answered a call which another node of its graph made in this run. A node that answers its
    own calls (structured output, a hand-off, a loop in one node) is not taken for a tool node by that. A node that
@@ -19,6 +20,8 @@ Rules
    it, the model call is hidden, with a log line.
 6. The metadata keys `emit-messages` and `emit-tool-calls` of a model call hide its text or its tool calls, as they do
    in `ag-ui-langgraph` (there also with the prefix `copilotkit:`). `model_calls.py` reads them.
+7. Structured output is not conversation. The mark `agui_structured` (`StructuredOutputMarker` of `connect` sets
+   it) hides the whole of a call, or its text; also a call for which rule 4 says `tool`.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple, get_args
 
+from ..ledger import Reason
 from ..losses import Losses
 from ..options import Options, Visibility
 from ..parts.part import Namespace, task_path
@@ -34,15 +38,25 @@ MARK: Final = "agui_visibility"
 """The metadata key of a model call that says whether it is visible."""
 PARENT: Final = "agui_tool_call_id"
 """The metadata key of a model call inside a tool that has the id of the tool call."""
+STRUCTURED: Final = "agui_structured"
+"""The metadata key of a model call that says what of its answer is structured output: `call`, `text` or `none`."""
 _CHOICES: Final = get_args(Visibility)
+_HOOKS: Final = frozenset({"pre_model_hook", "post_model_hook"})
+"""https://github.com/langchain-ai/langgraph/blob/main/libs/prebuilt/langgraph/prebuilt/chat_agent_executor.py"""
+_NOT_STREAMED: Final = frozenset({"nostream", "langsmith:nostream"})
+"""LangGraph's tag, which its mode `messages` obeys (https://github.com/langchain-ai/langgraph/pull/2132), and the tag's
+older name, which LangGraph 1 takes for any other tag and graphs still use."""
 
 
 class Decision(NamedTuple):
     """What is visible of a model call while it streams."""
 
-    is_hidden: bool
+    hidden: Reason | None
+    """Why nothing is; None: something is."""
     parent_call: str | None = None
     """The id of the tool call as part of which it is visible."""
+    hides_text: bool = False
+    """Whether its text is hidden, and the rest is not."""
 
 
 class VisibilityRules:
@@ -114,15 +128,18 @@ class VisibilityRules:
         belongs to."""
         chosen = self._chosen(metadata) or self._marked(metadata)
         if chosen is not None and chosen != "tool":
-            return Decision(chosen == "hide")
+            return Decision(Reason.HIDDEN if chosen == "hide" else None)
+        structured = metadata.get(STRUCTURED)
+        if structured == "call":
+            return Decision(Reason.STRUCTURED)
+        hides_text = structured == "text"
         path = task_path(ns, metadata)
         tool = next((path[:end] for end in range(len(path), depth, -1) if self.is_tool(path[:end])), None)
         if tool is not None and chosen == "tool":
             call_id = self._parent_call(tool, metadata)
-            return Decision(call_id is None, call_id)
-        source = metadata.get("lc_source")
-        is_internal = "lc_internal_call" in metadata or (isinstance(source, str) and source == "summarization")
-        return Decision(is_internal or self.is_tool(path) or self.in_tool(ns, depth))
+            return Decision(Reason.HIDDEN if call_id is None else None, call_id, hides_text)
+        is_hidden = _is_internal(metadata) or self.is_tool(path) or self.in_tool(ns, depth)
+        return Decision(Reason.HIDDEN if is_hidden else None, None, hides_text)
 
     def _parent_call(self, tool: Namespace, metadata: Mapping[str, Any]) -> str | None:
         """The id of the tool call that a task runs; None if it is not known (rule 5)."""
@@ -164,6 +181,16 @@ class VisibilityRules:
         if choice is None and mark is not None:
             self._losses.warn(f"The metadata key `{MARK}` of a model call has an unknown value, and is ignored")
         return choice
+
+
+def _is_internal(metadata: Mapping[str, Any]) -> bool:
+    """Whether a middleware makes the call, or its tags ask not to stream it."""
+    source, node, tags = metadata.get("lc_source"), metadata.get("langgraph_node"), metadata.get("tags")
+    if "lc_internal_call" in metadata or (isinstance(source, str) and source == "summarization"):
+        return True
+    if isinstance(node, str) and node in _HOOKS:
+        return True
+    return isinstance(tags, list | tuple) and any(isinstance(tag, str) and tag in _NOT_STREAMED for tag in tags)
 
 
 def _choice(value: Any) -> Visibility | None:

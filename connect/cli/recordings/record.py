@@ -17,6 +17,7 @@ from langgraph_sdk.schema import StreamPart
 
 from ....translator import PLATFORM_STREAM_MODES, Cancelled, Ending, Failed, Lost
 from ...local.run.runs import RUN_MODES
+from ...local.run.structured_output import with_marker
 from ...platform.backend import Platform, outcome
 from ...platform.http import Received
 from ...platform.join.replayed import ReplayFilter
@@ -97,7 +98,7 @@ async def _record_graph(settings: RecordSettings, given: dict[str, Any], lifetim
         raise Failure(f"thread {thread_id!r} is another agent's")
     parts = graph.astream(
         Command(**given["command"]) if "command" in given else given["input"],
-        {"configurable": {"thread_id": thread_id, "run_id": run_id}, "metadata": source.stamp},
+        with_marker({"configurable": {"thread_id": thread_id, "run_id": run_id}, "metadata": source.stamp}),
         stream_mode=RUN_MODES,
         subgraphs=True,
     )

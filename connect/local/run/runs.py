@@ -46,6 +46,7 @@ from .partial_messages import save_partial_messages
 from .queued_inputs import QueuedInputs
 from .run import Run
 from .run_end import OnRunEnd, RunEnd
+from .structured_output import with_marker
 
 RUN_MODES: Final = cast("list[StreamMode]", [*STREAM_MODES, "tasks", "tools"])
 """The stream modes of a run. With `tasks`, a step begins when its node does. With `tools`, which LangGraph has since
@@ -119,14 +120,16 @@ class Runs:
         waiting: Iterable[Subgraph] = (),
         stamp: Mapping[str, Any] | None = None,
         dispatched_events: bool = False,
+        mark_structured_output: bool = True,
         on_cancel: OnCancel = "discard",
         revision: int | None = None,
         newest: str | None = None,
     ) -> Run:
         """Starts a run that does not depend on its readers; see `start`. `parent_run_id`: as in `RUN_STARTED`.
         `waiting`: the subgraphs in which it continues. `stamp`: the metadata of a thread that it creates; None: the
-        agent's. `dispatched_events`, `on_cancel`: see `Intake`. `revision`: see `RunStore.claim`. `newest`: the newest
-        checkpoint of the thread and its subgraphs at this revision (empty: it has none); None: it is read here."""
+        agent's. `dispatched_events`, `mark_structured_output`, `on_cancel`: see `Intake`. `revision`: see
+        `RunStore.claim`. `newest`: the newest checkpoint of the thread and its subgraphs at this revision (empty: it
+        has none); None: it is read here."""
         if not isinstance(graph, Pregel):
             raise TypeError(f"start: expected a compiled graph, got {type(graph).__name__}")
         check_saver(graph)
@@ -159,7 +162,8 @@ class Runs:
             configured["metadata"] = {**(configured.get("metadata") or {}), **self.owners.note(thread, run.metadata)}
 
         def stream(emit: Callable[[Any], bool]) -> AsyncIterator[Any]:
-            within = with_handler(configured, emit, run.label) if dispatched_events else configured
+            within = with_marker(configured) if mark_structured_output else configured
+            within = with_handler(within, emit, run.label) if dispatched_events else within
             parts = graph.astream(input, within, context=context, stream_mode=RUN_MODES, subgraphs=True)
             return with_dispatched(parts) if dispatched_events else parts
 

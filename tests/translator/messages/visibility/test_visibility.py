@@ -118,6 +118,26 @@ def test_each_mark_of_a_middlewares_call_makes_it_silent(mark: dict[str, str]) -
     assert told.texts == {}
 
 
+@pytest.mark.parametrize(
+    ("metadata", "texts"),
+    [
+        ({"tags": ["langsmith:nostream"]}, {}),
+        ({"tags": ("seq", "nostream")}, {}),
+        ({"tags": [["nostream"], "other"]}, {"m1": "Hi"}),
+        ({"langgraph_node": "pre_model_hook"}, {}),
+        ({"langgraph_node": "post_model_hook"}, {}),
+        ({"agui_structured": "call"}, {}),
+        ({"agui_structured": "text"}, {}),
+        ({"agui_structured": "none"}, {"m1": "Hi"}),
+        ({"agui_structured": ["call"]}, {"m1": "Hi"}),
+        ({"agui_structured": "call", "agui_visibility": "stream"}, {"m1": "Hi"}),
+    ],
+)
+def test_tags_hooks_and_marks_hide_a_call(metadata: dict[str, Any], texts: dict[str, str]) -> None:
+    told = run_made([("messages", (AIMessageChunk(content="Hi", id="m1"), {**_in("model", 1), **metadata}))])
+    assert told.texts == texts
+
+
 class _Incomparable:
     def __eq__(self, other: object) -> bool:
         raise TypeError("no comparison")
