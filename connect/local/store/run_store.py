@@ -62,7 +62,7 @@ class RunStore(Protocol):
         """How the last run on a thread ended, as long as that is kept."""
 
     async def forget(self, thread: ThreadKey) -> None:
-        """Forgets how the last run on a thread ended: the thread was deleted."""
+        """Forgets how the last run on a thread ended, and the events of all its runs: the thread was deleted."""
 
     def turn(self, thread: ThreadKey) -> Turn:
         """The turn on a thread."""

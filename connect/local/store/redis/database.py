@@ -118,7 +118,7 @@ class Database:
         written = (number, "", 0, b"") if entry is None else (entry.number, entry.kind, entry.at, entry.frames)
         answer, cancel, readers = await self._commands.run(
             scripts.APPEND,
-            (keys.thread, keys.log(own.fence), keys.readers(own.fence)),
+            (keys.thread, keys.log(own.fence), keys.readers(own.fence), keys.logs),
             (*_own(own), status, self.lease_ms, _LOG + self.lease_ms, keys.channel, *written),
         )
         return Appended(cast(Answer, answer.decode()), cancel == b"1", readers)
@@ -141,12 +141,11 @@ class Database:
         return last
 
     async def forget(self, thread: ThreadKey) -> None:
-        """Forgets how the last run ended, and its events; those of runs before it expire."""
+        """Forgets how the last run ended, and the events of all runs."""
         keys = Keys(thread)
-        (fence,) = await self._hash(keys.thread, "fence")
-        ended = [name for at in (int(fence or 1) - 1, int(fence or 1)) for name in (keys.log(at), keys.readers(at))]
-        await self._commands.ask(lambda: self._client.delete(*ended))  # the end of a run has raised the fence by one
-        await self._commands.ask(lambda: self._client.hdel(keys.thread, "last"))
+        found = await self._commands.run(scripts.FORGET, (keys.thread, keys.logs), ())
+        runs = [name for fence in map(int, found) for name in (keys.log(fence), keys.readers(fence))]
+        await self._commands.ask(lambda: self._client.delete(keys.logs, *runs))
 
     async def entries(self, thread: ThreadKey, fence: int, after: int) -> list[Entry]:
         """The entries of a run's log after the entry of this number."""

@@ -4,8 +4,9 @@ The keys of a thread have one hash tag, so that they are in one slot; ids are qu
 
 | key | what it has | expires |
 |---|---|---|
-| `thread` | hash: `fence`; `ended` and `last` (the token of the last run that ended, and how, JSON); until a run has ended its `token`, `claim` (JSON), lease (`until`, in ms), `status`, `cancel` | a day after the last run |
+| `thread` | hash: `fence`; `ended` and `last` (the token of the last run that ended, and how, JSON); until a run has ended its `token`, `claim` (JSON), lease (`until`, in ms), `status`, `cancel`; once the thread was deleted, `forgotten` (the fence up to which nothing is kept) | a day after the last run |
 | `log:<fence>` | stream: `kind`, `at`, `frames`; ids are `<fence>-<number>`, from 1, no gaps | a minute after its end |
+| `logs` | sorted set: the fences of the runs that have a log, and until when they have it | with the last of them |
 | `line`, `alive` | list and hash: tickets of inputs, and until when they count | after two leases |
 | `closed` | the ticket that has closed the thread | after a lease |
 | `readers:<fence>` | hash: processes with readers of the run, and until when that counts | after two leases |
@@ -53,6 +54,7 @@ class Keys:
         self.line = f"{self._tag}:line"
         self.alive = f"{self._tag}:alive"
         self.closed = f"{self._tag}:closed"
+        self.logs = f"{self._tag}:logs"
 
     def log(self, fence: int) -> str:
         """The log of a run."""

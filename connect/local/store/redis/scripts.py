@@ -146,13 +146,15 @@ return 'ok'
 APPEND: Final = (
     _RENEWED
     + """
-local log, readers = KEYS[2], KEYS[3]
+local log, readers, logs = KEYS[2], KEYS[3], KEYS[4]
 local status, lease_ms, log_ms, channel = ARGV[5], ARGV[6], ARGV[7], ARGV[8]
 local number, kind, at, frames = tonumber(ARGV[9]), ARGV[10], ARGV[11], ARGV[12]
 if status ~= 'free' then
   if not is_owned() then return {'taken', '', 0} end
   renew(lease_ms, channel)
   redis.call('HSET', thread, 'status', status)
+elseif tonumber(redis.call('HGET', thread, 'forgotten') or 0) >= tonumber(fence) then
+  return {'ok', '', 0}
 end
 local newest = redis.call('XREVRANGE', log, '+', '-', 'COUNT', 1)[1]
 newest = newest and tonumber(string.match(newest[1], '%-(%d+)$')) or 0
@@ -168,6 +170,9 @@ if newest < number then
   end
 end
 redis.call('PEXPIRE', log, log_ms)
+redis.call('ZREMRANGEBYSCORE', logs, '-inf', now)
+redis.call('ZADD', logs, after(log_ms), fence)
+redis.call('PEXPIRE', logs, log_ms)
 local elsewhere = 0
 for _, ends in ipairs(redis.call('HVALS', readers)) do
   if tonumber(ends) > now then elsewhere = elsewhere + 1 end
@@ -175,11 +180,11 @@ end
 return {answer, status ~= 'free' and redis.call('HGET', thread, 'cancel') or '', elsewhere}
 """
 )
-"""Keys: thread, log, readers. Arguments after the first four: the run's status (`free` after its end: then it needs no
-lease), the lease in ms, for how long the log is kept, channel; number, kind, `at` and frames of the entry. Without a
-kind it renews the lease, and the number is that of the last entry. Gives `ok`, `gap` (entries before this one are
-missing in the log: a snapshot is next) or `taken` (another run has the thread), whether the run is to stop, and how
-many other processes have readers."""
+"""Keys: thread, log, readers, logs. Arguments after the first four: the run's status (`free` after its end: then it
+needs no lease), the lease in ms, for how long the log is kept, channel; number, kind, `at` and frames of the entry.
+Without a kind it renews the lease, and the number is that of the last entry. Gives `ok`, `gap` (entries before this one
+are missing in the log: a snapshot is next) or `taken` (another run has the thread), whether the run is to stop, and how
+many other processes have readers. The last entries of a run whose thread was deleted meanwhile are not kept."""
 
 END: Final = (
     _RENEWED
@@ -196,6 +201,22 @@ return 'free'
 """
 )
 """Key: thread. Arguments after the first four: how the run ended, "" where only its checkpoint says that; channel."""
+
+FORGET: Final = """
+local thread, logs = KEYS[1], KEYS[2]
+local fence = redis.call('HGET', thread, 'fence')
+if fence then
+  if redis.call('HEXISTS', thread, 'claim') == 1 then
+    fence = string.format('%.0f', tonumber(fence) + 1)
+    redis.call('HSET', thread, 'fence', fence)
+  end
+  redis.call('HSET', thread, 'forgotten', fence)
+  redis.call('HDEL', thread, 'claim', 'token', 'until', 'status', 'cancel', 'last')
+end
+return redis.call('ZRANGE', logs, 0, -1)
+"""
+"""Keys: thread, logs. For a thread that is deleted, and whose run, if it has one, is lost: should its owner come back,
+the run does not have the thread any more. Gives the fences of the runs that have a log."""
 
 CANCEL: Final = """
 if redis.call('HGET', KEYS[1], 'fence') ~= ARGV[1] then return 0 end

@@ -2,6 +2,7 @@
 processes, each with a way of its own to a real Redis."""
 
 import asyncio
+from collections.abc import Callable
 from functools import partial
 from typing import Any, cast
 
@@ -12,6 +13,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph_agui.connect import Intake, Local, connect, run, watch
+from langgraph_agui.connect.local.store.active_run import LastRun, OwnedRun, ThreadKey
 from langgraph_agui.connect.local.store.redis.keys import (
     EMPTIED,
     Claim,
@@ -70,6 +72,40 @@ async def test_a_lease_that_nobody_took_is_the_owners_again(one: Process, other:
     assert ((await reading.end()).kinds[-1], reading.text) == ("RUN_FINISHED", WORDS)
     assert await run.wait() == "finished"
     await awaited(lambda: is_idle(other))
+
+
+async def test_a_run_that_comes_back_after_its_thread_was_deleted_is_stopped(one: Process, other: Process) -> None:
+    saver, point = InMemorySaver(), Pause()
+    run = await one.start(speaking(point, saver))
+    await point.reached.wait()
+    one.way.close()
+    await awaited(lambda: is_idle(other))
+    await other.store.forget(THREAD)
+    one.way.open()
+    assert (await run.wait(), point.is_cancelled) == ("failed", True)
+    assert await is_idle(other)
+
+
+async def test_what_a_run_emits_at_its_end_is_not_kept_of_a_deleted_thread(
+    one: Process, other: Process, redis: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    release = one.store.release
+
+    def released(thread: ThreadKey, run: OwnedRun, last: LastRun | None, done: Callable[[], None]) -> None:
+        def cut() -> None:
+            one.way.close()  # Redis knows that the run is over, and has none of its last events
+            done()
+
+        release(thread, run, last, cut)
+
+    monkeypatch.setattr(one.store, "release", released)
+    run = await one.start(quick(InMemorySaver()))
+    assert await run.wait() == "finished"
+    await one.way.refused.wait()
+    await other.store.forget(THREAD)
+    one.way.open()
+    await one.store.aclose()
+    assert [key for key in await redis.keys("agui:{*") if b":thread" not in key] == []
 
 
 async def test_a_watcher_gets_the_end_of_a_run_that_came_back_while_its_own_process_could_not_reach_redis(
