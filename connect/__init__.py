@@ -41,6 +41,7 @@ from .api import cancel, connect, connect_sse, run, run_sse, thread, threads, wa
 from .backend import Source
 from .default_options import options_for
 from .errors import (
+    ClockSkewError,
     ConnectionLost,
     InvalidIdError,
     InvalidInputError,
@@ -50,7 +51,10 @@ from .errors import (
     PlatformError,
     RunConflictError,
     RunNotFoundError,
+    RunsClosedError,
+    StoreUnavailableError,
     ThreadNotFoundError,
+    UnreadableError,
 )
 from .inputs import Intake, Prepared
 from .inputs.thread_state import ThreadState
@@ -71,6 +75,7 @@ if TYPE_CHECKING:
 __all__ = [
     "PAST_ERROR",
     "Checkpoint",
+    "ClockSkewError",
     "ConnectionLost",
     "Intake",
     "InvalidIdError",
@@ -90,13 +95,16 @@ __all__ = [
     "RunNotFoundError",
     "RunSummary",
     "Runs",
+    "RunsClosedError",
     "Source",
+    "StoreUnavailableError",
     "StructuredOutputMarker",
     "ThreadInfo",
     "ThreadNotFoundError",
     "ThreadPage",
     "ThreadState",
     "Threads",
+    "UnreadableError",
     "cancel",
     "connect",
     "connect_sse",

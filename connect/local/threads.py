@@ -42,6 +42,7 @@ from .checkpoints.history import history
 from .index.index import index_of
 from .index.reading import NAMESPACE, IndexedAgent, written
 from .index.row import IndexRow
+from .index.table import Selection
 from .source import GraphSource
 
 _LOOKED: Final = 1_000
@@ -80,7 +81,8 @@ class LocalThreads:
             lock, running = runs.indexing.lock(agent), runs.threads_running(agent.key("").namespace)
             floor = await answered(index.catch_up(agent, running, last, lock), seconds)
             while looked < _LOOKED:
-                page = await answered(index.page(agent, wanted, statuses, last, floor, count), seconds)
+                selection = Selection(count, last, floor, statuses, wanted)
+                page = await answered(index.page(agent, selection), seconds)
                 for checkpoint_id, row in page:
                     if len(listed) == limit:
                         return _page(listed, last)

@@ -17,13 +17,13 @@ from redis.asyncio import Redis
 from examples.databases import OwnPostgres
 from tests.chaos.server import Settings
 from tests.support.servers.databases.redis_server import RedisServer
+from tests.support.servers.processes.clock import clock
 from tests.support.servers.processes.server_process import ServerProcess, ServerStartError, free_port
 
 _END_WITHIN = 30.0
 """Seconds for a process to end after SIGTERM: its grace and drain are 4 s, the rest is for a slow machine."""
-NO_SKEW = "+0s"
-SKEWS = ("-0.4s", NO_SKEW, "+0.4s")
-FAKETIME = "faketime/libfaketime.so.1"
+SKEWS = (-0.4, 0.0, 0.4)
+"""By how many seconds the clock of a process that is started again may be ahead."""
 
 
 class Server:
@@ -42,12 +42,11 @@ class Server:
         self._process: ServerProcess | None = None
         self.is_changing = asyncio.Lock()
 
-    async def start(self, skew: str = NO_SKEW) -> None:
-        """Starts it, with its clock shifted. Databases that are away make it try again."""
-        environment = {} if skew == NO_SKEW else _clock(skew)
+    async def start(self, ahead: float = 0.0) -> None:
+        """Starts it, with its clock ahead by so many seconds. Databases that are away make it try again."""
         command = [sys.executable, "-m", "tests.chaos.server", self._settings.argument]
         while True:
-            process = ServerProcess(command, self._folder, environment, self._settings.port, "/pid")
+            process = ServerProcess(command, self._folder, clock(ahead), self._settings.port, "/pid")
             try:
                 await asyncio.to_thread(process.start)
                 break
@@ -118,12 +117,6 @@ class Deployment:
     def lines(self) -> list[dict[str, object]]:
         """The journal."""
         return [json.loads(line) for line in self.journal.read_bytes().splitlines()]
-
-
-def _clock(skew: str) -> dict[str, str]:
-    """The environment of a process whose wall clock is shifted, and no other clock."""
-    library = next(Path("/usr/lib").glob(f"*/{FAKETIME}"))  # of Debian's package libfaketime
-    return {"LD_PRELOAD": str(library), "FAKETIME": skew, "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
 
 
 async def _restarted(deployment: Deployment, chance: random.Random, server: Server, *, by_signal: bool) -> None:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Collection, Hashable, Mapping
+from collections.abc import Collection, Hashable, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Final
 from weakref import WeakKeyDictionary
@@ -26,13 +26,12 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 
 from ...recent import Recent
-from ...thread_info import ThreadStatus
 from .heads import ListedHeads, MemoryHeads, SqlHeads
 from .memory_table import MemoryTable
 from .reading import IndexedAgent, read_row, written
-from .row import IndexRow
+from .row import IndexRow, Reader
 from .sql_table import SqlTable
-from .table import ThreadTable
+from .table import Selection, ThreadTable
 
 _READ: Final = 64
 """Threads that are read for one page at most."""
@@ -68,27 +67,19 @@ class ThreadIndex:
         self._unreadable: Recent[tuple[str, str], float] = Recent(_MOST)
         """By agent and thread: when it turned out that the thread can't be read, by `time.monotonic`."""
 
-    async def page(
-        self,
-        agent: IndexedAgent,
-        metadata: Mapping[str, Any],
-        statuses: Collection[ThreadStatus] | None,
-        before: str | None,
-        floor: str | None,
-        limit: int,
-    ) -> list[tuple[str, IndexRow | None]]:
-        """Rows of an agent, as `ThreadTable.page` selects them: each is the id of the checkpoint that it was selected
-        by, and the row as it is now; None: the thread was deleted, or is newer than `before` by now."""
+    async def page(self, agent: IndexedAgent, wanted: Selection) -> list[tuple[str, IndexRow | None]]:
+        """Rows of an agent: each is the id of the checkpoint that it was selected by, and the row as it is now; None:
+        the thread was deleted, or is newer than `wanted.before` by now."""
         table = await self._ready(agent)
         rows: list[tuple[str, IndexRow | None]] = []
-        for row, head in await table.page(agent.reader, metadata, statuses, before, floor, limit):
+        for row, head in await table.page(agent.reader, wanted):
             now: IndexRow | None = row
             if head is None:
                 await table.remove(row.thread_id)
                 now = None
             elif not row.is_of(head) or await self._is_old(agent, row, table):
                 now = await self.read(agent, row.thread_id)
-                if now is not None and before is not None and now.head.checkpoint_id >= before:
+                if now is not None and wanted.before is not None and now.head.checkpoint_id >= wanted.before:
                     now = None
             rows.append((row.head.checkpoint_id, now))
         return rows
@@ -115,30 +106,41 @@ class ThreadIndex:
         while it reads, so that of several lists one reads and the others wait. Returns the id of the checkpoint down to
         which the index is up to date; None: all of it is."""
         self.is_used = True
-        table, reader = await self._ready(agent), agent.reader
+        table, key = await self._ready(agent), (agent.reader, frozenset(running))
         async with lock:
-            token, key = await table.token(), (reader, frozenset(running))
-            if token is not None and self._compared.get(key) == token:
+            token = await table.token()
+            is_known = token is not None and self._compared.get(key) == token
+            if is_known or (before is None and time.monotonic() < self._not_before):
                 return None
-            began = time.monotonic()
-            if before is None and began < self._not_before:
-                return None
-            changed, floor = await table.changed(reader, running, before, _READ + 1)
-            compared = time.monotonic()
-            if compared - began > _QUICK and await table.count(reader.agent) > _MANY:
-                self._not_before = compared + _RARER * (compared - began)
-            read: str | None = None
-            for thread_id, checkpoint_id in changed[:_READ]:
-                if read is not None and time.monotonic() - compared > _READ_FOR:
-                    break
-                await self._try(agent, thread_id)
-                read = checkpoint_id
-            else:
-                if len(changed) <= _READ:
-                    if before is None and floor is None and not changed:
-                        self._compared[key] = token
-                    return floor
-            return read if floor is None or read is None else max(read, floor)
+            changed, floor = await self._changed(agent.reader, table, running, before)
+            count = await self._read_first(agent, changed)
+            if count < len(changed):
+                _, read = changed[count - 1]
+                return read if floor is None else max(read, floor)
+            if before is None and floor is None and not changed:
+                self._compared[key] = token
+            return floor
+
+    async def _changed(
+        self, reader: Reader, table: ThreadTable, running: Collection[str], before: str | None
+    ) -> tuple[Sequence[tuple[str, str]], str | None]:
+        """See `ThreadTable.changed`: one more than one page may read. A comparison that took long is not made again for
+        a while."""
+        began = time.monotonic()
+        found = await table.changed(reader, running, before, _READ + 1)
+        took = time.monotonic() - began
+        if took > _QUICK and await table.count(reader.agent) > _MANY:
+            self._not_before = began + took + _RARER * took
+        return found
+
+    async def _read_first(self, agent: IndexedAgent, changed: Sequence[tuple[str, str]]) -> int:
+        """Reads the first of these threads, as many as one page may read, and at least one; how many."""
+        until = time.monotonic() + _READ_FOR
+        for count, (thread_id, _) in enumerate(changed[:_READ]):
+            if count and time.monotonic() > until:
+                return count
+            await self._try(agent, thread_id)
+        return min(len(changed), _READ)
 
     async def read(self, agent: IndexedAgent, thread_id: str) -> IndexRow | None:
         """Reads a thread, and writes its row; None: there is no such thread."""

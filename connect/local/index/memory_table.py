@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Protocol
 
-from ...thread_info import ThreadStatus
 from .row import Head, IndexRow, Reader
+from .table import Selection
 
 
 class Heads(Protocol):
@@ -64,27 +64,19 @@ class MemoryTable:
         ]
         return sorted(changed, key=lambda thread: thread[1], reverse=True)[:limit], floor
 
-    async def page(
-        self,
-        reader: Reader,
-        metadata: Mapping[str, Any],
-        statuses: Collection[ThreadStatus] | None,
-        before: str | None,
-        floor: str | None,
-        limit: int,
-    ) -> Sequence[tuple[IndexRow, Head | None]]:
+    async def page(self, reader: Reader, wanted: Selection) -> Sequence[tuple[IndexRow, Head | None]]:
         """See `ThreadTable`."""
         rows = [
             row
             for row in self._rows.get(reader.agent, {}).values()
             if row.status is not None
-            and (before is None or row.head.checkpoint_id < before)
-            and (floor is None or row.head.checkpoint_id >= floor)
-            and (statuses is None or row.status in statuses)
-            and reader.may_have(row)  # `metadata` is no condition here: another process may have changed them
+            and (wanted.before is None or row.head.checkpoint_id < wanted.before)
+            and (wanted.floor is None or row.head.checkpoint_id >= wanted.floor)
+            and (wanted.statuses is None or row.status in wanted.statuses)
+            and reader.may_have(row)  # metadata are no condition here: another process may have changed them
         ]
         rows.sort(key=lambda row: row.head.checkpoint_id, reverse=True)
-        return [(row, await self._heads.one(row.thread_id)) for row in rows[:limit]]
+        return [(row, await self._heads.one(row.thread_id)) for row in rows[: wanted.limit]]
 
     async def row(self, agent: str, thread_id: str) -> tuple[IndexRow | None, Head | None]:
         """See `ThreadTable`."""

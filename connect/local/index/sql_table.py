@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, ClassVar, Final
 
-from ...thread_info import ThreadStatus
 from .row import First, Head, IndexRow, Reader, comparable, to_json
+from .table import Selection
 
 _TABLE: Final = "agui_threads_1"
 
@@ -116,25 +116,17 @@ class SqlTable(ABC):
         )
         return [(thread_id, checkpoint_id) for thread_id, checkpoint_id in rows], None
 
-    async def page(
-        self,
-        reader: Reader,
-        metadata: Mapping[str, Any],
-        statuses: Collection[ThreadStatus] | None,
-        before: str | None,
-        floor: str | None,
-        limit: int,
-    ) -> Sequence[tuple[IndexRow, Head | None]]:
+    async def page(self, reader: Reader, wanted: Selection) -> Sequence[tuple[IndexRow, Head | None]]:
         """See `ThreadTable`."""
         allowed, values = self._allowed(reader)
         conditions, placed = ["r.agent = ?", "r.status IS NOT NULL", allowed], [reader.agent, *values]
-        for name, value in comparable(metadata):
+        for name, value in comparable(wanted.metadata):
             conditions.append(self.has("r.metadata"))
             placed += self.pair(name, value)
-        if statuses is not None:
-            conditions.append(f"r.status IN ({_marks(statuses)})")
-            placed += statuses
-        for comparison, limiting in (("<", before), (">=", floor)):
+        if wanted.statuses is not None:
+            conditions.append(f"r.status IN ({_marks(wanted.statuses)})")
+            placed += wanted.statuses
+        for comparison, limiting in (("<", wanted.before), (">=", wanted.floor)):
             if limiting is not None:
                 conditions.append(f"r.checkpoint_id {comparison} ?")
                 placed.append(limiting)
@@ -142,7 +134,7 @@ class SqlTable(ABC):
         rows = await self.select(
             f"SELECT {_ROW}, {self._head('r.thread_id')} FROM {_TABLE} r WHERE {where} "
             f"ORDER BY r.checkpoint_id DESC LIMIT ?",
-            (*placed, limit),
+            (*placed, wanted.limit),
         )
         return [(_row(columns), _head(columns[8:])) for columns in rows]
 

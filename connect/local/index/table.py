@@ -1,12 +1,30 @@
-"""What stores the rows of an index: the protocol `ThreadTable`. No I/O."""
+"""What stores the rows of an index: the protocol `ThreadTable`, and what a page asks it for, a `Selection`. No I/O."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from ...thread_info import ThreadStatus
 from .row import Head, IndexRow, Reader
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which rows a page asks for, the newest first.
+
+    - `limit`: how many at most.
+    - `before`, `floor`: only rows with an older checkpoint than the first, and not older than the second.
+    - `statuses`: only rows with one of these.
+    - `metadata`: only rows with these, if the rows are shared.
+    """
+
+    limit: int
+    before: str | None = None
+    floor: str | None = None
+    statuses: Collection[ThreadStatus] | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
 class ThreadTable(Protocol):
@@ -27,19 +45,9 @@ class ThreadTable(Protocol):
         `running`: ids of threads that have a run of this process. `before`: only threads with an older checkpoint than
         this one."""
 
-    async def page(
-        self,
-        reader: Reader,
-        metadata: Mapping[str, Any],
-        statuses: Collection[ThreadStatus] | None,
-        before: str | None,
-        floor: str | None,
-        limit: int,
-    ) -> Sequence[tuple[IndexRow, Head | None]]:
-        """Rows of a reader, the newest first, at most `limit`, each with the thread's newest checkpoint now (None: it
-        has none). The caller has to check each row again: not all conditions can be checked here. `statuses`: only rows
-        with one of these. `metadata`: only rows with these, if the rows are shared. `before`, `floor`: only rows with
-        an older checkpoint than the first, and not older than the second."""
+    async def page(self, reader: Reader, wanted: Selection) -> Sequence[tuple[IndexRow, Head | None]]:
+        """Rows of a reader, each with the thread's newest checkpoint now (None: it has none). The caller has to check
+        each row again: not all conditions can be checked here."""
 
     async def row(self, agent: str, thread_id: str) -> tuple[IndexRow | None, Head | None]:
         """One row, and the thread's newest checkpoint now."""

@@ -414,10 +414,10 @@ async def start(
 
     Raises `RunConflictError` if the thread has an active run, `ClockSkewError` if it has a checkpoint from the future,
     `RunsClosedError` for runs that are closed, `UnreadableError` for what the checkpointer raises when it is asked for
-    the newest checkpoint, `ValueError` for a config without the thread id that it needs, for an id that cannot be one
-    (as `connect` refuses it) and for a timeout that is not above 0, `TypeError` for anything but a compiled graph, and
-    for a synchronous checkpointer, `RuntimeError` outside of an event loop. What the
-    graph raises becomes the run's end, never an exception here.
+    the newest checkpoint, `StoreUnavailableError` where the run store does not answer, `ValueError` for a config
+    without the thread id that it needs, for an id that cannot be one (as `connect` refuses it) and for a timeout that
+    is not above 0, `TypeError` for anything but a compiled graph, and for a synchronous checkpointer, `RuntimeError`
+    outside of an event loop. What the graph raises becomes the run's end, never an exception here.
     """
     return await (runs_of(graph, agent) if runs is None else runs).start(
         graph,

@@ -10,8 +10,7 @@ import pytest
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
-from langgraph_agui.connect import Local, Runs, connect, start, watch
-from langgraph_agui.connect.errors import UnreadableError
+from langgraph_agui.connect import Local, Runs, UnreadableError, connect, start, watch
 from langgraph_agui.connect.serve import Agent, Limits, agui_app
 
 from tests.support.clients.locally import connected

@@ -13,8 +13,7 @@ from langgraph.checkpoint.base.id import uuid6
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.graph import START, MessagesState, StateGraph
-from langgraph_agui.connect import Intake, Local, Runs, start, threads
-from langgraph_agui.connect.errors import ClockSkewError
+from langgraph_agui.connect import ClockSkewError, Intake, Local, Runs, start, threads
 from langgraph_agui.connect.serve import Agent, agui_app
 from langgraph_agui.connect.testing import Pause
 
