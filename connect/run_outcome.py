@@ -60,6 +60,8 @@ class RunOutcome:
     """Whether that is the checkpoint of a run's input: no node of the run has finished yet."""
     waiting: Sequence[Subgraph] = ()
     """The subgraphs that wait for an answer, outer ones first."""
+    number: int = 0
+    """Its number among the runs of its thread, as in `Offset.run`; 0 if that is not known."""
 
     @property
     def status(self) -> ThreadStatus:

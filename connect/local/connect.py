@@ -56,19 +56,20 @@ async def attach_local(
     batches = _present(now, thread_id, reader, options, run_id, past_errors)
     if now is None or run_id is not None:
         return batches
-    return _with_queued(batches, None if isinstance(now, RunOutcome) else now, source, thread_id, reader, feed)
+    return _with_queued(batches, now, source, thread_id, reader, feed)
 
 
 async def _with_queued(
-    batches: Batches, shown: ActiveRun | None, source: GraphSource, thread_id: str, reader: Reader, feed: Feed
+    batches: Batches, now: ActiveRun | RunOutcome, source: GraphSource, thread_id: str, reader: Reader, feed: Feed
 ) -> Batches:
-    """The batches, and then those of the runs that are queued on the thread. `shown`: the run that they are of."""
+    """The batches, and then those of the runs that are queued on the thread. `now`: the run that they are of."""
+    shown, since = (None, now.number) if isinstance(now, RunOutcome) else (now, 0)
     async with aclosing(batches):
         async for batch in batches:
             yield batch
     is_queued = partial(source.runs.is_queued, source.key(thread_id))
     while (run := await feed.next_run(is_queued)) is not None:
-        if not is_news(run, shown):
+        if not is_news(run, shown, since):
             continue
         shown = run
         async with aclosing(run.attach(reader)) as following:
@@ -125,7 +126,8 @@ async def found(source: GraphSource, thread_id: str, options: Options) -> Active
         if idle is not None:
             config = {"configurable": {"thread_id": thread_id}}
             checkpoints = history(source.graph, config, source.read_timeout)
-            idle = replace(idle, values=await with_replaced(idle.values, options, checkpoints))
+            number = last.number if last is not None and last.run_id == idle.run_id else 0
+            idle = replace(idle, values=await with_replaced(idle.values, options, checkpoints), number=number)
         if await store.active(key) is run and await store.last(key) == last:
             source.runs.note_outcome(key, idle, source.agent or source.graph)
             return idle

@@ -77,7 +77,7 @@ async def watched_local(
         while not watch.is_over:
             if run is not None and not run.is_readable:
                 run = None
-            if run is not None and is_news(run, shown) and await watch.may_show(run):
+            if run is not None and is_news(run, shown, watch.since) and await watch.may_show(run):
                 shown = run
                 async with aclosing(watch.run(run)) as batches:
                     async for batch in batches:
@@ -105,6 +105,9 @@ class _Watch:
         """Whether the thread was given up."""
         self.has_failed = False
         """Whether the last read of the thread raised."""
+        self.since = 0
+        """The number of the last run in the state that the reader began with. The feed may have it, and earlier ones:
+        those that started while the state was read."""
         self._source = source
         self._thread_id = thread_id
         self._reader = reader
@@ -181,7 +184,7 @@ class _Watch:
         last = await self._source.runs.store.last(self._source.key(self._thread_id))
         events: list[Event] = []
         if is_first:
-            events = self._idle(now)
+            events, self.since = self._idle(now), now.number
         elif last is None or last.run_id != now.run_id or now.run_id in self._unended():
             events = await self._changed(now)
         self._mark, self._known = mark, _brief(now)

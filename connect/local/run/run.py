@@ -214,7 +214,9 @@ class Run:
             return None
         is_interrupted = self.outcome == "interrupted"
         run = None if self.has_checkpointer else self
-        return LastRun(self.run_id, self.started_at, _brief(self.ending), is_interrupted, self.is_at_breakpoint, run)
+        return LastRun(
+            self.run_id, self.started_at, _brief(self.ending), is_interrupted, self.is_at_breakpoint, self.number, run
+        )
 
     def __aiter__(self) -> AsyncGenerator[Event, None]:
         """The events for a new reader, from where the run is to its end."""

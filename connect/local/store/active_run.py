@@ -104,10 +104,11 @@ class OwnedRun(ActiveRun, Protocol):
         """Ends the readers' streams with this ending, and cancels the graph; nothing for a run that has ended."""
 
 
-def is_news(run: ActiveRun, shown: ActiveRun | None) -> bool:
-    """Whether a reader has yet to get this run: one later than `shown`, the last that it got, or `shown` come back."""
+def is_news(run: ActiveRun, shown: ActiveRun | None, since: int = 0) -> bool:
+    """Whether a reader has yet to get this run: one later than `shown`, the last that it got, or `shown` come back.
+    `since`: the number of the last run in the state that the reader began with."""
     if shown is None:
-        return True
+        return run.number > since
     return run is not shown and (run.number > shown.number or (shown.is_lost and run.number == shown.number))
 
 
@@ -119,6 +120,7 @@ class LastRun:
     - `ending`: how it ended, without the objects of an exception.
     - `is_interrupted`: whether it waits for an answer.
     - `is_at_breakpoint`: whether it stopped at a static breakpoint.
+    - `number`: as `ActiveRun.number`.
     - `run`: the run itself, where its graph has no checkpointer: its messages are stored nowhere else.
     """
 
@@ -127,4 +129,5 @@ class LastRun:
     ending: Ending
     is_interrupted: bool
     is_at_breakpoint: bool
+    number: int
     run: ActiveRun | None = field(default=None, compare=False)

@@ -16,6 +16,7 @@ from langgraph_agui.connect.testing import Pause
 
 from fixtures.graphs.speech import said, speaker
 from tests.support.clients.agui_client import AguiClient
+from tests.support.clients.listening import until
 from tests.support.clients.locally import state_of
 from tests.support.clients.watching import Watchers, ending, streamed, watching
 from tests.support.streams.paced import HELLO, Graph, asking, on, quick, speaking, waiting
@@ -307,6 +308,40 @@ async def test_what_was_there_is_told_first_and_once(runs: Runs, agui_client: Ag
         await runs.start(graph, HELLO, on("t"), run_id="after")
         await watchers.told("after")
         assert watchers.first.ended == ["before", "after"]
+        await holds(watchers, agui_client, graph)
+
+
+class Slow(InMemorySaver):
+    """A checkpointer whose next reads wait."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.waits = False
+        self.waiting = 0
+        self.answers = asyncio.Event()
+
+    async def aget_tuple(self, config: Any) -> Any:
+        if self.waits:
+            self.waiting += 1
+            await self.answers.wait()
+        return await super().aget_tuple(config)
+
+
+async def test_runs_that_end_while_the_state_is_read_are_not_told_after_it(runs: Runs, agui_client: AguiClient) -> None:
+    saver = Slow()
+    graph = quick(saver)
+    await (await runs.start(graph, HELLO, on("t"), run_id="before")).wait()
+    saver.waits = True
+    async with watching(Local(graph, runs=runs), "t", poll=POLL) as watchers:
+        await until(lambda: saver.waiting == len(watchers.each))
+        saver.waits = False
+        for run_id in ("meanwhile-1", "meanwhile-2"):
+            await (await runs.start(graph, HELLO, on("t"), run_id=run_id)).wait()
+        saver.answers.set()
+        await watchers.told("meanwhile-2")
+        await runs.start(graph, HELLO, on("t"), run_id="after")
+        await watchers.told("after")
+        assert [watcher.ended for watcher in watchers.each] == [["meanwhile-2", "after"]] * len(watchers.each)
         await holds(watchers, agui_client, graph)
 
 

@@ -202,5 +202,6 @@ def last_from_json(given: bytes) -> tuple[LastRun | None, tuple[int, Claim] | No
         ending,
         found["interrupted"],
         found["breakpoint"],
+        found["fence"],
     )
     return last, None if found["claim"] is None else (found["fence"], Claim.from_json(found["claim"].encode()))

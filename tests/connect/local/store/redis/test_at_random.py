@@ -85,7 +85,7 @@ class Owner:
 
     @property
     def last(self) -> bytes:
-        last = LastRun(self.claim.run_id, datetime.now(UTC), Finished(), False, False)
+        last = LastRun(self.claim.run_id, datetime.now(UTC), Finished(), False, False, self.own.fence)
         return last_to_json(last, None, self.own.fence)
 
 
