@@ -395,7 +395,8 @@ def _is_cached(updates: Any) -> bool:
 
 
 def _streamed(part: Part | None) -> list[tuple[str, str]]:
-    """The text and the reasoning of a chunk of a model's answer, unless the graph hides it."""
+    """The text and the reasoning of a chunk of a model's answer, unless the graph hides it, or it is structured output:
+    that is not shown while it streams."""
     if part is None or part.mode != "messages":
         return []
     chunk, metadata = fields(part.data[0]), part.data[1] or {}
@@ -403,10 +404,12 @@ def _streamed(part: Part | None) -> list[tuple[str, str]]:
         return []
     if any(metadata.get(f"{prefix}emit-messages") is False for prefix in ("", "copilotkit:")):
         return []
+    structured = metadata.get("agui_structured")
+    shown = () if structured == "call" else Reasoning if structured == "text" else Text | Reasoning
     return [
         ("assistant" if isinstance(block, Text) else "reasoning", block.text)
         for block in read_content(chunk)
-        if isinstance(block, Text | Reasoning) and block.text
+        if isinstance(block, Text | Reasoning) and isinstance(block, shown) and block.text
     ]
 
 
