@@ -2,26 +2,26 @@
 
 Rules:
 
-1. What a client does not get counts as a loss: a message, a state channel, an event. It counts once, however often the
-   graph sends it again.
+1. What a client does not get counts as a loss: a message, a state channel, an event. A message or a channel counts
+   once, however often the graph sends it again.
 2. A content block, or a value in a message, a channel or an event, that cannot be read is logged and is no loss. Blocks
    are logged once for each message, values once for each class.
-3. A log line names the thread and the run. Values that cannot be read are warnings; what no module foresaw is an error.
+3. An exception that no rule foresees costs what was being translated when it was raised, and nothing else: `guard`
+   encloses that. Each one counts, and each is logged as an error.
+4. A log line names the thread and the run. Values that cannot be read are warnings.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, TypeVar
+from collections.abc import Mapping
+from typing import Any
 
 from .jsonable.to_json import to_json
 
 _log = logging.getLogger(__name__)
 _LONGEST = 200
 """Characters of an id or a name in a log line."""
-_Made = TypeVar("_Made")
-Event = dict[str, Any]
 
 
 class Losses:
@@ -31,6 +31,7 @@ class Losses:
         self._names = (thread_id, run_id)
         self._lost: set[str] = set()
         self._warned: set[str] = set()
+        self._has_faults = False
 
     def __len__(self) -> int:
         return len(self._lost)
@@ -43,13 +44,24 @@ class Losses:
         """A state channel cannot be read."""
         self._add(f"The state channel {_named(name)}", error, logging.WARNING)
 
-    def unforeseen(self, what: str, error: BaseException) -> None:
+    def fault(self, what: str, error: BaseException) -> None:
         """Translating `what` raised an exception that no rule foresees."""
-        self._add(what, error, logging.ERROR)
+        self._has_faults = True
+        self._add(f"{what} ({len(self) + 1})", error, logging.ERROR)
 
-    def last_resort(self, what: str, error: BaseException) -> None:
-        """As `unforeseen`, for what comes again and again in a run (a part, say): numbered, so that each counts."""
-        self.unforeseen(f"{what} ({len(self) + 1})", error)
+    def guard(self, what: str) -> Guard:
+        """Encloses the translation of `what`: if it raises, `what` is lost, and the caller continues behind the
+        block. Events that a generator gave before it raised count."""
+        return Guard(self, what)
+
+    def refused(self, event: Mapping[str, Any]) -> None:
+        """An event is not emitted, because the client would refuse it, and with it the rest of the stream. It belongs
+        to an item whose beginning or end was lost; without such a loss, it is the translator's fault."""
+        what = f"An event {event['type']} that the client would refuse"
+        if self._has_faults:
+            _log.debug("%s is not emitted (thread %r, run %r).", what, *self._names)
+        else:
+            self.fault(what, RuntimeError("it does not follow from the events before it"))
 
     def block(self, view: Mapping[str, Any], error: BaseException) -> None:
         """A content block of the message with these fields cannot be read; the rest of the message is emitted."""
@@ -69,33 +81,31 @@ class Losses:
         """The ledger was asked for a move that its tables do not have; nothing was changed."""
         _log.error("%s is no legal move (thread %r, run %r).", what, *self._names)
 
-    def attempt(self, what: str, act: Callable[..., _Made], *args: Any, otherwise: _Made) -> _Made:
-        """The result of `act`, or `otherwise` if it raises: then `what` is lost, and the caller continues."""
-        try:
-            return act(*args)
-        except Exception as error:
-            self.unforeseen(what, error)
-            return otherwise
-
-    def attempted(
-        self, what: str, act: Callable[..., Iterator[Event] | list[Event] | Event | None], *args: Any
-    ) -> Iterator[Event]:
-        """The events that `act` gives. If it raises, `what` is lost, and the caller continues; the events given before
-        count."""
-        try:
-            made = act(*args)
-            if isinstance(made, dict):
-                yield made
-            elif made is not None:
-                yield from made
-        except Exception as error:
-            self.unforeseen(what, error)
-
     def _add(self, what: str, error: BaseException, level: int) -> None:
         if what not in self._lost:
             self._lost.add(what)
             line = "%s is left out of the events of thread %r, run %r."
             _log.log(level, line, what, *self._names, exc_info=error)
+
+
+class Guard:
+    """A block in which an exception is a loss (`Losses.guard`)."""
+
+    __slots__ = ("_losses", "_what", "raised")
+
+    def __init__(self, losses: Losses, what: str) -> None:
+        self._losses = losses
+        self._what = what
+        self.raised = False
+
+    def __enter__(self) -> Guard:
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
+        if isinstance(error, Exception):
+            self.raised = True
+            self._losses.fault(self._what, error)
+        return self.raised
 
 
 def _named(value: Any) -> str:

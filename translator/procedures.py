@@ -39,7 +39,7 @@ from .parts.part import Namespace, Part
 from .parts.platform_messages import AccumulatedMessages
 from .run.custom import custom_event, written_state
 from .run.delegations import called_tool
-from .run.ending import counted, failed, failure_of, result_of
+from .run.ending import error_activity, failed, failure_of, result_of
 from .run.error_detail import NEUTRAL, Failure, failure_of_result
 from .run.interrupts import Interrupts
 from .run.progress import Progress, Status, ToolProgress, emitted_progress, written_progress
@@ -150,11 +150,9 @@ class Procedures:
     def _on_accumulated(self, part: Part) -> Iterator[Event]:
         """A platform's `messages/partial` or `messages/complete`: whole messages, as far as they have come."""
         for message in part.data if isinstance(part.data, list) else ():
-            try:
+            with self._losses.guard("A message of the mode " + part.mode):
                 for chunk in self._accumulated.read(part.mode, message):
                     yield from self._on_message(chunk)
-            except Exception as error:  # the last resort, message by message
-                self._losses.last_resort(f"A message of the mode {part.mode!r}", error)
 
     def _on_messages_metadata(self, part: Part) -> Iterator[Event]:
         self._accumulated.add_metadata(part.data)
@@ -175,10 +173,8 @@ class Procedures:
         for node, output in data.items():
             name = to_text(node)
             if name not in ("__interrupt__", "__metadata__"):
-                try:
+                with self._losses.guard("The output of a node"):
                     yield from self._on_node_output(part.ns, name, output, is_cached=is_cached)
-                except Exception as error:  # the last resort, node by node
-                    self._losses.last_resort("The output of a node", error)
 
     def _on_node_output(self, ns: Namespace, node: str, output: Any, *, is_cached: bool) -> Iterator[Event]:
         if is_cached:
@@ -212,17 +208,17 @@ class Procedures:
         yield from self._root.release()
         if not interrupts:
             self._waiting.root_values_came()
-            try:
+            with self._losses.guard("The end of a superstep") as end:
                 yield from self._superstep_ended()
-            except Exception as error:  # the last resort: the values count
-                self._losses.last_resort("An end of a superstep", error)
+            if end.raised:
                 yield from self._close_messages()
-        yield from self._subagents.on_values((), named)
-        if not self._losses.attempt("The first values", self._defers, part.data, bool(interrupts), otherwise=False):
+        with self._losses.guard("The subagents"):
+            yield from self._subagents.on_values((), named)
+        is_deferred = False
+        with self._losses.guard("The first values"):
+            is_deferred = self._root.defers(part.data, is_partial=bool(interrupts))
+        if not is_deferred:
             yield from self._root.on_values(part.data, is_partial=bool(interrupts))
-
-    def _defers(self, values: Any, is_partial: bool) -> bool:
-        return self._root.defers(values, is_partial=is_partial)
 
     def _on_child_values(self, part: Part, *, is_partial: bool) -> Iterator[Event]:
         ns = part.ns
@@ -325,38 +321,51 @@ class Procedures:
 
     # --- the end of a run -----------------------------------------------------------------------------------------
 
-    def end(self, ending: Ending) -> Iterator[Event]:
-        """Closes what is still open; then the terminal event.
+    def failure(self, ending: Ending) -> Failure | None:
+        """The failure that an ending means for what is still open; None if the run finished."""
+        with self._losses.guard("The error"):
+            return failure_of(ending, self._options.error_detail)
+        return None if isinstance(ending, Finished) else Failure(NEUTRAL)
 
-        A step that raises is counted as a loss, and the rest follows. After success or an interrupt the client's
-        messages and state become the checkpoint's. After any other ending only first values that waited are compared,
-        and partial text stays.
+    def end(self, ending: Ending, failure: Failure | None) -> Iterator[Event]:
+        """The events before the terminal one: they close what is still open.
+
+        After success or an interrupt the client's messages and state become the checkpoint's. After any other ending
+        only first values that waited are compared, and partial text stays.
         """
-        losses = self._losses
-        yield from losses.attempted("The first values", self._root.release)
+        guard = self._losses.guard
+        with guard("The first values"):
+            yield from self._root.release()
         if isinstance(ending, Finished):
             yield from self._end_messages()
-            losses.attempt("The interrupts of the ending", self._interrupts.add_last, ending.interrupts, otherwise=None)
-            losses.attempt("What was caught", self._interrupts.forget_caught, otherwise=None)
-            yield from losses.attempted("The last state", self._last_values, ending)
-            yield from losses.attempted("The state", self._state.finish)
+            with guard("The interrupts of the ending"):
+                self._interrupts.add_last(ending.interrupts)
+            with guard("The interrupts that were caught"):
+                self._interrupts.forget_caught()
+            with guard("The last values"):
+                yield from self._last_values(ending)
+            with guard("The last state"):
+                if (event := self._state.finish()) is not None:
+                    yield event
         status: Status = "stopped" if not isinstance(ending, Finished) else "waiting" if self._interrupts else "done"
-        yield from losses.attempted("The progress of tools", self._progress.end, status)
-        neutral = None if isinstance(ending, Finished) else Failure(NEUTRAL)
-        failure = losses.attempt("The error", failure_of, ending, self._options.error_detail, otherwise=neutral)
+        with guard("The progress of tools"):
+            yield from self._progress.end(status)
         yield from self._close(failure)
-        none: list[Event] = []
-        usage = losses.attempt("The token usage", self._stream.usage.totals, otherwise=none)
-        if isinstance(ending, Finished):
-            if self._interrupts and self._options.interrupts != "outcome":
-                messages = self._view.messages
-                yield from losses.attempted("Legacy interrupts", self._interrupts.legacy, messages, self._owner)
-            outcome, result = self._outcome(ending)
-            terminal = events.run_finished(self._thread_id, self._run_id, outcome, result, usage)
-        else:
-            *before, terminal = failed(ending, failure, self._thread_id, self._run_id, self._options, usage)
-            yield from before
-        yield counted(terminal, len(losses))
+        with guard("The older forms of the ending"):
+            if not isinstance(ending, Finished):
+                yield from error_activity(ending, failure, self._run_id, self._options)
+            elif self._interrupts and self._options.interrupts != "outcome":
+                yield from self._interrupts.legacy(self._view.messages, self._owner)
+
+    def terminal(self, ending: Ending, failure: Failure | None) -> Event:
+        """The terminal event of a run that ends so."""
+        usage: list[Event] = []
+        with self._losses.guard("The token usage"):
+            usage = self._stream.usage.totals()
+        if not isinstance(ending, Finished):
+            return failed(ending, failure, self._thread_id, self._run_id, self._options, usage)
+        outcome, result = self._outcome(ending)
+        return events.run_finished(self._thread_id, self._run_id, outcome, result, usage)
 
     def _last_values(self, ending: Finished) -> Iterator[Event]:
         if ending.state is None:
@@ -367,31 +376,44 @@ class Procedures:
 
     def _outcome(self, ending: Finished) -> tuple[Event | None, Any]:
         """The outcome of a finished run, and its result."""
-        attempt = self._losses.attempt
         if not self._interrupts:
-            return {"type": "success"}, attempt("The result", result_of, ending, self._root.last, otherwise=None)
+            result = None
+            with self._losses.guard("The result"):
+                result = result_of(ending, self._root.last)
+            return {"type": "success"}, result
         if self._options.interrupts == "legacy":
             return None, None
-        given = self._run_id, self._view.messages, self._owner
-        items = attempt("The details of the interrupts", self._interrupts.items, *given, otherwise=None)
-        return {"type": "interrupt", "interrupts": items or self._interrupts.bare(self._run_id)}, None
+        items = self._interrupts.bare(self._run_id)
+        with self._losses.guard("The details of the interrupts"):
+            items = self._interrupts.items(self._run_id, self._view.messages, self._owner)
+        return {"type": "interrupt", "interrupts": items}, None
 
     def _close(self, failure: Failure | None) -> Iterator[Event]:
         """Closes what is open: messages, steps, then subagents, innermost first."""
-        losses = self._losses
+        guard = self._losses.guard
         yield from self._end_messages()
-        yield from losses.attempted("The true values of predicted state", self._state.end_predictions)
-        yield from losses.attempted("The end of the steps", self._steps.end_superstep, ())
-        none: list[Subagent] = []
-        for subagent in losses.attempt("The end of the subagents", self._subagents.running, otherwise=none):
-            yield from losses.attempted("The end of a subagent", self._end_subagent, subagent, failure)
-        yield from self._view.open.closings()  # nothing, unless one of these raised
+        with guard("The true values of predicted state"):
+            if (event := self._state.end_predictions()) is not None:
+                yield event
+        with guard("The end of the steps"):
+            yield from self._steps.end_superstep(())
+        running: list[Subagent] = []
+        with guard("The end of the subagents"):
+            running = self._subagents.running()
+        for subagent in running:
+            with guard("The end of a subagent"):
+                yield from self._end_subagent(subagent, failure)
+        for _ in range(2):  # nothing is left, unless one of these raised, or an event was lost that closes something
+            with guard("What is open"):
+                yield from self._view.open.closings()
 
     def _end_messages(self) -> Iterator[Event]:
-        yield from self._losses.attempted("The end of the messages", self._stream.close)
+        with self._losses.guard("The end of the messages"):
+            yield from self._stream.close()
         yield from self._close_messages()
 
     def _close_messages(self) -> Iterator[Event]:
         """Closes the messages that the client still has open: there are any only if closing them raised."""
-        opened = self._view.open
-        yield from opened.closings(OpenItems(steps=opened.steps, started=opened.started, ended=opened.ended))
+        with self._losses.guard("The messages that are open"):
+            opened = self._view.open
+            yield from opened.closings(OpenItems(steps=opened.steps, started=opened.started, ended=opened.ended))

@@ -19,7 +19,8 @@ How a part becomes events
 3. Procedures and handlers give events and emit none. Each event is applied to the view before the next one is made
    (`_applied`), so that a handler always sees the client as it is.
 4. Where a handler raises, which no known value causes, the events made before count, the loss is counted and logged,
-   and the stream continues.
+   and the stream continues (`losses.py`). Where an event cannot be framed or applied, that event alone is lost, with
+   what the client would refuse without it. The start and the one terminal event always come.
 5. `translate.py` makes bytes of the events (`wire/sse.py`), or models. An event that is too large for a frame has been
    split before it was applied (`wire/frame_limit.py`).
 
@@ -55,6 +56,8 @@ from .losses import Losses
 from .options import PROTOCOL_VERSION, Options
 from .parts.part import IGNORED_MODES, Namespace, Part, is_platform_part, message_payload, read_part
 from .procedures import Procedures
+from .run.ending import counted
+from .run.error_detail import NEUTRAL
 from .wire import events
 from .wire.events import Event
 from .wire.frame_limit import framed
@@ -114,7 +117,7 @@ class Translator:
         self._expect("new")
         self._phase = "live"
         started = events.run_started(self._thread_id, self._run_id, PROTOCOL_VERSION, self._parent_run_id, trace_id)
-        return self._applied([started], "The start")
+        return [self._surely_applied(started)]
 
     def feed(self, part: Any) -> list[Event]:
         """The events for the next part of the stream, in any of the shapes of `parts`.
@@ -168,7 +171,16 @@ class Translator:
         if ending is None and self._is_platform:
             self._losses.warn("A platform's stream stopped, and no ending was given: `finish(ending)`, or `at_end`")
             ending = Lost("The stream stopped, and how the run ended is not known.")
-        return self._applied(self._procedures.end(Finished() if ending is None else ending), "The end")
+        ending = Finished() if ending is None else ending
+        failure = self._procedures.failure(ending)
+        emitted = self._applied(self._procedures.end(ending, failure), "The end of the run")
+        terminal = events.run_error(NEUTRAL)
+        with self._losses.guard("The terminal event"):
+            terminal = self._procedures.terminal(ending, failure)
+            if not self.view.accepts(terminal):  # something could not be closed: only `RUN_ERROR` does not ask for that
+                self._losses.refused(terminal)
+                terminal = events.run_error(NEUTRAL)
+        return [*emitted, self._surely_applied(terminal)]
 
     @_logging_values
     def apply_checkpoint(self, values: Any, ns: Namespace = (), interrupts: Any = None) -> list[Event]:
@@ -213,17 +225,35 @@ class Translator:
 
     def _applied(self, made: Iterable[Event], what: str) -> list[Event]:
         """The events of a procedure, each applied to the view before the next one is made. An event that is too large
-        for a frame is split or truncated."""
+        for a frame is split or truncated. One that raises is lost, and so is what the client would refuse without
+        it."""
         emitted: list[Event] = []
-        apply = self.view.apply_emitted
-        try:
+        view, losses = self.view, self._losses
+        with losses.guard(what):
             for event in made:
-                for frame in framed(event):
-                    emitted.append(frame)
-                    apply(frame)
-        except Exception as error:  # the last resort: no known value does it, and none ends a stream
-            self._losses.last_resort(what, error)
+                try:
+                    for frame in framed(event):
+                        if view.accepts(frame):
+                            view.apply_emitted(frame)
+                            emitted.append(frame)
+                        else:
+                            losses.refused(frame)
+                except Exception as error:  # not `guard`, which is made anew for each event
+                    losses.fault(f"An event {event['type']}", error)
         return emitted
+
+    def _surely_applied(self, event: Event) -> Event:
+        """An event without which the stream is none: its start or its end. It is emitted whatever raises."""
+        is_start = event["type"] == "RUN_STARTED"
+        try:
+            (frame,) = framed(event if is_start else counted(event, len(self._losses)))
+            self.view.apply_emitted(frame)
+        except Exception as error:
+            self._losses.fault(f"A part of the event {event['type']}", error)
+            frame = to_json(event if is_start else counted(event, len(self._losses)))
+            with self._losses.guard(f"The event {event['type']}"):
+                self.view.apply_emitted(frame)
+        return frame
 
     def _expect(self, phase: str) -> None:
         if self._phase != phase:

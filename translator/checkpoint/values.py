@@ -119,12 +119,16 @@ class RootValues:
         pending = self._ledger.pending()
         is_older = is_first and self._messages.would_remove(messages, pending) and self._state.would_revert(values)
         if not is_older:
-            self._losses.attempt("The plan", self._messages.read_plan, values, otherwise=None)
+            with self._losses.guard("The plan"):
+                self._messages.read_plan(values)
         if messages is not None:
             self._is_ahead = True
-            yield from self._losses.attempted("The messages", self._reconcile_checkpoint, messages, pending, is_first)
+            with self._losses.guard("The messages"):
+                yield from self._reconcile_checkpoint(messages, pending, is_first)
         if not is_older:
-            yield from self._losses.attempted("The state", self._state.on_checkpoint, values)
+            with self._losses.guard("The state"):
+                if (event := self._state.on_checkpoint(values)) is not None:
+                    yield event
 
     def reconcile(self, values: Any, *, is_partial: bool, is_older: bool = False) -> Iterator[Event]:
         """The events that make the client have these values: messages and state.
@@ -134,15 +138,19 @@ class RootValues:
         """
         messages = self._channel(values)
         if not is_older:
-            self._losses.attempt("The plan", self._messages.read_plan, values, otherwise=None)
+            with self._losses.guard("The plan"):
+                self._messages.read_plan(values)
         if messages is not None:
-            yield from self._losses.attempted("The messages", self._reconcile_messages, messages, is_partial)
+            with self._losses.guard("The messages"):
+                yield from self._reconcile_messages(messages, is_partial)
         elif not is_partial:
             self._on_superstep_end(False)
         if not is_partial:
             self._waiting.root_superstep_ended()
         if not is_older:
-            yield from self._losses.attempted("The state", self._state.on_values, values)
+            with self._losses.guard("The state"):
+                if (event := self._state.on_values(values)) is not None:
+                    yield event
         self.has_emitted = True
 
     def at_end(self) -> Iterator[Event]:

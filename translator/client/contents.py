@@ -91,12 +91,17 @@ class ClientContents:
             return
         self.apply_emitted(wire)
 
+    def accepts(self, event: Event) -> bool:
+        """Whether the client takes this event of the protocol now: what it continues or ends is open, and what it
+        begins is not."""
+        return self._open.accepts(event)
+
     def apply_emitted(self, event: Event) -> None:
-        """Applies a wire event of which its maker knows that it is one of the protocol: as `apply`, unchecked."""
+        """Applies a wire event of which its maker knows that it is one of the protocol: as `apply`, unchecked. If it
+        raises, what is open has not changed."""
         kind = event["type"]
         if (reduce := REDUCES.get(kind)) is not None:
             reduce(self.store, event)
-        self._open.apply(event)
         if kind == "STATE_SNAPSHOT":
             self.run_has_snapshot = True
             self._set_state(event["snapshot"])
@@ -119,6 +124,7 @@ class ClientContents:
             self.run_has_snapshot = False
         elif kind in ("RUN_FINISHED", "RUN_ERROR"):
             self.terminal = event
+        self._open.apply(event)
 
     # --- messages and state ---------------------------------------------------------------------------------------
 

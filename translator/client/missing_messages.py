@@ -34,6 +34,7 @@ from orjson import dumps
 from ..convert.compare import with_json_arguments
 from ..convert.to_events import as_events, continuation
 from ..jsonable.same_json import same_json
+from ..jsonable.to_json import freeze
 from ..wire import events
 from ..wire.events import Event
 from ..wire.frame_limit import framed
@@ -104,7 +105,11 @@ class _Sides:
 
     @cached_property
     def size(self) -> int:
-        return len(dumps(self.snapshots[-1]))
+        try:
+            return len(dumps(self.snapshots[-1]))
+        except TypeError:  # nested too deeply to be written, as a caller may describe a client's messages
+            self.snapshots = [freeze(snapshot).json for snapshot in self.snapshots]
+            return len(dumps(self.snapshots[-1]))
 
 
 # --- by events --------------------------------------------------------------------------------------------------------

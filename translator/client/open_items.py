@@ -43,6 +43,12 @@ _ITEMS = {
     "SUBAGENT_ERROR": ("ended", "subagentRunId", True),
 }
 """Event type: (field of `OpenItems`, the event's key in it, whether the event is put there or takes another out)."""
+_CONTINUES = {
+    "TEXT_MESSAGE_CONTENT": ("texts", "messageId"),
+    "TOOL_CALL_ARGS": ("calls", "toolCallId"),
+    "REASONING_MESSAGE_CONTENT": ("reasonings", "messageId"),
+}
+"""Event type: (field of `OpenItems`, the event's key in it): the item has to be open."""
 _FIELDS = tuple(dict.fromkeys(name for name, _, _ in _ITEMS.values()))
 _ENDS = {kind: row[:2] for kind, row in _ITEMS.items() if not row[2]}
 
@@ -74,6 +80,21 @@ class OpenItems:
     def subagents(self) -> dict[str, Event]:
         """The subagents that are open, by their run id."""
         return {key: event for key, event in self.started.items() if key not in self.ended}
+
+    def accepts(self, event: Event) -> bool:
+        """Whether the client's verifier lets a well-formed event of the live run pass (owners are not compared)."""
+        kind = event["type"]
+        row = _ITEMS.get(kind)
+        if row is not None:
+            name, id_field, opens = row
+            key = _key(event, name, id_field)
+            if name == "ended":
+                return key in self.started and key not in self.ended
+            return (key in getattr(self, name)) is not opens
+        if (continues := _CONTINUES.get(kind)) is not None:
+            name, id_field = continues
+            return event[id_field] in getattr(self, name)
+        return kind != "RUN_FINISHED" or not self.closings()
 
     def apply(self, event: Event) -> None:
         """Applies one well-formed event. Events that neither open nor close an item are ignored."""

@@ -167,6 +167,15 @@ def json_bytes_unlogged(value: Any) -> bytes:
         WARN.reset(before)
 
 
+def nesting(value: Any) -> int:
+    """How many containers of a JSON value are nested in each other."""
+    depth, level = 0, [value]
+    while containers := [item for item in level if isinstance(item, dict | list)]:
+        depth += 1
+        level = [inner for item in containers for inner in (item.values() if isinstance(item, dict) else item)]
+    return depth
+
+
 def to_text(value: Any) -> str:
     """A str that UTF-8 can carry; of a value that is no str, its JSON (a string without its quotes). Never raises."""
     if type(value) is not str:

@@ -270,7 +270,8 @@ class MessageStream:
         usage = view.get("usage_metadata")
         if usage is not None:
             response = view.get("response_metadata")
-            self._losses.attempt("The token usage", self.usage.add, usage, metadata, response, otherwise=None)
+            with self._losses.guard("The token usage"):
+                self.usage.add(usage, metadata, response)
 
     def _begin(self, ns: Namespace, message_id: str, metadata: Mapping[str, Any], owner: Owner) -> ModelCall:
         decision = self._visibility.decide(ns, metadata, owner.depth)

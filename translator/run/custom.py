@@ -3,7 +3,8 @@
 Rules:
 
 1. An AG-UI `ACTIVITY_SNAPSHOT` or `ACTIVITY_DELTA` passes as itself if it is valid and the client can apply it: its id
-   is not that of another kind of message, and its patch fits the activity.
+   is not that of another kind of message, and its patch fits the activity, which it does not nest so deeply that no
+   snapshot could have it.
 2. A mapping of just `name` and `value`, or an AG-UI `CUSTOM` event, is `CUSTOM` with that name. Anything else, any
    other AG-UI event included, is `CUSTOM` with the name `custom` and the payload as its value.
 3. A mapping of just `name`, which is `agui_state`, and `value`, a mapping, is state that a node writes while it runs:
@@ -18,6 +19,7 @@ from typing import Any, Final
 
 from ..client.apply_patch import apply_patch
 from ..client.view import ClientView
+from ..jsonable.to_json import MAX_DEPTH, nesting
 from ..wire import events
 from ..wire.events import Event
 from ..wire.sse import to_model
@@ -63,7 +65,16 @@ def _activity(value: Mapping[str, Any], view: ClientView, subagent: str | None) 
             content = event["content"]
         else:
             content = None if current is None else apply_patch(current.get("content"), event["patch"])
+            if event["patch"] and _reach(event["patch"]) > MAX_DEPTH and nesting(content) > MAX_DEPTH:
+                return None
     except ValueError:  # no event of the protocol, or a patch that is refused
         return None
     is_of_activity = current is None or current["role"] == "activity"
     return event if is_of_activity and isinstance(content, dict) else None
+
+
+def _reach(patch: list[Event]) -> int:
+    """How deep the values of a patch may lie: one that is moved or copied is not in the patch, and may be of any
+    depth."""
+    moves = any(item["op"] in ("move", "copy") for item in patch)
+    return MAX_DEPTH + 1 if moves else max(item["path"].count("/") + nesting(item.get("value")) for item in patch)

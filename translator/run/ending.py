@@ -1,7 +1,7 @@
 """What an ending means: the failure of what is open, the run's result, the terminal event of a run that did not finish,
 the losses in the terminal event. Pure.
 
-`Procedures.end` closes what is open, and gives the terminal event.
+`Procedures.end` closes what is open; `Translator.finish` emits the terminal event.
 
 Rules:
 
@@ -51,17 +51,21 @@ def result_of(ending: Finished, values: Any) -> Any:
 
 def failed(
     ending: Ending, why: Failure | None, thread_id: str, run_id: str, options: Options, usage: Sequence[Event]
-) -> list[Event]:
-    """The last events of a run that did not finish; the terminal event is the last of them."""
+) -> Event:
+    """The terminal event of a run that did not finish."""
     if why is None or (isinstance(ending, Cancelled) and not options.legacy):
-        return [events.run_finished(thread_id, run_id, {"type": "cancelled"}, None, usage)]
-    terminal = events.run_error(why.message, why.code, usage, why.metadata)
-    if not (options.error_activity and isinstance(ending, Failed)):
-        return [terminal]
+        return events.run_finished(thread_id, run_id, {"type": "cancelled"}, None, usage)
+    return events.run_error(why.message, why.code, usage, why.metadata)
+
+
+def error_activity(ending: Ending, why: Failure | None, run_id: str, options: Options) -> list[Event]:
+    """The activity that a failed run leaves (rule 3); none after another ending."""
+    if why is None or not (options.error_activity and isinstance(ending, Failed)):
+        return []
     content = {"runId": run_id, "message": why.message}
     if why.code is not None:
         content["code"] = why.code
-    return [events.activity_snapshot(ids.error_id(run_id), ERROR, content), terminal]
+    return [events.activity_snapshot(ids.error_id(run_id), ERROR, content)]
 
 
 def counted(terminal: Event, lost: int) -> Event:

@@ -10,6 +10,7 @@
   a truncated one says so in its metadata, as a truncated tool result does (`truncated`, `size`).
 - A truncated value keeps its JSON type and has a mark with its size. Its longest members are truncated, and all others
   stay whole; of more small members than fit the first stay.
+- What is nested too deeply to be written is truncated there (`<too deep>`).
 - The common case costs a look at the type, and the length of a text.
 """
 
@@ -20,6 +21,7 @@ from typing import Any
 from orjson import dumps
 
 from ..jsonable.json_diff import escape
+from ..jsonable.to_json import freeze
 from .events import Event
 
 MAX_FRAME = 8_000_000
@@ -69,7 +71,13 @@ def framed(event: Event, size: int | None = None) -> list[Event]:
         return [{**event, "delta": text[start : start + _MAX_TEXT]} for start in range(0, len(text), _MAX_TEXT)]
     if kind in _MARKERS and "metadata" not in event:
         return [event]
-    if (len(dumps(event)) if size is None else size) <= _MAX_EVENT:
+    if size is None:
+        try:
+            size = len(dumps(event))
+        except TypeError:  # nested too deeply to be written: a reader's message or state, as a caller described it
+            data, event = freeze(event)
+            size = len(data)
+    if size <= _MAX_EVENT:
         return [event]
     if kind in _PATCHES:
         return _patches(event, _PATCHES[kind])
