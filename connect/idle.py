@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from ag_ui.core import RunAgentInput
 
-from ..translator import Cancelled, ClientView, Finished, Options, Translator
+from ..translator import Cancelled, ClientView, Ending, Finished, Options, Translator
 from ..translator import events as agui
 from .events.encoded import Event
 from .events.readers import Reader, catch_up_events
@@ -35,16 +35,27 @@ def end_events(run: Translator, ended: RunOutcome, options: Options) -> list[Eve
     if ended.is_undone:
         return _rolled_back_events(run, ended, options)
     events = subgraph_events(run, ended.waiting)
-    if ended.stopped and not run.interrupted:
-        events += run.feed(("updates", {"__interrupt__": ()}))
-    elif ended.values is not None and not isinstance(ended.ending, Finished):
+    if ended.values is not None and not isinstance(ended.ending, Finished):
         events += run.apply_checkpoint(ended.values)
-    return events + run.finish(ended.ending)
+    return events + run.finish(_ending(ended))
 
 
 def subgraph_events(run: Translator, waiting: Iterable[Subgraph]) -> list[Event]:
     """What a run emits at once that ends where these subgraphs wait."""
-    return [event for each in waiting for event in run.apply_checkpoint(each.values, each.ns, each.interrupts)]
+    return [
+        event
+        for subgraph in waiting
+        for event in run.apply_checkpoint(
+            subgraph.values, subgraph.ns, subgraph.interrupts, at_breakpoint=not subgraph.interrupts
+        )
+    ]
+
+
+def _ending(ended: RunOutcome) -> Ending:
+    """The ending for a translator."""
+    if ended.stopped and isinstance(ended.ending, Finished):
+        return replace(ended.ending, at_breakpoint=True)
+    return ended.ending
 
 
 def _rolled_back_events(run: Translator, ended: RunOutcome, options: Options) -> list[Event]:
@@ -95,9 +106,7 @@ def _past_run(thread_id: str, ended: RunOutcome, options: Options) -> tuple[Clie
     run.start()
     run.feed(("values", ended.values or {}))
     subgraph_events(run, ended.waiting)
-    if ended.stopped and not run.interrupted:
-        run.feed(("updates", {"__interrupt__": ()}))
-    return run.view, run.finish(ended.ending)
+    return run.view, run.finish(_ending(ended))
 
 
 def _with_custom_error(events: list[Event], thread_id: str, run_id: str) -> list[Event]:
@@ -124,9 +133,7 @@ def waiting_events(
     if follows:
         events += _at_the_end(known, wait.message_ids)
     events += run.feed(("custom", {"name": INTERRUPT_PENDING, "value": what}))
-    if state.is_stopped and not state.interrupts:
-        events += run.feed(("updates", {"__interrupt__": ()}))
-    return events + run.finish(Finished(tuple(state.interrupts)))
+    return events + run.finish(Finished(tuple(state.interrupts), at_breakpoint=state.is_stopped))
 
 
 def _at_the_end(messages: list[dict[str, Any]], ids: Collection[str]) -> list[Event]:

@@ -18,11 +18,14 @@ class Finished:
     `interrupts`: LangGraph `Interrupt` objects or their JSON, in addition to those of the stream.
     `state`: the thread's values after the run, by channel, if they are known better than from the stream.
     `result`: what the run returned; None: the `structured_response` of its state, if it has one.
+    `at_breakpoint`: whether the run stopped at a static breakpoint, which has no interrupt. With interrupts it changes
+    nothing.
     """
 
     interrupts: Sequence[Any] = ()
     state: Mapping[str, Any] | None = None
     result: Any = None
+    at_breakpoint: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,3 +53,13 @@ class Lost:
 
 
 Ending = Finished | Failed | Cancelled | Lost
+
+
+def as_ending(ending: Ending | BaseException | None) -> Ending | None:
+    """The ending that a caller means: an exception is the failure of the run. Raises `TypeError` for what is neither
+    an ending, nor an exception, nor None."""
+    if isinstance(ending, BaseException):
+        return Failed(ending)
+    if ending is None or isinstance(ending, Ending):
+        return ending
+    raise TypeError(f"expected Finished, Failed, Cancelled, Lost, an exception or None, got {type(ending).__name__}")

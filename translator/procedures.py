@@ -14,7 +14,7 @@ Rules
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from .checkpoint.messages import Messages
@@ -243,17 +243,18 @@ class Procedures:
             yield from self._end_subagent(subagent)
         yield from self._steps.end_superstep(())
 
-    def on_checkpoint(self, values: Any, ns: Namespace, interrupts: Any) -> Iterator[Event]:
+    def on_checkpoint(
+        self, values: Any, ns: Namespace, interrupts: Sequence[Any], at_breakpoint: bool
+    ) -> Iterator[Event]:
         """The events of a checkpoint that was read beside the stream (`Translator.apply_checkpoint`)."""
         if ns:
             self._waiting.on_checkpoint(ns, values)
-            if interrupts is not None:
+            if interrupts or at_breakpoint:
                 yield from self._subagents.on_values(ns, channels(values))
         elif values is not None:
             self._subagents.on_checkpoint(channels(values))
             yield from self._root.on_checkpoint(values)
-        if interrupts is not None:
-            self._interrupts.add(ns, interrupts, is_pending=True)
+        self._interrupts.add_pending(ns, interrupts, at_breakpoint=at_breakpoint)
 
     # --- the rest of a run ----------------------------------------------------------------------------------------
 
@@ -339,7 +340,7 @@ class Procedures:
         if isinstance(ending, Finished):
             yield from self._end_messages()
             with guard("The interrupts of the ending"):
-                self._interrupts.add_last(ending.interrupts)
+                self._interrupts.add_last(ending.interrupts, at_breakpoint=ending.at_breakpoint)
             with guard("The interrupts that were caught"):
                 self._interrupts.forget_caught()
             with guard("The last values"):

@@ -44,12 +44,12 @@ how the run ends                                    `procedures.py`, and `run/en
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
 from typing import Any, Concatenate, Literal, ParamSpec
 
 from .client.view import ClientView
-from .endings import Ending, Failed, Finished, Lost
+from .endings import Ending, Failed, Finished, Lost, as_ending
 from .errors import TranslatorMisuseError, UnreadablePartError
 from .jsonable.to_json import WARN, to_json, to_text
 from .losses import Losses
@@ -155,16 +155,18 @@ class Translator:
         return raw
 
     @_logging_values
-    def finish(self, ending: Ending | None = None) -> list[Event]:
+    def finish(self, ending: Ending | BaseException | None = None) -> list[Event]:
         """The events that end the stream: closes what is open, then the one terminal event.
 
-        `ending`: how the run ended. None: as the stream shows it. That is a failure after an `error` part; the
+        `ending`: how the run ended; an exception is `Failed`. None: as the stream shows it. That is a failure after an `error` part; the
         interrupts it had, or success, for the parts of a local graph; `Lost` for the parts of a platform's SDK, because
         their stream stops in the same way whatever became of the run.
 
-        Raises `TranslatorMisuseError` before the start and after the end.
+        Raises `TranslatorMisuseError` before the start and after the end, `TypeError` for what is no ending; then
+        nothing has changed.
         """
         self._expect("live")
+        ending = as_ending(ending)
         self._phase = "over"
         if self._procedures.error is not None and (ending is None or isinstance(ending, Finished)):
             ending = Failed(self._procedures.error)
@@ -183,11 +185,14 @@ class Translator:
         return [*emitted, self._surely_applied(terminal)]
 
     @_logging_values
-    def apply_checkpoint(self, values: Any, ns: Namespace = (), interrupts: Any = None) -> list[Event]:
+    def apply_checkpoint(
+        self, values: Any, ns: Namespace = (), interrupts: Sequence[Any] = (), *, at_breakpoint: bool = False
+    ) -> list[Event]:
         """The events for what a checkpoint of the thread has and the stream has not brought yet.
 
         `values`: the values of the graph at `ns`, as of its `values` part; None is nothing.
-        `interrupts`: those that are pending there; an empty tuple for a static breakpoint.
+        `interrupts`: those that are pending there. `at_breakpoint`: whether it waits at a static breakpoint, which has
+        none.
 
         Of the root's values, messages and state that the client does not have are emitted. What is streaming continues;
         if the values have it whole, it is completed and closed, and no chunk of it is emitted any more. Removed is
@@ -202,7 +207,7 @@ class Translator:
         Raises `TranslatorMisuseError` before the start and after the end.
         """
         self._expect("live")
-        return self._applied(self._procedures.on_checkpoint(values, ns, interrupts), "A checkpoint")
+        return self._applied(self._procedures.on_checkpoint(values, ns, interrupts, at_breakpoint), "A checkpoint")
 
     @property
     def values(self) -> Any:

@@ -255,8 +255,10 @@ def _about(row: Mapping[str, Any], where: str) -> dict[str, Any]:
 
 def _ending_row(ending: Ending) -> dict[str, Any]:
     match ending:
-        case Finished(interrupts, state, result):
+        case Finished(interrupts, state, result, at_breakpoint):
             row = {"kind": "finished", "interrupts": interrupts, "state": state, "result": result}
+            if at_breakpoint:
+                row["at_breakpoint"] = True
         case Failed(error):
             row = {"kind": "failed", "error": error}
         case Cancelled():
@@ -269,7 +271,7 @@ def _ending_row(ending: Ending) -> dict[str, Any]:
 def _ending_of(row: Mapping[str, Any]) -> Ending:
     match row:
         case {"kind": "finished", "interrupts": interrupts, "state": state, "result": result}:
-            return Finished(interrupts, state, result)
+            return Finished(interrupts, state, result, row.get("at_breakpoint") is True)
         case {"kind": "failed", "error": error}:
             return Failed(error)
         case {"kind": "cancelled"}:

@@ -155,10 +155,10 @@ def _unused(_: Any) -> None:
 def _end(ending: Ending) -> Iterator[Any]:
     """The parts for the ending of the run. Raises what a graph with this ending raises."""
     match ending:
-        case Finished(interrupts, state, _):
+        case Finished(interrupts, state, _, at_breakpoint):
             if state is not None:
                 yield ["values", dict(state)]
-            if interrupts:
+            if interrupts or at_breakpoint:
                 yield ["updates", {"__interrupt__": list(interrupts)}]
         case Cancelled():
             raise asyncio.CancelledError

@@ -10,7 +10,7 @@ import orjson
 import pytest
 from langgraph.types import Interrupt
 from langgraph_agui import translator
-from langgraph_agui.translator import Translator, error_event, is_breakpoint, translate, translate_sse
+from langgraph_agui.translator import Finished, Translator, error_event, is_breakpoint, translate, translate_sse
 
 NAMES = [
     "CLIENT_CHANNELS",
@@ -98,15 +98,24 @@ async def test_the_parent_run_of_a_stream_is_in_its_first_event(shell: Any) -> N
 
 
 def test_a_translator_tells_what_its_run_stopped_at() -> None:
-    for interrupts, expected in (((), "breakpoint"), ([Interrupt("?", id="i")], "interrupt"), (None, None)):
+    for interrupts, stops, expected in (
+        ((), False, None),
+        ((), True, "breakpoint"),
+        ([Interrupt("?", id="i")], False, "interrupt"),
+        ([Interrupt("?", id="i")], True, "interrupt"),
+    ):
         for ns in ((), ("ask:1",)):
             run = Translator("thread", "run")
             run.start()
             assert run.interrupted is None
-            run.apply_checkpoint({"messages": []}, ns, interrupts)
+            run.apply_checkpoint({"messages": []}, ns, interrupts, at_breakpoint=stops)
             assert run.interrupted == expected
+            other = Translator("thread", "run")
+            other.start()
+            other.feed(("values", {"messages": []}))
             outcome = run.finish()[-1]["outcome"]
             assert outcome["type"] == ("success" if expected is None else "interrupt")
+            assert other.finish(Finished(interrupts, at_breakpoint=stops))[-1]["outcome"] == outcome
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ Rules:
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import chain, count
 from typing import Any, Final, NamedTuple
@@ -117,13 +117,31 @@ class Interrupts:
         """Where an interrupt is pending, each at its deepest level."""
         return {found.ns for found in self._found.values()}
 
-    def add(self, ns: Namespace, interrupts: Any, *, is_pending: bool = False) -> None:
-        """Adds the interrupts of a part: objects or their JSON; an empty sequence is a static breakpoint's.
-        `is_pending`: a checkpoint has them, so that they are the run's at any level."""
-        if type(interrupts) not in (tuple, list):
-            return
-        if not interrupts:
+    def add(self, ns: Namespace, interrupts: Any) -> None:
+        """Adds the interrupts of a part of the stream: objects or their JSON. In a stream an empty sequence is a static
+        breakpoint's."""
+        if type(interrupts) in (tuple, list):
+            self.is_stopped = self.is_stopped or not interrupts
+            self._add(ns, interrupts, is_of_run=not ns)
+
+    def add_pending(self, ns: Namespace, interrupts: Sequence[Any], *, at_breakpoint: bool) -> None:
+        """Adds what a checkpoint waits for; its interrupts are the run's at any level."""
+        self.is_stopped = self.is_stopped or at_breakpoint
+        self._add(ns, interrupts or (), is_of_run=True)
+
+    def add_last(self, interrupts: Iterable[Any], *, at_breakpoint: bool) -> None:
+        """Adds what an ending says that the run waits for.
+
+        A collection that raises when it is read counts as a breakpoint: the run must not end as a success.
+        """
+        try:
+            self._add((), tuple(interrupts), is_of_run=True)
+        except Exception:
             self.is_stopped = True
+            raise
+        self.is_stopped = self.is_stopped or (at_breakpoint and not self._found)
+
+    def _add(self, ns: Namespace, interrupts: Iterable[Any], *, is_of_run: bool) -> None:
         seen: set[str] = set()
         for interrupt in interrupts:
             given = _field(interrupt, "id")
@@ -136,20 +154,7 @@ class Interrupts:
             known = self._found.get(key)
             if known is None or len(ns) > len(known.ns):
                 known = _Interrupt(ns, value, schema, has_own_id, is_of_run=known is not None and known.is_of_run)
-            self._found[key] = known._replace(is_of_run=known.is_of_run or is_pending or not ns)
-
-    def add_last(self, interrupts: Any) -> None:
-        """Adds the interrupts of an ending, from any collection; an empty one changes nothing.
-
-        A collection that raises when it is read counts as a breakpoint: the run must not end as a success.
-        """
-        try:
-            found = tuple(interrupts)
-        except Exception:
-            self.is_stopped = True
-            raise
-        if found:
-            self.add((), found)
+            self._found[key] = known._replace(is_of_run=known.is_of_run or is_of_run)
 
     def forget_caught(self) -> None:
         """The run has ended: what was caught within the graph does not wait (rule 1)."""

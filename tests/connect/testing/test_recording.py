@@ -170,6 +170,7 @@ async def test_each_ending_is_kept(tmp_path: Path) -> None:
     interrupt = {"id": "i", "value": "Go on?"}
     endings: list[tuple[Ending, str]] = [
         (Finished([interrupt], {"messages": [], "notes": 1}), "interrupt"),
+        (Finished([], {"messages": [], "notes": 1}, at_breakpoint=True), "breakpoint"),
         (Failed({"error": "ValueError", "message": "boom"}), "ValueError"),
         (Cancelled(), "cancelled"),
         (Lost("gone"), "lost"),
@@ -190,7 +191,9 @@ async def test_each_ending_is_kept(tmp_path: Path) -> None:
         assert recording.ending == ending
         assert recording.translate() == list(recording.events)
         for last in (recording.events[-1], (await replayed(Replay(recording, speed=None)))[-1]):
-            assert said in (last.get("code"), (last.get("outcome") or {}).get("type")), last
+            outcome = last.get("outcome") or {}
+            reasons = [item["reason"].removeprefix("langgraph:") for item in outcome.get("interrupts", ())]
+            assert said in (last.get("code"), outcome.get("type"), *reasons), last
         path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:3]))
         assert isinstance(Recording.read(path).ending, Lost)
 

@@ -51,7 +51,7 @@ class TranslatorRun:
         self._read(read_part(part))
         return self.feeds[-1]
 
-    def finish(self, ending: Ending | None = None) -> list[Event]:
+    def finish(self, ending: Ending | BaseException | None = None) -> list[Event]:
         """Ends the run. None: it has finished, also if it is a platform's."""
         self.feeds.append(self.translator.finish(Finished() if ending is None else ending))
         return self.feeds[-1]
@@ -138,7 +138,7 @@ def _has_items(asked: Any) -> bool:
 
 def run_parts(
     parts: Iterable[Any],
-    ending: Ending | None = None,
+    ending: Ending | BaseException | None = None,
     options: Options | None = None,
     view: ClientView | None = None,
 ) -> TranslatorRun:

@@ -49,7 +49,7 @@ def _thought(text: str) -> Any:
 _ALL_OPEN = [("values", {"messages": [_USER]}), _chunk("Half", call="look"), _thought("Hm")]
 
 
-def _last(ending: Ending | None, *parts: Any, **options: Any) -> Event:
+def _last(ending: Ending | BaseException | None, *parts: Any, **options: Any) -> Event:
     return run_parts(parts or _ALL_OPEN, ending, Options(**options)).events[-1]
 
 
@@ -243,3 +243,19 @@ def test_what_was_open_is_closed_when_the_server_begins_the_run_anew(joined_late
     parts = [StreamPart("values", {"messages": [_USER]}), _chunk("First try, brok"), metadata]
     run = run_parts([*([] if joined_late else [metadata]), *parts])
     assert [event["type"] for event in run.feeds[-2]] == ["TEXT_MESSAGE_END", "STEP_FINISHED"]
+
+
+@pytest.mark.parametrize("detail", ["code", "message"])
+def test_an_exception_is_a_failure(detail: Any) -> None:
+    failed = _last(Failed(ValueError("boom")), error_detail=detail)
+    assert failed == _last(ValueError("boom"), error_detail=detail)
+    assert (failed["code"], failed["message"]) == ("ValueError", "boom" if detail == "message" else "The run failed.")
+
+
+@pytest.mark.parametrize("ending", ["boom", 7, Failed, {"error": "boom"}, ()])
+def test_what_is_no_ending_is_refused_and_changes_nothing(ending: Any) -> None:
+    run = Translator("thread", "run")
+    run.start()
+    with pytest.raises(TypeError, match="expected Finished, Failed, Cancelled, Lost, an exception or None, got "):
+        run.finish(ending)
+    assert run.finish()[-1]["outcome"] == {"type": "success"}
