@@ -158,9 +158,9 @@ class Translator:
     def finish(self, ending: Ending | BaseException | None = None) -> list[Event]:
         """The events that end the stream: closes what is open, then the one terminal event.
 
-        `ending`: how the run ended; an exception is `Failed`. None: as the stream shows it. That is a failure after an `error` part; the
-        interrupts it had, or success, for the parts of a local graph; `Lost` for the parts of a platform's SDK, because
-        their stream stops in the same way whatever became of the run.
+        `ending`: how the run ended; an exception is `Failed`. None: as the stream shows it. That is a failure after an
+        `error` part; the interrupts it had, or success, for the parts of a local graph; `Lost` for the parts of a
+        platform's SDK, because their stream stops in the same way whatever became of the run.
 
         Raises `TranslatorMisuseError` before the start and after the end, `TypeError` for what is no ending; then
         nothing has changed.
@@ -201,7 +201,7 @@ class Translator:
         than the stream's last, or may be, emit nothing (see `checkpoint/values.py`).
 
         Of a subgraph that waits at an interrupt: before the first part, the run continues in that subgraph, and its
-        messages are not removed; before `finish`, with its interrupts, `finish` emits those of its messages that the
+        messages are not removed; before `finish`, with what it waits for, `finish` emits those of its messages that the
         stream did not bring.
 
         Raises `TranslatorMisuseError` before the start and after the end.
