@@ -8,7 +8,7 @@
 - `client_contents`: what a client has of a thread's values.
 - `events`: constructors of AG-UI events as wire dicts; `encode`, `to_model`, `for_client_version` convert those.
 - `answer_schema`, `decision_schemas`, `is_breakpoint`: interrupts.
-- `read_part`, `to_json`, `same_json`: parts and values in any form.
+- `PartReader`, `Part`: what LangGraph streams, in any shape; `to_json`, `same_json`: any value as JSON.
 
 To read the code, begin with `translator.py`: it says how a part becomes events, and where each thing is decided.
 """
@@ -23,7 +23,8 @@ from .errors import TranslatorMisuseError, UnreadablePartError
 from .jsonable.same_json import same_json
 from .jsonable.to_json import to_json
 from .options import CLIENT_CHANNELS, PROTOCOL_VERSION, Options, Prediction, Visibility
-from .parts.part import PLATFORM_STREAM_MODES, STREAM_MODES, Part, read_part
+from .parts.part import PLATFORM_STREAM_MODES, STREAM_MODES, Part
+from .parts.reader import PartReader
 from .run.approvals import decision_schemas
 from .run.error_detail import error_event
 from .run.interrupts import answer_schema, is_breakpoint
@@ -47,6 +48,7 @@ __all__ = [
     "OpenItems",
     "Options",
     "Part",
+    "PartReader",
     "Prediction",
     "Translator",
     "TranslatorMisuseError",
@@ -61,7 +63,6 @@ __all__ = [
     "for_client_version",
     "is_breakpoint",
     "message_ids",
-    "read_part",
     "same_json",
     "to_agui_messages",
     "to_json",

@@ -35,8 +35,7 @@ from .options import Options
 from .owner import RUN, Owner
 from .parts.channels import as_sequence, channels, written_channels, written_messages
 from .parts.message import fields
-from .parts.part import Namespace, Part
-from .parts.platform_messages import AccumulatedMessages
+from .parts.part import UNREAD, Namespace, Part
 from .run.custom import custom_event, written_state
 from .run.delegations import called_tool
 from .run.ending import error_activity, failed, failure_of, result_of
@@ -83,16 +82,12 @@ class Procedures:
             self._stream.on_superstep_end,
             self._stream.on_checkpoint,
         )
-        self._accumulated = AccumulatedMessages()
         self.next_delta = self._stream.next_delta
         """The event of a chunk that only continues its message."""
         self.error: Any = None
         """What a platform's `error` part has; the run has failed then."""
         self.of_mode: Mapping[str, Callable[[Part], Iterator[Event]]] = {
             "messages": self._on_message,
-            "messages/partial": self._on_accumulated,
-            "messages/complete": self._on_accumulated,
-            "messages/metadata": self._on_messages_metadata,
             "updates": self._on_updates,
             "values": self._on_values,
             "custom": self._on_custom,
@@ -100,6 +95,7 @@ class Procedures:
             "tools": self._on_tools,
             "metadata": self._on_metadata,
             "error": self._on_error,
+            UNREAD: self._on_unread,
         }
         """By mode: what gives the events of a part."""
 
@@ -146,17 +142,6 @@ class Procedures:
             yield from self._progress.answered(ns, call_id, failed=fields(message).get("status") == "error")
         for subagent in self._subagents.answered(message, call_id, tuple(task_of(metadata).split("|"))):
             yield from self._end_subagent(subagent, failure_of_result(message, self._options.error_detail))
-
-    def _on_accumulated(self, part: Part) -> Iterator[Event]:
-        """A platform's `messages/partial` or `messages/complete`: whole messages, as far as they have come."""
-        for message in part.data if isinstance(part.data, list) else ():
-            with self._losses.guard("A message of the mode " + part.mode):
-                for chunk in self._accumulated.read(part.mode, message):
-                    yield from self._on_message(chunk)
-
-    def _on_messages_metadata(self, part: Part) -> Iterator[Event]:
-        self._accumulated.add_metadata(part.data)
-        yield from ()
 
     # --- nodes and values -----------------------------------------------------------------------------------------
 
@@ -235,8 +220,6 @@ class Procedures:
 
     def _superstep_ended(self) -> Iterator[Event]:
         """A superstep of the root graph ended: what is open in it is closed."""
-        for part in self._accumulated.remaining():
-            yield from self._on_message(part)
         yield from self._stream.close()
         yield from self._progress.superstep_ended((), is_waiting=bool(self._interrupts))
         for subagent in self._subagents.running():
@@ -310,6 +293,11 @@ class Procedures:
     def _on_error(self, part: Part) -> Iterator[Event]:
         self.error = part.data if part.data is not None else {}
         self._stream.stop()
+        yield from ()
+
+    def _on_unread(self, part: Part) -> Iterator[Event]:
+        """What the reader of the stream could not read."""
+        self._losses.fault(*part.data)
         yield from ()
 
     def _end_subagent(self, subagent: Subagent, failure: Failure | None = None) -> Iterator[Event]:

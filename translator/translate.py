@@ -5,9 +5,10 @@ No rule of the translation is here: the shells order the calls, and turn an exce
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable
+import sys
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from ag_ui.core import BaseEvent
 
@@ -15,9 +16,16 @@ from .client.view import ClientView
 from .endings import Ending, Failed
 from .errors import UnreadablePartError
 from .options import Options
+from .parts.reader import Source
 from .translator import Translator
 from .wire.sse import encode, to_model
 
+_STREAMS: Final[Sequence[tuple[str, str, Source]]] = (
+    ("langgraph.pregel.main", "Pregel", "local"),
+    ("langgraph.pregel.remote", "RemoteGraph", "platform"),
+)
+"""Whose `astream` it is, by module and class: both give the same shapes, so the generator itself is looked at. A stream
+whose module was not imported does not exist."""
 AtEnd = Callable[[], Awaitable[Ending | None]]
 _Output = TypeVar("_Output")
 
@@ -31,6 +39,7 @@ def translate(
     options: Options | None = None,
     view: ClientView | None = None,
     at_end: AtEnd | None = None,
+    source: Source | None = None,
 ) -> AsyncIterator[BaseEvent]:
     """The AG-UI events of a LangGraph run, as `ag_ui.core` models, each as soon as its part has come.
 
@@ -41,15 +50,17 @@ def translate(
     `at_end`: called when the stream has stopped without an error, for the ending that the stream itself cannot show;
     of a platform's run that is `langgraph_agui.connect.outcome`. Without it, or if it returns None, see
     `Translator.finish`.
+    `source`: where the parts come from, `"local"` or `"platform"`. None: `graph.astream()` of a compiled graph is
+    local, and of a `RemoteGraph` a platform's; of any other stream the shapes of the parts show it, as far as they do
+    (`Translator.finish`). Say it where you wrap a stream.
 
     An exception of the stream or of `at_end` becomes `RUN_ERROR`, which ends the events. A part that cannot be read
     does so too, and is then raised as `UnreadablePartError`. Cancellation passes through. Raises `TypeError` at once
     for what is no async iterable (`graph.stream()`, or a coroutine that was not awaited).
     """
-    _expect_stream(stream)
-    return _translated(
-        stream, Translator(thread_id, run_id, options, view, parent_run_id=parent_run_id), at_end, to_model
-    )
+    source = _source_of(stream, source)
+    run = Translator(thread_id, run_id, options, view, parent_run_id=parent_run_id, source=source)
+    return _translated(stream, run, at_end, to_model)
 
 
 def translate_sse(
@@ -61,20 +72,27 @@ def translate_sse(
     options: Options | None = None,
     view: ClientView | None = None,
     at_end: AtEnd | None = None,
+    source: Source | None = None,
 ) -> AsyncIterator[bytes]:
     """The events of `translate` as SSE frames (`text/event-stream`), each made by `encode`. Arguments and errors are
     those of `translate`."""
-    _expect_stream(stream)
-    return _translated(
-        stream, Translator(thread_id, run_id, options, view, parent_run_id=parent_run_id), at_end, encode
-    )
+    source = _source_of(stream, source)
+    run = Translator(thread_id, run_id, options, view, parent_run_id=parent_run_id, source=source)
+    return _translated(stream, run, at_end, encode)
 
 
-def _expect_stream(stream: Any) -> None:
-    if isinstance(stream, AsyncIterable):
-        return
-    advice = "await it first" if isinstance(stream, Awaitable) else "use graph.astream(), which is asynchronous"
-    raise TypeError(f"expected a stream of parts, an async iterable, got {type(stream).__name__}; {advice}")
+def _source_of(stream: Any, source: Source | None) -> Source | None:
+    """Where the parts of a stream come from: `source`, if it was said, or else what made it, if that is LangGraph.
+    Raises `TypeError` for what is no stream."""
+    if not isinstance(stream, AsyncIterable):
+        advice = "await it first" if isinstance(stream, Awaitable) else "use graph.astream(), which is asynchronous"
+        raise TypeError(f"expected a stream of parts, an async iterable, got {type(stream).__name__}; {advice}")
+    code = getattr(stream, "ag_code", None)
+    for module, name, made_by in _STREAMS if source is None else ():
+        graph = getattr(sys.modules.get(module), name, None)
+        if graph is not None and code is graph.astream.__code__:
+            return made_by
+    return source
 
 
 async def _translated(

@@ -10,9 +10,10 @@ ignored.
 
 How a part becomes events
 
-1. `parts` reads it. `feed` finds the procedure for its mode (`procedures.py`). A chunk that only continues a text or
-   the arguments of a tool call takes a shorter way (`MessageStream.next_delta`), the same for objects and for JSON,
-   which applies its one, short event itself. Before the start and after the end no message is open: none takes it.
+1. `parts/reader.py` reads it, in any shape, and knows where the parts come from. `feed` finds the procedure for its
+   mode (`procedures.py`). A chunk that only continues a text or the arguments of a tool call takes a shorter way
+   (`MessageStream.next_delta`), the same for objects and for JSON, which applies its one, short event itself. Before
+   the start and after the end no message is open: none takes it.
 2. Procedures call handlers of three rooms: `messages` (what streams), `run` (subagents, steps, interrupts, the ending)
    and `checkpoint` (what is stored). The rooms do not know each other. What they share is the `Ledger`, which has every
    fact about a message of the run, and the view, which has what the client has and what is open there.
@@ -27,6 +28,7 @@ How a part becomes events
 Where it is decided
 
 ==================================================  ==================================================
+whether a stream that stopped shows its run's end   `parts/reader.py`, "Where parts come from"
 what of a model call is visible                     `messages/visibility.py`
 whether a chunk is emitted, a late one too          `messages/stream.py`, rules 1, 5 and 6
 why a message is suppressed                         `ledger.py`, `Reason`; `losses.py` logs it at DEBUG
@@ -44,17 +46,18 @@ how the run ends                                    `procedures.py`, and `run/en
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import wraps
 from typing import Any, Concatenate, Literal, ParamSpec
 
 from .client.view import ClientView
 from .endings import Ending, Failed, Finished, Lost, as_ending
-from .errors import TranslatorMisuseError, UnreadablePartError
+from .errors import TranslatorMisuseError
 from .jsonable.to_json import WARN, to_json, to_text
 from .losses import Losses
 from .options import PROTOCOL_VERSION, Options
-from .parts.part import IGNORED_MODES, Namespace, Part, is_platform_part, message_payload, read_part
+from .parts.part import IGNORED_MODES, Namespace, Part
+from .parts.reader import PartReader, Source, message_payload, part_of
 from .procedures import Procedures
 from .run.ending import counted
 from .run.error_detail import NEUTRAL
@@ -86,6 +89,9 @@ class Translator:
 
     `thread_id`, `run_id`: as `RUN_STARTED` has them. `view`: what the client has when the stream begins; None:
     unknown. `parent_run_id`: the run that this one continues, if there is one.
+    `source`: where the parts come from: `"local"`, a graph of this process, or `"platform"`, a LangGraph server, by the
+    SDK, a `RemoteGraph` or a recording; None: as far as their shapes show it. It decides what `finish` makes of a
+    stream that stops without an ending.
     """
 
     view: ClientView
@@ -99,6 +105,7 @@ class Translator:
         view: ClientView | None = None,
         *,
         parent_run_id: str | None = None,
+        source: Source | None = None,
     ) -> None:
         self._options = options = options or Options()
         self._thread_id = to_text(str(thread_id))
@@ -108,8 +115,7 @@ class Translator:
         self.view = view = ClientView(version=options.protocol_version) if view is None else view
         self._losses = losses = Losses(self._thread_id, self._run_id)
         self._procedures = Procedures(self._thread_id, self._run_id, options, view, losses)
-        self._is_platform = False
-        """Whether parts came as a platform's stream has them."""
+        self._reader = PartReader(source)
 
     def start(self, trace_id: str | None = None) -> list[Event]:
         """`RUN_STARTED`. `trace_id`: the trace of the run, if there is one; its metadata names it (`traceId`). Raises
@@ -120,7 +126,8 @@ class Translator:
         return [self._surely_applied(started)]
 
     def feed(self, part: Any) -> list[Event]:
-        """The events for the next part of the stream, in any of the shapes of `parts`.
+        """The events for the next part of the stream, in any of the shapes that LangGraph, its SDK and a `PartReader`
+        give it.
 
         Raises `UnreadablePartError` for what is no part, `TranslatorMisuseError` before the start and after the end.
         """
@@ -142,25 +149,34 @@ class Translator:
     @_logging_values
     def _fed(self, part: Any) -> list[Event]:
         self._expect("live")
-        read = _read(part)
-        if read is None or self._procedures.error is not None:
+        parts = self._reader.read(part)
+        if self._procedures.error is not None:
             return []
-        self._is_platform = self._is_platform or is_platform_part(part)
-        raw = self._applied([events.raw(to_json(read._asdict()))], "A raw event") if self._options.raw_events else []
-        procedure = self._procedures.of_mode.get(read.mode)
+        made: list[Event] = []
+        if self._options.raw_events:
+            made = self._applied(_raw(part), "A raw event")
+        for each in parts:
+            made += self._translated(each)
+        return made
+
+    def _translated(self, part: Part) -> list[Event]:
+        """The events of one part of the stream, as its mode has them."""
+        procedure = self._procedures.of_mode.get(part.mode)
         if procedure is not None:
-            return raw + self._applied(procedure(read), f"A part of the mode {read.mode!r}")
-        if read.mode not in IGNORED_MODES:
-            self._losses.warn(f"Parts of the unknown mode {to_text(read.mode)[:40]!r} are ignored")
-        return raw
+            return self._applied(procedure(part), f"A part of the mode {part.mode!r}")
+        if part.mode not in IGNORED_MODES:
+            self._losses.warn(f"Parts of the unknown mode {to_text(part.mode)[:40]!r} are ignored")
+        return []
 
     @_logging_values
     def finish(self, ending: Ending | BaseException | None = None) -> list[Event]:
         """The events that end the stream: closes what is open, then the one terminal event.
 
         `ending`: how the run ended; an exception is `Failed`. None: as the stream shows it. That is a failure after an
-        `error` part; the interrupts it had, or success, for the parts of a local graph; `Lost` for the parts of a
-        platform's SDK, because their stream stops in the same way whatever became of the run.
+        `error` part; the interrupts it had, or success, for a local graph's; `Lost` for a platform's, because that
+        stops in the same way whatever became of the run. Which of the two it is, `source` says. Without it a stream is
+        a platform's if any part had a shape that a local graph does not give it (of the SDK, messages as JSON), or was
+        a ready `Part`.
 
         Raises `TranslatorMisuseError` before the start and after the end, `TypeError` for what is no ending; then
         nothing has changed.
@@ -170,8 +186,11 @@ class Translator:
         self._phase = "over"
         if self._procedures.error is not None and (ending is None or isinstance(ending, Finished)):
             ending = Failed(self._procedures.error)
-        if ending is None and self._is_platform:
-            self._losses.warn("A platform's stream stopped, and no ending was given: `finish(ending)`, or `at_end`")
+        if ending is None and self._reader.source == "platform":
+            self._losses.warn(
+                "A platform's stream stopped, and no ending was given: `finish(ending)`, or `at_end`; or, for a stream "
+                'of a local graph, `source="local"`'
+            )
             ending = Lost("The stream stopped, and how the run ended is not known.")
         ending = Finished() if ending is None else ending
         failure = self._procedures.failure(ending)
@@ -266,10 +285,7 @@ class Translator:
             raise TranslatorMisuseError(f"{needs[phase]}; this translator is {self._phase}")
 
 
-def _read(part: Any) -> Part | None:
-    try:
-        return read_part(part)
-    except UnreadablePartError:
-        raise
-    except Exception as error:  # a part whose own shape raises when it is read
-        raise UnreadablePartError(f"expected a part of a LangGraph stream, got {type(part).__name__}") from error
+def _raw(raw: Any) -> Iterator[Event]:
+    part = part_of(raw)._asdict()
+    del part["from_start"]  # a reader's, not the stream's
+    yield events.raw(to_json(part))

@@ -203,7 +203,9 @@ class _Watch:
             self._lost = None
             return events + (self._idle(now) if self._followed is None else self._over(self._followed, now))
         if self._followed is None:
-            self._followed = Translator(self._thread_id, now.run_id, self._options_of(now), self._reader.view)
+            self._followed = Translator(
+                self._thread_id, now.run_id, self._options_of(now), self._reader.view, source="local"
+            )
             events += self._followed.start()
         self._followed_at = now.checkpoint_id
         return events + self._followed.feed(("values", now.values))

@@ -132,7 +132,7 @@ class ThreadFollower:
         run = await self.thread.run(run_id)
         options = await self._options_of(run)
         wanted = run_id if run is None else client_run_id(run)
-        return Translator(self.thread.id, wanted, options, self.reader.view), options
+        return Translator(self.thread.id, wanted, options, self.reader.view, source="platform"), options
 
     def has_emitted(self, run_id: str) -> bool:
         """Whether this run was emitted to its end."""

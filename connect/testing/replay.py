@@ -11,7 +11,17 @@ from typing import Annotated, Any, Final, TypedDict, cast
 from langgraph.graph import START, StateGraph, add_messages
 from langgraph.graph.state import CompiledStateGraph
 
-from ...translator import Cancelled, ClientView, Ending, Failed, Finished, Lost, Options, UnreadablePartError, read_part
+from ...translator import (
+    Cancelled,
+    ClientView,
+    Ending,
+    Failed,
+    Finished,
+    Lost,
+    Options,
+    PartReader,
+    UnreadablePartError,
+)
 from ..errors import RunConflictError
 from ..events.encoded import Batches
 from ..events.readers import Reader
@@ -141,11 +151,12 @@ def _graph(recording: Recording, speed: float | None) -> _ReplayGraph:
 
 def _values(recording: Recording) -> Iterator[dict[str, Any]]:
     """The values of the graph. A part that can't be read has none; it fails the run when its turn comes."""
+    reader = PartReader()
     for _, data in recording.parts:
         with suppress(UnreadablePartError):
-            part = read_part(data)
-            if part is not None and part.mode == "values" and not part.ns and isinstance(part.data, dict):
-                yield part.data
+            for part in reader.read(data):
+                if part.mode == "values" and not part.ns and isinstance(part.data, dict):
+                    yield part.data
 
 
 def _unused(_: Any) -> None:

@@ -14,7 +14,7 @@ from langgraph_agui.translator import (
     Failed,
     Finished,
     Lost,
-    Part,
+    PartReader,
     Translator,
     TranslatorMisuseError,
     translate,
@@ -62,8 +62,8 @@ class Source:
         self.closed = True
 
 
-async def _events(source: Source, **how: Any) -> list[dict[str, Any]]:
-    frames = [frame async for frame in translate_sse(source, thread_id="t", run_id="r", **how)]
+async def _events(stream: Source, **how: Any) -> list[dict[str, Any]]:
+    frames = [frame async for frame in translate_sse(stream, thread_id="t", run_id="r", **how)]
     return [orjson.loads(frame.removeprefix(b"data: ")) for frame in frames]
 
 
@@ -242,18 +242,24 @@ def test_a_coroutine_that_was_not_awaited_is_refused_at_once() -> None:
     coroutine.close()
 
 
+_JSON = {"type": "AIMessageChunk", "id": "lc_run--1", "content": "Hi"}
 PLATFORM: dict[str, Any] = {
     "the SDK's": StreamPart("values", {"messages": []}),
     "the SDK's, with an id": StreamPart("values|child:1", {"messages": []}, "7"),
     "the SDK's, of version 2": {"type": "values", "ns": [], "data": {"messages": []}, "interrupts": []},
     "recorded as a list": ["values", {"messages": []}, None],
     "recorded as an object": {"event": "values", "data": {"messages": []}, "id": "7"},
+    "a RemoteGraph's, with subgraphs": ((), "messages", (_JSON, {})),
+    "a RemoteGraph's, of version 2": {"type": "messages", "ns": (), "data": (_JSON, {}), "interrupts": ()},
+    "a reader's": PartReader().read(("values", {"messages": []}))[0],
 }
+"""One part of each shape that a local graph does not give."""
 LOCAL: dict[str, Any] = {
     "of several modes": ("values", {"messages": []}),
     "of subgraphs": (("child:1",), "values", {"messages": []}),
     "of version 2": {"type": "values", "ns": (), "data": {"messages": []}},
-    "read": Part((), "values", {"messages": []}),
+    "recorded": [["child:1"], "messages", [_JSON, {}]],
+    "recorded as a part": {"ns": ["child:1"], "mode": "messages", "data": [_JSON, {}]},
 }
 
 
@@ -286,6 +292,31 @@ async def test_a_local_stream_that_stops_has_ended_as_it_showed(part: Any) -> No
         assert (await _events(Source(part), **how))[-1]["outcome"] == {"type": "success"}
         interrupted = ("updates", {"__interrupt__": ()})
         assert (await _events(Source(part, interrupted), **how))[-1]["outcome"]["type"] == "interrupt"
+
+
+@pytest.mark.parametrize("part", [*PLATFORM.values(), *LOCAL.values()], ids=[*PLATFORM, *LOCAL])
+async def test_whoever_says_where_parts_come_from_is_believed(part: Any) -> None:
+    for shell in (_events, _by_hand):
+        assert (await shell(Source(part), source="local"))[-1]["outcome"] == {"type": "success"}
+        assert (await shell(Source(part), source="platform"))[-1]["code"] == "lost"
+    for reader in (PartReader("local"), PartReader("platform")):
+        said = reader.source
+        reader.read(part)
+        assert reader.source == said
+
+
+async def _by_hand(stream: Source, **how: Any) -> list[Any]:
+    run = Translator("t", "r", **how)
+    events = run.start()
+    async for part in stream:
+        events += run.feed(part)
+    return events + run.finish()
+
+
+def test_a_source_that_is_unknown_is_refused() -> None:
+    for make in (PartReader, lambda source: Translator("t", "r", source=source)):
+        with pytest.raises(ValueError, match="expected 'local', 'platform' or None, got 'remote'"):
+            make("remote")  # type: ignore[arg-type]
 
 
 async def test_a_platforms_stream_is_lost_if_its_end_is_not_known() -> None:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from ..jsonable.to_json import freeze
-from .part import Part
+from .part import Namespace, Part, is_within
 
 _NO_METADATA: Mapping[str, Any] = {}
 _CLOSERS: Final = '"]}'
@@ -28,10 +28,11 @@ class AccumulatedMessages:
         self._arguments: dict[tuple[str, int], str] = {}
         """By message and position: what has been read of a call's arguments."""
 
-    def add_metadata(self, metadata: Any) -> None:
-        """Takes a `messages/metadata` part."""
+    def add_metadata(self, metadata: Any) -> Iterator[Part]:
+        """Takes a `messages/metadata` part, which has no message."""
         if isinstance(metadata, Mapping):
             self._metadata.update({key: _metadata(value) for key, value in metadata.items()})
+        yield from ()
 
     def read(self, kind: str, message: Any) -> Iterator[Part]:
         """The `messages` parts that one message of a part is: chunks while it grows, the message itself otherwise."""
@@ -51,14 +52,21 @@ class AccumulatedMessages:
         if new is not None:
             yield _part(new, metadata)
 
-    def remaining(self) -> Iterator[Part]:
-        """The `messages` parts that end the calls: their messages have come to an end."""
+    @property
+    def has_open_calls(self) -> bool:
+        """Whether there are calls of which the last fragments have not been read."""
+        return bool(self._arguments)
+
+    def remaining(self, ns: Namespace) -> Iterator[Part]:
+        """The `messages` parts that end the calls of the graph at `ns` and within it: their messages have ended."""
         for key in {key: None for key, _ in self._arguments}:
-            message = self._so_far[key]
-            calls = self._calls(key, message, ended=True)
-            if calls:
-                yield _part(_chunk(message, "", calls, None), self._metadata.get(key, _NO_METADATA))
-        self._arguments.clear()
+            metadata = self._metadata.get(key, _NO_METADATA)
+            if is_within(_namespace(metadata), ns):
+                message = self._so_far[key]
+                calls = self._calls(key, message, ended=True)
+                self._arguments = {each: read for each, read in self._arguments.items() if each[0] != key}
+                if calls:
+                    yield _part(_chunk(message, "", calls, None), metadata)
 
     def _calls(self, key: str, message: Mapping[str, Any], *, ended: bool) -> list[Mapping[str, Any]]:
         """What is new of a message's calls, as the fragments a model would have sent."""
@@ -78,9 +86,12 @@ class AccumulatedMessages:
 
 def _part(message: Mapping[str, Any], metadata: Mapping[str, Any]) -> Part:
     """A part of the `messages` mode; the namespace, which the server leaves out, is in the metadata."""
+    return Part(_namespace(metadata), "messages", (message, metadata), from_start=True)
+
+
+def _namespace(metadata: Mapping[str, Any]) -> Namespace:
     task = metadata.get("langgraph_checkpoint_ns")
-    ns = tuple(task.split("|")[:-1]) if isinstance(task, str) else ()
-    return Part(ns, "messages", (message, metadata))
+    return tuple(task.split("|")[:-1]) if isinstance(task, str) else ()
 
 
 def _metadata(value: Any) -> Mapping[str, Any]:

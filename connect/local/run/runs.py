@@ -143,9 +143,10 @@ class Runs:
         thread_id, run_id = configured["configurable"]["thread_id"], configured["configurable"]["run_id"]
         thread = self.store.key(graph, agent, thread_id)
         options = for_version(options or options_for(graph), PROTOCOL_VERSION)
+        view = _seed(graph, options, view)
         run = Run(
             thread,
-            Translator(thread_id, run_id, options, _seed(graph, options, view), parent_run_id=parent_run_id),
+            Translator(thread_id, run_id, options, view, parent_run_id=parent_run_id, source="local"),
             agent_of(graph, agent),
             user=identity_of(configured["configurable"].get(USER)),
             has_checkpointer=has_checkpointer(graph),

@@ -26,7 +26,7 @@ from collections.abc import AsyncGenerator, Collection, Iterable, Mapping
 from contextlib import aclosing
 from typing import Any, Final
 
-from ....translator import ClientView, Failed, Lost, Options, Part, Translator, UnreadablePartError, read_part
+from ....translator import ClientView, Failed, Lost, Options, Part, PartReader, Translator, UnreadablePartError
 from ...errors import ConnectionLost, PlatformError, log_context
 from ...events.encoded import Batches, Event, to_batch
 from ...events.readers import Reader
@@ -97,6 +97,7 @@ class Attachment:
         self._options = options
         self._replays = replays(run)
         self._is_folding = False
+        self._parts = PartReader("platform")
         self._partial = PartialMessageFilter()
         self._from_start = translator
         """A translator of the run, not yet started, for a reader that gets it from its first event on."""
@@ -127,7 +128,9 @@ class Attachment:
 
         `run`: as the server gives it, started so that its events are kept. `waiting`: the subgraphs that it continues.
         """
-        translator = Translator(thread.id, client_run_id(run), options, reader.view, parent_run_id=parent_run_id)
+        translator = Translator(
+            thread.id, client_run_id(run), options, reader.view, parent_run_id=parent_run_id, source="platform"
+        )
         return cls(thread, run, reader, options, translator, waiting)
 
     async def batches(self) -> Batches:
@@ -214,10 +217,11 @@ class Attachment:
         return state["metadata"]["run_id"] not in self._earlier
 
     def _fed(self, received: Received) -> list[Event]:
-        part = read_part(received)
-        if part is None or not self._partial.passes(part) or self._is_behind(part):
-            return []
-        return self._translator.feed(part)
+        events: list[Event] = []
+        for part in self._parts.read(received):
+            if self._partial.passes(part) and not self._is_behind(part):
+                events += self._translator.feed(part)
+        return events
 
     def _is_behind(self, part: Part) -> bool:
         """Whether these root values are older than the state that was read: they would remove messages for a moment."""
@@ -247,7 +251,7 @@ class Attachment:
     def _new_translator(self) -> Translator:
         """A translator of this run that has emitted nothing but its start, to no reader."""
         view = ClientView(version=self._options.protocol_version)
-        translator = Translator(self._thread.id, self._client_run_id, self._options, view)
+        translator = Translator(self._thread.id, self._client_run_id, self._options, view, source="platform")
         translator.start()
         return translator
 

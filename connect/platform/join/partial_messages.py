@@ -3,9 +3,9 @@ the translator's.
 
 A model call that was streaming at the join arrives from its middle. A message without its beginning may never be
 visible, so the chunks of such calls are suppressed; the next `values`, or the run's end, have their messages whole.
-Whole messages pass. Values of a graph without a messages channel (or whose channel has another name than the options
-say) have no messages: then a message that was joined in the middle is not emitted at all, because its beginning is
-unknown; that is logged.
+Whole messages pass, and so does what is known to be from the message's beginning on (`Part.from_start`). Values of a
+graph without a messages channel (or whose channel has another name than the options say) have no messages: then a
+message that was joined in the middle is not emitted at all, because its beginning is unknown; that is logged.
 
 A task (a node's run) is *suspect* while it may have been running at the join:
 
@@ -63,6 +63,8 @@ class PartialMessageFilter:
         if self._seen.is_clear:
             return True
         if part.mode == "messages":
+            if part.from_start:
+                return True
             message, metadata = part.data
             is_suppressed = self._is_suspect(metadata or {}) and _is_chunk(message)
             self.has_suppressed |= is_suppressed

@@ -4,7 +4,7 @@ After success or an interrupt the real client has what the thread has.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from typing import Any, NamedTuple
 
 import httpx
@@ -12,15 +12,26 @@ import orjson
 import pytest
 import respx
 from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.pregel.remote import RemoteGraph
 from langgraph_agui.connect import Platform, RetryPolicy, outcome
 from langgraph_agui.connect.testing.expected import comparable, expected
-from langgraph_agui.translator import Ending, Failed, Finished, Lost, Options, translate_sse
+from langgraph_agui.translator import (
+    STREAM_MODES,
+    Ending,
+    Failed,
+    Finished,
+    Lost,
+    Options,
+    Translator,
+    encode,
+    translate_sse,
+)
 from langgraph_sdk import get_client
 
 from tests.support.clients.agui_client import AguiClient
 from tests.support.clients.guests import ending, values_of
 from tests.support.clients.platform.runs import FULL, Started, started
-from tests.support.servers.gates import Gates, gates
+from tests.support.servers.gates import Gates, asked, gates
 from tests.support.servers.platforms.backend import Backend, cases
 
 URL = "http://platform.test"
@@ -93,6 +104,69 @@ async def test_a_joined_stream_ends_as_its_run_did(backend: Backend, agui_client
         assert comparable(played.messages) == comparable(wanted.messages)
         assert played.state == wanted.state
         assert len(played.pending_interrupts) == (max(1, len(state["interrupts"])) if case.end == "interrupt" else 0)
+
+
+WAYS: dict[str, dict[str, Any]] = {
+    "without subgraphs": {"subgraphs": False},
+    "with subgraphs": {"subgraphs": True},
+    "version 2": {"version": "v2"},
+}
+
+
+async def wrapped(stream: AsyncIterator[Any]) -> AsyncIterator[Any]:
+    """The same parts, of a generator that is not LangGraph's."""
+    async for part in stream:
+        yield part
+
+
+async def by_hand(stream: AsyncIterator[Any], **how: Any) -> bytes:
+    """The last frame of a stream whose parts are fed one by one."""
+    run = Translator("t", "r", **how)
+    run.start()
+    async for part in stream:
+        run.feed(part)
+    return encode(run.finish()[-1])
+
+
+@pytest.mark.parametrize("way", WAYS)
+async def test_a_cancelled_run_of_a_remote_graph_is_no_success(dev_server: str, way: str) -> None:
+    """Its parts have the shapes of a local graph's."""
+    async with get_client(url=dev_server) as client:
+        graph = RemoteGraph("gated_chat", client=client)
+
+        async def last(read: Callable[[AsyncIterator[Any]], Coroutine[Any, Any, bytes]], *modes: Any) -> dict[str, Any]:
+            thread_id = str((await client.threads.create())["thread_id"])
+            async with gates() as gate:
+                gate.hold("second 2")
+                parts = graph.astream(
+                    asked(), gate.config(thread_id), stream_mode=list(modes or STREAM_MODES), **WAYS[way]
+                )
+                reading = asyncio.create_task(read(parts))
+                await gate.reached("second 2")
+                (run,) = await client.runs.list(thread_id)
+                await client.runs.cancel(thread_id, run["run_id"], wait=True)
+                frame = await reading
+            return dict(orjson.loads(frame.rpartition(b"data:")[2]))
+
+        async def translated(stream: AsyncIterator[Any]) -> bytes:
+            return b"".join([frame async for frame in translate_sse(stream, thread_id="t", run_id="r")])
+
+        assert (await last(translated)).get("code") == "lost"
+        assert (await last(translated, "updates", "values")).get("code") == "lost"
+        assert (await last(lambda stream: translated(wrapped(stream)))).get("code") == "lost"
+        assert (await last(by_hand)).get("code") == "lost"
+        assert (await last(lambda stream: by_hand(stream, source="platform"), "values")).get("code") == "lost"
+
+
+async def test_a_local_graph_that_calls_a_remote_graph_is_local(dev_server: str) -> None:
+    """Its stream has messages as JSON too."""
+    async with get_client(url=dev_server) as client:
+        builder = StateGraph(MessagesState).add_node("remote", RemoteGraph("plain_text", client=client))
+        graph = builder.add_edge(START, "remote").compile()
+        parts = graph.astream(asked(), stream_mode=STREAM_MODES, subgraphs=True)
+        frames = [frame async for frame in translate_sse(parts, thread_id="t", run_id="r")]
+    assert any(b'"TEXT_MESSAGE_CONTENT"' in frame for frame in frames)
+    assert b'"outcome":{"type":"success"}' in frames[-1]
 
 
 async def test_interrupts_that_the_stream_does_not_show_are_those_of_the_thread(

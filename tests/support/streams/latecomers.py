@@ -5,13 +5,13 @@ Here: `Told`, the uncut run and what it showed at any time; `cut`, the same run 
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from langgraph_agui.connect.platform.join.partial_messages import PartialMessageFilter
-from langgraph_agui.translator import ClientView, Ending, Failed, Finished, Options
-from langgraph_agui.translator.parts.part import Part, read_part
+from langgraph_agui.translator import ClientView, Ending, Failed, Finished, Options, PartReader
+from langgraph_agui.translator.parts.part import Part
 
 from fixtures.recordings import Recording
 from tests.support.streams.translator_runs import TranslatorRun, options_for, view_for
@@ -33,9 +33,13 @@ def texts(view: ClientView) -> Iterator[tuple[str, bytes]]:
                     yield f"{message['id']} {call['id'].removeprefix(message['id'] + '-')}", _bytes(arguments)
 
 
-def is_root_values(part: Part) -> bool:
-    """Whether the part holds what the thread holds after a superstep."""
-    return part.mode == "values" and not part.ns and not (isinstance(part.data, dict) and "__interrupt__" in part.data)
+def root_values(parts: Iterable[Part]) -> Part | None:
+    """The part that holds what the thread holds after a superstep, if there is one."""
+    return next((part for part in parts if part.mode == "values" and not part.ns and not _has_interrupts(part)), None)
+
+
+def _has_interrupts(part: Part) -> bool:
+    return bool(part.interrupts) or (isinstance(part.data, dict) and "__interrupt__" in part.data)
 
 
 def _plain(arguments: str) -> str:
@@ -54,14 +58,18 @@ class Told:
 
     recording: Recording
     options: Options = field(init=False)
-    parts: list[Part] = field(init=False)
-    """Those of the recording that say something."""
+    parts: list[Any] = field(init=False)
+    """Those of the recording, as they came."""
+    read: list[list[Part]] = field(init=False)
+    """What a reader of the whole stream makes of each."""
     texts: dict[str, set[bytes]] = field(init=False)
     """Every text there was at any time, by what it is the text of."""
 
     def __post_init__(self) -> None:
         self.options = options_for("1.0.0", self.recording.about["messages_key"])
-        self.parts = [part for part in map(read_part, self.recording.parts) if part is not None]
+        reader = PartReader("platform")
+        self.parts = self.recording.parts
+        self.read = [reader.read(part) for part in self.parts]
         self.texts = {}
         for view in self._told():
             for name, text in texts(view):
@@ -84,14 +92,12 @@ class Told:
 
     def values(self, place: int) -> Any:
         """The newest root values among the parts before this place, as a server has them for who asks."""
-        for part in reversed(self.parts[:place]):
-            if is_root_values(part):
-                return part.data
-        return {}
+        found = next(filter(None, map(root_values, reversed(self.read[:place]))), None)
+        return {} if found is None else found.data
 
     def newer(self, place: int) -> int:
         """Where the next root values are told, if any come."""
-        return next((at + 1 for at in range(place, len(self.parts)) if is_root_values(self.parts[at])), place)
+        return next((at + 1 for at in range(place, len(self.parts)) if root_values(self.read[at])), place)
 
     def never_showed(self, view: ClientView) -> list[tuple[str, bytes]]:
         """The texts of a view that are not the beginning of anything that was shown for the same message or call.
@@ -124,17 +130,19 @@ class Late:
 def cut(run: Told, start: int, stop: int, read: int | None = None) -> Late:
     """The run as it is told to who missed the parts from `start` to `stop`, and read the thread's state then; or later,
     at `read`, while the parts since `stop` were on their way."""
-    late, latecomer = Late(TranslatorRun(run.options, view_for("1.0.0", (), {})), start, stop), PartialMessageFilter()
+    late = Late(TranslatorRun(run.options, view_for("1.0.0", (), {})), start, stop)
+    reader, latecomer = PartReader("platform"), PartialMessageFilter()
     for place, part in enumerate(run.parts):
         if place == stop:
             latecomer.gap()
             late.telling.feeds.append(late.telling.translator.apply_checkpoint(run.values(read or stop)))
         elif start <= place < stop:
             continue
-        if not latecomer.passes(part):
-            late.muted.append(place)
-        elif late.telling.feed(part):
-            late.wrong += run.never_showed(late.telling.view)
+        for each in reader.read(part):
+            if not latecomer.passes(each):
+                late.muted.append(place)
+            elif late.telling.feed(each):
+                late.wrong += run.never_showed(late.telling.view)
     late.telling.finish(run.ending)
     late.wrong += run.never_showed(late.telling.view)
     return late

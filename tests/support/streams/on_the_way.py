@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 
 from langgraph_agui.connect.testing.checks import Items, displayed, is_same_text
 from langgraph_agui.connect.testing.expected import Wire, expected
-from langgraph_agui.translator import ClientView, Options
+from langgraph_agui.translator import ClientView, Options, PartReader
 from langgraph_agui.translator.content.blocks import Reasoning, Text
 from langgraph_agui.translator.content.reader import read_content
 from langgraph_agui.translator.parts.channels import channels
 from langgraph_agui.translator.parts.message import fields
-from langgraph_agui.translator.parts.part import Namespace, Part, is_within, read_part
+from langgraph_agui.translator.parts.part import Namespace, Part, is_within
 
 from tests.support.clients.agui_client import AguiClient, Answer
 
@@ -68,8 +68,10 @@ class Run:
 
     @cached_property
     def read(self) -> list[Part | None]:
-        """By batch: the part that was fed; None for the start and the end."""
-        return [None, *map(read_part, self.parts), None]
+        """By batch: the part that was fed, the last one if it was read as several; None for what was read as none, and
+        for the start and the end."""
+        reader = PartReader()
+        return [None, *(next(reversed(reader.read(part)), None) for part in self.parts), None]
 
     @cached_property
     def items(self) -> list[Items]:

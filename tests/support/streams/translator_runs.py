@@ -7,10 +7,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from langgraph_agui.connect.testing.expected import unattributed
-from langgraph_agui.translator import ClientView, Options, Translator
+from langgraph_agui.translator import ClientView, Options, PartReader, Translator
 from langgraph_agui.translator.endings import Ending, Finished
 from langgraph_agui.translator.parts.message import fields
-from langgraph_agui.translator.parts.part import Part, read_part
+from langgraph_agui.translator.parts.part import Part
 from orjson import dumps
 
 from tests.support.clients.agui_client import protocol
@@ -35,6 +35,7 @@ class TranslatorRun:
         self.options = options or Options()
         self.translator = Translator("thread-1", run_id, self.options, view)
         self.feeds = [self.translator.start()]
+        self._reader = PartReader()
         self.activities: set[str] = set()
         """Ids of the activities that nodes made themselves: no checkpoint has them."""
         self._emitted: set[str] = set()
@@ -48,7 +49,8 @@ class TranslatorRun:
         """Feeds one part."""
         self.feeds.append(self.translator.feed(part))
         self.activities |= _activities(part)
-        self._read(read_part(part))
+        for read in self._reader.read(part):
+            self._read(read)
         return self.feeds[-1]
 
     def finish(self, ending: Ending | BaseException | None = None) -> list[Event]:
@@ -101,14 +103,10 @@ class TranslatorRun:
         waiting = self.waiting(view.messages)
         return [item for item in unattributed(view.messages) if item["id"] in waiting]
 
-    def _read(self, part: Part | None) -> None:
-        if part is None:
-            return
+    def _read(self, part: Part) -> None:
         data, asked = part.data, part.interrupts
         if part.mode == "messages" and isinstance(data[1], Mapping):
             self._emitted.add(str(fields(data[0]).get("id")))
-        elif part.mode == "messages/metadata" and isinstance(data, Mapping):
-            self._emitted.update(data)
         elif part.mode in ("updates", "values") and isinstance(data, Mapping):
             asked = data.get("__interrupt__", asked)
             if part.mode == "values" and not part.ns and not _has_items(asked) and not self._asks:

@@ -16,7 +16,7 @@ from langgraph_agui.connect.platform.join.partial_messages import PartialMessage
 from langgraph_agui.connect.testing import ScriptedChatModel, text, tool_call
 from langgraph_agui.connect.testing.expected import comparable, expected
 from langgraph_agui.translator import STREAM_MODES, ClientView, Translator
-from langgraph_agui.translator.parts.part import read_part
+from langgraph_agui.translator.parts.reader import part_of
 
 from fixtures.graphs.speech import said, speaker
 from fixtures.graphs.toolbox import add
@@ -223,7 +223,7 @@ async def test_who_joins_a_subgraph_anywhere_before_it_waits_gets_what_it_said()
         run.start()
         run.apply_checkpoint(given)
         for part in parts[cut:]:
-            if (read := read_part(part)) is not None and latecomer.passes(read):
+            if latecomer.passes(part_of(part)):
                 run.feed(part)
         run.apply_checkpoint(task.state.values, ns, task.interrupts)
         run.finish()

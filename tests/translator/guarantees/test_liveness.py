@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from langgraph_agui.translator import PartReader
 from langgraph_agui.translator.content.blocks import Reasoning, Text, ToolCallBlock
 from langgraph_agui.translator.content.reader import read_content
 from langgraph_agui.translator.parts.message import fields
-from langgraph_agui.translator.parts.part import read_part
+from langgraph_agui.translator.parts.part import Part
 
 from fixtures.recordings import Recording, recordings
 from tests.support.streams.translated import ending
@@ -41,10 +42,9 @@ EXCEPTIONS = {
 Fragments = dict[str, str]
 
 
-def of_chunk(part: Any) -> Fragments | None:
+def of_chunk(read: Part) -> Fragments | None:
     """What a chunk of a model's answer says, or None for any other part."""
-    read = read_part(part)
-    if read is None or read.mode != "messages":
+    if read.mode != "messages":
         return None
     view = fields(read.data[0])
     metadata: Mapping[str, Any] = read.data[1]
@@ -74,10 +74,11 @@ def of_events(events: list[Event]) -> Fragments:
 def late(recording: Recording) -> list[tuple[Fragments, Fragments]]:
     """Chunks whose fragments were not in the events of their feed."""
     telling = TranslatorRun(options_for("1.0.0", recording.about["messages_key"]))
-    found = []
+    found, reader = [], PartReader()
     for part in recording.parts:
         events = telling.feed(part)
-        said = of_chunk(part)
+        (read,) = reader.read(part)
+        said = of_chunk(read)
         if said is not None and (told := of_events(events)) != said:
             found.append((said, told))
     telling.finish(ending(recording))

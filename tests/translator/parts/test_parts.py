@@ -7,8 +7,8 @@ from typing import Any, cast
 
 import pytest
 from langchain_core.messages import AIMessageChunk
-from langgraph_agui.translator import Part, UnreadablePartError, translate
-from langgraph_agui.translator.parts.part import STREAM_MODES, message_payload, read_part
+from langgraph_agui.translator import STREAM_MODES, Part, PartReader, UnreadablePartError, translate
+from langgraph_agui.translator.parts.reader import message_payload
 from langgraph_sdk.schema import StreamPart
 
 from fixtures import FIXTURES
@@ -38,8 +38,7 @@ SHAPES = {
 @pytest.mark.parametrize("shape", SHAPES)
 def test_every_shape_of_a_part_is_read(shape: str) -> None:
     given, read = SHAPES[shape]
-    found = read_part(given)
-    assert found is not None
+    (found,) = PartReader().read(given)
     assert found[:4] == read[:4]
 
 
@@ -49,8 +48,7 @@ def test_a_recorded_part_is_read_as_the_part_was() -> None:
 
 
 def test_interrupts_beside_the_values_of_v2_are_read() -> None:
-    part = read_part({"type": "values", "ns": (), "data": _DATA, "interrupts": ("one",)})
-    assert part is not None
+    (part,) = PartReader().read({"type": "values", "ns": (), "data": _DATA, "interrupts": ("one",)})
     assert part.interrupts == ("one",)
 
 
@@ -69,8 +67,7 @@ LIVE: dict[str, Any] = {
 
 @pytest.mark.parametrize("shape", LIVE)
 def test_a_chunk_of_a_live_stream_is_read_at_once(shape: str) -> None:
-    part = read_part(LIVE[shape])
-    assert part is not None
+    (part,) = PartReader().read(LIVE[shape])
     assert [*message_payload(LIVE[shape])] == [*part.data]
 
 
@@ -149,13 +146,13 @@ REFUSED: dict[str, Any] = {
 @pytest.mark.parametrize("what", REFUSED)
 def test_what_is_no_part_is_refused(what: str) -> None:
     with pytest.raises(UnreadablePartError):
-        read_part(REFUSED[what])
+        PartReader().read(REFUSED[what])
 
 
 @pytest.mark.parametrize("what", [what for what in REFUSED if "without its" not in what and "that is none" not in what])
 def test_a_refusal_says_how_to_ask(what: str) -> None:
     with pytest.raises(UnreadablePartError, match=r"stream_mode=STREAM_MODES, a list"):
-        read_part(REFUSED[what])
+        PartReader().read(REFUSED[what])
 
 
 async def _asked(mode: Any) -> list[Any]:

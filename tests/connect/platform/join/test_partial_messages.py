@@ -8,7 +8,7 @@ from langgraph_agui.connect.testing.expected import comparable, expected
 from langgraph_agui.translator.parts.part import Part
 
 from fixtures.recordings import Source, recordings
-from tests.support.streams.latecomers import Late, Told, cut, is_root_values
+from tests.support.streams.latecomers import Late, Told, cut, root_values
 from tests.support.streams.translator_runs import TranslatorRun
 from tests.support.sweeps import CHOSEN, Choice
 
@@ -211,7 +211,7 @@ class Found:
         self.wrong += [f"{name}: {at} {text.decode('utf-16-le', 'replace')!r}" for at, text in wrong]
         if run.recording.ended != "error":
             self._compare(run, late.telling, name)
-        clear = next((place for place in range(late.stop, len(run.parts)) if is_root_values(run.parts[place])), None)
+        clear = next((place for place in range(late.stop, len(run.parts)) if root_values(run.read[place])), None)
         self.muted_late += [f"{name}: {place}" for place in late.muted if clear is not None and place > clear]
 
     def _compare(self, run: Told, telling: TranslatorRun, name: str) -> None:
@@ -242,4 +242,4 @@ def test_late_joiners_get_beginnings_of_texts_until_the_next_root_values_and_end
 def test_a_run_heard_from_its_first_part_is_told_in_full(source: Source) -> None:
     for recording in recordings(source):
         late = PartialMessageFilter()
-        assert all(late.passes(part) for part in Told(recording).parts), recording.name
+        assert all(late.passes(part) for parts in Told(recording).read for part in parts), recording.name
