@@ -232,7 +232,7 @@ def a_step_is_open_while_its_node_runs(run: Run) -> Iterator[tuple[int, str]]:
     for batch, (part, events) in enumerate(zip(run.read, run.batches, strict=True)):
         if part is not None and part.mode == "tasks" and isinstance(part.data, Mapping):
             node, task = part.data.get("name"), part.data.get("id")
-            nodes = [segment.split(":")[0] for segment in part.ns]
+            nodes = [segment.split(":")[0] for segment in part.ns if ":" in segment]  # a bare number is no node's
             if "input" not in part.data:
                 running.pop(task, None)
             elif "tools" not in nodes or subagents:
