@@ -12,7 +12,7 @@ Rules
 1. Only this module assigns to records. A move that is in neither table changes nothing: it is logged as an error, and
    the message is compared anew when the next `values` are reconciled.
 2. A record without an id has emitted nothing. It gets its id when its first block is to be emitted, and keeps it.
-3. A suppressed record emits no more while it streams; `Reason` says why. The first reason stays.
+3. A suppressed record emits no more while it streams; its `Reason` says why. The first reason stays.
 4. Kept, because no checkpoint of the root graph has it: what a subagent emits, activities that nodes make, and what a
    client cannot be made to drop. All else is pending until the next `values` of the root graph, also what a model
    emits inside a tool, the root's or a subagent's.
@@ -34,7 +34,7 @@ from typing import Any, Final, NamedTuple
 
 from .calls import Calls
 from .client.view import ClientView
-from .losses import Losses
+from .losses import Losses, Reason
 from .owner import RUN, Owner
 from .wire.events import Event
 
@@ -67,18 +67,6 @@ class Storage(Enum):
     REMOVED = "the client was made to drop it: it is not stored, or under another id"
     KEPT = "it stays with the client, whatever the checkpoint has"
     UNCOMPARED = "its superstep has ended, and the values had no messages to compare it with"
-
-
-class Reason(Enum):
-    """Why a message is suppressed."""
-
-    HIDDEN = "the model call is not visible (`messages/visibility.py`, or the option `subagents`)"
-    STRUCTURED = "the answer of the model call is structured output, which is shown only where the graph saves it"
-    OTHER_AGENT = "another agent's message has its id, and the client lets no agent open what another opened"
-    ON_CLIENT = "the client has a message of its id that it cannot be made to drop"
-    SUPERSEDED = "another model call says a message of the same id"
-    STORED = "a checkpoint that was read beside the stream has the message whole"
-    RECONCILED = "its superstep has ended, and the beginning of the message has been reconciled"
 
 
 EMISSION_MOVES: Final[Mapping[tuple[Emission, str], Emission]] = {
@@ -297,7 +285,7 @@ class Ledger:
         if self._move(record, "suppress"):
             record.reason = record.reason or reason
             name = record.id or record.provider_id or record.run_id
-            self._losses.suppressed(name, record.reason.value)
+            self._losses.drop("message", name, record.reason)
 
     def close(self, record: Record) -> None:
         """The message has ended, and what was emitted beside it."""

@@ -1,4 +1,5 @@
-"""What could not be translated of one run: a log line for each loss, and their number for the terminal event.
+"""What of one run is not emitted: what could not be translated, which is a loss, and what a rule leaves out. Each has a
+log line; the number of losses is in the terminal event.
 
 Rules:
 
@@ -8,13 +9,16 @@ Rules:
    are logged once for each message, values once for each class.
 3. An exception that no rule foresees costs what was being translated when it was raised, and nothing else: `guard`
    encloses that. Each one counts, and each is logged as an error.
-4. A log line names the thread and the run. Values that cannot be read are warnings.
+4. What a rule leaves out is no loss: `drop` logs it, with its `Reason`, at the level DEBUG, once. Whatever is not
+   emitted passes there. What the client has already, or gets with the next values, is not left out.
+5. A log line names the thread and the run. Values that cannot be read are warnings.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from enum import Enum
 from typing import Any
 
 from .jsonable.to_json import to_json
@@ -24,6 +28,30 @@ _LONGEST = 200
 """Characters of an id or a name in a log line."""
 
 
+class Reason(Enum):
+    """Why something is not emitted."""
+
+    HIDDEN = "the model call is not visible (`messages/visibility.py`)"
+    STRUCTURED = "the answer of the model call is structured output, which is shown only where the graph saves it"
+    MARKED = "the metadata of the model call says so (`emit-messages`, `emit-tool-calls`)"
+    IN_TOOL = "it happens inside a tool"
+    SUBAGENT = "the option `subagents` hides it"
+    OPTION = "an option leaves it out (`reasoning`, `tool_results`, `hidden_tools`, or one that is about the state)"
+    NOT_DISPLAYED = "clients display no such message: a system message, a middleware's, a function's, a removal"
+    NO_ID = "it has no id; the graph's values have one for it, if they have it"
+    NO_NAME = "it has no name"
+    ID_TAKEN = "the client has a call of its id: the next snapshot has both"
+    NO_CALL = "its call was not emitted"
+    COPY = "its task has streamed just that, under another id"
+    OTHER_AGENT = "another agent's message has its id, and the client lets no agent open what another opened"
+    ON_CLIENT = "the client has a message of its id that it cannot be made to drop"
+    SUPERSEDED = "another model call says a message of the same id"
+    STORED = "a checkpoint that was read beside the stream has the message whole"
+    RECONCILED = "its superstep has ended, and the beginning of the message has been reconciled"
+    OLDER = "newer values are known (`checkpoint/values.py`)"
+    FAILED = "the run had failed"
+
+
 class Losses:
     """The losses of one run. `len()` is their number."""
 
@@ -31,6 +59,7 @@ class Losses:
         self._names = (thread_id, run_id)
         self._lost: set[str] = set()
         self._warned: set[str] = set()
+        self._dropped: set[tuple[str, str]] = set()
         self._has_faults = False
 
     def __len__(self) -> int:
@@ -67,9 +96,15 @@ class Losses:
         """A content block of the message with these fields cannot be read; the rest of the message is emitted."""
         self.warn(f"A content block of the message {_named(view.get('id'))} is left out of the events", error)
 
-    def suppressed(self, name: Any, reason: str) -> None:
-        """No more of a message is emitted, by a rule: no loss. At the level DEBUG."""
-        _log.debug("No more of the message %r is emitted: %s (thread %r, run %r).", name, reason, *self._names)
+    def drop(self, what: str, name: str | None, reason: Reason) -> None:
+        """A rule leaves something out, or the rest of it: `what` is its kind, `name` its id or name; None: it has none,
+        and each is logged."""
+        if not _log.isEnabledFor(logging.DEBUG):  # what is left out may come with every chunk
+            return
+        if name is None or (what, name) not in self._dropped:
+            self._dropped.add((what, name or ""))
+            called = what if name is None else f"{what} {_named(name)}"
+            _log.debug("The %s is not emitted: %s (thread %r, run %r).", called, reason.value, *self._names)
 
     def warn(self, what: str, error: BaseException | None = None) -> None:
         """Logs, once, what is no loss by itself but may explain that something is missing."""

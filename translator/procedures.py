@@ -26,7 +26,7 @@ from .client.view import ClientView
 from .endings import Ending, Finished
 from .jsonable.to_json import to_json, to_text
 from .ledger import Ledger
-from .losses import Losses
+from .losses import Losses, Reason
 from .messages.model_calls import task_of
 from .messages.predicted_state import Predictions
 from .messages.stream import MessageStream
@@ -244,9 +244,11 @@ class Procedures:
     def _on_custom(self, part: Part) -> Iterator[Event]:
         yield from self._root.release()
         owner = self._owner(part.ns)
-        if owner.is_hidden:
-            return
         payload = to_json(part.data)
+        if owner.is_hidden:
+            name = payload.get("name") if isinstance(payload, dict) else None
+            self._losses.drop("custom event", name if isinstance(name, str) else None, Reason.SUBAGENT)
+            return
         progress = written_progress(payload)
         if progress is not None:
             yield from self._on_progress(part.ns, progress)
@@ -274,6 +276,9 @@ class Procedures:
         owner = self._visible_owner(graph)
         if owner is not None:
             yield from self._progress.on_progress(progress, graph, owner)
+        else:
+            why = Reason.SUBAGENT if self._owner(graph).is_hidden else Reason.IN_TOOL
+            self._losses.drop("progress of the tool call", progress.call_id, why)
 
     def _on_tasks(self, part: Part) -> Iterator[Event]:
         if not (isinstance(part.data, Mapping) and "input" in part.data):

@@ -31,7 +31,7 @@ Where it is decided
 whether a stream that stopped shows its run's end   `parts/reader.py`, "Where parts come from"
 what of a model call is visible                     `messages/visibility.py`
 whether a chunk is emitted, a late one too          `messages/stream.py`, rules 1, 5 and 6
-why a message is suppressed                         `ledger.py`, `Reason`; `losses.py` logs it at DEBUG
+why something was not emitted                       `losses.py`, `Reason`; `Losses.drop` logs it at DEBUG
 under which id a message is emitted                 `messages/model_calls.py`, rule 4
 under which id a tool call is, and what answers it  `calls.py`; the result's own id is the stored one, and that of
                                                     a tool which the provider runs is made in `wire/ids.py`
@@ -54,7 +54,7 @@ from .client.view import ClientView
 from .endings import Ending, Failed, Finished, Lost, as_ending
 from .errors import TranslatorMisuseError
 from .jsonable.to_json import WARN, to_json, to_text
-from .losses import Losses
+from .losses import Losses, Reason
 from .options import PROTOCOL_VERSION, Options
 from .parts.part import IGNORED_MODES, Namespace, Part
 from .parts.reader import PartReader, Source, message_payload, part_of
@@ -151,6 +151,8 @@ class Translator:
         self._expect("live")
         parts = self._reader.read(part)
         if self._procedures.error is not None:
+            for late in parts:
+                self._losses.drop("part of the mode", to_text(late.mode), Reason.FAILED)
             return []
         made: list[Event] = []
         if self._options.raw_events:

@@ -89,7 +89,7 @@ class MessageCache:
 
     def _converted(self, message: Any, position: int) -> list[Event]:
         try:
-            converted = to_agui(message, position, self._options, self._losses.block)
+            converted = to_agui(message, position, self._options, self._losses)
             if not converted and not kind_of(fields(message)):
                 raise TypeError(f"{type(message).__name__} is no message")
         except Exception as error:

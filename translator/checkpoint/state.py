@@ -24,7 +24,7 @@ from typing import Any
 from ..client.view import ClientView
 from ..jsonable.json_diff import diff, escape
 from ..jsonable.to_json import Frozen, freeze, to_json, to_text
-from ..losses import Losses
+from ..losses import Losses, Reason
 from ..options import Options
 from ..parts.channels import UnreadableChannel, channels
 from ..wire import events
@@ -74,7 +74,10 @@ class State:
         mode = self._options.state
         self._last = values
         self._released.clear()
-        return None if mode in ("none", "final") or (mode == "initial" and self._has_begun) else self._event(values)
+        if mode in ("none", "final") or (mode == "initial" and self._has_begun):
+            self._losses.drop("state with the option", mode, Reason.OPTION)
+            return None
+        return self._event(values)
 
     def on_checkpoint(self, values: Any) -> Event | None:
         """The event of values that were read beside the stream, in the middle of a superstep: what nodes wrote in it is
@@ -105,7 +108,10 @@ class State:
     def predict(self, name: str, value: Any) -> Event | None:
         """The event of a predicted value of a channel; None if the channel is not to be visible."""
         view = self._view
-        if not self._options.shows_channel(name) or not view.knows_state or not isinstance(view.base, dict):
+        if not self._options.shows_channel(name):
+            self._losses.drop("state channel", name, Reason.OPTION)
+            return None
+        if not view.knows_state or not isinstance(view.base, dict):
             return None
         if self._options.state != "deltas" or name in self._released:
             return None
@@ -185,6 +191,8 @@ class State:
                     if type(value) is UnreadableChannel:
                         raise value.error
                     visible[to_text(name)] = value
+                elif name != self._options.messages_key:
+                    self._losses.drop("state channel", name, Reason.OPTION)
             except Exception as error:
                 self._losses.channel(name, error)
         return visible

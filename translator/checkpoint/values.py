@@ -23,7 +23,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..ledger import Ledger, Overlap
-from ..losses import Losses
+from ..losses import Losses, Reason
 from ..options import Options
 from ..parts.channels import UnreadableChannel, channels, without_interrupts
 from ..parts.message import fields
@@ -104,6 +104,7 @@ class RootValues:
         self._is_ahead = self._is_ahead and messages is not None and self._messages.is_behind(messages)
         if self._is_ahead:
             self._ignored = values
+            self._losses.drop("values of the stream", None, Reason.OLDER)
             return
         self._ignored, self.last = _NONE, values
         yield from self.reconcile(without_interrupts(values), is_partial=is_partial)
@@ -114,6 +115,7 @@ class RootValues:
         values = without_interrupts(values)
         messages = self._channel(values)
         if self._has_streamed and (messages is None or not self._messages.is_ahead(messages)):
+            self._losses.drop("checkpoint", None, Reason.OLDER)
             return
         is_first, self.has_emitted, self.last = not self.has_emitted, True, values
         pending = self._ledger.pending()

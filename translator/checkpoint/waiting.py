@@ -28,7 +28,7 @@ from typing import Any, Protocol
 from ..client.view import ClientView
 from ..convert.to_agui import to_agui
 from ..jsonable.to_json import to_json
-from ..losses import Losses
+from ..losses import Losses, Reason
 from ..options import Options
 from ..owner import Owner
 from ..parts.channels import channels
@@ -149,6 +149,7 @@ class Waiting:
         for message in reversed(self._all(ns)):
             message_id = fields(message).get("id")
             if not isinstance(message_id, str) or not message_id:
+                self._losses.drop("message", None, Reason.NO_ID)
                 continue
             converted = self._converted(message, message_id)
             if any(item["role"] == "user" for item in converted):
@@ -171,7 +172,7 @@ class Waiting:
 
     def _converted(self, message: Any, message_id: str) -> list[Event]:
         try:
-            converted: list[Event] = to_json(to_agui(message, 0, self._options, self._losses.block))
+            converted: list[Event] = to_json(to_agui(message, 0, self._options, self._losses))
         except Exception as error:  # the other messages are still emitted
             self._losses.message(message_id, error)
             return []

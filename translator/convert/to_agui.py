@@ -9,7 +9,7 @@ Rules
    call that a client could have, and becomes none. System and developer messages are never visible, and user messages
    that a middleware wrote for its model (a summary, say; it marks them `lc_source`) are not either.
 3. A user's content is text, or content parts where it is a list. What is neither text nor media is left out, as is
-   media without a source that AG-UI has a form for: `report` takes that.
+   media without a source that AG-UI has a form for: the losses of the run take that.
 4. A tool's content is its text; where it has media, content parts (as text for clients older than 1.0, which refuse
    parts there); anything else, compact JSON.
 5. A tool result beyond the limit is truncated, with its true size in metadata; its media are left out. One of a tool
@@ -40,6 +40,7 @@ from ..content.reader import Report, finish_reason, kind_of_block, log_unreadabl
 from ..content.reasoning import ReasoningBlocks
 from ..content.server_tools import result_text
 from ..jsonable.to_json import to_json
+from ..losses import Losses, Reason
 from ..options import Options
 from ..parts.message import as_name, fields, kind_of
 from ..wire import ids
@@ -59,12 +60,12 @@ _KIND_OF_ROLE: Final = {"user": "human", "human": "human", "system": "system", "
 _TEXT_BLOCKS: Final = frozenset({"text", "output_text", "input_text"})
 
 
-def to_agui(message: Any, position: int, options: Options, report: Report = log_unreadable) -> list[Event]:
+def to_agui(message: Any, position: int, options: Options, losses: Losses | None = None) -> list[Event]:
     """The wire messages that one stored message becomes.
 
     Takes the message (an object or its JSON), its position in the list of messages, which names it if it has no id, the
-    options that say what is visible, and `report`, which takes the errors of its content blocks. Gives [] for what is
-    not visible: system messages, a middleware's summaries, removals, no messages at all.
+    options that say what is visible, and the losses of the run, which take what is left out; None: it is of no run.
+    Gives [] for what is not visible: system messages, a middleware's summaries, removals, no messages at all.
     """
     view = fields(message)
     if (wire := ordinary(view, options)) is not None:
@@ -72,11 +73,13 @@ def to_agui(message: Any, position: int, options: Options, report: Report = log_
     kind, role = kind_and_role(view)
     message_id = id_of(view, position)
     if kind == "ai":
-        return _assistant(view, message_id, role, options, report)
+        return _assistant(view, message_id, role, options, losses)
     if kind == "human" and _middleware(view) is None:
-        return [_user(view, message_id, report)]
+        return [_user(view, message_id, log_unreadable if losses is None else losses.block)]
     if kind == "tool" and options.tool_results and as_name(view.get("name")) not in options.hidden_tools:
         return [_tool(view, message_id, options)]
+    if losses is not None and kind:
+        losses.drop("message", message_id, Reason.OPTION if kind == "tool" else Reason.NOT_DISPLAYED)
     return []
 
 
@@ -182,11 +185,13 @@ def _middleware(view: Mapping[str, Any]) -> str | None:
 
 
 def _assistant(
-    view: Mapping[str, Any], message_id: str, role: str | None, options: Options, report: Report
+    view: Mapping[str, Any], message_id: str, role: str | None, options: Options, losses: Losses | None
 ) -> list[Event]:
     answer = _Answer(message_id)
-    for block in read_content(view, whole=True, report=report):
+    for block in read_content(view, whole=True, report=log_unreadable if losses is None else losses.block):
         answer.add(block)
+    if losses is not None:
+        _log_left_out(answer, options, losses)
     hidden = {call["id"] for call in answer.calls if call["function"]["name"] in options.hidden_tools}
     calls = [call for call in answer.calls if call["id"] not in hidden and call["function"]["name"]]
     wires = [one for one in answer.reasoning if one["content"] or "encryptedValue" in one] if options.reasoning else []
@@ -196,6 +201,17 @@ def _assistant(
     if options.tool_results:
         wires += [result_message(message_id, one, options) for one in answer.results if one.call_id not in hidden]
     return wires
+
+
+def _log_left_out(answer: _Answer, options: Options, losses: Losses) -> None:
+    for call in answer.calls:
+        name = call["function"]["name"]
+        if not name or name in options.hidden_tools:
+            losses.drop("tool call", call["id"], Reason.OPTION if name else Reason.NO_NAME)
+    if answer.reasoning and not options.reasoning:
+        losses.drop("reasoning of the message", answer.message_id, Reason.OPTION)
+    for result in answer.results if not options.tool_results else ():
+        losses.drop("result", ids.result_id(answer.message_id, result.call_id), Reason.OPTION)
 
 
 def _answer_message(answer: _Answer, calls: list[Event], view: Mapping[str, Any], role: str | None) -> Event:

@@ -24,12 +24,13 @@ from ..content.blocks import Block, Citation, Encrypted, Media, Reasoning, Serve
 from ..convert.to_agui import result_message
 from ..convert.to_events import as_events
 from ..jsonable.to_json import to_text
-from ..ledger import Ledger, Reason
+from ..ledger import Ledger
+from ..losses import Losses, Reason
 from ..options import Options
 from ..wire import events, ids
 from ..wire.events import Event
 from . import tool_calls
-from .model_calls import ModelCall
+from .model_calls import ModelCall, is_hidden
 from .predicted_state import Predictions
 from .tool_calls import ToolCall
 
@@ -43,6 +44,7 @@ class BlockEvents:
         options: Options,
         ledger: Ledger,
         predictions: Predictions,
+        losses: Losses,
         remove: Callable[[str], Iterator[Event]],
     ) -> None:
         """`remove` gives the events that make the client drop a message, if it can be made to."""
@@ -50,6 +52,7 @@ class BlockEvents:
         self._options = options
         self._ledger = ledger
         self._predictions = predictions
+        self._losses = losses
         self._remove = remove
 
     def on_block(self, call: ModelCall, block: Block) -> Iterator[Event]:
@@ -59,6 +62,10 @@ class BlockEvents:
             call.has_text = True
             text = to_text(block.text)
             if call.hides_text:
+                if not call.hidden_text and not record.is_suppressed:
+                    is_marked = is_hidden(call.metadata, "messages")
+                    why = Reason.MARKED if is_marked else Reason.STRUCTURED
+                    self._losses.drop("text of the message", call.message_id, why)
                 call.hidden_text.append(text)
             elif text and not record.is_suppressed:
                 yield from call.reasoning.end(self._view.open_spans)
@@ -70,6 +77,9 @@ class BlockEvents:
         elif isinstance(block, Reasoning | Encrypted):
             if self._options.reasoning and not call.hides_reasoning:
                 yield from self._reasoning(call, block)
+            else:
+                why = Reason.MARKED if self._options.reasoning else Reason.OPTION
+                self._losses.drop("reasoning of the message", call.message_id, why)
         elif isinstance(block, ServerResult):
             yield from self._server_result(call, block)
         elif isinstance(block, Media):
@@ -99,6 +109,9 @@ class BlockEvents:
         if call.record.is_suppressed:
             return
         yield from call.reasoning.end(view.open_spans)
+        for tool in call.tools.calls:
+            if not tool.has_begun:
+                self._losses.drop("tool call", tool.emitted_id, Reason.NO_NAME)
         for tool in call.tools.calls if call.record.owner.writes_state else ():
             if tool.is_emitted and tool.emitted_id in view.open_calls:
                 yield from self._predictions.on_end(tool)
@@ -181,11 +194,19 @@ class BlockEvents:
 
     def _emits(self, call: ModelCall, tool: ToolCall) -> bool:
         """Whether a tool call is emitted; chooses its id."""
-        if call.record.is_suppressed or call.hides_calls or tool.name in self._options.hidden_tools:
-            return False
-        emitted_id = self._ledger.calls.emit(tool.emitted_id, call.message_id, call.record.owner)
-        tool.emitted_id = emitted_id or tool.emitted_id
-        return emitted_id is not None
+        why = call.record.reason
+        if why is None and call.hides_calls:
+            why = Reason.MARKED
+        elif why is None and tool.name in self._options.hidden_tools:
+            why = Reason.OPTION
+        elif why is None:
+            emitted_id = self._ledger.calls.emit(tool.emitted_id, call.message_id, call.record.owner)
+            if emitted_id is not None:
+                tool.emitted_id = emitted_id
+                return True
+            why = Reason.ID_TAKEN
+        self._losses.drop("tool call", tool.emitted_id, why)
+        return False
 
     def _server_result(self, call: ModelCall, block: ServerResult) -> Iterator[Event]:
         view, tag = self._view, call.record.owner.tag
@@ -193,9 +214,10 @@ class BlockEvents:
         call_id = tool.emitted_id if tool else block.call_id
         yield from self._id(call)
         result_id = ids.result_id(call.message_id, call_id)
-        if call.record.is_suppressed or not self._options.tool_results or view.has(result_id):
+        if call.record.is_suppressed or view.has(result_id):
             return
-        if tool and not tool.is_emitted:
+        if not self._options.tool_results or (tool and not tool.is_emitted):
+            self._losses.drop("result", result_id, Reason.NO_CALL if self._options.tool_results else Reason.OPTION)
             return
         if call_id in view.open_calls:
             yield events.tool_end(call_id, tag)
@@ -207,7 +229,9 @@ class BlockEvents:
         yield from self._id(call)
         media_id = ids.media_id(call.message_id, call.media)
         call.media += 1
-        if not self._view.has(media_id):
+        if call.record.is_suppressed:  # by `_id`, for this block
+            self._losses.drop("media", media_id, call.record.reason or Reason.HIDDEN)
+        elif not self._view.has(media_id):
             self._ledger.emit_beside(call.record, media_id)
             yield events.activity_snapshot(media_id, "media", block.part, call.record.owner.tag)
 

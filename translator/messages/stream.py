@@ -35,8 +35,8 @@ from ..content.reader import arguments_delta, finish_reason, read_content, text_
 from ..convert.to_agui import to_agui
 from ..convert.to_events import as_events
 from ..jsonable.to_json import to_json
-from ..ledger import Ledger, Overlap, Reason, Record
-from ..losses import Losses
+from ..ledger import Ledger, Overlap, Record
+from ..losses import Losses, Reason
 from ..options import Options
 from ..owner import Owner
 from ..parts.channels import written_messages
@@ -74,7 +74,7 @@ class MessageStream:
         self._losses = losses
         self.usage = Usage()
         self._calls = ModelCalls(ledger)
-        self._blocks = BlockEvents(view, options, ledger, predictions, remove)
+        self._blocks = BlockEvents(view, options, ledger, predictions, losses, remove)
 
     def next_delta(self, message: Any, metadata: Any) -> Event | None:
         """The event of a chunk that only continues what its message has open, applied to the view; None for any other.
@@ -142,8 +142,9 @@ class MessageStream:
         view, client = fields(message), self._view
         message_id = view.get("id")
         if not isinstance(message_id, str) or not message_id:
+            self._losses.drop("message", None, Reason.NO_ID)
             return
-        made = to_json(to_agui(message, 0, self._options, self._losses.block))
+        made = to_json(to_agui(message, 0, self._options, self._losses))
         if not made or client.has(message_id):
             return
         if kind_of(view) == "tool":
@@ -154,6 +155,7 @@ class MessageStream:
         copied = self._calls.copied(task_of(metadata), itself.get("content", ""), call_ids, client)
         if copied is not None:
             self._calls.take_id(copied, message_id)
+            self._losses.drop("message", message_id, Reason.COPY)
             return
         if not is_replayed:
             self._count(view, metadata)
@@ -278,9 +280,11 @@ class MessageStream:
         parent = None if decision.parent_call is None else self._ledger.calls.answered(decision.parent_call, owner)
         call = self._calls.begin(message_id, metadata, owner._replace(in_tool=parent is not None), parent)
         call.hides_text = call.hides_text or decision.hides_text
-        is_hidden = owner.is_hidden or (decision.parent_call is not None and parent is None)
-        if is_hidden or decision.hidden is not None:
-            self._ledger.suppress(call.record, decision.hidden or Reason.HIDDEN)
+        hidden = Reason.SUBAGENT if owner.is_hidden else decision.hidden
+        if hidden is None and decision.parent_call is not None and parent is None:
+            hidden = Reason.NO_CALL
+        if hidden is not None:
+            self._ledger.suppress(call.record, hidden)
         if call.record.owner.writes_state:
             self._predictions.begin(metadata)
         return call
@@ -291,15 +295,18 @@ class MessageStream:
         for item in message.get("toolCalls", ()):
             call_id = self._ledger.calls.emit(item["id"], call.message_id, call.record.owner)
             item["id"], emitted = call_id or item["id"], emitted and call_id is not None
+        if not emitted:
+            self._losses.drop("message", call.message_id, Reason.ID_TAKEN)
         return emitted
 
     def _result(self, ns: Namespace, result: Mapping[str, Any], owner: Owner) -> Iterator[Event]:
-        if owner.is_hidden or self._visibility.in_tool(ns, owner.depth):
-            return
         call_id = self._ledger.calls.answered(result["toolCallId"], owner)
-        if call_id is not None:
-            self._ledger.emit_result(result["id"], result["toolCallId"], owner)
-            yield from as_events({**result, "toolCallId": call_id}, owner.tag) or ()
+        if owner.is_hidden or self._visibility.in_tool(ns, owner.depth) or call_id is None:
+            why = Reason.NO_CALL if call_id is None else Reason.IN_TOOL
+            self._losses.drop("result", result["id"], Reason.SUBAGENT if owner.is_hidden else why)
+            return
+        self._ledger.emit_result(result["id"], result["toolCallId"], owner)
+        yield from as_events({**result, "toolCallId": call_id}, owner.tag) or ()
 
 
 def _names_model(metadata: Mapping[str, Any]) -> bool:

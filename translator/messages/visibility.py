@@ -29,8 +29,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple, get_args
 
-from ..ledger import Reason
-from ..losses import Losses
+from ..losses import Losses, Reason
 from ..options import Options, Visibility
 from ..parts.part import Namespace, task_path
 

@@ -39,7 +39,7 @@ from langgraph_agui.translator.run.subagents import Subagents
 
 from fixtures.recordings import recordings
 from tests.support.clients.agui_client import VERSIONS, AguiClient, protocol
-from tests.support.streams.translator_runs import TranslatorRun, left_open, run_parts
+from tests.support.streams.translator_runs import Event, TranslatorRun, left_open, run_parts
 
 
 class Raises:
@@ -175,6 +175,8 @@ class Faulty:
         self.method = method
         self.calls_left = number
         self.raised = False
+        self.args: tuple[Any, ...] = ()
+        """What the call had that raised."""
 
     def bound(self) -> Callable[..., Any]:
         """What to put in the method's place."""
@@ -182,7 +184,7 @@ class Faulty:
         def call(*args: Any, **named: Any) -> Any:
             self.calls_left -= 1
             if self.calls_left == 0:
-                self.raised = True
+                self.raised, self.args = True, args
                 raise RuntimeError("a fault")
             return self.method(*args, **named)
 
@@ -243,6 +245,23 @@ PASSED: list[tuple[Any, str]] = [
 """What each event of its type passes between the handler that made it and the client."""
 
 
+def of_item(event: Event) -> set[str]:
+    """The ids that say which item an event is of."""
+    names = ["messageId", "toolCallId", "parentMessageId", "stepName"]
+    if event["type"].startswith("SUBAGENT_"):
+        names = ["subagentRunId"]
+    return {event[name] for name in names if name in event}
+
+
+def lost_with(event: Event, whole: TranslatorRun, damaged: TranslatorRun) -> list[Event]:
+    """What a run without one event lacks that has nothing to do with that event."""
+    kinds = ("MESSAGES_SNAPSHOT", "STATE_SNAPSHOT", "STATE_DELTA")
+    if event["type"] in kinds:  # other events bring what it has
+        return []
+    rest = [one for one in whole.events[:-1] if one not in damaged.events and one["type"] not in kinds]
+    return [one for one in rest if one != event and not of_item(one) & of_item(event)]
+
+
 @pytest.mark.last_resort
 @pytest.mark.parametrize("stream", ["local/subagents_one_asks", "local/reasoning_responses"])
 def test_an_event_that_cannot_be_emitted_costs_itself_alone(
@@ -274,6 +293,8 @@ def test_an_event_that_cannot_be_emitted_costs_itself_alone(
             assert (where, ends(damaged), damaged.events[0]["type"]) == (where, 1, "RUN_STARTED")
             assert (where, damaged.end, len(errors)) == (where, whole.end, 1)
             assert (where, damaged.events[-1]["metadata"]) == (where, {"lost": 1})
+            lost = next(argument for argument in faulty.args if type(argument) is dict)
+            assert (where, lost_with(lost, whole, damaged)) == (where, [])
             if owner is not OpenItems:  # which comes last: the view has the event then
                 assert (where, damaged.view.messages) == (where, played.messages)
     assert positions > 3 * len(whole.events)
