@@ -399,7 +399,8 @@ class Procedures:
                 yield from self._end_subagent(subagent, failure)
         for _ in range(2):  # nothing is left, unless one of these raised, or an event was lost that closes something
             with guard("What is open"):
-                yield from self._view.open.closings()
+                if self._view.has_open_items:
+                    yield from self._view.open.closings()
 
     def _end_messages(self) -> Iterator[Event]:
         with self._losses.guard("The end of the messages"):
@@ -409,5 +410,6 @@ class Procedures:
     def _close_messages(self) -> Iterator[Event]:
         """Closes the messages that the client still has open: there are any only if closing them raised."""
         with self._losses.guard("The messages that are open"):
-            opened = self._view.open
-            yield from opened.closings(OpenItems(steps=opened.steps, started=opened.started, ended=opened.ended))
+            if self._view.has_open_messages:
+                opened = self._view.open
+                yield from opened.closings(OpenItems(steps=opened.steps, started=opened.started, ended=opened.ended))

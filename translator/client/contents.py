@@ -186,6 +186,16 @@ class ClientContents:
         return self._open.spans
 
     @property
+    def has_open_items(self) -> bool:
+        """Whether anything is open now."""
+        return not self._open.is_empty
+
+    @property
+    def has_open_messages(self) -> bool:
+        """Whether a message, a tool call or reasoning is open now."""
+        return self._open.has_messages
+
+    @property
     def live(self) -> bool:
         """Whether a run has started and not ended."""
         return self._open.run_id is not None

@@ -81,6 +81,16 @@ class OpenItems:
         """The subagents that are open, by their run id."""
         return {key: event for key, event in self.started.items() if key not in self.ended}
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is open."""
+        return not (self.has_messages or self.steps or len(self.ended) < len(self.started))
+
+    @property
+    def has_messages(self) -> bool:
+        """Whether a message, a tool call or reasoning is open."""
+        return bool(self.texts or self.calls or self.reasonings or self.spans)
+
     def accepts(self, event: Event) -> bool:
         """Whether the client's verifier lets a well-formed event of the live run pass (owners are not compared)."""
         kind = event["type"]
@@ -94,7 +104,7 @@ class OpenItems:
         if (continues := _CONTINUES.get(kind)) is not None:
             name, id_field = continues
             return event[id_field] in getattr(self, name)
-        return kind != "RUN_FINISHED" or not self.closings()
+        return kind != "RUN_FINISHED" or self.is_empty
 
     def apply(self, event: Event) -> None:
         """Applies one well-formed event. Events that neither open nor close an item are ignored."""
