@@ -2,6 +2,7 @@
 and when."""
 
 import asyncio
+import json
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -15,6 +16,9 @@ from langgraph_agui.connect import Intake, Local
 from langgraph_agui.connect.serve import Agent, agui_app
 from starlette.applications import Starlette
 from starlette.routing import Mount
+from websockets.asyncio.client import connect
+from websockets.exceptions import InvalidStatus
+from websockets.typing import Origin
 
 from fixtures.gated import GATED
 from tests.support.documents import blocks
@@ -26,18 +30,21 @@ from tests.support.servers.serving import BEARER, TOKEN, WITHIN, posted, served,
 pytestmark = pytest.mark.services
 
 HOST = "agents.example"
-LOCATION, UPSTREAM = [block.code for block in blocks("nginx") if block.page == "docs/recipes/proxy.md"]
+LOCATION, UPSTREAM, HEADERS, MAP = [block.code for block in blocks("nginx") if block.page == "docs/recipes/proxy.md"]
 SETS_HOST = "    proxy_set_header Host $host;\n"
 PASSES = "proxy_pass http://127.0.0.1:8000;"
 FORMS = [(upstream, host) for upstream in (False, True) for host in (False, True)]
 
 
-def block_of(port: int, *, upstream: bool, host: bool) -> tuple[str, str]:
-    """The documented location and upstream, for a server on this port."""
+def block_of(port: int, *, upstream: bool, host: bool, sockets: bool = False) -> tuple[str, str]:
+    """The documented location and upstream, for a server on this port; `sockets`: with what WebSockets need."""
     location = LOCATION if host else LOCATION.replace(SETS_HOST, "")
+    if sockets:
+        location = location.replace(SETS_HOST, SETS_HOST + HEADERS)
     if upstream:
         location = location.replace(PASSES, "proxy_pass http://agents;")
-    return re.sub(r":800\d\b", f":{port}", location), re.sub(r":800\d\b", f":{port}", UPSTREAM)
+    outside = f"{UPSTREAM}\n{MAP}" if sockets else UPSTREAM
+    return re.sub(r":800\d\b", f":{port}", location), re.sub(r":800\d\b", f":{port}", outside)
 
 
 @asynccontextmanager
@@ -89,6 +96,25 @@ async def test_a_stranger_streams_through_nginx_and_lists_changes_and_deletes_no
         listed = (await client.get("/agents/threads", headers=BEARER)).json()["threads"]
         assert [(each["id"], each["name"], each["archived"]) for each in listed] == [("t", "hi", False)]
         assert (await client.delete("/agents/threads/t", headers=BEARER)).status_code == 204
+
+
+@pytest.mark.parametrize("upstream", [False, True])
+async def test_a_websocket_passes_nginx_with_the_lines_for_it(gate: Gates, upstream: bool) -> None:
+    app = app_of(gate, websocket=True)
+    url, page = f"ws://{HOST}/agents/chat/ws?thread=t", Origin(f"http://{HOST}")
+    async with served(app, ws="websockets-sansio") as server:
+        async with behind(server.port, upstream=upstream, host=True, sockets=True) as client:
+            to: Any = {"host": "127.0.0.1", "port": client.base_url.port, "proxy": None}
+            async with asyncio.timeout(WITHIN), connect(url, origin=page, **to) as socket:
+                await socket.send(json.dumps({"do": "run", "input": posted("t", "hi")}))
+                while json.loads(await socket.recv()).get("type") != "RUN_FINISHED":
+                    pass
+            assert (await client.get("/agents/health")).status_code == 200
+            with pytest.raises(InvalidStatus, match="403"):
+                await connect(url, origin=Origin("http://elsewhere.example"), **to)
+        async with behind(server.port, upstream=upstream, host=True) as client:
+            with pytest.raises(InvalidStatus):
+                await connect(url, origin=page, **{**to, "port": client.base_url.port})
 
 
 @pytest.mark.parametrize(("upstream", "host"), FORMS)

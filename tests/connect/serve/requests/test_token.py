@@ -15,7 +15,7 @@ from langgraph_sdk import get_client
 
 from fixtures.gated import GATED
 from tests.support.servers.platforms.fault_server import answered, faulty
-from tests.support.servers.serving import BEARER, TOKEN, kinds_of, posted, served
+from tests.support.servers.serving import BEARER, TOKEN, WITHIN, app_process, kinds_of, posted, served
 
 MANAGING: tuple[tuple[str, str, Any], ...] = (
     ("GET", "/threads", None),
@@ -128,6 +128,21 @@ async def test_an_app_takes_the_token_of_its_environment(monkeypatch: pytest.Mon
         monkeypatch.setenv("AGUI_TOKEN", text)
         with pytest.raises(ValueError, match="AGUI_TOKEN: expected a text of visible ASCII"):
             chat()
+
+
+@pytest.mark.services
+def test_all_workers_of_a_server_take_one_token() -> None:
+    """Each has threads of its own, in memory: so both have answered once a list was empty, and another was not."""
+    with app_process(
+        "tests.support.servers.served_app:app", "--workers", "2", environment={"AGUI_TOKEN": TOKEN}
+    ) as two:
+        assert httpx.post(f"{two.url}/gated_chat", json=posted("t", "hi"), timeout=WITHIN).status_code == 200
+        listed: set[int] = set()
+        while listed != {0, 1}:  # each request has a connection of its own, which one of the workers takes
+            answer = httpx.get(f"{two.url}/threads?agent=gated_chat", headers=BEARER, timeout=WITHIN)
+            assert answer.status_code == 200, answer.text
+            listed.add(len(answer.json()["threads"]))
+            assert httpx.get(f"{two.url}/threads?agent=gated_chat", timeout=WITHIN).status_code == 403
 
 
 @pytest.mark.parametrize("token", ["", " ", "\t\n", "two words", "end\n", "schön", b"bytes"])

@@ -44,11 +44,12 @@ SERVERS = {
     "workers": Server(("uvicorn",), options=("--workers", "2")),
     "reload": Server(("uvicorn",), options=("--reload", "--reload-dir", ".")),
     "gunicorn": Server(("gunicorn", "-k", "uvicorn_worker.UvicornWorker")),
+    "gunicorn --preload": Server(("gunicorn", "--preload", "-k", "uvicorn_worker.UvicornWorker")),
     "fastapi dev": Server(("fastapi", "dev"), SOURCE, ("--app", "embedded"), "/agui"),
 }
 
 
-SLOW = ("workers", "fastapi dev")
+SLOW = ("workers", "gunicorn --preload", "fastapi dev")
 """Those whose processes import everything again, and differ from the others in little."""
 
 
