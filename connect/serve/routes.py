@@ -42,11 +42,13 @@ _log = logging.getLogger(__name__)
 
 
 class AguiRoutes(list[BaseRoute]):
-    """Routes, and what the app that has them owes them: `lifespan`. Made by `agui_routes` and `add_agui_routes`."""
+    """Routes, and what the app that has them owes them: `lifespan`. Made by `agui_routes` and `add_agui_routes`.
+    `closing` ends what is open of them: await `closing.aclose()` when a server begins to stop without a signal."""
 
     def __init__(self, made: Iterable[BaseRoute], service: Service, store: RunStore | None, *, signals: bool) -> None:
         super().__init__(made)
         self.service = service
+        self.closing = service.closing
         self._store = store
         self._signals = signals
 
@@ -64,7 +66,7 @@ class AguiRoutes(list[BaseRoute]):
         service = self.service
         if not all(source.outlives_server for source in service.locals):
             _check_one_process()
-        closing = service.closing
+        closing = self.closing
         closing.reopen()
         service.has_lifespan = True
         signals = end_at_signals(closing) if self._signals else nullcontext()

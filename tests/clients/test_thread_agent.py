@@ -146,8 +146,10 @@ async def test_a_single_agent_is_found_at_the_address_of_its_server(
 ) -> None:
     chat = Agent(source=GATED["gated_chat"](InMemorySaver()), intake=Intake(config=gate.config()))
     routes = agui_routes({"chat": chat}, path=path)
+    app = Starlette(routes=routes, lifespan=routes.lifespan)
+    app.state.closing = routes.closing
     gate.hold("first 5")
-    async with served(Starlette(routes=routes, lifespan=routes.lifespan)) as server:
+    async with served(app) as server:
         page = await live.agent(server.url + path, version=version)
         other = await live.agent(server.url + path, version=version)
         await other.stays()
