@@ -5,7 +5,6 @@ import ast
 import re
 from collections.abc import Iterator
 
-import pytest
 from langgraph_agui import connect, translator
 from langgraph_agui.connect import errors
 
@@ -87,11 +86,11 @@ def exceptions() -> Iterator[str]:
                 yield name
 
 
-@pytest.mark.parametrize("code", sorted({*codes(), *exceptions()}))
-def test_a_code_and_an_exception_are_explained(code: str) -> None:
-    assert f"`{code}`" in PAGE
+def test_each_code_and_exception_is_explained() -> None:
+    assert sorted(code for code in {*codes(), *exceptions()} if f"`{code}`" not in PAGE) == []
 
 
-@pytest.mark.parametrize(("text", "place"), sorted(set(log_lines())))
-def test_a_log_line_is_explained(text: str, place: str) -> None:
-    assert f"`{text.replace('`', '')}`" in PAGE, place
+def test_each_log_line_is_explained() -> None:
+    lines = set(log_lines())
+    assert sorted((text, place) for text, place in lines if f"`{text.replace('`', '')}`" not in PAGE) == []
+    assert len(lines) > 50

@@ -11,6 +11,7 @@ import tomllib
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass
+from functools import cache
 from itertools import accumulate
 from pathlib import Path
 from random import Random
@@ -84,8 +85,13 @@ def equivalents() -> dict[tuple[str, str, str, str], str]:
     return {(row["file"], row["function"], row["old"], row["new"]): row["reason"] for row in rows}
 
 
-def places(folder: str) -> Iterator[Place]:
+@cache
+def places(folder: str) -> tuple[Place, ...]:
     """Every mutation that could be made in a folder, in a fixed order."""
+    return tuple(_places(folder))
+
+
+def _places(folder: str) -> Iterator[Place]:
     for path in sorted((ROOT / folder).rglob("*.py")):
         text = path.read_text(encoding="utf-8")
         file, position = str(path.relative_to(ROOT)), _positions(text)

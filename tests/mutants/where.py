@@ -1,5 +1,6 @@
 """Which tests look at a module: those that are likeliest to notice a fault in it first, the costly ones last."""
 
+from functools import cache
 from pathlib import Path
 
 TESTS = Path(__file__).parent.parent
@@ -30,9 +31,15 @@ _BEHIND = {
 
 def tests_of(file: str) -> tuple[str, ...]:
     """The test files that look at a source file, as paths from the root, in the order in which they are to run."""
-    module, texts = Path(file), {path: path.read_text(encoding="utf-8") for path in sorted(TESTS.rglob("test_*.py"))}
+    module, texts = Path(file), _texts()
     chosen = _translator(module, texts) if file.startswith("translator/") else _connect(module, texts)
     return tuple(dict.fromkeys(str(path.relative_to(TESTS.parent)) for path in chosen))
+
+
+@cache
+def _texts() -> dict[Path, str]:
+    """The test files, by their paths."""
+    return {path: path.read_text(encoding="utf-8") for path in sorted(TESTS.rglob("test_*.py"))}
 
 
 def _connect(module: Path, texts: dict[Path, str]) -> list[Path]:

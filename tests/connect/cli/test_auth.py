@@ -213,8 +213,6 @@ def whole(client: httpx.Client, kind: type[Theirs]) -> dict[str, Any]:
         seen[f"all of {name}"] = root.read(thread(name))
     for user, one in users.items():
         seen[f"{user} lists again"] = one.list()
-        for owner in FIRST:
-            root.begin(thread(f"{owner} for {user}"))
     for user, one in users.items():
         for owner in reversed(FIRST):
             seen[f"{user} deletes {owner}"] = one.delete(thread(owner))

@@ -6,7 +6,8 @@ import signal
 import subprocess
 import sys
 import textwrap
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -153,26 +154,28 @@ def test_workers_of_uvicorn_run_a_thread_in_one_of_them_and_a_reload_passes(fold
 
 async def test_apps_of_one_process_share_its_lock(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     database = tmp_path / "threads.db"
-    async with AsyncSqliteSaver.from_conn_string(str(database)) as saver:
+    with another_process(database) as tried:
+        async with AsyncSqliteSaver.from_conn_string(str(database)) as saver:
 
-        def app(**more: Any) -> Any:
-            return agui_app({"planner": Agent(source=quick(saver))}, **more)
+            def app(**more: Any) -> Any:
+                return agui_app({"planner": Agent(source=quick(saver))}, **more)
 
-        async with served(app()) as one, one.client() as client:
-            async with served(app()) as other, other.client() as too:
-                assert (await client.post("/planner", json=posted("t", "hi"))).status_code == 200
-                assert (await too.post("/planner", json=posted("u", "hi"))).status_code == 200
-            assert tried(database) == "refused"  # the other app has ended, this one has not
-            assert (await client.post("/planner", json=posted("t", "hi", "more", run_id="2"))).status_code == 200
-        assert tried(database) == "taken"
-        async with served(app(store=SharedStore())) as shared, shared.client() as client:
-            assert (await client.post("/planner", json=posted("v", "hi"))).status_code == 200
-            assert tried(database) == "taken"
+            async with served(app()) as one, one.client() as client:
+                async with served(app()) as other, other.client() as too:
+                    assert (await client.post("/planner", json=posted("t", "hi"))).status_code == 200
+                    assert (await too.post("/planner", json=posted("u", "hi"))).status_code == 200
+                assert tried() == "refused"  # the other app has ended, this one has not
+                assert (await client.post("/planner", json=posted("t", "hi", "more", run_id="2"))).status_code == 200
+            assert tried() == "taken"
+            async with served(app(store=SharedStore())) as shared, shared.client() as client:
+                assert (await client.post("/planner", json=posted("v", "hi"))).status_code == 200
+                assert tried() == "taken"
     assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
 
 
-def tried(database: Path) -> str:
-    """What becomes of the lock in a process of its own, and in a child that it forks when it has it."""
+@contextmanager
+def another_process(database: Path) -> Iterator[Callable[[], str]]:
+    """Gives what becomes of the lock in a process of its own, and in a child that it forks when it has it."""
     script = f"""
         import asyncio, os
         from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
@@ -188,20 +191,33 @@ def tried(database: Path) -> str:
                     return "refused"
                 return "taken"
 
-        mine = asyncio.run(take())
-        if mine == "taken":
-            child = os.fork()
-            if child == 0:
-                os._exit(asyncio.run(take()) != "refused")
-            assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-        print(mine)
+        while input():
+            if os.fork() == 0:  # the end of this process frees the lock
+                mine = asyncio.run(take())
+                if mine == "taken":
+                    child = os.fork()
+                    if child == 0:
+                        os._exit(asyncio.run(take()) != "refused")
+                    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+                print(mine, flush=True)
+                os._exit(0)
+            assert os.wait()[1] == 0
     """
-    ran = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(script)],
-        env={**os.environ, "PYTHONPATH": python_path()},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert ran.returncode == 0, ran.stderr
-    return ran.stdout.strip()
+    command, environment = [sys.executable, "-c", textwrap.dedent(script)], {**os.environ, "PYTHONPATH": python_path()}
+    with subprocess.Popen(
+        command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        said, heard = process.stdin, process.stdout
+
+        def tried() -> str:
+            said.write("again\n")
+            return heard.readline().strip()
+
+        try:
+            yield tried
+        finally:
+            said.write("\n")
+            said.close()
+    assert process.returncode == 0
