@@ -80,7 +80,7 @@ def idle_events(
     A reader that is in this very run gets no second start; one that is in another run gets that run's end as lost
     first.
     """
-    view, final = _past_run(thread_id, ended, options)
+    view, final = _past_run(thread_id, ended, options, reader.view)
     *events, end = reader.join(view)
     events += [*(event for event in final if event["type"] == "CUSTOM"), end]
     return _with_custom_error(events, thread_id, ended.run_id) if past_errors == "custom" else events
@@ -100,13 +100,25 @@ def idle_view(thread_id: str, ended: RunOutcome, options: Options) -> ClientView
     return _past_run(thread_id, ended, options)[0]
 
 
-def _past_run(thread_id: str, ended: RunOutcome, options: Options) -> tuple[ClientView, list[Event]]:
-    """The view after a run that has ended, and the events of its end."""
-    run = Translator(thread_id, ended.run_id, options, ClientView(version=options.protocol_version))
+def _past_run(
+    thread_id: str, ended: RunOutcome, options: Options, known: ClientView | None = None
+) -> tuple[ClientView, list[Event]]:
+    """The view after a run that has ended, and the events of its end. `known`: what the reader has. A thread without
+    messages does not say what the conversation is: a client keeps what its users said, and loses what models said that
+    was not saved (`Options.unsaved`)."""
+    view = ClientView(version=options.protocol_version)
+    is_over = bool(ended.values) and ended.status != "waiting"
+    if is_over and known is not None and known.knows_messages and not _has_messages(ended.values, options):
+        view = ClientView(known.messages, version=options.protocol_version)
+    run = Translator(thread_id, ended.run_id, options, view)
     run.start()
     run.feed(("values", ended.values or {}))
     subgraph_events(run, ended.waiting)
     return run.view, run.finish(_ending(ended))
+
+
+def _has_messages(values: Any, options: Options) -> bool:
+    return isinstance(values, Mapping) and isinstance(values.get(options.messages_key), list | tuple)
 
 
 def _with_custom_error(events: list[Event], thread_id: str, run_id: str) -> list[Event]:

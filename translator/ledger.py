@@ -15,7 +15,8 @@ Rules
 3. A suppressed record emits no more while it streams; its `Reason` says why. The first reason stays.
 4. Kept, because no checkpoint of the root graph has it: what a subagent emits, activities that nodes make, and what a
    client cannot be made to drop. All else is pending until the next `values` of the root graph, also what a model
-   emits inside a tool, the root's or a subagent's.
+   emits inside a tool, the root's or a subagent's. What the option `unsaved` keeps is kept from those values on; with
+   `run` it is pending again when the run ends.
 5. When a superstep of the root graph has been reconciled, what has ended is saved or removed, and forgotten. What still
    streams is pending until it has ended, together with what was emitted beside it. What is kept is known to the end of
    the run.
@@ -86,6 +87,7 @@ STORAGE_MOVES: Final[Mapping[tuple[Storage, str], Storage]] = {
     (Storage.PENDING, "save"): Storage.SAVED,
     (Storage.PENDING, "remove"): Storage.REMOVED,
     (Storage.PENDING, "pass"): Storage.UNCOMPARED,
+    (Storage.KEPT, "release"): Storage.PENDING,
 }
 
 
@@ -180,6 +182,8 @@ class Ledger:
         """Ids of messages that a checkpoint read beside the stream has; no reconciliation came since."""
         self._brought: set[str] = set()
         """Those of them that the client did not have before."""
+        self._unsaved: set[str] = set()
+        """Ids of messages that are kept only until the run ends."""
 
     # --- what is known --------------------------------------------------------------------------------------------
 
@@ -302,6 +306,17 @@ class Ledger:
                 record = self._pending.get(message_id) or Record()
                 record.id = message_id
                 self._store(record, "keep")
+
+    def keep_unsaved(self, ids: Collection[str]) -> None:
+        """Messages that no checkpoint has stay with the client until the run ends (`release_unsaved`)."""
+        self._unsaved |= set(ids)
+        self.keep(ids)
+
+    def release_unsaved(self) -> None:
+        """The run has ended: what `keep_unsaved` kept is pending again."""
+        for message_id in self._unsaved & self._kept.keys():
+            self._store(self._kept[message_id], "release")
+        self._unsaved.clear()
 
     def on_checkpoint(self, ids: Collection[str]) -> None:
         """A checkpoint was read beside the stream; it has the messages of these ids."""

@@ -112,6 +112,12 @@ class Losses:
             self._warned.add(what)
             _log.warning("%s (thread %r, run %r).", what, *self._names, exc_info=error)
 
+    def note(self, what: str) -> None:
+        """Logs, once, what a rule did that somebody may wonder about: no loss. At the level INFO."""
+        if what not in self._warned:
+            self._warned.add(what)
+            _log.info("%s (thread %r, run %r).", what, *self._names)
+
     def illegal_move(self, what: str) -> None:
         """The ledger was asked for a move that its tables do not have; nothing was changed."""
         _log.error("%s is no legal move (thread %r, run %r).", what, *self._names)

@@ -19,6 +19,7 @@ their own there. So they are visible only where `state_include` names them."""
 StateMode = Literal["deltas", "initial", "final", "all", "none"]
 FirstState = Literal["snapshot", "delta"]
 HistoryMode = Literal["mirror", "keep"]
+UnsavedMode = Literal["step", "run", "keep"]
 SubagentMode = Literal["attributed", "inline", "hidden"]
 InterruptMode = Literal["outcome", "legacy", "both"]
 ErrorDetail = Literal["none", "code", "message", "full"]
@@ -62,6 +63,10 @@ class Options:
         runtime). `delta`: only what changed, if that is smaller; for clients that read this stream themselves.
     `history`: `mirror`: the client's messages are the checkpoint's. `keep`: messages that the graph removed stay, and
         `connect` and `watch` also emit those that a summary replaced, as far as the thread's history has them.
+    `unsaved`: What becomes of text that a model said and no node saved in `messages_key`: drafts, the answers of
+        routers, and all text of a graph without that channel. `step`: it is removed when its step ends. `run`: it is
+        removed when the run ends in success; of a run that waits at an interrupt, when that run continues. `keep`: it
+        stays, in later runs too, until the page is loaded again: the thread does not have it.
     `steps`: Whether node runs are emitted as `STEP_*`.
     `reasoning`: Whether reasoning is emitted.
     `subagents`: deepagents' `task` subagents. `attributed`: as `SUBAGENT_*`, their events with the subagent's id.
@@ -97,6 +102,7 @@ class Options:
     state: StateMode = "deltas"
     first_state: FirstState = "snapshot"
     history: HistoryMode = "mirror"
+    unsaved: UnsavedMode = "step"
     steps: StrictBool = True
     reasoning: StrictBool = True
     subagents: SubagentMode = "attributed"

@@ -122,6 +122,10 @@ class Procedures:
     def _visible_owner(self, ns: Namespace) -> Owner | None:
         return self._owner(ns) if self._subagents.is_visible(ns) else None
 
+    def is_of_platform(self) -> None:
+        """The parts are a platform's."""
+        self._root.has_all_channels = False
+
     # --- messages -------------------------------------------------------------------------------------------------
 
     def not_stored(self, messages: Iterable[Any]) -> dict[str, list[Event]]:
@@ -337,7 +341,7 @@ class Procedures:
             with guard("The interrupts that were caught"):
                 self._interrupts.forget_caught()
             with guard("The last values"):
-                yield from self._last_values(ending)
+                yield from self._root.at_end(ending.state)
             with guard("The last state"):
                 if (event := self._state.finish()) is not None:
                     yield event
@@ -360,13 +364,6 @@ class Procedures:
             return failed(ending, failure, self._thread_id, self._run_id, self._options, usage)
         outcome, result = self._outcome(ending)
         return events.run_finished(self._thread_id, self._run_id, outcome, result, usage)
-
-    def _last_values(self, ending: Finished) -> Iterator[Event]:
-        if ending.state is None:
-            yield from self._root.at_end()
-        else:
-            self._root.last = ending.state
-            yield from self._root.reconcile(ending.state, is_partial=False)
 
     def _outcome(self, ending: Finished) -> tuple[Event | None, Any]:
         """The outcome of a finished run, and its result."""

@@ -150,6 +150,8 @@ class Translator:
     def _fed(self, part: Any) -> list[Event]:
         self._expect("live")
         parts = self._reader.read(part)
+        if self._reader.source == "platform":
+            self._procedures.is_of_platform()
         if self._procedures.error is not None:
             for late in parts:
                 self._losses.drop("part of the mode", to_text(late.mode), Reason.FAILED)

@@ -164,6 +164,38 @@ async def test_what_a_summary_replaced_stays_visible() -> None:
     assert [each["id"] for each in viewed(events).messages if each["role"] == "user"] == ["q0", "q1", "q2", "q3"]
 
 
+class Question(TypedDict):
+    topic: str
+
+
+class Debated(Question):
+    report: str
+
+
+async def test_a_graph_that_was_not_written_for_chat_shows_its_result() -> None:
+    def says(name: str, words: str, **written: str) -> tuple[str, Any]:
+        async def node(state: Debated) -> dict[str, str]:
+            await ScriptedChatModel(turns=[words]).ainvoke(state["topic"])
+            return written
+
+        return name, node
+
+    nodes = [says("route", "Debate it."), says("argue", "Tea is warm."), says("write", "Tea it is.", report="Tea.")]
+    graph = StateGraph(Debated, input_schema=Question, output_schema=Question).add_sequence(nodes)
+    compiled = graph.add_edge(START, "route").compile(InMemorySaver())
+    async with asked_of({"agent": block("debating").debating(compiled)}) as ask:
+        events = await ask("agent", "1", messages=[QUESTION], state={"topic": "tea"})
+        reloaded = viewed(await ask("agent/connect", "2"))
+    starts = [event["messageId"] for event in events if event["type"] == "TEXT_MESSAGE_START"]
+    assert "".join(event.get("delta", "") for event in events if event["type"] == "TEXT_MESSAGE_CONTENT") == (
+        "Tea is warm.Tea it is."
+    )
+    removed = [event for event in events if event["type"] == "MESSAGES_SNAPSHOT"]
+    assert (len(starts), len(removed), events.index(removed[0])) == (2, 1, len(events) - 2)
+    assert viewed(events).state == reloaded.state == {"topic": "tea", "report": "Tea."}
+    assert (viewed(events).messages, reloaded.messages) == ([QUESTION], [])
+
+
 async def test_a_page_of_the_other_library_is_served_at_its_url() -> None:
     app = block("migrated").migrated(one_node(block("ask_first").ask_first))
     async with asked_of(app) as ask:

@@ -20,7 +20,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from ..client.snapshots import ordered_snapshots, with_activity_types
 from ..client.view import ClientView
@@ -37,6 +37,11 @@ from ..wire.events import Event
 from ..wire.ids import plan_id
 from .message_cache import MessageCache, keys_of
 
+_ASKED: Final = ("user", "system", "developer")
+"""The roles of messages that only a client, or its user, makes up."""
+_SAID: Final = ("assistant", "tool", "reasoning")
+"""The roles of what a run says."""
+
 
 class Messages:
     """The messages of the root graph, as stored and as the client has them."""
@@ -45,10 +50,14 @@ class Messages:
         self._view = view
         self._options = options
         self._ledger = ledger
+        self._losses = losses
         self._stored = MessageCache(options, losses)
         self._last: Any = None
         """The channel's value when it was last read."""
         self._is_written = False
+        self._has_earlier = True
+        """Whether the client may have messages of earlier runs that no checkpoint has, in a graph without the
+        channel."""
         self._plan: Event | None = None
         self._plan_id = None if options.plan is None else plan_id(options.plan)
         self._complete = ("media",) if options.plan is None else ("media", ACTIVITY)
@@ -129,6 +138,26 @@ class Messages:
         if self._stored.known:
             yield from self._reconcile(self._ledger.pending(), is_first=False, is_partial=False, waiting=waiting)
 
+    def without_channel(self) -> Iterator[Event]:
+        """The events of root values that have no messages channel: what was emitted is removed, unless something keeps
+        it. What users have said stays, because a client has sent that itself. The first time in a run that is all the
+        client has of models: an earlier run has not saved it either."""
+        view, pending = self._view, self._ledger.pending()
+        is_first, self._has_earlier = self._has_earlier, False
+        present = view.messages if is_first or not pending.isdisjoint(view.order) else []
+        surplus = {
+            message["id"]
+            for message in present
+            if (message["id"] in pending or (is_first and message["role"] not in _ASKED))
+            and not self._is_kept(message["id"], pending)
+        }
+        if surplus:
+            self._losses.note(
+                f"The values have no messages in {self._options.messages_key!r}: what models say is removed when its "
+                "step ends (`Options.unsaved`; `messages_key`, if the conversation is in another channel)"
+            )
+            yield from self._snapshots([message for message in present if message["id"] not in surplus])
+
     def remove(self, message_id: str) -> Iterator[Event]:
         """The event that makes the client drop one message, so that it can be emitted anew; none if it cannot be made
         to."""
@@ -197,6 +226,8 @@ class Messages:
         if "subagentRunId" in message and "parentToolCallId" not in message.get("metadata", {}):
             return True
         if message.get("role") == "activity" and not self._ledger.was_stored(message_id):
+            return True
+        if self._options.unsaved == "keep" and message.get("role") in _SAID and not self._ledger.was_stored(message_id):
             return True
         return self._options.history == "keep"
 

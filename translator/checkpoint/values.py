@@ -15,6 +15,12 @@ Rules
    known to have.
 4. Values of the stream whose messages end before those of a checkpoint are older, until they catch up. They are not
    emitted, unless the run ends with them.
+5. What was emitted in a superstep and is not in its values is removed. While an interrupt is pending it stays, because
+   the superstep has not ended; only messages that are stored under another id go. The option `unsaved` keeps it longer.
+6. In values without a messages channel nothing is stored that was said, so rule 5 applies to all of it: a page that is
+   loaded again finds none of it in the thread. The stream of a platform has only the channels of the graph's output
+   schema (langgraph-api gives `output_keys`), so its values do not show that a channel is missing: the state of the
+   ending does, and until then what was emitted stays.
 """
 
 from __future__ import annotations
@@ -57,6 +63,7 @@ class RootValues:
         self._ledger = ledger
         self._losses = losses
         self._key = options.messages_key
+        self._unsaved = options.unsaved
         self._on_superstep_end = on_superstep_end
         self._on_checkpoint = on_checkpoint
         self.last: Any = None
@@ -65,6 +72,8 @@ class RootValues:
         """Whether any were reconciled with the client."""
         self.is_resumed = False
         """Whether the run replays what finished before it."""
+        self.has_all_channels = True
+        """Whether values have all channels of the graph (rule 6)."""
         self._deferred: Any = _NONE
         """First values that wait (rule 1)."""
         self._deferred_is_partial = False
@@ -73,6 +82,8 @@ class RootValues:
         self._ignored: Any = _NONE
         """The stream's last, if they were ignored (rule 4)."""
         self._has_streamed = False
+        self._has_ended = False
+        """Whether the run has."""
         self._is_ahead = False
         """Whether the stream has yet to catch up with a checkpoint."""
 
@@ -142,7 +153,7 @@ class RootValues:
         if not is_older:
             with self._losses.guard("The plan"):
                 self._messages.read_plan(values)
-        if messages is not None:
+        if messages is not None or self._lacks_channel(values):
             with self._losses.guard("The messages"):
                 yield from self._reconcile_messages(messages, is_partial)
         elif not is_partial:
@@ -155,41 +166,63 @@ class RootValues:
                     yield event
         self.has_emitted = True
 
-    def at_end(self) -> Iterator[Event]:
-        """The events of a run's end, if no better values are known than the stream's last: what was not stored is
-        removed."""
-        if self._ignored is not _NONE:
-            self.last = self._ignored
-            yield from self.reconcile(without_interrupts(self._ignored), is_partial=False)
+    def at_end(self, state: Any = None) -> Iterator[Event]:
+        """The events of a run's end: what was not stored is removed. `state`: the values that the ending has; None: no
+        better ones are known than the stream's last."""
+        self._has_ended = True
+        if not self._waiting.is_pending:
+            self._ledger.release_unsaved()
+        if state is None and self._ignored is not _NONE:
+            state = self._ignored
+        if state is not None:
+            self.last, self.has_all_channels = state, True
+            yield from self.reconcile(without_interrupts(state), is_partial=False)
             return
-        waiting = self._waiting.stored(is_first=False)
-        self._keep_at_interrupt(self._channel(self.last) or (), waiting)
-        yield from self._messages.at_end(waiting)
+        messages, waiting = self._channel(self.last), self._waiting.stored(is_first=False)
+        self._keep_unsaved(messages or (), waiting)
+        if messages is None and self._lacks_channel(self.last):
+            yield from self._messages.without_channel()
+        else:
+            yield from self._messages.at_end(waiting)
         self._on_superstep_end(True)
 
-    def _reconcile_messages(self, messages: Sequence[Any], is_partial: bool) -> Iterator[Event]:
+    def _reconcile_messages(self, messages: Sequence[Any] | None, is_partial: bool) -> Iterator[Event]:
         is_first = not self.has_emitted
         waiting = self._waiting.stored(is_first=is_first) if is_first or not is_partial else []
         if not is_partial:
-            self._keep_at_interrupt(messages, waiting)
-        yield from self._messages.on_values(messages, is_first=is_first, is_partial=is_partial, waiting=waiting)
+            self._keep_unsaved(messages or (), waiting)
+        if messages is not None:
+            yield from self._messages.on_values(messages, is_first=is_first, is_partial=is_partial, waiting=waiting)
+        elif not is_partial:
+            yield from self._messages.without_channel()
         if not is_partial:
-            self._on_superstep_end(True)
+            self._on_superstep_end(messages is not None or self._unsaved == "step")
 
     def _reconcile_checkpoint(self, messages: Sequence[Any], pending: set[str], is_first: bool) -> Iterator[Event]:
         wanted = self._messages.on_checkpoint(messages)
         overlap = yield from self._on_checkpoint(wanted)
         yield from self._messages.reconcile_checkpoint(wanted, pending, overlap, is_first=is_first)
 
-    def _keep_at_interrupt(self, messages: Sequence[Any], waiting: Sequence[Event]) -> None:
-        """While an interrupt is pending, what was emitted in the superstep stays, stored or not. Only messages that are
-        stored under another id go."""
-        if self._waiting.is_pending:
-            stored = [fields(message) for message in messages]
-            ids = {message.get("id") for message in (*stored, *waiting)}
-            answered = {message.get("tool_call_id") for message in stored}
-            answered |= {message.get("toolCallId") for message in waiting}
-            self._ledger.keep(self._ledger.not_stored(ids, answered))
+    def _keep_unsaved(self, messages: Sequence[Any], waiting: Sequence[Event]) -> None:
+        """Decides what stays of what was emitted in the superstep and is not stored (rule 5)."""
+        is_kept = self._waiting.is_pending or self._unsaved == "keep"
+        if not is_kept and (self._unsaved == "step" or self._has_ended):
+            return
+        stored = [fields(message) for message in messages]
+        ids = {message.get("id") for message in (*stored, *waiting)}
+        answered = {message.get("tool_call_id") for message in stored}
+        answered |= {message.get("toolCallId") for message in waiting}
+        missing = self._ledger.not_stored(ids, answered)
+        if is_kept:
+            self._ledger.keep(missing)
+        else:
+            self._ledger.keep_unsaved(missing)
+
+    def _lacks_channel(self, values: Any) -> bool:
+        """Whether these values show that the graph has no messages channel, or that nothing has written it yet
+        (rule 6). One that raises when it is read may have messages."""
+        found = (channels(values) or {}).get(self._key)
+        return self.has_all_channels and values is not None and type(found) is not UnreadableChannel
 
     def _channel(self, values: Any) -> Sequence[Any] | None:
         """The messages channel; None if there is none that can be read."""

@@ -68,4 +68,4 @@ def test_a_superstep_costs_the_same_however_many_came_before(ns: tuple[str, ...]
     run.feed(((), "values", {"count": LATE + 1}))
     assert model_calls() - before <= 1
     run.finish()
-    assert len(run.view.messages) == LATE * (2 if answered else 1)
+    assert run.view.messages == []  # nobody has saved any

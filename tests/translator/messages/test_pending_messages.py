@@ -51,14 +51,6 @@ async def test_an_abandoned_message_is_closed_and_then_gone() -> None:
     ]
 
 
-@pytest.mark.parametrize("fixture", ["no_messages_channel", "functional_tasks"])
-async def test_without_a_messages_channel_speech_is_kept(fixture: str) -> None:
-    told = await run_turn(fixture)
-    assert told.kinds("MESSAGES_SNAPSHOT") == []
-    assert sorted(answers(told)) == sorted(told.texts.values())
-    assert answers(told) != []
-
-
 EDITED = {
     "edited_before_return": "My secret is ****.",
     "guardrail_same_id": "My secret is ****.",
