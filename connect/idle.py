@@ -110,7 +110,7 @@ def _past_run(
     is_over = bool(ended.values) and ended.status != "waiting"
     if is_over and known is not None and known.knows_messages and not _has_messages(ended.values, options):
         view = ClientView(known.messages, version=options.protocol_version)
-    run = Translator(thread_id, ended.run_id, options, view)
+    run = Translator(thread_id, ended.run_id, options, view, source="local")
     run.start()
     run.feed(("values", ended.values or {}))
     subgraph_events(run, ended.waiting)

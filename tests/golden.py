@@ -69,7 +69,7 @@ def _turns(turns: list[Recording], name: str, options: Mapping[str, Any]) -> Ite
     choice = Options(messages_key=turns[0].about["messages_key"] or "messages", **options)
     view = ClientView([], {}, version=choice.protocol_version) if name == "returning client" else None
     for recording in turns:
-        run = Translator("thread-1", f"run-{recording.turn}", choice, view)
+        run = Translator("thread-1", f"run-{recording.turn}", choice, view, source=recording.origin)
         batches = [run.start(), *map(run.feed, recording.parts), run.finish(ending(recording))]
         yield recording, _numbered("".join(_lines(batches)), recording)
         view = run.view if view is not None else None

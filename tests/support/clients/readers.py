@@ -6,7 +6,7 @@ come from.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 from zlib import crc32
 
 from langgraph_agui.connect.testing.expected import comparable, expected
@@ -51,8 +51,9 @@ class Reader:
         self.begun = ClientView()
         """What the client was known to hold when the turn began."""
 
-    def begin(self, given: Any, run_id: str) -> None:
-        """Begins to follow a turn with the input `given`, the client holding what `known` says."""
+    def begin(self, given: Any, run_id: str, source: Literal["local", "platform"] | None = None) -> None:
+        """Begins to follow a turn with the input `given`, the client holding what `known` says. `source`: where its
+        parts come from, if their shape does not show it."""
         view: ClientView | None = None
         if self.known == "empty":
             self.messages, self.state = [], {}
@@ -69,7 +70,7 @@ class Reader:
         if view is None and self.known != "unknown":
             view = view_for(self.version, self.messages, self.state)
         self.begun = view.copy() if view is not None else ClientView(version=self.options.protocol_version)
-        self.telling = TranslatorRun(self.options, view, run_id)
+        self.telling = TranslatorRun(self.options, view, run_id, source)
 
     def end(self, client: AguiClient) -> Answer:
         """What the real client holds after the turn, having held what this reader did."""

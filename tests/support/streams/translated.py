@@ -54,7 +54,7 @@ def translated(thread: str, version: str, *, known: bool = True, **options: Any)
     for recording in THREADS[thread]:
         view = view_for(version, messages, state) if known else None
         chosen = options_for(version, recording.about["messages_key"], **options)
-        telling = TranslatorRun(chosen, view, recording.name)
+        telling = TranslatorRun(chosen, view, recording.name, recording.origin)
         views = [telling.view.copy()]
         for part in recording.parts:
             views.append(telling.view.copy() if telling.feed(part) else views[-1])

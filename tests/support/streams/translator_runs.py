@@ -4,7 +4,7 @@ Never here: graphs, recordings, the Node client.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from langgraph_agui.connect.testing.expected import unattributed
 from langgraph_agui.translator import ClientView, Options, PartReader, Translator
@@ -31,9 +31,15 @@ def view_for(version: str, messages: Sequence[Mapping[str, Any]], state: Any) ->
 class TranslatorRun:
     """One run: the translator, and the events of each call into it."""
 
-    def __init__(self, options: Options | None = None, view: ClientView | None = None, run_id: str = "run-1") -> None:
+    def __init__(
+        self,
+        options: Options | None = None,
+        view: ClientView | None = None,
+        run_id: str = "run-1",
+        source: Literal["local", "platform"] | None = None,
+    ) -> None:
         self.options = options or Options()
-        self.translator = Translator("thread-1", run_id, self.options, view)
+        self.translator = Translator("thread-1", run_id, self.options, view, source=source)
         self.feeds = [self.translator.start()]
         self._reader = PartReader()
         self.activities: set[str] = set()

@@ -18,7 +18,7 @@ def tell(recording: Recording, reader: Reader) -> None:
     """One recorded turn, told to a reader."""
     given = recording.about["given"]
     asked = given.get("input") if recording.source.startswith("platform") else given
-    reader.begin(asked, f"run-{recording.turn}")
+    reader.begin(asked, f"run-{recording.turn}", recording.origin)
     for part in recording.parts:
         reader.telling.feed(part)
     reader.telling.finish(ending(recording))

@@ -60,7 +60,7 @@ def model_calls() -> int:
 @pytest.mark.parametrize("answered", [True, False], ids=["answered", "unanswered"])
 @pytest.mark.parametrize("ns", [(), ("agent:1",)], ids=["root", "subgraph"])
 def test_a_superstep_costs_the_same_however_many_came_before(ns: tuple[str, ...], answered: bool) -> None:
-    run = TranslatorRun(view=ClientView([], {}))
+    run = TranslatorRun(view=ClientView([], {}), source="local")
     before = model_calls()
     run.feed(((), "values", {"count": 0}))
     costs = [work(run, superstep(number, ns, answered=answered)) for number in range(1, LATE + 1)]

@@ -227,7 +227,7 @@ def test_who_watched_or_joined_shows_what_a_new_page_shows(thread: str, unsaved:
     for recording in THREADS[thread]:
         version = VERSIONS[len(messages) % 2]
         options = options_for(version, recording.about["messages_key"], unsaved=unsaved)
-        run = TranslatorRun(options, view_for(version, messages, state), recording.name)
+        run = TranslatorRun(options, view_for(version, messages, state), recording.name, recording.origin)
         views = [run.view.copy()]
         for part in recording.parts:
             views.append(run.view.copy() if run.feed(part) else views[-1])
