@@ -5,9 +5,9 @@ No rule of the translation is here: the shells order the calls, and turn an exce
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
 from typing import Any, Final, TypeVar
 
 from ag_ui.core import BaseEvent
@@ -19,6 +19,8 @@ from .options import Options
 from .parts.reader import Source
 from .translator import Translator
 from .wire.sse import encode, to_model
+
+_log = logging.getLogger(__name__)
 
 _STREAMS: Final[Sequence[tuple[str, str, Source]]] = (
     ("langgraph.pregel.main", "Pregel", "local"),
@@ -54,9 +56,10 @@ def translate(
     local, and of a `RemoteGraph` a platform's; of any other stream the shapes of the parts show it, as far as they do
     (`Translator.finish`). Say it where you wrap a stream.
 
-    An exception of the stream or of `at_end` becomes `RUN_ERROR`, which ends the events. A part that cannot be read
-    does so too, and is then raised as `UnreadablePartError`. Cancellation passes through. Raises `TypeError` at once
-    for what is no async iterable (`graph.stream()`, or a coroutine that was not awaited).
+    An exception of the stream, of closing it, or of `at_end` becomes `RUN_ERROR`, which ends the events. So does a part
+    that cannot be read, which is then raised as `UnreadablePartError`. Cancellation passes through. Raises `TypeError`
+    at once for what is not an async iterable (`graph.stream()`, or a coroutine that was not awaited), and `ValueError`
+    for the view of a client that declares a protocol version with options for one that declares none.
     """
     source = _source_of(stream, source)
     run = Translator(thread_id, run_id, options, view, parent_run_id=parent_run_id, source=source)
@@ -101,31 +104,38 @@ async def _translated(
     """The events of a run, each converted; one generator, because every token passes through it."""
     ending: Ending | None = None
     unreadable: UnreadablePartError | None = None
-    async with _closing(stream) as parts:
+    parts = aiter(stream)
+    is_open = True
+    try:
         for event in run.start():
             yield convert(event)
         try:
             async for part in parts:
                 for event in run.feed(part):
                     yield convert(event)
-            ending = await at_end() if at_end is not None else None
         except UnreadablePartError as error:
             unreadable, ending = error, Failed(error)
         except Exception as error:  # the run's own error is an event, not the caller's
             ending = Failed(error)
+        is_open = False
+        try:
+            await _close(parts)
+            if ending is None and at_end is not None:
+                ending = await at_end()
+        except Exception as error:
+            if ending is not None:  # the first error is the run's; nothing else would tell of this one
+                _log.warning("A stream that failed could not be closed (run %r).", run.view.run_id, exc_info=error)
+            ending = ending or Failed(error)
         for event in run.finish(ending):
             yield convert(event)
+    finally:
+        if is_open:
+            await _close(parts)
     if unreadable is not None:
         raise unreadable
 
 
-@asynccontextmanager
-async def _closing(stream: AsyncIterable[Any]) -> AsyncIterator[AsyncIterator[Any]]:
-    """The iterator of a stream, which is closed when the block is left."""
-    parts = aiter(stream)
-    try:
-        yield parts
-    finally:
-        close = getattr(parts, "aclose", None)
-        if close is not None:
-            await close()
+async def _close(parts: AsyncIterator[Any]) -> None:
+    close = getattr(parts, "aclose", None)
+    if close is not None:
+        await close()

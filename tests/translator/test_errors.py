@@ -59,7 +59,8 @@ def test_full_tells_of_a_platforms_error_what_there_is() -> None:
 @pytest.mark.parametrize("detail", ["none", "code"])
 def test_a_lost_sources_reason_is_told_by_level_too(detail: Any) -> None:
     event = run_parts([], Lost("host 10.0.0.7 refused"), Options(error_detail=detail)).events[-1]
-    assert (event["message"], event["code"]) == ("The run failed.", "lost")
+    lost = "The connection to the run was lost, and the run may continue."
+    assert (event["message"], event["code"]) == (lost, "lost")
 
 
 def test_a_text_may_be_the_error() -> None:

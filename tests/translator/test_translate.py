@@ -2,6 +2,7 @@
 
 import asyncio
 from typing import Any
+from uuid import UUID
 
 import orjson
 import pytest
@@ -38,7 +39,14 @@ def _token(text: str) -> Any:
 class Source:
     """Parts, then perhaps an exception; it knows whether it was closed."""
 
-    def __init__(self, *parts: Any, raises: BaseException | None = None, waits: bool = False) -> None:
+    def __init__(
+        self,
+        *parts: Any,
+        raises: BaseException | None = None,
+        waits: bool = False,
+        close_raises: Exception | None = None,
+    ) -> None:
+        self.close_raises = close_raises
         self.parts = list(parts)
         self.raises = raises
         self.waits = waits
@@ -59,7 +67,10 @@ class Source:
         raise StopAsyncIteration
 
     async def aclose(self) -> None:
+        assert not self.closed
         self.closed = True
+        if self.close_raises is not None:
+            raise self.close_raises
 
 
 async def _events(stream: Source, **how: Any) -> list[dict[str, Any]]:
@@ -167,7 +178,8 @@ async def test_a_torn_source_is_lost_where_at_end_says_so() -> None:
         return Lost("the connection broke")
 
     events = await _events(Source(_VALUES, _token("Hel")), at_end=at_end)
-    assert events[-1] == {"type": "RUN_ERROR", "message": "the connection broke", "code": "lost"}
+    message = "The connection to the run was lost, and the run may continue: the connection broke"
+    assert events[-1] == {"type": "RUN_ERROR", "message": message, "code": "lost"}
 
 
 ENDINGS: dict[str, tuple[Ending | None, str]] = {
@@ -195,6 +207,29 @@ async def test_an_exception_of_at_end_is_an_event() -> None:
 
     events = await _events(Source(_VALUES), at_end=at_end)
     assert (events[-1]["type"], events[-1]["code"]) == ("RUN_ERROR", "TimeoutError")
+
+
+@pytest.mark.parametrize(("raises", "told"), [(None, "the socket broke"), (LookupError("gone"), "gone")])
+async def test_an_exception_of_closing_the_source_is_no_later_than_the_end(
+    raises: Exception | None, told: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    events = await _events(Source(_VALUES, raises=raises, close_raises=OSError("the socket broke")))
+    assert (events[-1]["type"], events[-1]["message"]) == ("RUN_ERROR", told)
+    assert len(caplog.records) == (raises is not None)
+
+
+async def test_an_exception_of_closing_the_source_reaches_who_leaves_early() -> None:
+    events: Any = translate(Source(_VALUES, close_raises=OSError("the socket broke")), thread_id="t", run_id="r")
+    await anext(events)
+    with pytest.raises(OSError, match="the socket broke"):
+        await events.aclose()
+
+
+async def test_ids_may_be_of_any_type() -> None:
+    ids: Any = [UUID(int=number) for number in range(3)]
+    events = translate(Source(), thread_id=ids[0], run_id=ids[1], parent_run_id=ids[2])
+    started: Any = await anext(events)
+    assert [started.thread_id, started.run_id, started.parent_run_id] == list(map(str, ids))
 
 
 async def test_at_end_is_not_asked_when_the_source_raised() -> None:

@@ -19,7 +19,9 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from ..jsonable.to_json import to_text
+import orjson
+
+from ..jsonable.to_json import to_json, to_text
 from ..parts.message import as_name, is_chunk
 from . import citations, media, reasoning, server_tools
 from .blocks import Block, Media, Reasoning, Signature, Text, ToolCallBlock
@@ -107,7 +109,7 @@ def read_content(view: Mapping[str, Any], *, whole: bool | None = None, report: 
     metadata = view.get("response_metadata")
     if isinstance(metadata, Mapping) and metadata.get("grounding_metadata"):
         found += _safely(view, report, citations.read_grounding, metadata["grounding_metadata"])
-    return found
+    return _as_json(found) if chunk else found
 
 
 def has_content(kwargs: Mapping[str, Any]) -> bool:
@@ -313,6 +315,16 @@ def _is_refusal(block: Any) -> bool:
         return kind_of_block(_unwrapped(block)) == "refusal"
     except Exception:  # `read_content` reports it
         return False
+
+
+def _as_json(blocks: list[Block]) -> list[Block]:
+    """The blocks of a chunk, without lone surrogates: their texts and ids go into events as they are, and UTF-8 has no
+    form for a surrogate. The wire messages made of a whole message go through `to_json`."""
+    try:
+        orjson.dumps(blocks)
+    except TypeError:
+        return [type(block)(**to_json(block)) for block in blocks]
+    return blocks
 
 
 def _safely(view: Mapping[str, Any], report: Report, read: Callable[..., Iterable[Block]], *args: Any) -> list[Block]:

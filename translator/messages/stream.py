@@ -32,7 +32,7 @@ from ..client.reducer import append_arguments
 from ..client.view import ClientView
 from ..content.blocks import ToolCallBlock
 from ..content.reader import arguments_delta, finish_reason, read_content, text_delta
-from ..convert.to_agui import to_agui
+from ..convert.to_agui import kind_and_role, to_agui
 from ..convert.to_events import as_events
 from ..jsonable.to_json import to_json
 from ..ledger import Ledger, Overlap, Record
@@ -117,7 +117,7 @@ class MessageStream:
     def on_message(self, ns: Namespace, message: Any, metadata: Mapping[str, Any], owner: Owner) -> Iterator[Event]:
         """The events of a message of the `messages` mode, a chunk or whole."""
         view = fields(message)
-        kind = kind_of(view)
+        kind, role = kind_and_role(view)
         if kind == "tool":
             call_id = str(view.get("tool_call_id"))
             self._visibility.on_result(ns, metadata, call_id)
@@ -125,8 +125,8 @@ class MessageStream:
                 self._predictions.on_result(call_id)
             yield from self.on_whole(ns, message, metadata, owner)
         elif kind == "ai" and is_chunk(view) and (not metadata or _names_model(metadata)):
-            yield from self._on_chunk(ns, view, metadata, owner, live=not isinstance(message, Mapping))
-        elif kind in ("ai", "chat"):
+            yield from self._on_chunk(ns, view, metadata, owner, role, live=not isinstance(message, Mapping))
+        elif kind == "ai" or kind_of(view) == "chat":
             yield from self.on_whole(ns, message, metadata, owner)
 
     def answered(self, message: Any, owner: Owner) -> str | None:
@@ -242,14 +242,24 @@ class MessageStream:
         return same[0] if len(same) == 1 else None
 
     def _on_chunk(
-        self, ns: Namespace, view: Mapping[str, Any], metadata: Mapping[str, Any], owner: Owner, *, live: bool
+        self,
+        ns: Namespace,
+        view: Mapping[str, Any],
+        metadata: Mapping[str, Any],
+        owner: Owner,
+        role: str | None,
+        *,
+        live: bool,
     ) -> Iterator[Event]:
+        """The events of a chunk. `role`: the role of a `ChatMessageChunk` that is not AG-UI's, which names the
+        message."""
         message_id = view.get("id")
         if not isinstance(message_id, str):
             message_id = ""
         call = self._calls.of_chunk(message_id, metadata, live=live)
         if call is None:
             call = self._begin(ns, message_id, metadata, owner)
+            call.name = call.name or role
         record = call.record
         call.next_text = call.next_arguments = None
         self._count(view, metadata)

@@ -25,10 +25,12 @@ from ..parts.channels import channels
 from ..wire import events, ids
 from ..wire.events import Event
 from ..wire.older_clients import CANCELLED_MESSAGE
-from .error_detail import Failure, failure
+from .error_detail import NEUTRAL, Failure, failure
 
 ERROR: Final = "run_error"
 """The type of the activity that shows why a run failed."""
+LOST: Final = "The connection to the run was lost, and the run may continue."
+"""What the client is told of an ending `Lost`, followed by the reason where the error detail allows it."""
 
 
 def failure_of(ending: Ending, detail: ErrorDetail) -> Failure | None:
@@ -39,7 +41,9 @@ def failure_of(ending: Ending, detail: ErrorDetail) -> Failure | None:
         return Failure(CANCELLED_MESSAGE, Cancelled.code)
     if isinstance(ending, Failed):
         return failure(ending.error, detail)
-    return failure(ending.reason, detail)._replace(code=Lost.code)
+    why = failure(ending.reason, detail)
+    message = LOST if why.message == NEUTRAL else f"{LOST.removesuffix('.')}: {why.message}"
+    return why._replace(message=message, code=Lost.code)
 
 
 def result_of(ending: Finished, values: Any) -> Any:

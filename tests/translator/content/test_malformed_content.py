@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessageChunk
+from langgraph_agui.translator import ClientView, to_model
 from langgraph_agui.translator.content.blocks import (
     Citation,
     Encrypted,
@@ -22,6 +23,10 @@ from langgraph_agui.translator.content.reader import CALL_SIGNATURES, finish_rea
 from langgraph_agui.translator.content.reasoning import ReasoningBlocks
 from langgraph_agui.translator.parts.message import fields
 
+from tests.support.clients.agui_client import AguiClient
+from tests.support.streams.translator_runs import TranslatorRun
+
+METADATA = {"langgraph_node": "n", "langgraph_checkpoint_ns": "n:1", "ls_model_type": "chat"}
 HI = {"type": "text", "text": "hi"}
 PNG = {"type": "image", "source": {"type": "data", "value": "aa", "mimeType": "image/png"}}
 THINKS = {"type": "thinking", "thinking": "hm"}
@@ -446,3 +451,33 @@ def test_fragments_of_reasoning_belong_to_the_block_they_name() -> None:
     assert [one.ordinal for one in placed] == [0, 0, 1, 0, 2, 2, 3, 3, 4, 5, 6, 6, 7, 7, 7, 7]
     assert [one.delta for one in placed][-4:] == ["i", "j", "k", "\n\nl"]
     assert placed[11].encrypted == "rq"
+
+
+LONE = "a\ud800b"
+"""A text with half of a surrogate pair: UTF-8 has no form for it."""
+CARRIERS: list[dict[str, Any]] = [
+    {"content": [{"type": "image", "url": LONE}]},
+    {"content": [{"type": "image", "url": "u", "extras": {"x": LONE}}]},
+    {"content": [{"type": "image_generation_call", "result": "a", "output_format": LONE}]},
+    {"content": [{"type": "reasoning", "reasoning": LONE, "index": 0}]},
+    {"content": [{"type": "reasoning", "reasoning": "t", "id": LONE}]},
+    {"content": [{"type": "thinking", "thinking": "t", "signature": LONE, "index": 0}]},
+    {"content": [{"type": "text", "text": "", "extras": {"signature": LONE}}]},
+    {"content": [{"type": "server_tool_call", "id": LONE, "name": LONE, "args": {}}]},
+    {"content": [{"type": "server_tool_result", "tool_call_id": LONE, "output": LONE}]},
+    {"content": "", "tool_call_chunks": [{"name": LONE, "args": LONE, "id": LONE, "index": 0}]},
+]
+
+
+@pytest.mark.parametrize("carrier", CARRIERS)
+def test_a_lone_surrogate_costs_no_more_than_itself(carrier: dict[str, Any], agui_client: AguiClient) -> None:
+    run = TranslatorRun(view=ClientView([], {}))
+    for fields_ in ({"content": "Before, "}, carrier, {"content": "after.", "chunk_position": "last"}):
+        run.feed(("messages", (AIMessageChunk(id="m", **fields_), METADATA)))
+    caught_up = run.view.catch_up()
+    run.finish()
+    answer = agui_client.play([event.model_dump(by_alias=True) for event in map(to_model, run.events)])
+    assert (answer.error, answer.warnings, answer.messages) == (None, [], run.view.messages)
+    assert "Before, after." in [message.get("content") for message in answer.messages]
+    assert "metadata" not in run.events[-1]
+    assert agui_client.play(caught_up).error is None

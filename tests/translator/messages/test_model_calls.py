@@ -7,8 +7,12 @@ from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
+from langgraph.graph import MessagesState
+from langgraph_agui.connect.testing import ScriptedChatModel, text
 from langgraph_agui.translator import ClientView, Translator
 
+from fixtures.graphs.speech import one_node
+from fixtures.scripts import blocks, identified
 from tests.support.streams.event_lines import lines, run_made
 
 Part = Any
@@ -178,6 +182,24 @@ def test_a_message_streams_on_unless_a_checkpoint_has_what_came_and_more(
     assert (lines(run.feed(chunk("m", " again."))) != []) == continues
     terminal = run.finish()[-1]
     assert "lost" not in terminal.get("metadata", {})
+
+
+async def test_media_of_a_message_that_the_client_has_already_are_not_emitted() -> None:
+    """The id is used again, and a client whose other messages are unknown cannot be made to drop the first message."""
+    image = {"type": "image", "url": "https://example.org/cat.png"}
+    first, second = identified(text("Said first."), ["m"]), identified(blocks(image), ["m"])
+
+    async def node(state: MessagesState) -> dict[str, Any]:
+        for turn in (first, second):
+            await ScriptedChatModel(turns=[turn]).ainvoke(state["messages"])
+        return {}
+
+    graph = one_node(node)(None)
+    run = Translator("t", "r")
+    run.start()
+    parts = [part async for part in graph.astream({"messages": []}, stream_mode=["messages"], subgraphs=True)]
+    events = [event for part in parts for event in run.feed(part)]
+    assert lines(events) == ["m begins", "m: Said first.", "m ends"]
 
 
 def test_a_run_id_is_one_message_also_if_its_metadata_is_copied_on_the_way() -> None:

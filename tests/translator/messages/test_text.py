@@ -1,16 +1,19 @@
 """What a graph says as text: one message per model call, every word of it, in its own lane, told as it comes."""
 
 import asyncio
+from contextlib import suppress
 from typing import Any
 
 import pytest
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph_agui.connect.testing import ScriptedChatModel, text, tool_call
 from langgraph_agui.translator import Options
+from pydantic import ValidationError
 
 from fixtures import Fixture
 from fixtures.fixture import says
 from fixtures.graphs.speech import one_node, said, speaker
+from fixtures.models import ChatMessageModel
 from fixtures.scripts import end
 from tests.support.streams.event_lines import Translated, run_turn
 
@@ -159,6 +162,21 @@ async def test_an_ordinary_finish_is_not_told() -> None:
 async def test_a_named_agent_speaks_under_its_name_from_the_start() -> None:
     starts = (await run_turn("named_agents")).kinds("TEXT_MESSAGE_START")
     assert [event["name"] for event in starts] == ["alice", "bob", "bob"]
+
+
+@pytest.mark.parametrize(("role", "begins"), [("assistant", "begins"), ("critic", "begins as critic")])
+async def test_a_model_that_streams_chat_messages_streams_each_of_their_chunks(role: str, begins: str) -> None:
+    """LangChain cannot add several of these chunks up, and its model call fails at their end."""
+    model = ChatMessageModel(turns=["One two three."], role=role)
+
+    async def node(state: MessagesState) -> dict[str, Any]:
+        with suppress(ValidationError):
+            await model.ainvoke(state["messages"])
+        return {}
+
+    told = await run_turn(Fixture("chat", one_node(node), (says("hi"),)))
+    deltas = [event["delta"] for event in told.kinds("TEXT_MESSAGE_CONTENT")]
+    assert (told.lines[0], deltas) == (f"lc_run--#1 {begins}", ["One ", "two ", "three."])
 
 
 async def test_a_named_agent_that_only_calls_a_tool_is_named_too() -> None:

@@ -142,12 +142,13 @@ def test_a_cancelled_run_has_no_result() -> None:
     assert "result" not in _last(Cancelled(), ("values", {"structured_response": {"a": 1}}))
 
 
-def test_a_lost_source_says_so() -> None:
-    assert _last(Lost("gone")) == {"type": "RUN_ERROR", "message": "gone", "code": "lost"}
-
-
-def test_a_lost_source_may_be_an_exception() -> None:
-    assert _last(Lost(ConnectionError("reset"))) == {"type": "RUN_ERROR", "message": "reset", "code": "lost"}
+@pytest.mark.parametrize(
+    ("reason", "told"),
+    [("gone", ": gone"), (ConnectionError("reset"), ": reset"), (ConnectionError(), ".")],
+)
+def test_a_lost_source_says_so_and_that_the_run_may_continue(reason: Any, told: str) -> None:
+    message = f"The connection to the run was lost, and the run may continue{told}"
+    assert _last(Lost(reason)) == {"type": "RUN_ERROR", "message": message, "code": "lost"}
 
 
 @pytest.mark.parametrize("ending", ["failed", "cancelled", "lost"])
