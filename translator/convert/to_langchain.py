@@ -8,8 +8,8 @@ Rules
 3. Reasoning belongs to the assistant message that its id names, if that came before it, and else to the next one: a
    client has reasoning from the middle of an answer after that answer.
 4. A call's arguments are parsed; what is no JSON object makes an invalid call, with its text as it is.
-5. What is no AG-UI message, or has media that LangChain has no block for, costs itself and one line in the log, never
-   the list.
+5. What is no AG-UI message, and a part of a message's content that AG-UI or LangChain has no form for, is left out,
+   with one line in the log. A message none of whose parts can be read is left out whole.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import Any, Final
 
 import orjson
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+from pydantic import BaseModel
 
 from ..content.blocks import Text, ToolCallBlock
 from ..content.media import block_of
@@ -38,16 +39,44 @@ def to_langchain_messages(messages: Iterable[Any]) -> list[BaseMessage]:
     """LangChain messages with the content of the AG-UI messages.
 
     Takes `ag_ui.core` models or their wire form (camelCase dictionaries). What their metadata has under `langchain` is
-    believed: remove it from messages of clients, as `connect` does. Nothing raises: what cannot be read is left out,
-    with a warning in the log.
+    believed: remove it from messages of clients, as `connect` does. Nothing raises: a message that cannot be read, or a
+    part of its content, is left out, with a warning in the log.
     """
     reader = _Reader()
     for message in messages:
         try:
-            reader.read(AG_UI_MESSAGE.validate_python(message).model_dump(by_alias=True))
+            try:
+                reader.read(_wire(message))
+            except Exception:
+                reader.read(_wire(_without_unreadable_parts(message)))
         except Exception as error:
             _log.warning("An AG-UI message is left out: %s", error)
     return reader.messages()
+
+
+def _without_unreadable_parts(message: Any) -> Any:
+    """A message without those parts of its content that AG-UI or LangChain has no form for. Raises the error of the
+    first one if no part is left."""
+    wire = message.model_dump(by_alias=True) if isinstance(message, BaseModel) else message
+    if not isinstance(wire, Mapping) or not isinstance(wire.get("content"), list):
+        return message
+    readable: list[Any] = []
+    errors: list[Exception] = []
+    for part in wire["content"]:
+        try:
+            _blocks(_wire({**wire, "content": [part]})["content"])
+            readable.append(part)
+        except Exception as error:
+            errors.append(error)
+    if errors and not readable:
+        raise errors[0]
+    for reason in errors:
+        _log.warning("A part of the AG-UI message %r is left out: %s", wire.get("id"), reason)
+    return {**wire, "content": readable}
+
+
+def _wire(message: Any) -> Wire:
+    return AG_UI_MESSAGE.validate_python(message).model_dump(by_alias=True)
 
 
 class _Reader:

@@ -4,7 +4,7 @@ import logging
 from typing import Any
 
 import pytest
-from ag_ui.core import Message
+from ag_ui.core import Message, UserMessage
 from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
@@ -251,6 +251,29 @@ def test_an_odd_item_costs_no_other_and_one_line(odd: Any, caplog: pytest.LogCap
         got = to_langchain_messages([good, odd, {**good, "id": "2"}])
     assert len(caplog.records) == 1
     assert [message.id for message in got if message.id != "x"] == ["1", "2"]
+
+
+TEXT, IMAGE = {"type": "text", "text": "see"}, {"type": "image", "source": {"type": "url", "value": "u"}}
+ODD_PARTS = [{"type": "unheard_of"}, 7, {"type": "image"}, {"type": "image", "source": {"type": "url", "value": ""}}]
+
+
+@pytest.mark.parametrize("odd", ODD_PARTS)
+@pytest.mark.parametrize("role", ["user", "tool"])
+def test_an_odd_part_costs_no_other_and_one_line(role: str, odd: Any, caplog: pytest.LogCaptureFixture) -> None:
+    call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    wires: list[Any] = [{"id": "a", "role": "assistant", "toolCalls": [call]}] if role == "tool" else []
+    more = {"toolCallId": "c"} if role == "tool" else {}
+    wires.append({"id": "x", "role": role, "content": [TEXT, odd, IMAGE], **more})
+    with caplog.at_level(logging.WARNING):
+        *_, message = to_langchain_messages(wires)
+    assert message.content == [TEXT, {"type": "image", "url": "u"}]
+    (record,) = caplog.records
+    assert record.getMessage().startswith("A part of the AG-UI message 'x' is left out: ")
+
+
+def test_an_odd_part_of_a_model_costs_no_other() -> None:
+    message = UserMessage.model_validate({"id": "x", "role": "user", "content": [TEXT, ODD_PARTS[-1]]})
+    assert [one.content for one in to_langchain_messages([message])] == [[TEXT]]
 
 
 json_values = st.recursive(
