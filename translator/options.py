@@ -122,8 +122,8 @@ class Options:
     protocol_version: Annotated[str, Field(min_length=1)] | None = PROTOCOL_VERSION
 
     def shows_channel(self, name: Any) -> bool:
-        """Whether the state channel `name` is visible; `messages` and names that begin with `_` never are."""
-        if not isinstance(name, str) or name == self.messages_key or name.startswith("_") or name == "messages":
+        """Whether the state channel `name` is visible; `messages_key` and names that begin with `_` never are."""
+        if not isinstance(name, str) or name == self.messages_key or name.startswith("_"):
             return False
         if name in self.state_exclude:
             return False

@@ -155,7 +155,7 @@ class Procedures:
             self._interrupts.add(part.ns, data["__interrupt__"])
         marks = data.get("__metadata__")
         is_cached = isinstance(marks, Mapping) and marks.get("cached") is True
-        if is_cached:
+        if is_cached and self._may_be_replayed(data):
             self._root.is_resumed = True
         else:
             yield from self._root.release()
@@ -164,6 +164,15 @@ class Procedures:
             if name not in ("__interrupt__", "__metadata__"):
                 with self._losses.guard("The output of a node"):
                     yield from self._on_node_output(part.ns, name, output, is_cached=is_cached)
+
+    def _may_be_replayed(self, outputs: Mapping[Any, Any]) -> bool:
+        """Whether cached updates may be those of tasks that finished in an earlier run, which a resumed run replays.
+        LangGraph marks the hits of a node's own cache (`CachePolicy`) in the same way
+        (https://github.com/langchain-ai/langgraph/blob/main/libs/langgraph/langgraph/pregel/_loop.py), but the client
+        does not have their messages."""
+        key = self._options.messages_key
+        ids = [fields(message).get("id") for output in outputs.values() for message in written_messages(output, key)]
+        return not (ids and self._view.knows_messages) or any(isinstance(i, str) and self._view.has(i) for i in ids)
 
     def _on_node_output(self, ns: Namespace, node: str, output: Any, *, is_cached: bool) -> Iterator[Event]:
         if is_cached:

@@ -92,6 +92,9 @@ class Translator:
     `source`: where the parts come from: `"local"`, a graph of this process, or `"platform"`, a LangGraph server, by the
     SDK, a `RemoteGraph` or a recording; None: as far as their shapes show it. It decides what `finish` makes of a
     stream that stops without an ending.
+
+    Raises `ValueError` if the view is of a client that declares a protocol version and the options are for one that
+    declares none.
     """
 
     view: ClientView
@@ -108,9 +111,14 @@ class Translator:
         source: Source | None = None,
     ) -> None:
         self._options = options = options or Options()
+        if view is not None and view.version is not None and options.protocol_version is None:
+            raise ValueError(
+                "the options are for a client that declares no protocol version, and the view is of one that declares "
+                f"{view.version!r}: give both the same, as `ClientView(..., version=options.protocol_version)`"
+            )
         self._thread_id = to_text(str(thread_id))
         self._run_id = to_text(str(run_id))
-        self._parent_run_id = parent_run_id
+        self._parent_run_id = None if parent_run_id is None else to_text(str(parent_run_id))
         self._phase: Literal["new", "live", "over"] = "new"
         self.view = view = ClientView(version=options.protocol_version) if view is None else view
         self._losses = losses = Losses(self._thread_id, self._run_id)

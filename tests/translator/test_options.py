@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, get_origin
 
 import pytest
-from langgraph_agui.translator import PROTOCOL_VERSION, Options, Prediction, options
+from langgraph_agui.translator import PROTOCOL_VERSION, ClientView, Options, Prediction, Translator, options
 from pydantic import ValidationError
 
 CHOICES = {
@@ -135,3 +135,15 @@ def test_options_that_say_the_same_are_the_same() -> None:
 
 def test_the_default_protocol_version_is_ours() -> None:
     assert Options().protocol_version == PROTOCOL_VERSION
+
+
+def test_a_channel_called_messages_is_state_where_another_has_the_conversation() -> None:
+    assert Options(messages_key="chat").shows_channel("messages")
+    assert not Options(messages_key="chat").shows_channel("chat")
+    assert not Options(messages_key="chat", state_exclude={"messages"}).shows_channel("messages")  # type: ignore[arg-type]
+
+
+def test_a_view_of_a_newer_client_than_the_options_are_for_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"declares '1\.0': give both the same"):
+        Translator("t", "r", Options(protocol_version=None), ClientView([], {}))
+    Translator("t", "r", Options(protocol_version=None), ClientView([], {}, version=None))

@@ -5,8 +5,7 @@ Never here: what an event does to messages (`reducer`), JSON Patch (`apply_patch
 
 Rules:
 - After the same events, `messages` and `state` are those of `@ag-ui/client`: of 1.0.0 for a `version`, of 0.0.59 (the
-  last one that declares none) for `None`. `*_CHUNK` events are passed over: the client expands them before its reducer,
-  and nothing here emits them.
+  last one that declares none) for `None`.
 - Unknown is not empty. Messages or state that nothing described are unknown until a snapshot brings them.
 - Nothing handed in is changed and nothing handed out changes, so both may share structure with events.
 - The cost of an event is that of its change; the three events that come per token append a delta.
@@ -27,6 +26,7 @@ from ..jsonable.same_json import same_json
 from ..wire.events import Event
 from ..wire.sse import to_model
 from .apply_patch import RefusedError, apply_patch
+from .chunks import OpenByChunks, expand
 from .message_store import MessageStore
 from .open_items import OpenItems
 from .reducer import REDUCES
@@ -51,6 +51,7 @@ class ClientContents:
         "base": "The state the next delta applies to: `state`, unless 0.0.59 still has the one before a falsy one.",
         "terminal": "The event that ended the last run; `None` in a live run and before any.",
         "_open": "",
+        "_by_chunks": "",
     }
 
     def __init__(
@@ -70,6 +71,7 @@ class ClientContents:
         self.version = version
         self.store = MessageStore(map(_message, messages or ()), is_legacy=version is None)
         self._open = OpenItems() if open_items is None else open_items.copy()
+        self._by_chunks: OpenByChunks = {}
         self.terminal: Event | None = None
         self.base = self.state = state
         self.knows_messages = messages is not None
@@ -89,7 +91,8 @@ class ClientContents:
             wire = _wire(to_model(given))
         except (ValueError, TypeError, RecursionError):
             return
-        self.apply_emitted(wire)
+        for expanded in expand(wire, self._by_chunks):
+            self.apply_emitted(expanded)
 
     def accepts(self, event: Event) -> bool:
         """Whether the client takes this event of the protocol now: what it continues or ends is open, and what it
@@ -97,7 +100,7 @@ class ClientContents:
         return self._open.accepts(event)
 
     def apply_emitted(self, event: Event) -> None:
-        """Applies a wire event of which its maker knows that it is one of the protocol: as `apply`, unchecked. If it
+        """Applies a wire event without the checks of `apply`: it must be an event of the protocol, and not a chunk. If it
         raises, what is open has not changed."""
         kind = event["type"]
         if (reduce := REDUCES.get(kind)) is not None:
@@ -211,7 +214,7 @@ class ClientContents:
     def copy(self) -> Self:
         """The same contents; later events change one of the two only."""
         twin = copy(self)
-        twin.store, twin._open = self.store.copy(), self._open.copy()
+        twin.store, twin._open, twin._by_chunks = self.store.copy(), self._open.copy(), dict(self._by_chunks)
         return twin
 
     def _set_state(self, state: Any) -> None:

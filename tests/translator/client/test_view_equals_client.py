@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from langgraph_agui.translator.client.chunks import expand
+from langgraph_agui.translator.client.open_items import OpenItems
 from langgraph_agui.translator.client.view import ClientView
 
 from tests.support.clients.agui_client import VERSIONS, AguiClient, protocol
@@ -40,6 +42,44 @@ def assert_equal(client: AguiClient, version: str, events: list[Event], present:
     assert canonical([unchecked.messages, unchecked.state]) == canonical([view.messages, view.state])
     if view.outcome is not None:
         assert canonical(view.outcome.get("interrupts", [])) == canonical(answer.pending_interrupts)
+
+
+CHUNKS: list[Event] = [
+    {"type": "TEXT_MESSAGE_CHUNK", "messageId": "m", "delta": "a"},
+    {"type": "TEXT_MESSAGE_CHUNK", "messageId": "n", "delta": "b", "role": "user", "name": "she"},
+    {"type": "TEXT_MESSAGE_CHUNK", "messageId": "s-m", "delta": "c", "subagentRunId": "s"},
+    {"type": "TEXT_MESSAGE_CHUNK", "delta": "d"},
+    {"type": "TEXT_MESSAGE_CHUNK", "delta": "e", "subagentRunId": "s"},
+    {"type": "TEXT_MESSAGE_CHUNK", "metadata": {"k": 1}},
+    {"type": "TEXT_MESSAGE_CHUNK", "messageId": "m", "role": "user"},
+    {"type": "TOOL_CALL_CHUNK", "toolCallId": "c", "toolCallName": "f", "parentMessageId": "m", "delta": "{"},
+    {"type": "TOOL_CALL_CHUNK", "toolCallId": "c"},
+    {"type": "TOOL_CALL_CHUNK", "delta": "}"},
+    {"type": "TOOL_CALL_CHUNK", "toolCallId": "s-c", "toolCallName": "f", "delta": "[]", "subagentRunId": "s"},
+    {"type": "REASONING_MESSAGE_CHUNK", "messageId": "r", "delta": "hm"},
+    {"type": "REASONING_MESSAGE_CHUNK", "delta": "so"},
+    {"type": "CUSTOM", "name": "n", "value": 1},
+    {"type": "CUSTOM", "name": "n", "value": 1, "subagentRunId": "s"},
+    {"type": "RAW", "event": 1},
+    {"type": "MESSAGES_SNAPSHOT", "messages": [{"id": "m", "role": "assistant", "content": "x"}]},
+    {"type": "TOOL_CALL_RESULT", "messageId": "t", "toolCallId": "c", "content": "1"},
+]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@SETTINGS
+@given(chosen=st.lists(st.sampled_from(CHUNKS), max_size=7))
+def test_chunks_are_read_as_the_client_reads_them(agui_client: AguiClient, version: str, chosen: list[Event]) -> None:
+    events = [RUN, *chosen, {"type": "RUN_FINISHED", "threadId": "t", "runId": "r"}]
+    answer = agui_client.play(events, version=version)
+    view, opened = ClientView([], {}, version=protocol(version)), dict[str | None, Event]()
+    is_refused = [] in [expand(event, opened) for event in events]
+    assert is_refused == (answer.error is not None)
+    for event in events:
+        view.apply(event)
+    if not is_refused:
+        assert canonical(view.messages) == canonical(answer.messages)
+        assert view.open == OpenItems()
 
 
 @pytest.mark.parametrize("version", VERSIONS)

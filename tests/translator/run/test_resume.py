@@ -1,14 +1,21 @@
 """A run that resumes where another stopped: nothing is removed, doubled or started again."""
 
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
+from langgraph.cache.memory import InMemoryCache
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.types import CachePolicy
 from langgraph_agui.connect.testing.expected import comparable, expected
 from langgraph_agui.translator import ClientView
 
 from fixtures import FIXTURES
+from fixtures.graphs.speech import said, speaker
+from fixtures.run import MODES
 from tests.support.streams.event_lines import Translated, run_fixture, run_made
+from tests.support.streams.translator_runs import TranslatorRun
 
 RESUMED = [name for name, fixture in FIXTURES.items() if any(turn.answer for turn in fixture.turns)]
 IN_TOOLS = [
@@ -117,6 +124,26 @@ def test_a_cached_update_that_the_client_does_not_have_is_emitted_at_once() -> N
     """A client that joined late, or got nothing of the run before."""
     run = run_made([BACK, CACHED], view=ClientView(KNOWN[:1], {"count": 0}))
     assert "a: Written by a finished sibling." in run.lines
+
+
+async def test_a_hit_of_a_nodes_cache_is_no_resumed_run() -> None:
+    """LangGraph marks it as it marks what a resumed run replays; here the client had other messages than the thread."""
+
+    async def greet(state: Any) -> Any:
+        return {"messages": [AIMessage("Hello.", id="greeting")]}
+
+    graph = StateGraph(MessagesState).add_node("speak", speaker(said("So it is.")))
+    graph.add_node("greet", greet, cache_policy=CachePolicy(key_func=lambda state: b"any"))
+    compiled = graph.add_edge(START, "greet").add_edge(START, "speak").compile(cache=InMemoryCache())
+    asked = {"messages": [HumanMessage("hi", id="u")]}
+    await compiled.ainvoke(asked)  # type: ignore[call-overload]
+    old = [*KNOWN[:1], {"id": "old", "role": "assistant", "content": "Of a branch that was left."}]
+    run = TranslatorRun(view=ClientView(old, {}))
+    async for part in compiled.astream(asked, stream_mode=MODES, subgraphs=True):  # type: ignore[call-overload]
+        run.feed(part)
+        if run.view.open.texts:
+            break
+    assert [message["id"] for message in run.view.messages][:2] == ["u", "greeting"]
 
 
 def test_a_client_that_may_have_anything_gets_everything_on_resume() -> None:
