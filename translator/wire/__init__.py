@@ -1,4 +1,4 @@
-"""AG-UI events as they are sent: constructors, derived ids, frame limits, the forms older clients read, SSE.
+"""AG-UI events as they are sent: constructors, derived ids, frame limits, what older clients get, SSE.
 
 Imports `jsonable` only.
 """

@@ -1,6 +1,7 @@
-"""Wire events, one small constructor each: plain dicts, camelCase, absent fields left out. No state, no rules of order.
+"""Constructors of wire events: plain dicts with camelCase keys, without the fields that have no value.
 
-`subagent` tags an event with the subagent run that it belongs to (AG-UI 1.0 `subagentRunId`); None is the main agent.
+`subagent`: the subagent run that an event belongs to (`subagentRunId`); None: the main agent. Which event may follow
+which is not known here. The fields are those of https://docs.ag-ui.com/concepts/events.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ def _filled(event: Event, **optional: Any) -> Event:
 def run_started(
     thread_id: str, run_id: str, version: str | None, parent_run_id: str | None = None, trace_id: str | None = None
 ) -> Event:
-    """`RUN_STARTED`; `version` is the protocol's as this producer speaks it (AG-UI 1.0, version negotiation)."""
+    """`RUN_STARTED`. `version`: the protocol version that this package speaks, not the client's."""
     return _filled(
         {"type": "RUN_STARTED", "threadId": thread_id, "runId": run_id},
         protocolVersion=version,
@@ -52,7 +53,7 @@ def run_error(
     usage: Sequence[Event] = (),
     metadata: Mapping[str, Any] | None = None,
 ) -> Event:
-    """`RUN_ERROR`; AG-UI asks for nothing to be closed before it, this package closes all the same."""
+    """`RUN_ERROR`. AG-UI allows open items before it; this package closes them first all the same."""
     return _filled(
         {"type": "RUN_ERROR", "message": message}, code=code, usage=list(usage) or None, metadata=metadata or None
     )
@@ -83,14 +84,14 @@ def text_content(message_id: str, delta: str, subagent: str | None = None) -> Ev
 
 
 def text_end(message_id: str, metadata: Mapping[str, Any] | None = None, subagent: str | None = None) -> Event:
-    """`TEXT_MESSAGE_END`; the client merges `metadata` into the message."""
+    """`TEXT_MESSAGE_END`. The client merges `metadata` into the message."""
     return _filled(
         {"type": "TEXT_MESSAGE_END", "messageId": message_id}, metadata=metadata or None, subagentRunId=subagent
     )
 
 
 def tool_start(call_id: str, name: str, parent: str | None, subagent: str | None = None) -> Event:
-    """`TOOL_CALL_START`; the client makes the assistant message `parent` if it does not have it."""
+    """`TOOL_CALL_START`. A client that does not have the assistant message `parent` adds it."""
     return _filled(
         {"type": "TOOL_CALL_START", "toolCallId": call_id, "toolCallName": name},
         parentMessageId=parent,
@@ -115,7 +116,7 @@ def tool_result(
     metadata: Mapping[str, Any] | None = None,
     subagent: str | None = None,
 ) -> Event:
-    """`TOOL_CALL_RESULT`; the client keeps a second one too, so it is emitted once."""
+    """`TOOL_CALL_RESULT`. The client adds a message for each one it gets, so it must be emitted once only."""
     return _filled(
         {
             "type": "TOOL_CALL_RESULT",
@@ -130,7 +131,7 @@ def tool_result(
 
 
 def reasoning_start(reasoning_id: str, subagent: str | None = None) -> list[Event]:
-    """`REASONING_START` and `REASONING_MESSAGE_START`: the span and its one message share an id."""
+    """`REASONING_START` and `REASONING_MESSAGE_START`: the span and the one message in it have the same id."""
     return [
         _filled({"type": "REASONING_START", "messageId": reasoning_id}, subagentRunId=subagent),
         _filled(
@@ -202,7 +203,7 @@ def activity_snapshot(message_id: str, activity_type: str, content: Event, subag
 
 
 def activity_delta(message_id: str, activity_type: str, patch: list[Event], subagent: str | None = None) -> Event:
-    """`ACTIVITY_DELTA`: RFC 6902 operations on the content of an activity that the client has."""
+    """`ACTIVITY_DELTA`: RFC 6902 operations on the content of an activity, which the client must have."""
     return _filled(
         {"type": "ACTIVITY_DELTA", "messageId": message_id, "activityType": activity_type, "patch": patch},
         subagentRunId=subagent,
@@ -238,7 +239,7 @@ def subagent_error(subagent: str, message: str, code: str | None = None) -> Even
 
 
 def custom(name: str, value: Any, subagent: str | None = None) -> Event:
-    """`CUSTOM`; `value` may be any JSON, null included."""
+    """`CUSTOM`. `value` may be any JSON, including null."""
     return _filled({"type": "CUSTOM", "name": name, "value": value}, subagentRunId=subagent)
 
 

@@ -1,17 +1,18 @@
-"""Events no larger than the client reads: one that is too large becomes several, or is truncated.
+"""Keeps events below the size that the client can read: `framed` splits or truncates larger ones.
 
-`@ag-ui/client` 1.0.0 refuses an SSE frame that has grown to 10 MiB in its buffer. Rules:
+`@ag-ui/client` 1.0.0 refuses an SSE frame once its buffer has grown to 10 MiB. Rules:
 
-- A text, arguments or reasoning become several deltas, and the operations of a patch several patches: nothing is lost.
-- A state becomes a snapshot of the channels that fit, and patches that add the others one by one. A channel, or the
-  value of an operation, that is larger than a frame is truncated.
-- Any other event is truncated. A messages snapshot keeps all messages, with their ids and those of their tool calls
-  (the last ones, if ids alone are too much);
-  a truncated one says so in its metadata, as a truncated tool result does (`truncated`, `size`).
-- A truncated value keeps its JSON type and has a mark with its size. Its longest members are truncated, and all others
-  stay whole; of more small members than fit the first stay.
-- What is nested too deeply to be written is truncated there (`<too deep>`).
-- The common case costs a look at the type, and the length of a text.
+- Text, arguments and reasoning are split into several deltas, and the operations of a patch into several patches.
+  Nothing is lost.
+- A state is split into a snapshot of the channels that fit, and patches that add the others one by one. A channel, or
+  the value of an operation, that is larger than a frame is truncated.
+- Any other event is truncated. A messages snapshot keeps all messages, with their ids and those of their tool calls;
+  if these alone are too large, it keeps the last messages. The metadata of a truncated message has `truncated` and
+  `size`, as that of a truncated tool result does.
+- A truncated value keeps its JSON type, and has a mark with its original size. The longest members are truncated first,
+  and the others stay whole. Of many small members, the first that fit are kept.
+- Where a value is nested too deeply to be written, the rest of it is replaced by `<too deep>`.
+- Most events cost a look at their type and at the length of their text.
 """
 
 from __future__ import annotations
@@ -25,17 +26,18 @@ from ..jsonable.to_json import freeze
 from .events import Event
 
 MAX_FRAME = 8_000_000
-"""Bytes of the largest frame: clearly below the client's limit, since its buffer may have more than one frame."""
+"""Bytes of the largest frame. It is well below the client's limit, because the client's buffer may have more than one
+frame."""
 
 _MAX_EVENT = MAX_FRAME - 16  # without `data: ` and the blank line
 _MAX_PATCH = _MAX_EVENT - 4_096  # without the ids in an event
 MAX_VALUE = _MAX_PATCH - 4_096
 """Bytes of the largest value in an operation of a patch."""
-_SHORT_PATH = 1_024  # bytes of a path that there is room for beside the largest value
-_MAX_TEXT = MAX_VALUE // 6  # characters; JSON needs six bytes for one at most: \u0000
-_MARK = 64  # bytes that a mark takes at most
-_SHORT = 2 * _MARK  # bytes of a member that is not worth truncating
-_SHORT_OBJECT = 1_024  # the same of an object in a list: a content part needs its fields, which each take a mark
+_SHORT_PATH = 1_024  # bytes of a path that fits next to the largest value
+_MAX_TEXT = MAX_VALUE // 6  # characters: JSON takes at most six bytes for one, as in \u0000
+_MARK = 64  # the most bytes that a mark takes
+_SHORT = 2 * _MARK  # a member of so many bytes is not worth truncating
+_SHORT_OBJECT = 1_024  # nor is an object in a list: a content part needs its fields, and each may take a mark
 
 _TEXTS = frozenset({"TEXT_MESSAGE_CONTENT", "TOOL_CALL_ARGS", "REASONING_MESSAGE_CONTENT"})
 _PATCHES = {"STATE_DELTA": "delta", "ACTIVITY_DELTA": "patch"}
@@ -53,15 +55,15 @@ _MARKERS = frozenset(
         "STEP_FINISHED",
     }
 )
-"""Events that have ids and names alone, unless they have metadata."""
+"""Events that have only ids and names, unless they have metadata."""
 _CONTENTS = ("content", "error", "encryptedValue", "metadata")
 
 
 def framed(event: Event, size: int | None = None) -> list[Event]:
-    """`[event]`, or the events in its place if its frame would be larger than `MAX_FRAME`.
+    """`[event]`, or the events that replace it if its frame would be larger than `MAX_FRAME`.
 
-    `event` is a wire dict of plain values, and `size` the length of its JSON, if that is known. It is not changed, and
-    the result may share parts with it.
+    `event`: a wire dict of plain values. It is not changed, and the result may share parts with it.
+    `size`: the length of its JSON; None: it is measured.
     """
     kind = event["type"]
     if kind in _TEXTS:
@@ -89,9 +91,9 @@ def framed(event: Event, size: int | None = None) -> list[Event]:
 
 
 def truncated(value: Any, room: int) -> Any:
-    """`value`, a plain value, if its JSON takes at most `room` bytes; otherwise as much of it as does, marked.
+    """A plain value, truncated and marked if its JSON takes more than `room` bytes.
 
-    `room` is at least some hundred bytes. The value is not changed; the result may share parts with it.
+    `room`: some hundred bytes at least. The value is not changed, and the result may share parts with it.
     """
     size = len(dumps(value))
     if size <= room or not isinstance(value, str | list | dict):
@@ -116,8 +118,8 @@ def truncated(value: Any, room: int) -> Any:
 
 
 def _truncate_longest(members: dict[Any, Any], surplus: int, short: int = _SHORT) -> int:
-    """Truncates the longest members, each to `short` bytes at least, until `surplus` bytes are gone; gives how many are
-    left where that cannot be."""
+    """Truncates the longest members, each to no less than `short` bytes, until `surplus` bytes are gone. Returns how
+    many bytes are still too many."""
     sizes = {name: len(dumps(member)) for name, member in members.items()}
     for name in sorted(sizes, key=lambda name: -sizes[name]):
         if surplus <= 0 or sizes[name] <= short:
@@ -168,7 +170,7 @@ def _messages_snapshot(event: Event) -> Event:
         values |= {(at, name): message[name] for name in _CONTENTS if name in message}
         calls = message.get("toolCalls", ())
         values |= {(at, number): call["function"]["arguments"] for number, call in enumerate(calls)}
-    if _truncate_longest(values, len(dumps(event)) - _MAX_EVENT) > 0:  # the ids alone are too much: the last ones stay
+    if _truncate_longest(values, len(dumps(event)) - _MAX_EVENT) > 0:  # the ids alone are too large
         return framed({**event, "messages": messages[len(messages) // 4 + 1 :]})[0]
     return {**event, "messages": [_with_values(message, at, values) for at, message in enumerate(messages)]}
 

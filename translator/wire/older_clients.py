@@ -1,13 +1,14 @@
-"""The last filter before a client: what its protocol version cannot read, in a form that it can. Pure, event by event.
+"""What clients that declare no protocol version get: `for_client_version`, the last step before an event leaves.
 
-What clients that declare no version cannot read ends their stream, silently. They are `@ag-ui/client` 0.0.59, which
-CopilotKit's React client pins, and all before it. For them:
+These clients are `@ag-ui/client` 0.0.59, which CopilotKit's React client pins, and all versions before it. What they
+cannot read ends their stream without a message to the user: CopilotKit turns a schema error into an end of the stream.
+For them:
 
-1. The outcome `cancelled` becomes `RUN_ERROR` with the code `cancelled`: without an outcome it would read as success,
-   which the protocol forbids. `pendingToolCallIds` is left out, and content parts in tool results become text.
-2. Clients up to 0.0.58 know no subagents. `SUBAGENT_*` events are left out, and the steps of subagents with them:
-   without its owner, the name of a step may be open twice, which ends the stream. `subagentRunId` stays where else it
-   is: those clients ignore it, and 0.0.59 keeps it in its messages, so that later runs know them as a subagent's.
+1. The outcome `cancelled` becomes `RUN_ERROR` with the code `cancelled`. Leaving the outcome out would read as success,
+   which the protocol forbids. `pendingToolCallIds` is left out, and the content parts of a tool result become text.
+2. `SUBAGENT_*` events are left out: clients up to 0.0.58 do not know them. The steps of subagents are left out too,
+   because without its owner a step's name may be open twice, which ends the stream. `subagentRunId` stays on all other
+   events: 0.0.58 ignores it, and 0.0.59 keeps it in its messages, so that later runs know whose they are.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ CANCELLED_MESSAGE = "The run was cancelled."
 
 
 def for_client_version(event: Event, version: str | None) -> Event | None:
-    """The event as a client of this protocol version takes it; None if the client must not get it.
+    """The event as a client of this protocol version reads it; None if the client must not get it.
 
-    `version`: as the client declares it; None: it declares none. The event itself is never changed: it is what is
-    returned where nothing needs to change.
+    `version`: the version that the client declares; None: it declares none. The event is not changed; if nothing needs
+    to be different, it is returned itself.
     """
     if version is not None:
         return event
@@ -37,7 +38,7 @@ def for_client_version(event: Event, version: str | None) -> Event | None:
 
 
 def parts_as_text(parts: list[Any]) -> str:
-    """The content parts of a tool result, for a client that takes only text there."""
+    """The content parts of a tool result as text: older clients refuse parts there."""
     return orjson.dumps(parts).decode()
 
 
@@ -56,9 +57,8 @@ def _result(event: Event) -> Event:
 
 
 def _snapshot(event: Event) -> Event:
-    before = event["messages"]
-    messages = [_result(each) if each["role"] == "tool" else each for each in before]
-    is_same = all(message is each for message, each in zip(messages, before, strict=True))
+    messages = [_result(message) if message["role"] == "tool" else message for message in event["messages"]]
+    is_same = all(new is old for new, old in zip(messages, event["messages"], strict=True))
     return event if is_same else {**event, "messages": messages}
 
 

@@ -1,7 +1,8 @@
-"""The two forms in which one event leaves: the bytes of an SSE frame (`encode`), or a model of `ag_ui.core`.
+"""The two forms in which an event leaves: an SSE frame (`encode`), and a model of `ag_ui.core` (`to_model`).
 
-The client splits only on a blank line of LF, reads only `data:` lines, and takes no null for an absent field: models
-are written by alias without those, wire dicts as they are, since they have none.
+The parser of `@ag-ui/client` splits frames only at a blank line that ends with LF, and reads only `data:` lines; its
+schemas refuse null in an optional field. So frames have LF, and models are written by alias without the fields that
+have no value. Wire dicts have no such fields, and are written as they are.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ _MODELS: Final = TypeAdapter[BaseEvent](EventModel)
 
 
 def encode(event: Mapping[str, Any] | BaseEvent) -> bytes:
-    """`data: {..}` and a blank line, the JSON compact, for a wire event (a dict) or an `ag_ui` model of one.
+    """The SSE frame of a wire event (a dict) or of its `ag_ui` model: `data: {..}` and a blank line.
 
-    Values that are not JSON are made JSON by `to_json`; nothing raises. A model of JSON values gives the bytes
-    that `ag_ui.encoder.EventEncoder` gives.
+    Values that are not JSON go through `to_json`, so that nothing raises. For a model of JSON values the bytes are
+    those of `ag_ui.encoder.EventEncoder`.
     """
     try:
         return b"data: %b\n\n" % dumps(event)
@@ -35,21 +36,23 @@ def encode(event: Mapping[str, Any] | BaseEvent) -> bytes:
 def _wire(event: BaseEvent) -> Mapping[str, Any]:
     try:
         return event.model_dump(by_alias=True, warnings=False)
-    except Exception:  # a value inside that pydantic cannot walk, such as a cycle
+    except Exception:  # pydantic cannot walk a value inside, such as a cycle
         fields = type(event).model_fields
         return {fields[name].alias or name: value for name, value in event if name in fields and value is not None}
 
 
 def to_model(event: Any) -> BaseEvent:
-    """A wire event as a new `ag_ui.core` model, which shares no list and no dict with it. Raises pydantic's
-    `ValidationError` for what is no event: an unknown type, or fields that its type does not take."""
+    """A wire event as a new `ag_ui.core` model, which shares no list or dict with it.
+
+    Raises pydantic's `ValidationError` for what is not an event: an unknown type, or fields that it does not allow.
+    """
     if type(event) is dict and not _CONTAINERS.isdisjoint(map(type, event.values())):
         event = _copied(event)
     return _MODELS.validate_python(event)
 
 
 def _copied(value: Any) -> Any:
-    """The same JSON in new lists and dicts: pydantic takes over those of a field without a type of its own."""
+    """The same JSON in new lists and dicts: pydantic keeps those of a field typed `Any` in the model."""
     if type(value) is dict:
         return {name: _copied(item) for name, item in value.items()}
     return [_copied(item) for item in value] if type(value) is list else value
