@@ -1,4 +1,4 @@
-"""What an AG-UI client does with events, and what another client needs to catch up with it.
+"""What an AG-UI client has after the events it got, and what brings another client to the same point.
 
 May import `jsonable`, `wire`, `parts`, `content` and `convert`.
 """

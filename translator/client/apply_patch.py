@@ -1,18 +1,19 @@
 """Applies a JSON Patch (RFC 6902) as the AG-UI client does: one pure function, `apply_patch`.
 
-Never here: computing a patch (`jsonable.json_diff`, which uses `add`, `replace` and `remove`), events, messages.
-`move`, `copy` and `test` come in patches of activities that nodes write, and in events of other producers.
+Patches of this package use `add`, `replace` and `remove` only (`jsonable.json_diff` computes them). `move`, `copy` and
+`test` come in the patches of activities that nodes write, and in events of other producers.
 
 Rules:
-- A patch is atomic: it applies as a whole or raises `RefusedError`, and the document is as it was.
-- Nothing given is changed. Containers on a touched path are copied once per patch, all others are shared with the
-  old document and with the patch. So a value may be in an event and in a document at once, an old document stays
-  true, and the cost is that of the touched containers, not of the document.
-- Every patch that is refused here and by RFC 6902 alike is refused by the client (`fast-json-patch`, validating), with
-  its own addition: any path through `__proto__` or `constructor/prototype`.
-- The client takes some invalid patches, of which nothing here emits any: an array index that is not spelled as one
-  (`01`, the empty string), a move or copy beyond the end of an array, names that every JavaScript object inherits as
-  members, a whole moved into itself or replaced by what is not there, a member of a number. They are refused here.
+- A patch is atomic: it applies as a whole, or raises `RefusedError` and changes nothing.
+- No argument is changed. The containers on a touched path are copied once per patch; all others are shared with the old
+  document and with the patch. So a value may be in an event and in a document at the same time, an old document stays
+  valid, and the cost is that of the touched containers, not of the document.
+- Whatever this module and RFC 6902 both refuse, the client refuses too: it runs `fast-json-patch` with validation
+  (https://github.com/Starcounter-Jack/JSON-Patch), which also refuses a path through `__proto__` or
+  `constructor/prototype`.
+- The client accepts some invalid patches that are refused here: an array index that is not written as one (`01`, the
+  empty string), a move or copy beyond the end of an array, a member that every JavaScript object inherits, a document
+  that is moved into itself or replaced by what is missing, a member of a number. Nothing here emits such a patch.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ from ..jsonable.same_json import same_json
 
 
 class RefusedError(ValueError):
-    """A patch that cannot be applied: the client warns about it and leaves it out."""
+    """A patch that cannot be applied. The client logs a warning, and continues without it."""
 
 
 def apply_patch(document: Any, operations: Any) -> Any:
-    """Gives `document` after `operations` (RFC 6902, wire dicts), leaving both as they are.
+    """`document` after the operations (RFC 6902, wire dicts). Neither argument is changed.
 
-    Raises `RefusedError` for a patch that does not apply, or is none.
+    Raises `RefusedError` for operations that do not apply, or are not a patch.
     """
     patched = _Patched(document)
     try:
@@ -41,14 +42,15 @@ def apply_patch(document: Any, operations: Any) -> Any:
 
 
 class _Patched:
-    """A document while a patch is applied: the member "" of `whole`, so that it is read and changed like any other."""
+    """A document while a patch is applied. It is the member "" of `whole`, so that it is read and changed like any
+    other member."""
 
     __slots__ = ("own", "whole")
 
     def __init__(self, document: Any) -> None:
         self.whole = {"": document}
         self.own: dict[int, Any] = {}
-        """The containers that are this patch's own copies, by id. Being here keeps an id from being used again."""
+        """The containers that this patch has copied, by `id()`. The references keep an id from being used again."""
 
     def apply(self, operation: dict[str, Any]) -> None:
         """Applies one operation, or raises one of the errors that `apply_patch` catches."""
@@ -64,10 +66,10 @@ class _Patched:
             self._add(keys, self._remove(_keys(operation["from"])))
         elif kind == "copy":
             value = self._read(_keys(operation["from"]))
-            self.own.clear()  # containers of the value are in two places now, and neither may take them for its own
+            self.own.clear()  # the value's containers are in two places now: both have to be copied before a change
             self._add(keys, value)
         elif kind != "test" or not same_json(self._read(keys), operation["value"]):
-            raise ValueError(f"{kind} failed, or is no operation")
+            raise ValueError(f"{kind} failed, or is not an operation")
 
     def _add(self, keys: list[str], value: Any) -> None:
         parent = self._parent(keys)
@@ -92,7 +94,7 @@ class _Patched:
         return node
 
     def _parent(self, keys: list[str]) -> Any:
-        """The container that `keys` end in, as this patch's own copy, and so all containers above it."""
+        """The container that the last of `keys` is in. It and all containers above it are copied first."""
         node: Any = self.whole
         for key in keys[:-1]:
             place = _place(node, key)
@@ -105,15 +107,15 @@ class _Patched:
 
 
 def _keys(path: str) -> list[str]:
-    """The members that a JSON pointer leads through, from `_Patched.whole` on."""
+    """The members that a JSON pointer leads through, beginning with that of `_Patched.whole`."""
     raw = path.split("/")
     if raw[0] or "__proto__" in raw or "/constructor/prototype/" in f"{path}/":
-        raise ValueError("no JSON pointer, or one through a prototype")
+        raise ValueError("not a JSON pointer, or one through a prototype")
     return [key.replace("~1", "/").replace("~0", "~") for key in raw]
 
 
 def _place(node: Any, key: str) -> Any:
-    """`key` as a subscript of `node`, which has a member there."""
+    """`key` as a subscript of `node`. Raises if `node` has no such member."""
     place = _index(key) if isinstance(node, list) else key
     node[place]
     return place
@@ -122,4 +124,4 @@ def _place(node: Any, key: str) -> Any:
 def _index(key: str) -> int:
     if key.isascii() and key.isdigit() and (key == "0" or key[0] != "0"):
         return int(key)
-    raise ValueError("no array index")
+    raise ValueError("not an array index")

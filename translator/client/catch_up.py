@@ -1,14 +1,14 @@
 """What brings a late joiner, a slow reader or a reconnected one up to date: `catch_up`.
 
-Here: the order of the events, and those of the state. Never here: which messages are missing (`missing_messages`), what
-opens and closes an item (`open_items`), how large a frame may be, and when to join or to drop a backlog.
+The order of the events is here, and those of the state. Which messages are missing is in `missing_messages`, what opens
+and closes an item in `open_items`. When a reader joins, or loses its backlog, is its server's to decide.
 
 Rules:
 - What the reader has already is left out. What the view does not know cannot be emitted.
-- A snapshot opens no item: each open item is opened again, under the same id, after the event that brings what has come
-  of its message. The client appends to what it has, so later deltas continue there.
-- An open item without a message (a messages snapshot dropped it) is opened before a snapshot, which drops it again.
-- The state comes as a delta where that is the smaller event.
+- A snapshot opens no item. So each open item is opened again under its id, after the event that brings its message as
+  far as it has come. The client appends to what it has, and later deltas continue there.
+- An open item whose message a snapshot has dropped is opened before the snapshot, which drops the message again.
+- The state is emitted as a delta if that is the smaller event.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ from .open_items import LOST, NOT_SEEN, OpenItems, is_stored, reopened, without_
 
 
 def catch_up(view: ClientContents, known: ClientContents) -> list[Event]:
-    """The events that bring a reader to `view`; `known` is what it is known to have. See `ClientView.catch_up`."""
+    """The events that bring a reader to `view`. `known`: what the reader is known to have. See
+    `ClientView.catch_up`."""
     thread_id, run_id = view.thread_id, view.run_id
     if thread_id is None or run_id is None:
         return []
@@ -59,7 +60,7 @@ def catch_up(view: ClientContents, known: ClientContents) -> list[Event]:
 
 
 def _on_top_of(known: ClientContents, view: ClientContents) -> ClientContents:
-    """The view with the messages of `known` added; those that streamed in the view replace theirs."""
+    """The view, and the messages of `known` added to it. Where both have a message, that of the view counts."""
     messages = known.messages
     ids = {message["id"] for message in messages}
     merged = [view.message(message["id"]) or message for message in messages]
@@ -71,7 +72,7 @@ def _on_top_of(known: ClientContents, view: ClientContents) -> ClientContents:
 
 
 def _state(view: ClientContents, known: ClientContents) -> list[Event]:
-    """The state, as far as the reader misses it."""
+    """The events of the state, if the reader has another one."""
     if not view.knows_state:
         return []
     is_visible = known.knows_state and same_json(known.state, view.state)
@@ -82,7 +83,7 @@ def _state(view: ClientContents, known: ClientContents) -> list[Event]:
         return framed(events.state_delta(operations))
     if view.base is view.state:
         return framed(events.state_snapshot(view.state))
-    # 0.0.59 applies deltas to a falsy state, and shows the one before
+    # 0.0.59 applies deltas to a falsy state, and goes on showing the state before it
     before = [] if is_visible else framed(events.state_snapshot(view.state))
     return [*before, events.state_snapshot(view.base)]
 
@@ -90,5 +91,5 @@ def _state(view: ClientContents, known: ClientContents) -> list[Event]:
 def _operations(before: Any, after: Any) -> list[Event] | None:
     try:
         return diff(before, after)
-    except (TypeError, ValueError, RecursionError):  # what a caller says that a client has need not be JSON
+    except (TypeError, ValueError, RecursionError):  # a caller may describe a client's state with what is not JSON
         return None

@@ -1,14 +1,15 @@
 """What an AG-UI client has after the events it got, as a value: `ClientContents`.
 
-Here: the one object with messages, state, the run and what is open, and its look-ups.
-Never here: what an event does to messages (`reducer`), JSON Patch (`apply_patch`), what a reader misses (`catch_up`).
+It holds messages, state, the run and what is open, and answers questions about them. `reducer` says what an event does
+to messages, `apply_patch` applies patches, `chunks` expands chunks, `catch_up` says what a reader is missing.
 
 Rules:
-- After the same events, `messages` and `state` are those of `@ag-ui/client`: of 1.0.0 for a `version`, of 0.0.59 (the
-  last one that declares none) for `None`.
-- Unknown is not empty. Messages or state that nothing described are unknown until a snapshot brings them.
-- Nothing handed in is changed and nothing handed out changes, so both may share structure with events.
-- The cost of an event is that of its change; the three events that come per token append a delta.
+- After the same events, `messages` and `state` are those of `@ag-ui/client`: of 1.0.0 if `version` is set, of 0.0.59
+  (the last version that declares none) if it is `None`.
+- Unknown is not empty. Messages and state that nobody has described are unknown until a snapshot brings them.
+- Nothing that is passed in is changed, and nothing that is handed out changes later. So both may share structure with
+  events.
+- An event costs as much as what it changes. The three events that come with every token append a delta.
 """
 
 from __future__ import annotations
@@ -34,21 +35,21 @@ from .snapshots import complete_activity_types
 
 
 class ClientContents:
-    """The messages and the state of one client, the run it is in, and what is open on its stream."""
+    """The messages and the state of one client, its run, and what is open on its stream."""
 
     __slots__ = {  # noqa: RUF023 (in the order in which they are explained)
         "version": "The protocol version that the client declares; `None` for 0.0.59.",
-        "knows_messages": "Whether all of the client's messages are known: described, or brought by a snapshot.",
-        "knows_state": "Whether the client's state is known: described, or brought by a snapshot.",
-        "knows_activities": "Whether all activities of the client are known: only a messages snapshot says so.",
+        "knows_messages": "Whether all of the client's messages are known: from the caller or from a snapshot.",
+        "knows_state": "Whether the client's state is known: from the caller or from a snapshot.",
+        "knows_activities": "Whether all activities of the client are known: only from a messages snapshot.",
         "thread_id": "The thread of the last run; `None` before any.",
         "run_id": "The last run, live or ended; `None` before any.",
-        "parent_run_id": "The run from which the last run was started; `None` if it named none.",
-        "trace_id": "The trace of the last run, as the metadata of its `RUN_STARTED` has it; `None` if it names none.",
+        "parent_run_id": "The parent run of the last run; `None` if its `RUN_STARTED` named none.",
+        "trace_id": "The trace of the last run, from the metadata of its `RUN_STARTED`; `None` if that names none.",
         "run_has_snapshot": "Whether a `STATE_SNAPSHOT` came since the last `RUN_STARTED`.",
         "store": "The messages with their indexes; only events change them.",
-        "state": "The state, plain JSON. Must not be changed; later events leave this value as it is.",
-        "base": "The state the next delta applies to: `state`, unless 0.0.59 still has the one before a falsy one.",
+        "state": "The state, plain JSON. It must not be changed; later events do not change it either.",
+        "base": "The state that the next delta applies to: `state`, except after a falsy state in 0.0.59.",
         "terminal": "The event that ended the last run; `None` in a live run and before any.",
         "_open": "",
         "_by_chunks": "",
@@ -62,11 +63,15 @@ class ClientContents:
         *,
         open_items: OpenItems | None = None,
     ) -> None:
-        """Takes what the client is known to have: `None` is unknown, `[]` and `{}` are empty.
+        """What the client is known to have: `None` is unknown, `[]` and `{}` are empty.
 
-        `messages` are wire dicts or `ag_ui.core` models, `state` plain JSON, `version` the protocol version that the
-        client declares, `open_items` what is open on its stream. Nothing given is changed; it must not change
-        afterwards either. Raises `ValueError` for a message without an id or a role.
+        `messages`: wire dicts or `ag_ui.core` models.
+        `state`: plain JSON.
+        `version`: the protocol version that the client declares; None: it declares none.
+        `open_items`: what is open on its stream.
+
+        No argument is changed here, and none may be changed by the caller afterwards. Raises `ValueError` for a message
+        without an id or a role.
         """
         self.version = version
         self.store = MessageStore(map(_message, messages or ()), is_legacy=version is None)
@@ -84,11 +89,11 @@ class ClientContents:
         self.run_has_snapshot = False
 
     def apply(self, event: Event | BaseEvent) -> None:
-        """Applies one event of any origin, a wire dict or a model. Never raises: what is no event of the protocol is
-        ignored, for it ends a client's stream."""
+        """Applies one event of any producer, a wire dict or a model. Never raises: what is not an event of the protocol
+        would end a client's stream, and is ignored."""
         try:
-            given = event.model_dump(by_alias=True, warnings=False) if isinstance(event, BaseModel) else event
-            wire = _wire(to_model(given))
+            fields = event.model_dump(by_alias=True, warnings=False) if isinstance(event, BaseModel) else event
+            wire = _wire(to_model(fields))
         except (ValueError, TypeError, RecursionError):
             return
         for expanded in expand(wire, self._by_chunks):
@@ -108,7 +113,7 @@ class ClientContents:
         if kind == "STATE_SNAPSHOT":
             self.run_has_snapshot = True
             self._set_state(event["snapshot"])
-        elif kind == "STATE_DELTA" and self.knows_state:  # otherwise it is unknown whether the client could apply it
+        elif kind == "STATE_DELTA" and self.knows_state:  # else it is not known whether the client can apply it
             with suppress(RefusedError):
                 self._set_state(apply_patch(self.base, event["delta"]))
         elif kind == "MESSAGES_SNAPSHOT":
@@ -133,7 +138,7 @@ class ClientContents:
 
     @property
     def messages(self) -> list[dict[str, Any]]:
-        """The messages, wire dicts in the client's order. Made on each read; the dicts must not be changed."""
+        """The messages, wire dicts in the client's order. The list is a new one, the dicts must not be changed."""
         return self.store.read()
 
     @property
@@ -152,16 +157,16 @@ class ClientContents:
 
     def message_of_call(self, tool_call_id: str) -> str | None:
         """The id of the (first) message with this tool call."""
-        found = self.store.calls.get(tool_call_id)
-        return None if found is None else found[0].id
+        indexed = self.store.calls.get(tool_call_id)
+        return None if indexed is None else indexed[0].id
 
     def call(self, tool_call_id: str) -> dict[str, Any] | None:
-        """The (first) tool call with this id, as its message carries it."""
-        found = self.store.calls.get(tool_call_id)
-        return None if found is None else found[1].read()
+        """The (first) tool call with this id, as it is in its message."""
+        indexed = self.store.calls.get(tool_call_id)
+        return None if indexed is None else indexed[1].read()
 
     def share(self, message: Event) -> None:
-        """Keeps this dict in place of the client's copy of the message, if both are the same JSON: one is enough."""
+        """Keeps this dict in place of the equal one that the view has of the message: one copy in memory is enough."""
         entry = self.store.entries.get(message["id"])
         if entry is not None and entry.message is not message and same_json(entry.read(), message):
             entry.message = message
@@ -170,7 +175,7 @@ class ClientContents:
 
     @property
     def open(self) -> OpenItems:
-        """What is open now. A copy: later events leave it as it is."""
+        """What is open now. A copy: later events do not change it."""
         return self._open.copy()
 
     @property
@@ -200,19 +205,19 @@ class ClientContents:
 
     @property
     def live(self) -> bool:
-        """Whether a run has started and not ended."""
+        """Whether a run has started and has not ended."""
         return self._open.run_id is not None
 
     @property
     def outcome(self) -> dict[str, Any] | None:
-        """The outcome of the finished run (success where it named none); `None` in a live run and after an error."""
+        """The outcome of the finished run (success if it named none); `None` in a live run and after an error."""
         if self.terminal is None or self.terminal["type"] != "RUN_FINISHED":
             return None
         outcome: dict[str, Any] = self.terminal.get("outcome", {"type": "success"})
         return outcome
 
     def copy(self) -> Self:
-        """The same contents; later events change one of the two only."""
+        """An independent copy: later events change only one of the two."""
         twin = copy(self)
         twin.store, twin._open, twin._by_chunks = self.store.copy(), self._open.copy(), dict(self._by_chunks)
         return twin
@@ -220,7 +225,7 @@ class ClientContents:
     def _set_state(self, state: Any) -> None:
         self.knows_state = True
         self.base = state
-        # 0.0.59 applies further deltas to a falsy state but shows its user the one before
+        # 0.0.59 applies later deltas to a falsy state, but goes on showing the state before it
         if not self.store.is_legacy or state or isinstance(state, (dict, list)):
             self.state = state
 
@@ -235,7 +240,7 @@ def _message(value: Mapping[str, Any] | BaseModel) -> dict[str, Any]:
 
 
 def _wire(model: BaseModel) -> dict[str, Any]:
-    """A model as its wire dict, without fields that its type does not declare: a client of protocol 1.0 does not take
-    them back."""
+    """A model as its wire dict, without the fields that its type does not declare: a client of protocol 1.0 strips
+    them."""
     wire: dict[str, Any] = orjson.loads(model.model_dump_json(by_alias=True, exclude=set(model.model_extra or ())))
     return wire

@@ -1,15 +1,15 @@
-"""The messages of one client, in its order, and the indexes that find them: `MessageStore`.
+"""The messages of one client in its order, and the indexes to find them: `MessageStore`.
 
-Lives here: the store, its messages and tool calls, and their text, which is kept as deltas until it is read.
-Never here: events and what they do to messages (`reducer`), state, runs.
+Text and arguments are kept as deltas until they are read. What an event does to a message is in `reducer`.
 
 Rules:
-- A wire dict, once made or stored, is never changed: a change makes a new dict that shares what did not change. So
-  what is read here may be put into events, and what events carry may be stored, without copies.
-- Ids may repeat, as they may in the client. A look-up gives the first message (or tool call) with an id.
+- A wire dict is never changed once it is made or stored. A change makes a new dict, which shares what did not change.
+  So what is read here may be put into events, and what events carry may be stored, without copies.
+- Ids may repeat, as they may in the client. A look-up gives the first message, or the first tool call, with an id.
 - Appending a delta costs the same however long the message and the history are.
-- Messages that are only read need no indexes: these are made when something is first looked up, or changes.
-- Only assistants have tool calls. One without an id, a name and arguments is not indexed: no event can reach it.
+- Messages that are only read need no indexes: they are made when something is first looked up or changed.
+- Only assistant messages have tool calls. A tool call without an id, a name and arguments is not indexed, since no
+  event can reach it.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ class StoredCall:
     def __init__(self, wire: dict[str, Any]) -> None:
         self.wire = wire
         self.deltas: list[str] = []
-        """Arguments that are not yet joined into `wire`."""
+        """Arguments that are not yet in `wire`."""
 
     def read(self) -> dict[str, Any]:
-        """The tool call as its message carries it."""
+        """The tool call as it is in its message."""
         if self.deltas:
             function = self.wire["function"]
             arguments = function["arguments"] + "".join(self.deltas)
@@ -43,7 +43,7 @@ class StoredCall:
 
 
 class StoredMessage:
-    """A message: its wire dict, the deltas not yet joined into it, its tool calls and its position."""
+    """A message: its wire dict, the deltas that are not yet in it, its tool calls and its position."""
 
     __slots__ = ("calls", "deltas", "id", "is_activity", "is_stale", "message", "position", "results")
 
@@ -56,7 +56,7 @@ class StoredMessage:
         self.is_stale = False
         """Whether `deltas` or `calls` changed since the last read."""
         self.results = 0
-        """How many tool results are known to follow."""
+        """How many tool results are known to follow it."""
         calls = message.get("toolCalls") if message["role"] == "assistant" else None
         self.calls: list[StoredCall] | None = None
         if isinstance(calls, list):
@@ -85,9 +85,9 @@ class StoredMessage:
 
 
 class MessageStore:
-    """Messages in order, with the first of each message id and of each tool call id at hand.
+    """Messages in order, with indexes of message ids and tool call ids.
 
-    `is_legacy`: whether the client is 0.0.59, whose reducer differs in a few rules (see `reducer`).
+    `is_legacy`: whether the client is 0.0.59, whose reducer has a few other rules (see `reducer`).
     """
 
     __slots__ = ("_plain", "calls", "entries", "is_legacy", "order")
@@ -102,7 +102,7 @@ class MessageStore:
     def __init__(self, messages: Iterable[Message] = (), *, is_legacy: bool = False) -> None:
         self.is_legacy = is_legacy
         self._plain: list[Message] | None = list(messages)
-        """The messages as they were given; None once the indexes are made."""
+        """The messages as they were passed in; None once the indexes are made."""
 
     def __getattr__(self, name: str) -> Any:
         """Makes the indexes. Python calls this for attributes that are not set: those that are set cost nothing."""
@@ -132,11 +132,11 @@ class MessageStore:
         return entry
 
     def insert(self, position: int, message: Message) -> StoredMessage:
-        """Adds a message before the one at `position`; the cost is that of the messages after it."""
+        """Adds a message before the one at `position`. It costs a step for each message behind it."""
         entry = StoredMessage(message, position)
         self.order.insert(position, entry)
         for place in range(len(self.order) - 1, position, -1):
-            if self.order[place].position >= position:  # one that is in `order` twice keeps its first position
+            if self.order[place].position >= position:  # a message that is in `order` twice keeps its first position
                 self.order[place].position = place
         first = self.entries.get(entry.id)
         if first is None or first.position > position:
@@ -144,37 +144,37 @@ class MessageStore:
         return entry
 
     def add_call(self, entry: StoredMessage, wire: dict[str, Any]) -> None:
-        """Adds a tool call, which no message has yet, at the end of a message's tool calls."""
+        """Adds a tool call that no message has yet behind the tool calls of a message."""
         call = StoredCall(wire)
         entry.calls = [*(entry.calls or ()), call]
         entry.is_stale = True
         self.calls[wire["id"]] = entry, call
 
     def replace(self, entry: StoredMessage, message: Message) -> StoredMessage:
-        """Puts a message in the place of the first one with the same id."""
+        """Replaces the first message with the same id."""
         fresh = StoredMessage(message, entry.position)
         self.order[entry.position] = self.entries[entry.id] = fresh
         if not entry.is_activity:
-            for each in self.order:
-                each.results = 0
+            for stored in self.order:
+                stored.results = 0
             self.set_order(self.order)
         return fresh
 
     def set_order(self, order: list[StoredMessage]) -> None:
-        """Makes these the messages, with their indexes."""
+        """Replaces all messages by these, and makes the indexes."""
         self._plain, self.order, self.entries, self.calls = None, order, {}, {}
         for position in range(len(order) - 1, -1, -1):
             order[position].position = position
         self._index(order)
 
     def set_messages(self, messages: Iterable[Message]) -> None:
-        """Makes these the messages."""
+        """Replaces all messages by these, without indexes."""
         self._plain = list(messages)
-        with suppress(AttributeError):  # there are no indexes
+        with suppress(AttributeError):  # no indexes were made
             del self.order, self.entries, self.calls
 
     def copy(self) -> MessageStore:
-        """The same messages; later events change one of the two only."""
+        """An independent copy: later events change only one of the two."""
         return MessageStore(self.read(), is_legacy=self.is_legacy)
 
     def _index(self, added: Iterable[StoredMessage]) -> None:
@@ -186,7 +186,7 @@ class MessageStore:
 
 
 def _can_grow(call: Any) -> bool:
-    """Whether a tool call has an id, a name and arguments: a client may have anything."""
+    """Whether a tool call has an id, a name and arguments. A client's messages may have anything."""
     try:
         call_id, name, arguments = call["id"], call["function"]["name"], call["function"]["arguments"]
     except (TypeError, KeyError):

@@ -1,25 +1,26 @@
-"""The messages of a view that a reader misses, as events or as snapshots: `missing_messages`.
+"""The messages of a view that a reader is missing, as events or as snapshots: `missing_messages`.
 
-Here: how the messages of a reader become those of a view. Never here: state, and what opens and closes.
+State, and what opens and closes, are not known here.
 
 Rules:
-- Messages that the reader has, in the view's order from the first one on, are passed over. Only what follows them is
-  looked at further, so the work is one pass over both, and the rest in proportion to what is missing.
-- New messages, and text and arguments that have grown at their end, come as events, if these leave the reader with
-  exactly the view's messages in their order (that is tried out), and are few or cost less than a snapshot. Beside its
-  bytes each event costs the client a copy of its messages and its user a page drawn anew.
-- Anything else comes as a snapshot. A client keeps its own order for ids it has: where that would end wrong, a snapshot
-  of the messages that are in order comes first.
-- The client's verifier rejects events for a message that another subagent opened. It takes owners from the snapshot, so
-  there a message with an open item (or with an open tool call) belongs to the owner of that; and no event brings a
-  message under another owner.
-- What no snapshot makes a client drop is not emitted again and again.
+- The messages at the beginning that both have, in the same order, are skipped. Only what follows is looked at, so the
+  work is one pass over both conversations, and otherwise in proportion to what is missing.
+- New messages, and text and arguments that have grown at their end, are emitted as events, on two conditions: the
+  reader then has exactly the view's messages in their order (this is tried out), and the messages are few, or the
+  events cost less than a snapshot. An event costs more than its bytes: the client copies its messages, and the page is
+  drawn again.
+- Everything else is emitted as a snapshot. A client keeps its own order for the ids that it has. Where the order would
+  end wrong, a snapshot of the messages that are in order comes first.
+- The client's verifier rejects events for a message that another subagent has opened, and it takes the owners of
+  messages from the snapshot. So in a snapshot a message with an open item, or with an open tool call, belongs to the
+  owner of that item, and no event brings a message under another owner.
+- A message that no snapshot can make the client drop does not cause a snapshot each time.
 - A view that does not know the client's messages has those that streamed in it, from their first event on. They are
-  emitted as events: whole, or as far as the reader misses them; what is open stays open. No snapshot is emitted: it
+  emitted as events, whole or as far as the reader is missing them, and open items stay open. No snapshot is emitted: it
   would drop the client's other messages.
-- Such a view assumes that a reader of unknown messages has none of them, if the reader is on a new stream. If it is in
-  the run, only its open items are known: items opened since are emitted from their beginning, and what it missed of
-  the open ones cannot be repaired.
+- Such a view assumes that a reader on a new stream has none of the messages, if they are not known. If the reader is in
+  the run, only its open items are known: items that were opened since are emitted from their beginning, and what the
+  reader missed of the others cannot be repaired.
 """
 
 from __future__ import annotations
@@ -44,20 +45,20 @@ from .open_items import OpenItems, is_stored, owners, without_open
 from .reducer import REDUCES
 from .snapshots import ordered_snapshots, staying, with_activity_types
 
-_FEW = 16  # messages that no snapshot is worth, however small: it makes a client draw everything anew
-_MESSAGE = 1_000  # bytes that the events of a message count beside its own
-_AT_ONCE = 32  # messages compared by one call: C compares many faster than Python calls it for each
+_FEW = 16  # so many messages are never worth a snapshot, which makes a client draw the whole page again
+_MESSAGE = 1_000  # the events of a message cost so many bytes more than its JSON
+_AT_ONCE = 32  # messages compared by one call: C compares them faster than Python makes a call for each
 _NAMES = ("messageId", "toolCallId", "parentMessageId", "entityId")
-_ODD = (AttributeError, KeyError, TypeError, ValueError)  # what a caller says that a client has may be no messages
+_ODD = (AttributeError, KeyError, TypeError, ValueError)  # a caller may describe a client's messages with anything
 
 
 def missing_messages(
     view: ClientContents, known: ClientContents, reader: OpenItems, now: OpenItems
 ) -> tuple[list[Event], list[Event]]:
-    """What brings the messages of a reader to those of the view: messages event by event, or snapshots. The events
-    close what ends in between, and leave open what is open in the view.
+    """What brings the messages of a reader to those of the view: a list of message events, or a list of snapshots; the
+    other list is empty. The events close what has ended, and leave open what is open in the view.
 
-    `known` is what the reader is known to have; `reader` and `now` are what it and the view have open.
+    `known`: what the reader is known to have. `reader`, `now`: what the reader and the view have open.
     """
     sides = _Sides(view, known, reader, now)
     if not view.knows_messages:
@@ -69,13 +70,13 @@ def missing_messages(
             emitted = None
         if emitted is not None:
             return emitted, []
-    size = sides.size  # of all messages: a snapshot of some is no larger
+    size = sides.size  # of the snapshot of all messages: the other one is smaller
     return [], [frame for snapshot in sides.snapshots for frame in framed(snapshot, size)]
 
 
 @dataclass
 class _Sides:
-    """A view and its reader; the snapshots of the view and their size are made if they are asked for."""
+    """A view and its reader. The snapshots of the view and their size are computed when they are first needed."""
 
     view: ClientContents
     known: ClientContents
@@ -88,7 +89,7 @@ class _Sides:
 
     @cached_property
     def snapshots(self) -> list[Event]:
-        """What brings the reader to the view by snapshots: the last one is of all messages."""
+        """The snapshots that bring the reader to the view. The last one has all messages."""
         view = self.view
 
         def make(messages: list[Event]) -> Event:
@@ -99,7 +100,7 @@ class _Sides:
             if owner is not None and view.has(message_id):
                 position = view.store.entries[message_id].position
                 messages[position] = {**messages[position], "subagentRunId": owner}
-        # A patch can leave an activity with no object for content; no client would read a snapshot with that in it.
+        # A patch can leave an activity with a content that is not an object, and no client reads a snapshot with that.
         messages = [each for each in messages if each["role"] != "activity" or isinstance(each.get("content"), dict)]
         return list(ordered_snapshots(self.known.order if self.known.knows_messages else [], messages, make))
 
@@ -116,12 +117,12 @@ class _Sides:
 
 
 def _by_events(sides: _Sides) -> list[Event] | None:
-    """The events that bring the reader's messages to those of the view; None if it takes a snapshot."""
+    """The events that bring the reader's messages to those of the view; None if only a snapshot can."""
     messages, wanted = sides.known.messages, sides.wanted
     start = _in_common(messages, wanted)
     present, missing = messages[start:], wanted[start:]
     ids = iter([message["id"] for message in missing])
-    if any(message["id"] not in ids for message in present):  # events remove nothing, and change no order
+    if any(message["id"] not in ids for message in present):  # events cannot remove or reorder
         return [] if _stays_beside(sides, present, missing) else None
     if len(missing) > _FEW and len(dumps(missing)) + _MESSAGE * len(missing) > sides.size:
         return None
@@ -130,7 +131,7 @@ def _by_events(sides: _Sides) -> list[Event] | None:
 
 
 def _in_common(messages: list[Event], wanted: list[Event]) -> int:
-    """How many messages two conversations begin with in common."""
+    """How many messages at the beginning of two conversations are the same."""
     shorter = min(len(messages), len(wanted))
     for start in range(0, shorter, _AT_ONCE):
         mine, its = messages[start : start + _AT_ONCE], wanted[start : start + _AT_ONCE]
@@ -143,7 +144,7 @@ def _in_common(messages: list[Event], wanted: list[Event]) -> int:
 
 
 def _stays_beside(sides: _Sides, present: list[Event], missing: list[Event]) -> bool:
-    """Whether the reader's messages are those of the view and others, of which no snapshot makes it drop one."""
+    """Whether the reader has the view's messages and others, none of which a snapshot would make it drop."""
     ids = {message["id"] for message in missing}
     others = [message for message in present if message["id"] not in ids]
     return (
@@ -154,7 +155,7 @@ def _stays_beside(sides: _Sides, present: list[Event], missing: list[Event]) -> 
 
 
 def _whole_or_grown(sides: _Sides, wanted: Iterable[Event]) -> list[Event] | None:
-    """Events for each message that the reader misses, whole or as far as it misses it; None if events cannot."""
+    """Events for each message that the reader is missing, whole or the rest of it; None if events cannot bring it."""
     emitted: list[Event] = []
     opened = {**dict(owners(sides.known.store, sides.reader)), **dict(owners(sides.view.store, sides.now))}
     for message in wanted:
@@ -176,8 +177,8 @@ def _leads_to(
 ) -> bool:
     """Whether a client with these messages has the wanted ones after these events.
 
-    The two have the first `start` messages in common. The events are tried on the messages behind these, and on those
-    that the events name.
+    The first `start` messages of both are the same. So the events are tried out only on the messages behind these, and
+    on those that the events name.
     """
     names = {event.get(name) for event in emitted for name in _NAMES}
     named = [store.entries[name] for name in names if name in store.entries]
@@ -190,7 +191,8 @@ def _leads_to(
 
 
 def _streamed(sides: _Sides) -> list[Event]:
-    """The messages of a view that knows only what streamed in it, for a reader whose other messages are unknown too."""
+    """The messages of a view that knows only what streamed in it, for a reader whose other messages are unknown as
+    well."""
     view, known, reader = sides.view, sides.known, sides.reader
     only_open_is_known = reader.run_id == known.open.run_id == view.run_id != known.run_id
     begun = {event.get("toolCallId") or event["messageId"] for event in sides.now.missing(reader)}
@@ -208,7 +210,7 @@ def _streamed(sides: _Sides) -> list[Event]:
 
 
 def _begun(message: Event, begun: Collection[str]) -> Event | None:
-    """As much of a message as is known to have begun with these items; None if nothing is."""
+    """The part of a message that began with these items; None if none of it did."""
     if message["id"] in begun:
         return message
     calls = [call for call in message.get("toolCalls", ()) if call["id"] in begun]
@@ -223,7 +225,7 @@ def _are_same(messages: list[Event], wanted: list[Event]) -> bool:
 
 
 def _is_same(message: Event, wanted: Event) -> bool:
-    """Whether two messages are the same, arguments of tool calls as JSON."""
+    """Whether two messages are the same. The arguments of tool calls are compared as JSON."""
     if same_json(message, wanted):
         return True
     try:

@@ -1,16 +1,18 @@
-"""What an event stream has opened and not closed: `OpenItems`, and the events that open and close the difference.
+"""What an event stream has opened and not closed: `OpenItems`, and the events that open or close the difference.
 
-Lives here: the table of the events that open and close an item, and which of them a reader of the same run misses.
-Never here: messages, state, and the order of all events of a catch-up (`catch_up`).
+The table of the events that open and close an item is here, and what of it a reader of the same run is missing. The
+order of all events of a catch-up is in `catch_up`.
 
-Rules (those of the client's verifier):
-- Text messages, tool calls, reasoning spans and reasoning messages are open by id, each kind by itself; a step by its
-  owner (a subagent's run id, or `None`) and its name; a subagent by its run id, once in a run.
-- The start of a run begins anew. Its end closes everything; subagents that ended are remembered until the next run.
-- Subagents have no snapshot. Those of a live run are started again for a reader, ended ones too, since later events may
-  name them as parents.
-- An item that a reader has open and that ended unseen is closed as it ended, if that is known.
-- A START that is repeated carries no metadata into a message, which has newer; a tool call keeps the name it has now.
+Rules, which are those of the client's verifier
+(https://github.com/ag-ui-protocol/ag-ui/blob/main/sdks/typescript/packages/client/src/verify/verify.ts):
+- Text messages, tool calls, reasoning spans and reasoning messages are open by id, each kind by itself. A step is open
+  by its owner (a subagent's run id, or `None`) and its name. A subagent is open by its run id, once in a run.
+- The start of a run opens nothing and closes everything; so does its end. Subagents that have ended are remembered
+  until the next run starts.
+- No snapshot has subagents. For a reader, those of a live run are started again, including those that have ended, since
+  later events may name them as parents.
+- An item that a reader has open, and that ended while it was away, is closed in the way it ended, if that is known.
+- A START that is emitted again has no metadata: the message has newer. A tool call has the name that it has now.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from ..wire.events import Event
 from .message_store import MessageStore
 
 LOST = "lost"
-"""The code of the error that ends a run, or a subagent, for a reader that cannot get its end any more."""
+"""The code of the error that ends a run or a subagent for a reader that can no longer get its real end."""
 NOT_SEEN = "How this ended was not seen."
 
 _ITEMS = {
@@ -42,29 +44,30 @@ _ITEMS = {
     "SUBAGENT_FINISHED": ("ended", "subagentRunId", True),
     "SUBAGENT_ERROR": ("ended", "subagentRunId", True),
 }
-"""Event type: (field of `OpenItems`, the event's key in it, whether the event is put there or takes another out)."""
+"""By event type: the field of `OpenItems`, the event's field with the key, and whether the event is put there (True) or
+removes the one that is there."""
 _CONTINUES = {
     "TEXT_MESSAGE_CONTENT": ("texts", "messageId"),
     "TOOL_CALL_ARGS": ("calls", "toolCallId"),
     "REASONING_MESSAGE_CONTENT": ("reasonings", "messageId"),
 }
-"""Event type: (field of `OpenItems`, the event's key in it): the item has to be open."""
+"""By event type: the field of `OpenItems` in which the item must be open, and the event's field with the key."""
 _FIELDS = tuple(dict.fromkeys(name for name, _, _ in _ITEMS.values()))
 _ENDS = {kind: row[:2] for kind, row in _ITEMS.items() if not row[2]}
 
 
 @dataclass(slots=True)
 class OpenItems:
-    """What is open at one moment of a stream: the keys of items with the events that opened them, in that order.
+    """What is open at one moment of a stream: by key of an item, the event that opened it, in the order of opening.
 
-    `run_id`: the live run, `None` between runs.
+    `run_id`: the live run; `None` between runs.
     `texts`: text messages by message id.
     `calls`: tool calls by tool call id.
     `spans`: reasoning spans by message id.
     `reasonings`: reasoning messages by message id.
     `steps`: steps by owner (a subagent's run id, `None` for the run itself) and name.
     `started`: all subagents of the run so far, by their run id.
-    `ended`: those of them that ended, with the events that ended them.
+    `ended`: those of them that have ended, with the events that ended them.
     """
 
     run_id: str | None = None
@@ -128,16 +131,16 @@ class OpenItems:
             self.run_id = None
 
     def copy(self) -> OpenItems:
-        """The same items; later events change one of the two only."""
+        """An independent copy: later events change only one of the two."""
         twin = OpenItems(self.run_id)
         for name in _FIELDS:
             setattr(twin, name, dict(getattr(self, name)))
         return twin
 
     def closings(self, now: OpenItems | None = None) -> list[Event]:
-        """The events that close what is open here and is not in `now` (without `now`: everything).
+        """The events that close what is open here and not in `now`; without `now`, everything.
 
-        Of subagents only those that `now` has never started: the others get their own end from `subagent_events`.
+        Of subagents, only those that `now` has never started are closed: `subagent_events` has the ends of the others.
         """
         now = now or OpenItems()
         closings: list[Event] = [
@@ -152,14 +155,14 @@ class OpenItems:
         return closings
 
     def missing(self, reader: OpenItems) -> list[Event]:
-        """The events that opened messages and tool calls which the reader does not have open."""
+        """The events that opened the messages and tool calls that the reader does not have open."""
         kinds = ((self.reasonings, reader.reasonings), (self.texts, reader.texts), (self.calls, reader.calls))
         return [event for items, known in kinds for key, event in items.items() if key not in known]
 
     def subagent_events(self, reader: OpenItems) -> list[Event]:
-        """Starts of subagents that the reader misses, in their order, then the ends it misses.
+        """The starts of subagents that the reader is missing, in their order, then the ends that it is missing.
 
-        Of an ended run (no `run_id`) only the ends that the reader waits for.
+        Of a run that has ended (no `run_id`), only the ends of subagents that the reader has open.
         """
         starts = [event for key, event in self.started.items() if key not in reader.started] if self.run_id else []
         known = {*reader.started, *(event["subagentRunId"] for event in starts)}
@@ -177,33 +180,34 @@ def _owner_field(event: Event) -> Event:
     return {"subagentRunId": event["subagentRunId"]} if "subagentRunId" in event else {}
 
 
-# --- open items and the messages they are parts of --------------------------------------------------------------------
+# --- open items and their messages ------------------------------------------------------------------------------------
 
 
 def is_stored(store: MessageStore, opening: Event) -> bool:
-    """Whether the store has the message or tool call that a START event opened."""
+    """Whether the store has the message or the tool call that a START event opened."""
     if opening["type"] == "TOOL_CALL_START":
         return opening["toolCallId"] in store.calls
     return opening["messageId"] in store.entries
 
 
 def reopened(store: MessageStore, opening: Event) -> Event:
-    """A START event as it is repeated: a tool call under the name and the message that the store has for it."""
+    """A START event as it is emitted again: for a tool call, with the name and the message that the store has for
+    it."""
     event = without_fields(opening)
-    found = store.calls.get(opening["toolCallId"]) if opening["type"] == "TOOL_CALL_START" else None
-    if found is not None:
-        entry, call = found
+    indexed = store.calls.get(opening["toolCallId"]) if opening["type"] == "TOOL_CALL_START" else None
+    if indexed is not None:
+        entry, call = indexed
         event |= {"toolCallName": call.wire["function"]["name"], "parentMessageId": entry.id}
     return event
 
 
 def without_fields(event: Event, *names: str) -> Event:
-    """An event without metadata, the event it was made from, and these fields."""
+    """An event without `metadata`, `rawEvent` and these fields."""
     return {name: value for name, value in event.items() if name not in ("metadata", "rawEvent", *names)}
 
 
 def without_open(whole: Iterable[Event], reader: OpenItems, now: OpenItems) -> Iterator[Event]:
-    """Events of whole messages, without STARTs of what the reader has open and ENDs of what is to stay open."""
+    """Events of whole messages, without the STARTs of what the reader has open and the ENDs of what stays open."""
     for event in whole:
         row = _ITEMS.get(event["type"])
         if row is None or event[row[1]] not in getattr(reader if row[2] else now, row[0]):
@@ -211,12 +215,12 @@ def without_open(whole: Iterable[Event], reader: OpenItems, now: OpenItems) -> I
 
 
 def owners(store: MessageStore, now: OpenItems) -> Iterator[tuple[str, str | None]]:
-    """Messages with open items and the owner of these; the owner of a message's own text comes after that of a tool
-    call in it."""
+    """The messages that have open items, each with the owner of the item. The owner of a message's text comes after the
+    owners of its tool calls."""
     for call_id, event in now.calls.items():
-        found = store.calls.get(call_id)
-        if found is not None:
-            yield found[0].id, event.get("subagentRunId")
+        indexed = store.calls.get(call_id)
+        if indexed is not None:
+            yield indexed[0].id, event.get("subagentRunId")
     for items in (now.spans, now.reasonings, now.texts):
         for message_id, event in items.items():
             yield message_id, event.get("subagentRunId")

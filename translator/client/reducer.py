@@ -1,20 +1,22 @@
-"""What each event does to the messages of a client: the message half of `@ag-ui/client`'s reducer.
+"""What each event does to a client's messages: one function for each event type, as in the reducer of `@ag-ui/client`
+(https://github.com/ag-ui-protocol/ag-ui/blob/main/sdks/typescript/packages/client/src/apply/default.ts).
 
-Here: one function an event type, for 1.0.0 and (`MessageStore.is_legacy`) 0.0.59, and the merge of a messages snapshot.
-Never here: state, runs, what is open, and whether an event was legal.
+It follows 1.0.0, and 0.0.59 where `MessageStore.is_legacy`. State, runs, open items, and whether an event was legal are
+not known here.
 
 Rules:
-- Events are well formed (`ClientView.apply` checks those of other producers). What the client then ignores, with or
-  without a warning, is ignored.
-- 0.0.59 appends reasoning to an activity's content, and merges a messages snapshot by other rules.
-- Metadata merges key by key; the last write wins.
+- Events are well formed: `ClientView.apply` checks those of other producers. What the client ignores, with or without a
+  warning, is ignored.
+- Metadata is merged key by key; the last value of a key counts.
+- 0.0.59 appends reasoning to the content of an activity with the same id, and merges a messages snapshot differently.
 
 Rules of a messages snapshot:
-- The client keeps its own order for ids it has. Ids new to it follow in the snapshot's order; one that is twice in the
-  snapshot is twice afterwards.
-- A message that is not in the snapshot is dropped. Reasoning is dropped only if the snapshot has any; an activity only
-  if the snapshot has all activities of its type: as its metadata declares (1.0.0), otherwise if it has any.
-- Where 0.0.59 keeps messages that may be missing in the snapshot, it also keeps its own copy of those that are in it.
+- The client keeps its own order for the ids that it has. New ids follow in the order of the snapshot. An id that the
+  snapshot has twice is in the messages twice.
+- A message that is not in the snapshot is dropped, with two exceptions. Reasoning stays if the snapshot has no
+  reasoning at all. An activity stays unless the snapshot has all activities of its type: 1.0.0 reads that from the
+  snapshot's metadata, or else from whether it has any activity.
+- Where 0.0.59 keeps messages that may be missing from the snapshot, it also keeps its own copy of those that are in it.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ from .snapshots import staying
 
 
 def append_text(store: MessageStore, event: Event) -> None:
-    """TEXT_MESSAGE_CONTENT and REASONING_MESSAGE_CONTENT: text goes to the first message with the id."""
+    """TEXT_MESSAGE_CONTENT and REASONING_MESSAGE_CONTENT: the text is appended to the first message with the id."""
     entry = store.entries.get(event["messageId"])
     if entry is None or (entry.is_activity and not _changes_activities(store, event)):
         return
@@ -55,7 +57,7 @@ def _text_end(store: MessageStore, event: Event) -> None:
 
 
 def _changes_activities(store: MessageStore, event: Event) -> bool:
-    """Whether an event of a message changes an activity with its id: reasoning does in 0.0.59."""
+    """Whether an event for a message changes an activity that has its id: in 0.0.59 reasoning does."""
     return store.is_legacy and event["type"].startswith("REASONING_")
 
 
@@ -82,7 +84,8 @@ def _call_start(store: MessageStore, event: Event) -> None:
 
 
 def _call_parent(store: MessageStore, event: Event) -> StoredMessage:
-    """The assistant message of a new tool call: the parent, a new one under its id, or one under the call's id."""
+    """The assistant message that a new tool call goes to: its parent, a new message with the parent's id, or, if that
+    id is another kind of message's, a new message with the call's id."""
     parent_id = event.get("parentMessageId")
     parent = store.entries.get(parent_id) if parent_id else None
     if parent is not None and parent.message["role"] == "assistant":
@@ -95,29 +98,29 @@ def _call_parent(store: MessageStore, event: Event) -> StoredMessage:
 
 
 def append_arguments(store: MessageStore, event: Event) -> None:
-    """TOOL_CALL_ARGS: arguments go to the first tool call with the id."""
-    if (found := store.calls.get(event["toolCallId"])) is not None:
-        entry, call = found
+    """TOOL_CALL_ARGS: the arguments are appended to those of the first tool call with the id."""
+    if (indexed := store.calls.get(event["toolCallId"])) is not None:
+        entry, call = indexed
         call.deltas.append(event["delta"])
         entry.is_stale = True
         _call_end(store, event)
 
 
 def _call_end(store: MessageStore, event: Event) -> None:
-    found = store.calls.get(event["toolCallId"])
-    if found is not None and "metadata" in event:
-        _change_call(store, event["toolCallId"], metadata=_merged(found[1].wire, event))
+    indexed = store.calls.get(event["toolCallId"])
+    if indexed is not None and "metadata" in event:
+        _change_call(store, event["toolCallId"], metadata=_merged(indexed[1].wire, event))
 
 
 def _change_call(store: MessageStore, call_id: str, **fields: Any) -> None:
-    if (found := store.calls.get(call_id)) is not None:
-        entry, call = found
+    if (indexed := store.calls.get(call_id)) is not None:
+        entry, call = indexed
         call.wire = {**call.wire, **fields}
         entry.is_stale = True
 
 
 def _call_result(store: MessageStore, event: Event) -> None:
-    """Results follow the message with their call, in the order they came; none replaces another."""
+    """A result goes behind the message with its call and the results that are there already. It never replaces one."""
     message = {
         "id": event["messageId"],
         "toolCallId": event["toolCallId"],
@@ -125,11 +128,11 @@ def _call_result(store: MessageStore, event: Event) -> None:
         "content": event["content"],
         **_fields(event, "subagentRunId", "metadata"),
     }
-    found = store.calls.get(event["toolCallId"])
-    if found is None:
+    indexed = store.calls.get(event["toolCallId"])
+    if indexed is None:
         store.append(message)
         return
-    caller = found[0]
+    caller, _ = indexed
     position = caller.position + 1 + caller.results
     while position < len(store.order) and store.order[position].message["role"] == "tool":
         position += 1
@@ -194,7 +197,7 @@ def _messages_snapshot(store: MessageStore, event: Event) -> None:
         if (wire is None or store.is_legacy) and stays(entry.message):
             merged.append(entry)
         elif wire is not None:
-            if entry.id not in fresh:  # what the client has twice stays one object
+            if entry.id not in fresh:  # a message that the client has twice is one object there
                 fresh[entry.id] = StoredMessage(wire, 0)
             merged.append(fresh[entry.id])
     known = {entry.id for entry in merged}
@@ -236,4 +239,4 @@ REDUCES: Mapping[str, Callable[[MessageStore, Event], None]] = {
     "MESSAGES_SNAPSHOT": _messages_snapshot,
     "RUN_STARTED": _run_started,
 }
-"""The events that change messages."""
+"""By event type: what it does to messages. All other types leave them as they are."""

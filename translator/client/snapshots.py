@@ -1,6 +1,6 @@
-"""Messages snapshots as they are made: the order that a client ends with, and which activities they are complete for.
+"""Messages snapshots: in which order a client has the messages afterwards, and for which activities they are complete.
 
-Never here: what a client does with a snapshot (`reducer`), and which messages it should have.
+What else a client does with a snapshot is in `reducer`.
 """
 
 from __future__ import annotations
@@ -11,17 +11,20 @@ from ..convert.compare import by_id, common_length, same_order
 from ..wire.events import Event
 
 _NAMESPACE = "@ag-ui/client"
-"""The metadata key under which a messages snapshot declares which activities it has."""
+"""The metadata key under which a messages snapshot says which activities it has. 1.0.0 reads it
+(https://github.com/ag-ui-protocol/ag-ui/blob/main/sdks/typescript/packages/client/src/apply/default.ts)."""
 _TYPES = "authoritativeActivityTypes"
-"""Its member with the activity types that are complete: a list, or null for all types."""
+"""Its member with the complete activity types: a list, or null for all types."""
 
 
 def ordered_snapshots(order: list[str], messages: list[Event], make: Callable[[list[Event]], Event]) -> Iterator[Event]:
-    """The one or two snapshots that leave a client with `messages` in the order that counts.
+    """The one or two snapshots after which a client has `messages` in the right order, as far as order counts.
 
-    `order`: the ids of the client's messages, in its order; `make` makes a snapshot of some messages. A client keeps
-    its own order for ids it has. Where that would end wrong, a snapshot of the messages that are in order already comes
-    first: the client drops the others, and gets them in the order of the second one.
+    `order`: the ids of the client's messages, in its order.
+    `make`: makes a snapshot of some messages.
+
+    A client keeps its own order for the ids that it has. Where that is wrong, a snapshot of the messages that are in
+    order already comes first: the client drops the others, and then gets them in the order of the second snapshot.
     """
     wanted = by_id(messages) if order else {}
     ids = list(wanted)
@@ -35,11 +38,14 @@ def ordered_snapshots(order: list[str], messages: list[Event], make: Callable[[l
 def with_activity_types(
     snapshot: Event, version: str | None, *, known: bool, complete: tuple[str, ...] = (), drops: bool = False
 ) -> Event:
-    """A messages snapshot that declares, to a client that reads this, of which types it has all activities.
+    """A messages snapshot that says for which activity types it is complete, if the client reads that.
 
-    `known`: all activities of the client are known, and the snapshot has those that stay; otherwise it has all of the
-    types `complete` only. `drops`: the client has some that are not in the snapshot. Without a declaration a client
-    concludes from the messages: all types are complete if there is any activity, none if there is none.
+    `known`: all activities of the client are known, and the snapshot has all that stay. Otherwise it is complete only
+    for the types `complete`.
+    `drops`: the client has activities that are not in the snapshot and have to go.
+
+    Without a declaration a client concludes from the messages: all types are complete if there is any activity, and
+    none if there is none.
     """
     has_any = "activity" in [message["role"] for message in snapshot["messages"]]
     if version is None or (known == has_any and (has_any or not drops)):
@@ -49,7 +55,7 @@ def with_activity_types(
 
 
 def complete_activity_types(snapshot: Event, *, is_legacy: bool) -> Collection[str] | None:
-    """The activity types of which a messages snapshot has all activities; `None` is every type."""
+    """The activity types for which a messages snapshot is complete; `None`: every type."""
     declared = {} if is_legacy else snapshot.get("metadata", {}).get(_NAMESPACE, {})
     if isinstance(declared, dict) and _TYPES not in declared:
         return None if any(message["role"] == "activity" for message in snapshot["messages"]) else ()
@@ -58,8 +64,8 @@ def complete_activity_types(snapshot: Event, *, is_legacy: bool) -> Collection[s
 
 
 def staying(snapshot: Event, *, is_legacy: bool) -> Callable[[Event], bool]:
-    """Gives whether a client keeps a message that is not in a messages snapshot: reasoning if the snapshot has none, an
-    activity unless the snapshot has all of its type."""
+    """A function that says whether a client keeps a message that is not in a messages snapshot: reasoning if the
+    snapshot has none, an activity unless the snapshot is complete for its type."""
     drops_reasoning = any(message["role"] == "reasoning" for message in snapshot["messages"])
     complete = complete_activity_types(snapshot, is_legacy=is_legacy)
 

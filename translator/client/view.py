@@ -1,4 +1,4 @@
-"""`ClientView`: the contents of an AG-UI client as a value, which can bring another reader of the run up to date."""
+"""`ClientView`: what an AG-UI client has, as a value from which another reader of the run can be brought up to date."""
 
 from __future__ import annotations
 
@@ -9,24 +9,25 @@ from .open_items import OpenItems
 
 
 class ClientView(ClientContents):
-    """The AG-UI client's reducer in Python: apply a stream's events, then read messages, state, run and open items.
+    """The AG-UI client's reducer in Python: apply the events of a stream, then read messages, state, run and open
+    items.
 
-    The translator keeps one for the events it has emitted. A server keeps one for a live run, and brings late joiners
-    and slow readers up to date with `catch_up`.
+    A translator keeps one for the events that it has emitted. A server keeps one for each live run, and brings late
+    joiners and slow readers up to date with `catch_up`.
     """
 
     __slots__ = ()
 
     def catch_up(self, reader: ClientView | OpenItems | None = None) -> list[Event]:
-        """The events that bring a reader to this view: its messages, its state, what is open, and the end of an ended
-        run. What the reader has already is left out; what this view does not know cannot be emitted.
+        """The events that bring a reader to this view: messages, state, what is open, and the end of a run that has
+        ended. What the reader has already is left out, and what this view does not know cannot be emitted.
 
-        `reader` is what the reader is known to have, on its client and open on its stream; it is not changed.
-        `OpenItems`: only what is open on its stream is known. `None`: nothing is, and its stream begins here.
+        `reader`: what the reader's client has and what is open on its stream. It is not changed. `OpenItems`: only what
+        is open is known. `None`: nothing is known, and the stream begins here.
 
-        A reader outside a run gets the start of the run first. One inside another run gets an error with the code
-        "lost" for that run, and then the start. `[]` if the view has seen no run. A view that does not know the
-        client's messages emits those that streamed in it.
+        A reader that is not in a run gets the start of the run first. A reader that is in another run first gets an
+        error with the code "lost" for that run. The result is `[]` if the view has seen no run. A view that does not
+        know the client's messages emits those that streamed in it.
         """
         if not isinstance(reader, ClientView):
             reader = ClientView(version=self.version, open_items=reader)
