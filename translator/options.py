@@ -85,8 +85,8 @@ class Options:
         says inside a tool is emitted with the id of the tool call, as `parentToolCallId` in the metadata of its
         message, and removed when the root graph's step ends; also inside a tool of a subagent. For calls that the
         option does not name (or for which the function returns None), the key `agui_visibility` of the call's metadata
-        says it; else all are emitted but those of models inside tools and middlewares. A message that the checkpoint
-        has is always emitted, at the latest with the checkpoint.
+        says it; else all are emitted but those of models inside tools and middlewares. A message of the
+        conversation that the checkpoint has is emitted whatever this option says, at the latest with the checkpoint.
     `predict_state`: Tool arguments that are emitted as state while they stream.
     `interrupts`: Interrupts in `RUN_FINISHED.outcome`, as the `on_interrupt` custom event of older clients, or both.
     `raw_events`: Whether every part is emitted as a `RAW` event too.

@@ -46,7 +46,8 @@ def translate(
     """The AG-UI events of a LangGraph run, as `ag_ui.core` models, each as soon as its part has come.
 
     `stream`: the parts of `graph.astream(..., stream_mode=STREAM_MODES)`, of a platform's run stream, or of any other
-    async iterable of them. Closing the events closes it.
+    async iterable of them. Once an event has been asked for, it is closed before the terminal event, and also when the
+    events are closed early.
     `thread_id`, `run_id`: as `RUN_STARTED` names them. `parent_run_id`: the run that this one continues, if any.
     `view`: what the client is known to have; None is unknown. The events are applied to it.
     `at_end`: called when the stream has stopped without an error, for the ending that the stream itself cannot show;

@@ -4,9 +4,10 @@ States and legal moves
 
     new --start()--> live --feed(part)*--> live --finish(ending)--> over
 
-Any other call raises `TranslatorMisuseError` and changes nothing. `feed` also raises for a part it cannot read, without
-change; nothing that is *in* a part raises. After a platform's `error` part the run has failed, and later parts are
-ignored.
+`apply_checkpoint` is legal where `feed` is; what only reads (`values`, `interrupted`, `not_stored`, `view`) always. Any
+other order of calls raises `TranslatorMisuseError` and changes nothing. `feed` raises `UnreadablePartError` for a part
+that it cannot read, and changes nothing then; nothing that is *in* a part raises. After a platform's `error` part the
+run has failed, and later parts are ignored.
 
 How a part becomes events
 

@@ -105,8 +105,8 @@ class ClientContents:
         return self._open.accepts(event)
 
     def apply_emitted(self, event: Event) -> None:
-        """Applies a wire event without the checks of `apply`: it must be an event of the protocol, and not a chunk. If it
-        raises, what is open has not changed."""
+        """Applies a wire event without the checks of `apply`: it must be an event of the protocol, and not a chunk. If
+        it raises, what is open has not changed."""
         kind = event["type"]
         if (reduce := REDUCES.get(kind)) is not None:
             reduce(self.store, event)

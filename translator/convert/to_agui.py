@@ -84,13 +84,14 @@ def to_agui(message: Any, position: int, options: Options, losses: Losses | None
 
 
 def to_agui_messages(messages: Iterable[Any]) -> list[Message]:
-    """AG-UI messages (`ag_ui.core` models) with all that the LangChain messages have.
+    """AG-UI messages (`ag_ui.core` models) that `to_langchain_messages` can turn back into the LangChain messages.
 
-    That is more than a front end displays: system and developer messages, a middleware's summaries, whole results, and
-    under `metadata.langchain` what AG-UI has no fields for, so that `to_langchain_messages` can give it back.
+    They have more than a front end displays: system and developer messages, a middleware's summaries, whole results,
+    and under `metadata.langchain` the content blocks, `additional_kwargs` and `response_metadata` of an assistant's
+    message. Fields of other messages that AG-UI has no place for, such as a tool message's `artifact`, are left out.
 
-    Takes messages in any form that LangGraph takes. Nothing raises: what cannot be read, or AG-UI has no message for,
-    is left out, with a warning in the log.
+    Takes messages in any form that LangGraph takes. Nothing raises: a message that cannot be read, or that AG-UI has no
+    message for, is left out, with a warning in the log.
     """
     found: list[Message] = []
     for position, message in enumerate(messages):

@@ -120,7 +120,8 @@ class ModelCall:
         return self.has_text or self.record.id is not None
 
     def text(self, view: ClientView) -> str:
-        """The text of the call so far; "" if it is suppressed."""
+        """The text of the call so far: what its own metadata hides, or what the client has under its id. "" if the
+        client has no such message, as of a call that was suppressed before it was emitted."""
         if self.hides_text:
             return "".join(self.hidden_text)
         message = None if self.record.id is None else view.message(self.record.id)

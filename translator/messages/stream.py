@@ -5,9 +5,10 @@ What one content block becomes is in `blocks.py`, which call a chunk belongs to 
 
 Rules
 
-1. `feed` emits a chunk at once; only arguments of a tool call without a name yet, and citations, wait. The chunk that
-   ends a model call is marked (`chunk_position`). A model call that fails has no such chunk, and is closed from
-   outside.
+1. A chunk is emitted by the call of `feed` that brought it. Only the arguments of a tool call wait until its name is
+   known, and citations and an abnormal finish reason until the message ends. The chunk that ends a model call is marked
+   (`chunk_position`). A model call that fails has no such chunk, nor has one of `ChatMessageChunk`s: it is closed when
+   its superstep or the run ends.
 2. A message that came whole is emitted whole, unless the client has it or a call of the same task has streamed just
    that: nodes copy and rename what a model streamed.
 3. A tool result is emitted when it comes, under the id that it is stored under, unless the client has it or cannot

@@ -453,19 +453,19 @@ def test_fragments_of_reasoning_belong_to_the_block_they_name() -> None:
     assert placed[11].encrypted == "rq"
 
 
-LONE = "a\ud800b"
+HALF_PAIR = "a\ud800b"
 """A text with half of a surrogate pair: UTF-8 has no form for it."""
 CARRIERS: list[dict[str, Any]] = [
-    {"content": [{"type": "image", "url": LONE}]},
-    {"content": [{"type": "image", "url": "u", "extras": {"x": LONE}}]},
-    {"content": [{"type": "image_generation_call", "result": "a", "output_format": LONE}]},
-    {"content": [{"type": "reasoning", "reasoning": LONE, "index": 0}]},
-    {"content": [{"type": "reasoning", "reasoning": "t", "id": LONE}]},
-    {"content": [{"type": "thinking", "thinking": "t", "signature": LONE, "index": 0}]},
-    {"content": [{"type": "text", "text": "", "extras": {"signature": LONE}}]},
-    {"content": [{"type": "server_tool_call", "id": LONE, "name": LONE, "args": {}}]},
-    {"content": [{"type": "server_tool_result", "tool_call_id": LONE, "output": LONE}]},
-    {"content": "", "tool_call_chunks": [{"name": LONE, "args": LONE, "id": LONE, "index": 0}]},
+    {"content": [{"type": "image", "url": HALF_PAIR}]},
+    {"content": [{"type": "image", "url": "u", "extras": {"x": HALF_PAIR}}]},
+    {"content": [{"type": "image_generation_call", "result": "a", "output_format": HALF_PAIR}]},
+    {"content": [{"type": "reasoning", "reasoning": HALF_PAIR, "index": 0}]},
+    {"content": [{"type": "reasoning", "reasoning": "t", "id": HALF_PAIR}]},
+    {"content": [{"type": "thinking", "thinking": "t", "signature": HALF_PAIR, "index": 0}]},
+    {"content": [{"type": "text", "text": "", "extras": {"signature": HALF_PAIR}}]},
+    {"content": [{"type": "server_tool_call", "id": HALF_PAIR, "name": HALF_PAIR, "args": {}}]},
+    {"content": [{"type": "server_tool_result", "tool_call_id": HALF_PAIR, "output": HALF_PAIR}]},
+    {"content": "", "tool_call_chunks": [{"name": HALF_PAIR, "args": HALF_PAIR, "id": HALF_PAIR, "index": 0}]},
 ]
 
 
