@@ -51,6 +51,21 @@ class Busy(StrEnum):
     cancel = "cancel"
 
 
+class History(StrEnum):
+    """What happens to messages that the graph removes."""
+
+    mirror = "mirror"
+    keep = "keep"
+
+
+class Unsaved(StrEnum):
+    """How long text stays that no node saved as a message."""
+
+    step = "step"
+    run = "run"
+    keep = "keep"
+
+
 class Hidden(StrEnum):
     """What `watch` can leave out."""
 
@@ -115,6 +130,25 @@ def serve(
     state: Annotated[
         list[str] | None, typer.Option(metavar="CHANNEL", help="A channel a client may write; may be repeated.")
     ] = None,
+    show: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="CHANNEL",
+            help="A state channel that clients see although it is not in the output schema; may be repeated.",
+        ),
+    ] = None,
+    hide: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NODE", help="A node, or a tag, whose models clients do not see while they speak; may be repeated."
+        ),
+    ] = None,
+    history: Annotated[
+        History, typer.Option(help="Whether messages that the graph removes leave the conversation.")
+    ] = History.mirror,
+    unsaved: Annotated[
+        Unsaved, typer.Option(help="How long clients see what a model says and no node saves as a message.")
+    ] = Unsaved.step,
     inspector: Annotated[
         bool | None,
         typer.Option(
@@ -155,6 +189,10 @@ def serve(
         redis=redis,
         busy=busy.value,
         state=state or [],
+        show=show or [],
+        hide=hide or [],
+        history=history.value,
+        unsaved=unsaved.value,
         inspector=inspector,
         grace=grace,
         drain=drain,

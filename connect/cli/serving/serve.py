@@ -51,6 +51,9 @@ _IGNORED: Final[Mapping[str, str]] = {
 }
 """What `serve` does instead, by keys of a project's file. Any other key is for LangGraph's own server."""
 
+_DEFAULT: Final = ("mirror", "step")
+"""The options `history` and `unsaved` where nothing is said of them."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -73,6 +76,12 @@ class ServeSettings:
     redis: str | None = None
     busy: Literal["reject", "queue", "cancel"] = "reject"
     state: Sequence[str] = ()
+    show: Sequence[str] = ()
+    """Channels that are visible next to those of the output schema."""
+    hide: Sequence[str] = ()
+    """Nodes and tags whose model calls are not emitted while they stream."""
+    history: Literal["mirror", "keep"] = "mirror"
+    unsaved: Literal["step", "run", "keep"] = "step"
     inspector: bool | None = None
     """Whether `GET /` is the inspector. None: on a host of this machine alone."""
     grace: float = 5.0
@@ -284,17 +293,42 @@ async def _agents(settings: ServeSettings, found: Sequence[_Found]) -> dict[str,
     written = {each.name: wanted if each.channels is None else wanted & each.channels - {MESSAGES} for each in found}
     for name in sorted(wanted - frozenset().union(*written.values())):
         raise Misuse(f"--state {name}: no agent has such a channel for clients to write")
+    _check_shown(settings, found)
     return {
         each.name: Agent(
             source=each.source,
             description=each.description or None,
             intake=Intake(state=written[each.name], busy=settings.busy),
-            options=replace(await backend_of(each.source).options(), error_detail="message")
-            if settings.debug
-            else None,
+            options=await _options(settings, each.source),
         )
         for each in found
     }
+
+
+async def _options(settings: ServeSettings, source: Source) -> Options | None:
+    """How an agent is shown, where the settings say anything of it."""
+    if not (settings.debug or settings.show or settings.hide) and (settings.history, settings.unsaved) == _DEFAULT:
+        return None
+    options = await backend_of(source).options()
+    shown = options.state_include
+    return replace(
+        options,
+        state_include=None if shown is None else shown.union(settings.show),
+        visibility=dict.fromkeys(settings.hide, "hide") or None,
+        history=settings.history,
+        unsaved=settings.unsaved,
+        error_detail="message" if settings.debug else "code",
+    )
+
+
+def _check_shown(settings: ServeSettings, found: Sequence[_Found]) -> None:
+    """Raises `Misuse` for a channel of `--show` that no graph has. Those of a server's graphs are not known."""
+    graphs = [backend_of(each.source).graph for each in found]
+    if any(graph is None for graph in graphs):
+        return
+    known = {name for graph in graphs if graph is not None for name in graph.channels}
+    for name in sorted({*settings.show} - known):
+        raise Misuse(f"--show {name}: no agent has such a channel")
 
 
 def _threads(settings: ServeSettings, server_url: str | None) -> str:

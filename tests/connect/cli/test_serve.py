@@ -13,13 +13,14 @@ from typing import Any
 
 import httpx
 import pytest
+from langgraph_agui.translator import ClientView
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
 from fixtures.gated import FIRST, SECOND
 from tests.support.servers.gates import Gates
 from tests.support.servers.processes.command import Serving, asking, command, one_line, serving
-from tests.support.servers.serving import WITHIN, posted, told
+from tests.support.servers.serving import WITHIN, events_of, posted, told
 
 pytestmark = pytest.mark.early
 
@@ -47,6 +48,35 @@ from fixtures.gated import GATED
 
 gate = {"port": int(os.environ["GATE"]), "run": ""}
 graph = GATED["gated_chat"](None).with_config(configurable={"gate": gate})
+"""
+
+
+DEBATE = """
+from typing import TypedDict
+
+from langgraph.graph import START, StateGraph
+from langgraph_agui.connect.testing import ScriptedChatModel
+
+
+class Question(TypedDict, total=False):
+    topic: str
+
+
+class State(Question):
+    report: str
+
+
+def says(words, **written):
+    async def node(state):
+        await ScriptedChatModel(turns=[words]).ainvoke("go on")
+        return written
+
+    return node
+
+
+nodes = [("route", says("Debate it.")), ("argue", says("Tea is warm.")), ("write", says("Tea.", report="It is tea."))]
+graph = StateGraph(State, input_schema=Question, output_schema=Question).add_sequence(nodes)
+graph = graph.add_edge(START, "route").compile()
 """
 
 
@@ -171,6 +201,35 @@ def test_a_client_writes_no_channel(folder: Path) -> None:
 def test_a_client_writes_the_channels_that_are_named(folder: Path) -> None:
     with serving("planner:graph", "--state", "notes", cwd=folder) as server:
         assert server.run("planner", state={"notes": ["mine"]}).messages[-1]["content"] == "I heard 1; ['mine']"
+
+
+@pytest.mark.parametrize(
+    ("given", "streamed", "stays", "state"),
+    [
+        ([], ["Debate it.", "Tea is warm.", "Tea."], [], {}),
+        (
+            ["--show", "report", "--hide", "route", "--unsaved", "keep", "--history", "keep"],
+            ["Tea is warm.", "Tea."],
+            ["Tea is warm.", "Tea."],
+            {"report": "It is tea."},
+        ),
+    ],
+    ids=["by default", "chosen"],
+)
+def test_it_shows_what_it_is_asked_to_show(
+    folder: Path, given: list[str], streamed: list[str], stays: list[str], state: dict[str, str]
+) -> None:
+    (folder / "debate.py").write_text(DEBATE)
+    with serving("debate.py:graph", *given, cwd=folder) as server:
+        events = events_of(httpx.post(f"{server.url}/debate", json=posted("t", "tea"), timeout=WITHIN).text)
+    view, texts = ClientView([], {}), dict[str, str]()
+    for event in events:
+        view.apply(event)
+        if event["type"] == "TEXT_MESSAGE_CONTENT":
+            texts[event["messageId"]] = texts.get(event["messageId"], "") + event["delta"]
+    assert list(texts.values()) == streamed
+    assert [each["content"] for each in view.messages if each["role"] == "assistant"] == stays
+    assert view.state == state
 
 
 @pytest.mark.parametrize(
@@ -352,6 +411,7 @@ REFUSED: dict[str, tuple[list[str], int, str]] = {
     "not whole": (["half:graph"], 1, "half:graph can't be compiled: ValueError: "),
     "no graph": (["planner:AGENT"], 2, "planner:AGENT: planner has no 'AGENT'"),
     "no channel": (["planner:graph", "--state", "note"], 2, "--state note: no agent has such a channel"),
+    "nothing to show": (["planner:graph", "--show", "reports"], 2, "--show reports: no agent has such a channel"),
     "no state": (["planner:graph", "--state", "messages"], 2, "--state messages: no agent has such a channel"),
     "nothing there": (["http://127.0.0.1:9"], 1, "http://127.0.0.1:9 can't be reached: ConnectError"),
     "no database": (["planner:graph", "--sqlite", "planner.py"], 1, "planner.py can't be used: DatabaseError: file is"),
