@@ -61,16 +61,14 @@ class Procedures:
         self._losses = losses
         self._ledger = ledger = Ledger(view, losses)
         self._interrupts = Interrupts(losses)
-        self._visibility = VisibilityRules(options, losses)
-        self._subagents = Subagents(view, options, self._visibility)
+        self.visibility = VisibilityRules(options, losses)
+        self._subagents = Subagents(view, options, self.visibility)
         self._steps = Steps(options, self._subagents)
         self._progress = ToolProgress(view, options, ledger)
         self._state = State(view, options, losses)
         self._messages = Messages(view, options, ledger, losses)
         predictions = Predictions(view, options, self._state.predict, self._state.release)
-        self._stream = MessageStream(
-            view, options, ledger, self._visibility, predictions, losses, self._messages.remove
-        )
+        self._stream = MessageStream(view, options, ledger, self.visibility, predictions, losses, self._messages.remove)
         self._waiting = Waiting(view, options, self._interrupts, self._visible_owner, losses)
         self._root = RootValues(
             self._messages,
@@ -285,7 +283,7 @@ class Procedures:
 
     def _on_progress(self, ns: Namespace, progress: Progress) -> Iterator[Event]:
         """What a tool says of its progress, for a call that the graph at `ns` made, or one it runs within."""
-        graph = self._visibility.graph_of_call(ns, progress.call_id, self._owner(ns).depth)
+        graph = self.visibility.graph_of_call(ns, progress.call_id, self._owner(ns).depth)
         owner = self._visible_owner(graph)
         if owner is not None:
             yield from self._progress.on_progress(progress, graph, owner)
@@ -300,7 +298,7 @@ class Procedures:
             if asked := as_sequence(part.data.get("interrupts")):
                 self._interrupts.add(part.ns, asked)
             segment = f"{part.data.get('name')}:{part.data.get('id')}"
-            self._visibility.on_task(part.ns, segment, called_tool(part.data.get("input")))
+            self.visibility.on_task(part.ns, segment, called_tool(part.data.get("input")))
             yield from self._steps.on_task(part.ns, part.data)
 
     def _on_metadata(self, part: Part) -> Iterator[Event]:

@@ -92,7 +92,8 @@ class Translator:
     unknown. `parent_run_id`: the run that this one continues, if there is one.
     `source`: where the parts come from: `"local"`, a graph of this process, or `"platform"`, a LangGraph server, by the
     SDK, a `RemoteGraph` or a recording; None: as far as their shapes show it. It decides what `finish` makes of a
-    stream that stops without an ending.
+    stream that stops without an ending, and whether text that may be structured output is held.
+    `saving_nodes`: those of earlier runs of the same graph.
 
     Raises `ValueError` if the view is of a client that declares a protocol version and the options are for one that
     declares none.
@@ -110,6 +111,7 @@ class Translator:
         *,
         parent_run_id: str | None = None,
         source: Source | None = None,
+        saving_nodes: Iterable[str] = (),
     ) -> None:
         self._options = options = options or Options()
         if view is not None and view.version is not None and options.protocol_version is None:
@@ -124,6 +126,7 @@ class Translator:
         self.view = view = ClientView(version=options.protocol_version) if view is None else view
         self._losses = losses = Losses(self._thread_id, self._run_id)
         self._procedures = Procedures(self._thread_id, self._run_id, options, view, losses)
+        self._procedures.visibility.saving.update(saving_nodes)
         self._reader = PartReader(source)
 
     def start(self, trace_id: str | None = None) -> list[Event]:
@@ -165,6 +168,7 @@ class Translator:
             for late in parts:
                 self._losses.drop("part of the mode", to_text(late.mode), Reason.FAILED)
             return []
+        self._procedures.visibility.expects_marks = self._reader.source != "platform"
         made: list[Event] = []
         if self._options.raw_events:
             made = self._applied(_raw(part), "A raw event")
@@ -245,6 +249,12 @@ class Translator:
     def values(self) -> Any:
         """The newest known values of the root graph, as they came; None before any."""
         return self._procedures.values
+
+    @property
+    def saving_nodes(self) -> frozenset[str]:
+        """The nodes of the graph that have saved JSON as a message which a platform streamed, in this run or the
+        earlier ones that the translator was given: text of theirs that begins like JSON is not held."""
+        return frozenset(self._procedures.visibility.saving)
 
     @property
     def interrupted(self) -> Literal["interrupt", "breakpoint"] | None:

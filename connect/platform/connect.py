@@ -132,7 +132,10 @@ class ThreadFollower:
         run = await self.thread.run(run_id)
         options = await self._options_of(run)
         wanted = run_id if run is None else client_run_id(run)
-        return Translator(self.thread.id, wanted, options, self.reader.view, source="platform"), options
+        saving_nodes = self.thread.saving_nodes.get(str((run or {}).get("assistant_id")), ())
+        view = self.reader.view
+        translator = Translator(self.thread.id, wanted, options, view, source="platform", saving_nodes=saving_nodes)
+        return translator, options
 
     def has_emitted(self, run_id: str) -> bool:
         """Whether this run was emitted to its end."""

@@ -64,10 +64,12 @@ class PlatformSource:
         """The kinds of what clients have sent and the assistant has no field for."""
         self.no_edits = NoEdits()
         """What inputs were found not to edit."""
+        self._saving_nodes: Recent[str, frozenset[str]] = Recent(_MOST)
+        """By assistant: the nodes that were seen to save JSON as messages. The same object in all copies."""
 
     def thread_at(self, thread_id: str) -> PlatformThread:
         """The requests about one of its threads."""
-        return PlatformThread(self.client, thread_id, self.policy, self.access)
+        return PlatformThread(self.client, thread_id, self.policy, self.access, self._saving_nodes)
 
     def retrying(self, policy: RetryPolicy) -> Self:
         """The same, with another policy."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, MutableMapping, Sequence
 from contextlib import aclosing
 from typing import Any, Final, TypeVar
 
@@ -55,13 +55,20 @@ class PlatformThread:
     """
 
     def __init__(
-        self, client: LangGraphClient, thread_id: str, policy: RetryPolicy, access: Access | None = None
+        self,
+        client: LangGraphClient,
+        thread_id: str,
+        policy: RetryPolicy,
+        access: Access | None = None,
+        saving_nodes: MutableMapping[str, frozenset[str]] | None = None,
     ) -> None:
         self.client = client
         self.id = thread_id
         self.policy = policy
         self.is_hidden = False
         """Whether it was found to exist for others alone."""
+        self.saving_nodes: MutableMapping[str, frozenset[str]] = {} if saving_nodes is None else saving_nodes
+        """By assistant: the nodes whose text is not held (`Translator.saving_nodes`)."""
         self._access = access or Access()
         self._is_known = False
         """Whether it was found to exist, and may be used."""

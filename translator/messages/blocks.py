@@ -60,14 +60,11 @@ class BlockEvents:
         record = call.record
         if isinstance(block, Text):
             call.has_text = True
-            text = to_text(block.text)
-            if call.hides_text:
-                if not call.hidden_text and not record.is_suppressed:
-                    is_marked = is_hidden(call.metadata, "messages")
-                    why = Reason.MARKED if is_marked else Reason.STRUCTURED
-                    self._losses.drop("text of the message", call.message_id, why)
-                call.hidden_text.append(text)
-            elif text and not record.is_suppressed:
+            if call.hides_text and not call.hidden_text and not record.is_suppressed:
+                why = Reason.MARKED if is_hidden(call.metadata, "messages") else Reason.STRUCTURED
+                self._losses.drop("text of the message", call.message_id, why)
+            text = call.released(to_text(block.text))
+            if text and not record.is_suppressed:
                 yield from call.reasoning.end(self._view.open_spans)
                 yield from self._text(call, text)
         elif isinstance(block, ToolCallBlock):
@@ -94,7 +91,7 @@ class BlockEvents:
         view, message_id, tag = self._view, call.record.id, call.record.owner.tag
         if call.record.is_suppressed or message_id is None or not call.reasoning.is_closed(view.open_spans):
             return
-        if call.has_text and not call.hides_text and message_id in view.open_texts:
+        if call.has_text and not call.withholds_text and message_id in view.open_texts:
             call.next_text = events.text_content(message_id, "", tag)
         if isinstance(last, ToolCallBlock) and (tool := call.tools.at(last.index)) is not None:
             is_begun = tool.is_emitted and tool.size > 0 and tool.emitted_id in view.open_calls
@@ -108,6 +105,8 @@ class BlockEvents:
         call.next_text = call.next_arguments = None
         if call.record.is_suppressed:
             return
+        if call.prefix is not None and call.hidden_text:
+            self._losses.drop("text of the message", call.message_id, Reason.STRUCTURED)
         yield from call.reasoning.end(view.open_spans)
         for tool in call.tools.calls:
             if not tool.has_begun:
@@ -122,7 +121,7 @@ class BlockEvents:
         call.finish, call.citations = None, []
         if message_id is None:
             return
-        if metadata and not call.hides_text and message_id not in view.open_texts:
+        if metadata and not call.withholds_text and message_id not in view.open_texts:
             yield from call.part_of_tool(self._text(call, ""))
         if message_id in view.open_texts:
             yield events.text_end(message_id, metadata, tag)
@@ -240,7 +239,7 @@ class BlockEvents:
         if block.call_id is not None:
             if self._view.message_of_call(block.call_id) is not None:
                 yield events.call_encrypted(block.call_id, block.value, tag)
-        elif not call.hides_text:
+        elif not call.withholds_text:
             yield from self._text(call, "")
             if call.record.id is not None:
                 yield events.reasoning_encrypted(call.record.id, block.value, tag)

@@ -30,6 +30,7 @@ from typing import Any, Final
 
 from ..client.view import ClientView
 from ..content.blocks import Key
+from ..jsonable.json_prefix import JsonPrefix
 from ..ledger import Ledger, Record
 from ..owner import Owner
 from ..parts.part import Namespace, task_path
@@ -65,6 +66,7 @@ class ModelCall:
         "next_index",
         "next_text",
         "parent_call",
+        "prefix",
         "reasoning",
         "record",
         "task",
@@ -82,6 +84,9 @@ class ModelCall:
         """The id of the tool call, as the client knows it, as part of which the call is visible."""
         self.hides_text = self.hides_reasoning = is_hidden(metadata, "messages")
         self.hides_calls = is_hidden(metadata, "tool-calls")
+        self.prefix: JsonPrefix | None = None
+        """What reads its text as long as that may be structured output, and is held; None: it is not, or not any
+        more."""
         self.has_text = False
         """Whether a chunk had text, emitted or not."""
         self.hidden_text: list[str] = []
@@ -105,6 +110,23 @@ class ModelCall:
         record = self.record
         return record.id or record.provider_id or record.run_id or self.task
 
+    @property
+    def withholds_text(self) -> bool:
+        """Whether its text is not emitted, or not yet."""
+        return self.hides_text or (self.prefix is not None and bool(self.hidden_text))
+
+    def released(self, text: str) -> str:
+        """What is to be emitted of its text when this comes: this; nothing, while the text is withheld; or all that was
+        held, if this cannot continue JSON."""
+        if self.hides_text or self.prefix is not None:
+            self.hidden_text.append(text)
+        if self.hides_text or (self.prefix is not None and self.prefix.continues(text)):
+            return ""
+        if self.prefix is not None:
+            self.prefix, text = None, "".join(self.hidden_text)
+            self.hidden_text.clear()
+        return text
+
     def part_of_tool(self, made: Iterable[Event]) -> Iterable[Event]:
         """The events of the call. Those that begin an item name the tool call that it is visible as a part of."""
         return made if self.parent_call is None else map(self._with_parent, made)
@@ -120,9 +142,9 @@ class ModelCall:
         return self.has_text or self.record.id is not None
 
     def text(self, view: ClientView) -> str:
-        """The text of the call so far: what its own metadata hides, or what the client has under its id. "" if the
-        client has no such message, as of a call that was suppressed before it was emitted."""
-        if self.hides_text:
+        """The text of the call so far: what is withheld, or what the client has under its id. "" if the client has no
+        such message, as of a call that was suppressed before it was emitted."""
+        if self.withholds_text:
             return "".join(self.hidden_text)
         message = None if self.record.id is None else view.message(self.record.id)
         content = None if message is None else message.get("content")

@@ -35,6 +35,7 @@ from ..content.blocks import ToolCallBlock
 from ..content.reader import arguments_delta, finish_reason, read_content, text_delta
 from ..convert.to_agui import kind_and_role, to_agui
 from ..convert.to_events import as_events
+from ..jsonable.json_prefix import JsonPrefix
 from ..jsonable.to_json import to_json
 from ..ledger import Ledger, Overlap, Record
 from ..losses import Losses, Reason
@@ -48,7 +49,7 @@ from .blocks import BlockEvents
 from .model_calls import ModelCall, ModelCalls, task_of
 from .predicted_state import Predictions
 from .usage import Usage
-from .visibility import VisibilityRules
+from .visibility import VisibilityRules, node_of
 
 _SHORT = 4096
 """Characters of a text that surely fits into one frame."""
@@ -162,8 +163,9 @@ class MessageStream:
             self._count(view, metadata)
         call = self._begin(ns, message_id, metadata, owner)
         record = call.record
-        if call.hides_text and itself.get("content"):  # the checkpoint brings it, if the graph saves it
-            self._ledger.suppress(record, Reason.STRUCTURED)
+        text = itself.get("content")
+        if isinstance(text, str) and text and _names_model(metadata) and not call.released(text):
+            self._ledger.suppress(record, Reason.STRUCTURED)  # the checkpoint brings it, if the graph saves it
         for call_id in call_ids:
             self._visibility.on_call(ns, metadata, call_id)
         made_events: list[Event] = []
@@ -216,6 +218,7 @@ class MessageStream:
         if is_compared:
             for call in self._calls.unfinished():
                 self._ledger.suppress(call.record, Reason.RECONCILED)
+            self._visibility.saving.update(node_of(call.metadata) for call in self._calls if self._was_saved(call))
         self._ledger.superstep_ended(is_compared=is_compared)
         self._calls.forget()
 
@@ -229,6 +232,12 @@ class MessageStream:
         """The run has failed: no chunk takes the shorter way any more (`Translator.feed` ignores the parts that
         follow)."""
         self._ledger.latest.clear()
+
+    def _was_saved(self, call: ModelCall) -> bool:
+        """Whether the client has the text of a call from a checkpoint that was held to the end."""
+        if call.prefix is None or not call.hidden_text:
+            return False
+        return any((self._view.message(name) or {}).get("content") for name in call.record.names)
 
     def _is_reused(self, message_id: str, record: Record) -> bool:
         """Whether another message streams under the id by now."""
@@ -291,6 +300,7 @@ class MessageStream:
         parent = None if decision.parent_call is None else self._ledger.calls.answered(decision.parent_call, owner)
         call = self._calls.begin(message_id, metadata, owner._replace(in_tool=parent is not None), parent)
         call.hides_text = call.hides_text or decision.hides_text
+        call.prefix = JsonPrefix() if decision.may_be_structured else None
         hidden = Reason.SUBAGENT if owner.is_hidden else decision.hidden
         if hidden is None and decision.parent_call is not None and parent is None:
             hidden = Reason.NO_CALL

@@ -22,6 +22,11 @@ Rules
    in `ag-ui-langgraph` (there also with the prefix `copilotkit:`). `model_calls.py` reads them.
 7. Structured output is not conversation. The mark `agui_structured` (`StructuredOutputMarker` of `connect` sets
    it) hides the whole of a call, or its text; also a call for which rule 4 says `tool`.
+8. A platform's parts have no mark, unless its graph has that handler. There the text of a call is held as long as it is
+   the beginning of a JSON object or array (`jsonable/json_prefix.py`), and emitted from the first character on that is
+   none: within a few characters, if it is prose. What is held at the end of the call is not emitted; the checkpoint
+   brings it, if the graph saves it. Not held is the text of a call that rule 4 lets stream, and that of a node that is
+   known to save JSON as a message.
 """
 
 from __future__ import annotations
@@ -56,6 +61,8 @@ class Decision(NamedTuple):
     """The id of the tool call as part of which it is visible."""
     hides_text: bool = False
     """Whether its text is hidden, and the rest is not."""
+    may_be_structured: bool = False
+    """Whether its text is held as long as it may be JSON."""
 
 
 class VisibilityRules:
@@ -64,6 +71,10 @@ class VisibilityRules:
     def __init__(self, options: Options, losses: Losses) -> None:
         self._losses = losses
         self._visibility = options.visibility
+        self.expects_marks = True
+        """Whether a call without a mark is known to have no structured output: not so on a platform (rule 8)."""
+        self.saving: set[str] = set()
+        """The nodes that are known to save JSON as messages, as `node_of` names them."""
         self._tool_tasks: dict[Namespace, str] = {}
         """The running tasks whose input is a tool call, with the call's id."""
         self._tool_nodes: set[tuple[Namespace, str]] = set()
@@ -132,13 +143,14 @@ class VisibilityRules:
         if structured == "call":
             return Decision(Reason.STRUCTURED)
         hides_text = structured == "text"
+        may_be = not self.expects_marks and structured is None and node_of(metadata) not in self.saving
         path = task_path(ns, metadata)
         tool = next((path[:end] for end in range(len(path), depth, -1) if self.is_tool(path[:end])), None)
         if tool is not None and chosen == "tool":
             call_id = self._parent_call(tool, metadata)
-            return Decision(Reason.HIDDEN if call_id is None else None, call_id, hides_text)
+            return Decision(Reason.HIDDEN if call_id is None else None, call_id, hides_text, may_be)
         is_hidden = _is_internal(metadata) or self.is_tool(path) or self.in_tool(ns, depth)
-        return Decision(Reason.HIDDEN if is_hidden else None, None, hides_text)
+        return Decision(Reason.HIDDEN if is_hidden else None, None, hides_text, may_be)
 
     def _parent_call(self, tool: Namespace, metadata: Mapping[str, Any]) -> str | None:
         """The id of the tool call that a task runs; None if it is not known (rule 5)."""
@@ -204,6 +216,13 @@ def _named(visibility: Mapping[str, Visibility] | None, metadata: Mapping[str, A
     tags = metadata.get("tags")
     names = [metadata.get("langgraph_node"), *(tags if isinstance(tags, list | tuple) else ()), "*"]
     return next((visibility[name] for name in names if isinstance(name, str) and name in visibility), None)
+
+
+def node_of(metadata: Mapping[str, Any]) -> str:
+    """The name of the node that a model call is of, behind those of the nodes that its graph runs in. It is the same in
+    every run."""
+    task = metadata.get("langgraph_checkpoint_ns")
+    return "|".join(part.partition(":")[0] for part in task.split("|")) if isinstance(task, str) else ""
 
 
 def _node(task: Namespace) -> tuple[Namespace, str]:

@@ -93,6 +93,7 @@ class Attachment:
         self._thread = thread
         self._run_id = str(run["run_id"])
         self._client_run_id = client_run_id(run)
+        self._assistant_id = str(run.get("assistant_id"))
         self._reader = reader
         self._options = options
         self._replays = replays(run)
@@ -129,7 +130,13 @@ class Attachment:
         `run`: as the server gives it, started so that its events are kept. `waiting`: the subgraphs that it continues.
         """
         translator = Translator(
-            thread.id, client_run_id(run), options, reader.view, parent_run_id=parent_run_id, source="platform"
+            thread.id,
+            client_run_id(run),
+            options,
+            reader.view,
+            parent_run_id=parent_run_id,
+            source="platform",
+            saving_nodes=thread.saving_nodes.get(str(run.get("assistant_id")), ()),
         )
         return cls(thread, run, reader, options, translator, waiting)
 
@@ -239,6 +246,8 @@ class Attachment:
 
     def _end(self, outcome: RunOutcome) -> list[Event]:
         """The events that end the run."""
+        if nodes := self._translator.saving_nodes:
+            self._thread.saving_nodes[self._assistant_id] = nodes
         values = self._translator.values if outcome.values is None else outcome.values
         if self._partial.has_suppressed and not _has_messages(values, self._options.messages_key):
             _log.warning(_LEFT_OUT, log_context(None, self._thread.id, self._client_run_id))
@@ -251,7 +260,14 @@ class Attachment:
     def _new_translator(self) -> Translator:
         """A translator of this run that has emitted nothing but its start, to no reader."""
         view = ClientView(version=self._options.protocol_version)
-        translator = Translator(self._thread.id, self._client_run_id, self._options, view, source="platform")
+        translator = Translator(
+            self._thread.id,
+            self._client_run_id,
+            self._options,
+            view,
+            source="platform",
+            saving_nodes=self._thread.saving_nodes.get(self._assistant_id, ()),
+        )
         translator.start()
         return translator
 
