@@ -91,7 +91,7 @@ class Client:
 
 def spawned(client: Client, checked: Checked, database: Path) -> Any:
     how: dict[str, Any] = {"env": ENVIRONMENT, "cwd": ROOT, "use_unstable_protocol": True, "observers": [checked]}
-    how["transport_kwargs"] = {"limit": 2**25}
+    how["transport_kwargs"] = {"limit": 2**25, "shutdown_timeout": 60.0}  # not 2 s, on a machine with other work
     return spawn_agent_process(client, COMMAND[0], *COMMAND[1:], "--sqlite", str(database), **how)  # type: ignore[arg-type]
 
 
